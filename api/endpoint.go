@@ -31,6 +31,7 @@ var (
 	SessionEndpoint      = endpoint("GET", "/api/sessions/{id}", Memory.Session)
 	ReceiptEndpoint      = endpoint("GET", "/api/sessions/{id}/receipt", Memory.Receipt)
 	ProjectsEndpoint     = endpoint("GET", "/api/projects", Memory.Projects)
+	AliasesEndpoint      = endpoint("GET", "/api/projects/aliases", func(m Memory, ctx context.Context, _ struct{}) (Aliases, error) { return m.Aliases(ctx) })
 	LearningsEndpoint    = endpoint("GET", "/api/learnings", Memory.Learnings)
 	SymbolsEndpoint      = endpoint("GET", "/api/symbols", Memory.Symbols)
 	StatsEndpoint        = endpoint("GET", "/api/stats", Memory.Stats)
@@ -43,6 +44,9 @@ var (
 	RestoreObservationEndpoint = endpoint("POST", "/api/observations/{id}/restore", Memory.RestoreObservation)
 	AddLearningEndpoint        = endpoint("POST", "/api/learnings", Memory.AddLearning)
 	EditLearningEndpoint       = endpoint("PATCH", "/api/learnings/{id}", Memory.EditLearning)
+	AddAliasEndpoint           = endpoint("POST", "/api/projects/aliases", Memory.AddAlias)
+	RemoveAliasEndpoint        = endpoint("POST", "/api/projects/unalias", Memory.RemoveAlias)
+	MergeProjectsEndpoint      = endpoint("POST", "/api/projects/merge", Memory.MergeProjects)
 	RetryQueueEndpoint         = endpoint("POST", "/api/queue/retry", Memory.RetryQueue)
 	NoteLookupsEndpoint        = endpoint("POST", "/api/lookups", func(m Memory, ctx context.Context, n LookupNote) (Status, error) {
 		return Status{"noted"}, m.NoteLookups(ctx, n)

@@ -29,7 +29,8 @@ type Store interface {
 	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
 	SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error)
 	SessionReceipt(ctx context.Context, id claudemem.SessionID) (store.SessionReceipt, error)
-	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
+	Projects(ctx context.Context, brief bool) ([]claudemem.ProjectDigest, error)
+	Aliases(ctx context.Context) ([]claudemem.ProjectAlias, error)
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
 	// Symbols lists changes of functions and types with a name, "" for any.
@@ -65,6 +66,9 @@ type Keeper interface {
 	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
 	AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error)
 	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error)
+	AddAlias(ctx context.Context, path, project string) (claudemem.ProjectAlias, error)
+	RemoveAlias(ctx context.Context, path string) (claudemem.ProjectAlias, error)
+	MergeProjects(ctx context.Context, m claudemem.ProjectMerge) (claudemem.ProjectMerged, error)
 	// Revive makes the dead letters with these keys pending again, all of them without keys,
 	// and returns how many.
 	Revive(ctx context.Context, keys ...string) (int, error)
@@ -325,14 +329,22 @@ func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	if err := check(&r); err != nil {
 		return Page[Project]{}, err
 	}
-	all, err := l.Store.Projects(ctx)
+	all, err := l.Store.Projects(ctx, r.Brief)
 	if err != nil {
 		return Page[Project]{}, err
+	}
+	known, err := l.Store.Aliases(ctx)
+	if err != nil {
+		return Page[Project]{}, err
+	}
+	aliases := map[string][]string{}
+	for _, a := range known {
+		aliases[a.Project] = append(aliases[a.Project], a.Path)
 	}
 	found := all[min(r.Offset, len(all)):]
 	found = found[:min(r.Limit, len(found))]
 	return Page[Project]{len(found), len(all), r.Limit, r.Offset, mapped(found, func(d *claudemem.ProjectDigest) Project {
-		return Project{claudemem.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt}
+		return Project{claudemem.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt, aliases[d.ProjectPath]}
 	})}, nil
 }
 

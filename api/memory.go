@@ -31,6 +31,8 @@ type Memory interface {
 	Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error)
 	// Projects lists projects, the one that was worked on last first.
 	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
+	// Aliases lists the paths whose sessions belong to another project.
+	Aliases(ctx context.Context) (Aliases, error)
 	// Learnings lists learnings, active ones first.
 	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
 	// Symbols lists the functions and types that sessions changed, the latest change first.
@@ -51,6 +53,12 @@ type Memory interface {
 	RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error)
 	AddLearning(ctx context.Context, n NewLearning) (Learning, error)
 	EditLearning(ctx context.Context, edit LearningEdit) (Learning, error)
+	// AddAlias has what is done in a path from now on belong to a project; CodeConflict while
+	// there are records of the path.
+	AddAlias(ctx context.Context, n NewAlias) (claudemem.ProjectAlias, error)
+	RemoveAlias(ctx context.Context, r AliasRequest) (claudemem.ProjectAlias, error)
+	// MergeProjects makes the records of a project those of another one.
+	MergeProjects(ctx context.Context, m claudemem.ProjectMerge) (claudemem.ProjectMerged, error)
 	// RetryQueue puts dead letters back in the queue.
 	RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 	// NoteLookups notes for the receipts that observations were read in full.
@@ -187,6 +195,8 @@ type Project struct {
 	Sessions     int              `json:"sessions"`
 	Observations int              `json:"observations"`
 	LastAtEpoch  claudemem.Millis `json:"last_at_epoch"`
+	// Aliases are the paths whose sessions belong to the project, too.
+	Aliases []string `json:"aliases,omitempty"`
 }
 
 // Learning is a learning with the name of its project.

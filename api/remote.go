@@ -67,7 +67,11 @@ func (r *Remote) ask(ctx context.Context, c Call) error {
 	if HasBody(c.Request) {
 		body = c.Request
 	}
-	return r.Do(ctx, c.Method, path, body, c.Answer)
+	limit := remoteTimeout
+	if c.Path == MergeProjectsEndpoint.Path {
+		limit = mergeTimeout
+	}
+	return r.DoWithin(ctx, limit, c.Method, path, body, c.Answer)
 }
 
 // Identity is the answer of GET /api/version.
@@ -93,10 +97,19 @@ func (r *Remote) Shutdown(ctx context.Context) error {
 // remoteTimeout bounds one request to a worker when the caller's context does not.
 const remoteTimeout = 10 * time.Second
 
+// mergeTimeout bounds a merge of projects, which is one transaction: 100,000 observations take
+// about a quarter of a minute.
+const mergeTimeout = 10 * time.Minute
+
 // Do sends a request with body as JSON (nil = none) and decodes the answer into
 // out (nil = not wanted). An error of the worker comes back as *claudemem.Error.
 func (r *Remote) Do(ctx context.Context, method, path string, body, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	return r.DoWithin(ctx, remoteTimeout, method, path, body, out)
+}
+
+// DoWithin is Do with another bound of the time.
+func (r *Remote) DoWithin(ctx context.Context, limit time.Duration, method, path string, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var reader io.Reader
 	if body != nil || method == http.MethodPost {

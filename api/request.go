@@ -165,8 +165,10 @@ type SessionRequest struct {
 
 // ProjectsRequest lists projects, the one that was worked on last first.
 type ProjectsRequest struct {
-	Limit  int `param:"limit" default:"100"`
-	Offset int `param:"offset"`
+	// Brief leaves out the numbers of observations, which take time to count: they are 0.
+	Brief  bool `param:"brief" about:"do not count observations"`
+	Limit  int  `param:"limit" default:"100"`
+	Offset int  `param:"offset"`
 }
 
 // RecentRequest asks for the latest sessions with their summaries and observations.

@@ -138,5 +138,8 @@ func (w *Worker) Touch(ctx context.Context, request claudemem.ContextRequest) {
 	if session, err := w.store.SessionByHost(ctx, request.Host, request.HostSessionID); err == nil {
 		self = session.ID
 	}
+	if project, err := w.store.ProjectOf(ctx, request.ProjectPath); err == nil {
+		request.ProjectPath = project
+	}
 	w.observer.FlushProject(request.ProjectPath, self)
 }

@@ -334,8 +334,24 @@ func (f *fakeWorker) CountSessions(context.Context, claudemem.Query) (int, error
 	return len(f.sessions), nil
 }
 
-func (f *fakeWorker) Projects(context.Context) ([]claudemem.ProjectDigest, error) {
+func (f *fakeWorker) Projects(context.Context, bool) ([]claudemem.ProjectDigest, error) {
 	return f.projects, f.err
+}
+
+func (f *fakeWorker) Aliases(context.Context) ([]claudemem.ProjectAlias, error) {
+	return []claudemem.ProjectAlias{{Path: "/home/ada/old/tally", Project: "/home/ada/tally", At: claudemem.MillisOf(noon)}}, f.err
+}
+
+func (f *fakeWorker) AddAlias(_ context.Context, path, project string) (claudemem.ProjectAlias, error) {
+	return claudemem.ProjectAlias{Path: path, Project: project, At: claudemem.MillisOf(noon)}, f.err
+}
+
+func (f *fakeWorker) RemoveAlias(_ context.Context, path string) (claudemem.ProjectAlias, error) {
+	return claudemem.ProjectAlias{Path: path, Project: "/home/ada/tally", At: claudemem.MillisOf(noon)}, f.err
+}
+
+func (f *fakeWorker) MergeProjects(_ context.Context, m claudemem.ProjectMerge) (claudemem.ProjectMerged, error) {
+	return claudemem.ProjectMerged{From: m.From, Into: m.Into, Merged: !m.DryRun, Aliased: m.Alias, Sessions: 1}, f.err
 }
 
 func (f *fakeWorker) AddObservation(_ context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem"
 	"claudemem/api"
@@ -166,8 +167,9 @@ func (a *server) searchRoutes() []route {
 func (a *server) recordRoutes() []route {
 	add := endpoint(a, api.AddObservationEndpoint, "adds an observation by hand", whole,
 		`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`)
+	alias := endpoint(a, api.AddAliasEndpoint, "has what is done in a path from now on belong to a project, a root or label", claudemem.ProjectAlias{}, `{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`)
 	learn := endpoint(a, api.AddLearningEndpoint, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
-	add.status, learn.status = http.StatusCreated, http.StatusCreated
+	add.status, learn.status, alias.status = http.StatusCreated, http.StatusCreated, http.StatusCreated
 	read := endpoint(a, api.ObservationEndpoint, "an observation in full", whole, "")
 	read.handle = a.observation
 	batch := endpoint(a, api.BatchEndpoint, "observations by number, in the order asked for",
@@ -193,7 +195,12 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.ReceiptEndpoint, "a session's receipt: captured events and their results, context shown, records looked up later, cost", store.SessionReceipt{}, ""),
 		endpoint(a, api.SummariesEndpoint, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
 		endpoint(a, api.PromptsEndpoint, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
-		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{}}}, ""),
+		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),
+		endpoint(a, api.AliasesEndpoint, "paths whose sessions belong to another project", api.Aliases{Results: []claudemem.ProjectAlias{{}}}, ""),
+		alias,
+		endpoint(a, api.RemoveAliasEndpoint, "removes an alias; records stay where they are", claudemem.ProjectAlias{}, `{"path":"/home/ada/old/tally"}`),
+		unhurried(endpoint(a, api.MergeProjectsEndpoint, "makes the records of a project those of another one, in one step that is not undone", claudemem.ProjectMerged{},
+			`{"from":"label:tally","into":"/home/ada/tally","dry_run":true}`)),
 		endpoint(a, api.SymbolsEndpoint, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
 			"project=tally&file=money&since=2026-03-01"),
 
@@ -203,4 +210,14 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.EditLearningEndpoint, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
 		call(a, "DELETE", api.EditLearningEndpoint.Path, "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
 	}
+}
+
+// unhurried returns the route without the limit of time for its answer.
+func unhurried(of route) route {
+	call := of.call
+	of.call = func(w http.ResponseWriter, r *http.Request, declared []api.Param) (any, error) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a recorder of a test has none
+		return call(w, r, declared)
+	}
+	return of
 }

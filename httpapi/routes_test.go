@@ -258,7 +258,7 @@ func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 		Checkout: claudemem.Checkout{Root: "/p q/tree", Branch: "topic", HeadCommit: "12ab"}, StartDir: "/p q/tree/sub", ConfigDir: "/c"}
 	path := "/api/context?project_path=/p+q&host=claude-code&session_id=s1&source=compact&budget=700&worktree_root=/p+q/tree&branch=topic&head_commit=12ab&start_dir=/p+q/tree/sub&config_dir=/c"
 	got := s.do(t, s.unix, "GET", path, "")
-	if got.status != 200 || !strings.Contains(got.body, `"system_message":"own\ntold once"`) {
+	if got.status != 200 || !strings.Contains(got.body, `"system_message":"told once\nown"`) {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	if i := <-s.booked; i.Where != "SessionStart" {

@@ -112,7 +112,7 @@ func in(project string) string {
 
 // known lists the names of five projects, for hints.
 func (c *call) known(ctx context.Context) string {
-	found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: 5})
+	found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: 5})
 	if err != nil {
 		return "" // only a hint
 	}

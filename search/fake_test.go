@@ -87,6 +87,8 @@ func concepts(c ...string) func(*claudemem.Observation) {
 
 func labelOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
+func (m *memory) ProjectOf(_ context.Context, path string) (string, error) { return path, nil }
+
 func (m *memory) ProjectsNamed(_ context.Context, name string) ([]string, error) {
 	var found []string
 	for _, h := range m.hits {

@@ -9,6 +9,8 @@ import (
 
 // Records reads the records; the store implements it.
 type Records interface {
+	// ProjectOf returns the project that what is done in a path belongs to.
+	ProjectOf(ctx context.Context, path string) (string, error)
 	// ProjectsNamed returns the root paths of the projects that a root path or a label means.
 	ProjectsNamed(ctx context.Context, name string) ([]string, error)
 	// RecordsByRefs reads records in the order asked for; those that are gone or

@@ -57,7 +57,11 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	}
 	filter := index.Filter{Kinds: p.kinds}
 	if r.ProjectPath != "" {
-		filter.Projects = []string{r.ProjectPath}
+		project, err := s.records.ProjectOf(ctx, r.ProjectPath)
+		if err != nil {
+			return nil, err
+		}
+		filter.Projects = []string{project}
 	}
 	limit := min(p.query.Limit, RankedPool)
 	answer, err := s.rankText(ctx, &asked, index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true})

@@ -54,7 +54,9 @@ func (b *bookkeeper) session(t *tx, a *arrival) (*bookedSession, error) {
 		if a.SkipReason == claudemem.SkipExcluded || a.SkipReason == claudemem.SkipInternal {
 			return nil, nil
 		}
-		err = s.open(t, a)
+		if err = s.open(t, a); err == nil {
+			err = b.adoptLabel(t, e.ProjectPath)
+		}
 	}
 	if err != nil {
 		return nil, err

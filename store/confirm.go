@@ -31,6 +31,9 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err != nil {
 			return err
 		}
+		if err := t.followMerge(&claim.Session, observations, learnings); err != nil {
+			return err
+		}
 		if err := t.markUnread(&claim, ids, outcome.Unread); err != nil {
 			return err
 		}
@@ -156,10 +159,10 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 		return err
 	}
 	id, err := t.insert(`INSERT INTO observations
-		(ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
+		(id, ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
 		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at, provenance)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, o.Narrative,
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, o.Narrative,
 		jsonList(o.Facts), jsonList(o.Concepts), o.DiscoveryTokens, o.ContentHash, filesKey, string(o.Origin), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt), string(o.Provenance))
 	if err != nil {

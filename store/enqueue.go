@@ -107,6 +107,8 @@ type bookkeeper struct {
 	dirty       []*bookedSession
 	counts      map[string]int
 	graves      graveyard
+	// aliases are the projects by the paths that belong to them.
+	aliases map[string]string
 }
 
 type sessionName struct {
@@ -179,6 +181,9 @@ func (b *bookkeeper) refresh(t *tx) error {
 	if b.graves, err = t.readGraveyard(); err != nil {
 		return err
 	}
+	if b.aliases, err = t.readAliases(); err != nil {
+		return err
+	}
 	b.sessions = map[sessionName]*bookedSession{}
 	b.dataVersion = version
 	return nil
@@ -199,6 +204,9 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	e := &a.Event
 	if e.Kind == claudemem.KindSessionStart || e.Kind == claudemem.KindFlush {
 		return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: "not_booked"}, nil
+	}
+	if project, ok := b.aliases[e.ProjectPath]; ok {
+		e.ProjectPath = project
 	}
 	if gone, err := b.graves.buried(t, a); err != nil {
 		return claudemem.Receipt{}, err

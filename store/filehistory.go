@@ -14,6 +14,10 @@ import (
 // its files.
 func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
 	return inSnapshot(ctx, s, "list observations of a file", func(reader querier) ([]claudemem.Observation, error) {
+		projectPath, err := aliased(ctx, reader, projectPath)
+		if err != nil {
+			return nil, err
+		}
 		pinned, err := column[claudemem.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
 				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"claudemem"
@@ -110,4 +111,39 @@ func BenchmarkMoment(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestWorkingFiles: a session's files, each once, those of its latest observation first; and
+// who else names them.
+func TestWorkingFiles(t *testing.T) {
+	m := newMemory(t)
+	file := func(path string, role claudemem.FileRole) claudemem.FileRef {
+		return claudemem.FileRef{Path: path, Role: role}
+	}
+	add := func(project, title string, files ...claudemem.FileRef) claudemem.Observation {
+		t.Helper()
+		o, err := m.AddObservation(t.Context(), claudemem.NewObservation{ProjectPath: project, Title: title, Files: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	first := add("/p", "first", file("a.go", claudemem.FileModified), file("b.go", claudemem.FileRead))
+	second := add("/p", "second", file("b.go", claudemem.FileModified), file("b.go", claudemem.FileRead))
+	elsewhere := add("/q", "elsewhere", file("b.go", claudemem.FileModified))
+	hidden := add("/p", "hidden", file("b.go", claudemem.FileModified), file("secret.go", claudemem.FileModified))
+	if _, err := m.HideObservation(t.Context(), hidden.ID); err != nil {
+		t.Fatal(err)
+	}
+	files, err := m.WorkingFiles(t.Context(), first.Session, 10)
+	if want := []string{"b.go", "a.go"}; err != nil || first.Session != second.Session || !slices.Equal(files, want) {
+		t.Errorf("the session's files are %v (%v), want %v", files, err, want)
+	}
+	of, err := m.ObservationsNaming(t.Context(), []string{"b.go", "none.go"}, 10)
+	if want := []claudemem.ObservationID{hidden.ID, elsewhere.ID, second.ID, first.ID}; err != nil || len(of) != 1 || !slices.Equal(of["b.go"], want) {
+		t.Errorf("b.go is named by %v (%v), want %v", of, err, want)
+	}
+	if of, err := m.ObservationsNaming(t.Context(), []string{"b.go"}, 1); err != nil || !slices.Equal(of["b.go"], []claudemem.ObservationID{hidden.ID}) {
+		t.Errorf("the newest alone: %v %v", of, err)
+	}
 }

@@ -330,6 +330,9 @@ func (t *tx) bury(f *claudemem.Forgetting, s *selection) error {
 		return err
 	}
 	if f.Since == 0 && f.Until == 0 {
+		if _, err := t.exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
+			return err
+		}
 		return t.tombstone(tombProject, tombName(f.ProjectPath), now)
 	}
 	until := f.Until

@@ -93,6 +93,10 @@ func (im *importing) addAlone(p *claudemem.Portable) (claudemem.Imported, error)
 type importing struct {
 	*tx
 	graves *graveyard
+	// roots are the known projects by label; nil until they are read.
+	roots map[string][]string
+	// aliases are the projects by the paths that belong to them; nil until they are read.
+	aliases map[string]string
 	// captured reports whether events of a project are captured.
 	captured func(project string) bool
 	// named are the ULIDs of the batch that may be here; sessions are always looked for.
@@ -141,6 +145,9 @@ func (im *importing) add(p *claudemem.Portable) (claudemem.Imported, error) {
 	if p.Tombstone != nil {
 		return im.addTombstone(p.Tombstone)
 	}
+	if err := im.place(p); err != nil {
+		return claudemem.Imported{}, err
+	}
 	home, outcome, err := im.home(p)
 	if err != nil || outcome.Status != "" {
 		return outcome, err
@@ -183,6 +190,48 @@ func added(id claudemem.ULID, err error) (claudemem.Imported, error) {
 // here returns the outcome of a record whose content is here under another name.
 func here(status claudemem.ImportStatus, id claudemem.ULID) claudemem.Imported {
 	return claudemem.Imported{Status: status, ULID: id}
+}
+
+// place gives a record of an alias the project that it is an alias of, and one of a project
+// that is known by its label only the root of the project with that label, if it is the only
+// one.
+func (im *importing) place(p *claudemem.Portable) (err error) {
+	var project *string
+	switch {
+	case p.Session != nil:
+		project = &p.Session.ProjectPath
+	case p.Observation != nil:
+		project = &p.Observation.ProjectPath
+	case p.Learning != nil:
+		project = &p.Learning.ProjectPath
+	}
+	if project == nil {
+		return nil
+	}
+	if im.aliases == nil {
+		if im.aliases, err = im.readAliases(); err != nil {
+			return err
+		}
+	}
+	if into, ok := im.aliases[*project]; ok {
+		*project = into
+		if s := p.Session; s != nil {
+			s.Label = claudemem.ProjectLabel(into)
+		}
+		return nil
+	}
+	if !strings.HasPrefix(*project, labelOnly) {
+		return nil
+	}
+	if im.roots == nil {
+		if im.roots, err = im.rootsByLabel(); err != nil {
+			return err
+		}
+	}
+	if roots := im.roots[claudemem.ProjectLabel(*project)]; len(roots) == 1 {
+		*project = roots[0]
+	}
+	return nil
 }
 
 // home returns the session that a record belongs to. A record that is a session belongs to

@@ -60,6 +60,9 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 		if err != nil {
 			return err
 		}
+		if in.ProjectPath, err = aliased(ctx, t.w.conn, in.ProjectPath); err != nil {
+			return err
+		}
 		observations, layers, skipped := jsonList(in.Observations), jsonList(in.Layers), jsonList(in.Skipped)
 		said := ""
 		if len(in.Said) > 0 {

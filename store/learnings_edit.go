@@ -195,7 +195,7 @@ func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
 // directory gives itself.
 func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, error) {
 	projects, err := projectsNamed(ctx, s.reader, name)
-	if err != nil || len(projects) != 1 || projects[0] != name || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, "label:") {
+	if err != nil || len(projects) != 1 || projects[0] != name || isRoot(name) {
 		return projects, err
 	}
 	projects, err = column[string](ctx, s.reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)

@@ -89,13 +89,16 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 }
 
 // Projects returns all projects that have sessions with content, the most recently used
-// first.
-func (s *Store) Projects(ctx context.Context) (projects []claudemem.ProjectDigest, err error) {
+// first. The observations of brief ones are not counted, which takes most of the time.
+func (s *Store) Projects(ctx context.Context, brief bool) (projects []claudemem.ProjectDigest, err error) {
 	defer wrap(&err, "list projects")
+	count := "(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)"
+	if brief {
+		count = "0"
+	}
 	return all(ctx, s.reader, func(p *claudemem.ProjectDigest) []any {
 		return []any{&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations}
-	}, `SELECT s.project, s.label, count(*), max(s.updated_at),
-			(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)
+	}, `SELECT s.project, s.label, count(*), max(s.updated_at), `+count+`
 		FROM sessions s WHERE s.project <> '' AND `+said+`
 		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
 }
@@ -109,10 +112,14 @@ func (s *Store) ProjectsNamed(ctx context.Context, name string) (projects []stri
 }
 
 // projectsNamed returns the paths of the projects that name means: the project with this
-// path, else those with this label, else name itself; none for "".
+// path or alias, else those with this label, else name itself; none for "".
 func projectsNamed(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
+	}
+	name, err := aliased(ctx, q, name)
+	if err != nil {
+		return nil, err
 	}
 	known, err := value[bool](ctx, q, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestProjects(t *testing.T) {
 		{ProjectPath: "/home/dev/shop", Label: "shop", Sessions: 2, Observations: 3, LastAt: base + 1001},
 		{ProjectPath: "label:named", Label: "named", Sessions: 1, Observations: 1, LastAt: base},
 	}
-	got, err := m.Projects(ctx)
+	got, err := m.Projects(ctx, false)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("(%v) -want +got:\n%s", err, diff)
 	}

@@ -108,7 +108,11 @@ func (s *Store) Export(ctx context.Context, f claudemem.ExportFilter, begin func
 	if until == 0 {
 		until = claudemem.LatestTime
 	}
-	args := []any{f.ProjectPath, int64(f.Since), int64(until)}
+	project, err := s.ProjectOf(ctx, f.ProjectPath)
+	if err != nil {
+		return 0, err
+	}
+	args := []any{project, int64(f.Since), int64(until)}
 	var kinds []*portableRows
 	for i := range portableKinds {
 		if k := &portableKinds[i]; !k.whole || f == (claudemem.ExportFilter{}) {

@@ -26,7 +26,7 @@ var salvaged = []struct{ table, number string }{
 // salvagedWhole are the tables whose rows are not numbered in the order of their making, with
 // the columns of their keys. Salvage copies each row whose key is missing.
 var salvagedWhole = []struct{ table, key string }{
-	{"tombstones", "kind, key"}, {"unread_turns", "session_id, prompt_number"}, {"unread_messages", "event_id"},
+	{"tombstones", "kind, key"}, {"project_aliases", "path"}, {"unread_turns", "session_id, prompt_number"}, {"unread_messages", "event_id"},
 	{"unread_records", "session_id, prompt_number, kind, record_id"}, {"hidden_records", "kind, id"}, {"notices", "key"},
 }
 

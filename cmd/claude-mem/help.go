@@ -13,7 +13,12 @@ const (
 	groupMemory = "memory"
 	groupRun    = "run"
 	groupHook   = "hook"
+	groupSeldom = "seldom"
 )
+
+// undoneBy is the annotation of a command with the name of the one that undoes it: the
+// root's help has both in one line.
+const undoneBy = "undone by"
 
 // help returns the help function: the root's help fits a screen, the others have cobra's.
 func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) {
@@ -32,14 +37,20 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 	fmt.Fprintf(&b, "%s\n\nUsage: %s COMMAND [ARGUMENTS] [FLAGS]\n\nStart here:\n%s\n", root.Long, root.Name(), root.Example)
 	for _, group := range root.Groups() {
 		var lines, names []string
+		undoing := map[string]bool{}
 		for _, cmd := range root.Commands() {
-			if cmd.GroupID == group.ID && cmd.IsAvailableCommand() {
-				lines, names = append(lines, fmt.Sprintf("  %-11s %s\n", cmd.Name(), cmd.Short)), append(names, cmd.Name())
+			if cmd.GroupID == group.ID && cmd.IsAvailableCommand() && !undoing[cmd.Name()] {
+				undoing[cmd.Annotations[undoneBy]] = true
+				line := strings.TrimSpace(cmd.Name() + " " + cmd.Annotations[undoneBy])
+				lines, names = append(lines, fmt.Sprintf("  %-11s %s\n", line, cmd.Short)), append(names, cmd.Name())
 			}
 		}
-		if group.ID == groupHook { // people do not run them: their names do
+		switch group.ID {
+		case groupHook: // people do not run them: their names do
 			fmt.Fprintf(&b, "\n%s %s\n", group.Title, strings.Join(names, ", "))
-		} else {
+		case groupSeldom:
+			fmt.Fprintf(&b, "%s %s\n", group.Title, strings.Join(names, ", "))
+		default:
 			fmt.Fprintf(&b, "\n%s\n%s", group.Title, strings.Join(lines, ""))
 		}
 	}

@@ -101,10 +101,10 @@ func (a *app) remembersProject(root string) bool {
 	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
 }
 
-// allProjects returns every project of a memory.
+// allProjects returns every project of a memory, without its number of observations.
 func allProjects(ctx context.Context, m api.Memory) ([]api.Project, error) {
 	all, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
-		page, err := m.Projects(ctx, api.ProjectsRequest{Limit: p.Limit, Offset: p.Offset})
+		page, err := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: p.Limit, Offset: p.Offset})
 		return page.Results, page.Total, err
 	})
 	return all.Results, err

@@ -10,7 +10,16 @@ import (
 // to be pasted: for PowerShell on Windows, else for a POSIX shell.
 func withVariable(goos, name, value, command string) string {
 	if goos == "windows" {
-		return "$env:" + name + " = '" + strings.ReplaceAll(value, "'", "''") + "'; " + command
+		return "$env:" + name + " = " + shellWord(goos, value) + "; " + command
 	}
-	return name + "=" + install.ShellWord(value) + " " + command
+	return name + "=" + shellWord(goos, value) + " " + command
+}
+
+// shellWord returns a text as one word of a command line, to be pasted: for PowerShell on
+// Windows, else for a POSIX shell.
+func shellWord(goos, text string) string {
+	if goos == "windows" {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	return install.ShellWord(text)
 }

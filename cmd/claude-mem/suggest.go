@@ -28,8 +28,8 @@ func didYouMean(word string, candidates []string, format, other string) string {
 
 // otherWords maps the command names of other programs to ours.
 var otherWords = map[string]string{
-	"add": "learn add", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
-	"memory": "recent", "query": "search", "remember": "learn add", "settings": "config", "stat": "stats", "update": "version",
+	"add": "remember", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
+	"memory": "recent", "note": "remember", "query": "search", "save_memory": "remember", "settings": "config", "stat": "stats", "update": "version",
 }
 
 // knownCommand is the Args of a command with subcommands: an argument is an unknown command.

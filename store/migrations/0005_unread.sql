@@ -230,3 +230,10 @@ CREATE TRIGGER sessions_moved_symbols AFTER UPDATE OF project ON sessions WHEN O
 END;
 CREATE INDEX function_map_newest ON function_map (snapshot_at DESC, file_path, line_start, id) WHERE change_type <> 'unchanged';
 CREATE INDEX function_map_project ON function_map (project, snapshot_at DESC, file_path, line_start, id) WHERE change_type <> 'unchanged';
+
+-- What is done in path belongs to project, the root of another one. No alias has an alias.
+CREATE TABLE project_aliases (
+    path       TEXT    NOT NULL PRIMARY KEY,
+    project    TEXT    NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
