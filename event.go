@@ -8,7 +8,8 @@ import (
 // Host names a coding agent that runs our hooks.
 type Host string
 
-// The hosts: one with an adapter, and raw for clients of the API that name none.
+// The hosts with an adapter, and raw for all others and for clients of the API that name
+// none.
 const (
 	HostClaudeCode Host = "claude-code"
 	HostRaw        Host = "raw"
@@ -105,7 +106,27 @@ type Event struct {
 	Source string `json:"source,omitempty"`
 	// Reason is why a session ended.
 	Reason string `json:"reason,omitempty"`
+
+	// Backfill says that the event was read from a transcript, and who may distil it; "" for
+	// one that a hook has reported.
+	Backfill Backfill `json:"backfill,omitempty"`
 }
+
+// Backfill marks an event that was read from a transcript later. The working tree is no
+// longer that of the event, and the event neither opens nor ends a session that hooks have
+// reported.
+type Backfill string
+
+// The ways to distil a backfilled event. Any other value is like BackfillOffline.
+const (
+	// BackfillOffline: no model is shown the event, now or later.
+	BackfillOffline Backfill = "offline"
+	// BackfillModel: the user has asked for the model of the settings.
+	BackfillModel Backfill = "model"
+)
+
+// Offline reports whether no model may be shown the event.
+func (e *Event) Offline() bool { return e.Backfill != "" && e.Backfill != BackfillModel }
 
 // Failed reports whether a tool event tells of a tool that failed.
 func (e *Event) Failed() bool { return e.Kind == KindTool && e.ToolError != "" }

@@ -273,6 +273,24 @@ type ImportAnswer struct {
 // ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
 const ImportPath = "/api/admin/import"
 
+// BackfillRequest has events that were read from transcripts, in order.
+type BackfillRequest struct {
+	Events []claudemem.Event `json:"events"`
+}
+
+// BackfillAnswer has the status of each event, in order. With Busy none was taken in: too much
+// waits to be distilled, so that the request is to be repeated.
+type BackfillAnswer struct {
+	Statuses []claudemem.Status `json:"statuses"`
+	Busy     bool               `json:"busy,omitempty"`
+	// Waiting is the number of backfilled events that wait to be distilled.
+	Waiting int `json:"waiting"`
+}
+
+// BackfillPath is the route that takes in events of transcripts: POST, BackfillRequest,
+// BackfillAnswer.
+const BackfillPath = "/api/admin/backfill"
+
 // OpenCode is a code that lets a browser in once, by /open?code=CODE.
 type OpenCode struct {
 	Code string `json:"code"`

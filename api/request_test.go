@@ -61,3 +61,26 @@ func TestManyObservationRefs(t *testing.T) {
 		t.Errorf("%.0f allocations for a million ids", n)
 	}
 }
+
+// TestAfter: the page after records begins at the time of the last one, past those of the same
+// millisecond that were listed.
+func TestAfter(t *testing.T) {
+	newest := SearchRequest{Order: "newest"}
+	for _, tt := range []struct {
+		r            SearchRequest
+		times        []claudemem.Millis
+		since, until claudemem.Millis
+		offset       int
+	}{
+		{newest, nil, 0, 0, 0},
+		{newest, []claudemem.Millis{30, 20, 20}, 0, 20, 2},
+		{newest, []claudemem.Millis{20, 20}, 0, 20, 2},
+		{newest.After([]claudemem.Millis{20, 20}), []claudemem.Millis{20, 20, 20}, 0, 20, 5},
+		{SearchRequest{Order: "oldest"}, []claudemem.Millis{10, 20}, 20, 0, 1},
+	} {
+		got := tt.r.After(tt.times)
+		if got.Since != tt.since || got.Until != tt.until || got.Offset != tt.offset {
+			t.Errorf("after %v: since %d until %d offset %d, want %d, %d, %d", tt.times, got.Since, got.Until, got.Offset, tt.since, tt.until, tt.offset)
+		}
+	}
+}

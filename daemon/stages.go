@@ -25,9 +25,11 @@ const databaseName = "memory.db"
 
 // stages are the parts of the pipeline behind the hooks.
 type stages struct {
-	store    *store.Store
-	queue    *queue.Queue
-	intake   *intake.Intake
+	store  *store.Store
+	queue  *queue.Queue
+	intake *intake.Intake
+	// past takes in events of transcripts: their private turns are not those of now.
+	past     *pastIntake
 	observer *observer.Observer
 	builder  *recall.Builder
 	reminder *recall.Reminder
@@ -75,13 +77,16 @@ func (w *Worker) openStages(ctx context.Context) error {
 	w.opened("queue", func(context.Context) error { return w.queue.Close() })
 
 	w.settings = newLive(w.cfg.DataDir, w.cfg.Settings, w.log)
-	w.intake = intake.New(w.queue, intake.Options{
+	taking := intake.Options{
 		Policy:      w.settings.policy,
 		DataDir:     w.cfg.DataDir,
 		OpenSession: w.store.OpenSession,
 		Clock:       w.cfg.Clock,
 		Logger:      w.log,
-	})
+	}
+	w.intake = intake.New(w.queue, taking)
+	w.past = newPastIntake(w.store.Known, w.queue, taking)
+	w.past.inWork = w.store.InWork
 	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 
 	distiller := offline.New()

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/redact"
+	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -25,11 +26,16 @@ func (r *run) capture(p *payload) {
 	if textSize(e) <= largestPost {
 		r.worker.Begin(wire.PathFor(e.Kind))
 	}
-	cut := dropMiddles(e)
-	redact.Event(e, r.settings.WithheldFiles())
-	truncateEvent(e, cut)
+	Shape(e, r.settings)
 	r.name(e)
 	r.deliver(p)
+}
+
+// Shape redacts an event with the literal rules and truncates it to what the worker is sent.
+func Shape(e *claudemem.Event, s *settings.Settings) {
+	cut := dropMiddles(e)
+	redact.Event(e, s.WithheldFiles())
+	truncateEvent(e, cut)
 }
 
 // captured keeps the marks of private turns and reports whether e is captured: not

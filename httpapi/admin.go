@@ -73,6 +73,11 @@ func (a *server) importRecords(ctx context.Context, r api.ImportRequest) (api.Im
 	return api.ImportAnswer{Results: append([]claudemem.Imported{}, results...)}, err
 }
 
+// backfill takes in events of transcripts.
+func (a *server) backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
+	return a.Backfiller.Backfill(ctx, r)
+}
+
 // forget starts to erase what a page names.
 func (a *server) forget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
 	return a.Eraser.StartForget(r)

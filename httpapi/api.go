@@ -29,8 +29,10 @@ type Deps struct {
 	Worker    Worker
 	Reindexer Reindexer
 	Importer  Importer
-	Eraser    Eraser
-	Reminder  Reminder
+	// Backfiller takes in events of transcripts.
+	Backfiller Backfiller
+	Eraser     Eraser
+	Reminder   Reminder
 	// Changes are told to streams; nil: there are none.
 	Changes Changes
 	// MCP serves /mcp; nil: no such route.

@@ -74,7 +74,11 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f, Eraser: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f, Backfiller: f, Eraser: f}
+}
+
+func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
+	return api.BackfillAnswer{Statuses: make([]claudemem.Status, len(r.Events))}, nil
 }
 
 func (f *fakeWorker) Import(_ context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {

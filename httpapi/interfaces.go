@@ -87,6 +87,11 @@ type Viewer interface {
 	Serve(w http.ResponseWriter, r *http.Request, token string)
 }
 
+// Backfiller takes in events of transcripts.
+type Backfiller interface {
+	Backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error)
+}
+
 // Importer stores records of another memory.
 type Importer interface {
 	// Import returns the outcome of each record, in order. An error leaves those that were

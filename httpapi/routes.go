@@ -74,6 +74,9 @@ func (a *server) workerRoutes() []route {
 	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
 	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.importRecords,
 		api.ImportAnswer{Results: []claudemem.Imported{{}}}, `{"records":[]}`)
+	backfilling := call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.backfill,
+		api.BackfillAnswer{Statuses: []claudemem.Status{""}}, `{"events":[]}`)
+	backfilling.socketOnly = true
 	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
 	opening.socketOnly = true
 	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.forget,
@@ -97,6 +100,7 @@ func (a *server) workerRoutes() []route {
 		reindex,
 		reindexing,
 		importing,
+		backfilling,
 		opening,
 		forgetting,
 		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, api.Erasure{}, ""),

@@ -40,8 +40,9 @@ func files(e *claudemem.Event, call *toolcall.Call, withheld glob.Set) []claudem
 	}
 	path := ref.Path
 	ref.Path = clean(path) // cwd may hold a secret too
-	// A masked path names no file that anybody could compare with later.
-	if safe == file && ref.Path == path && !withheld.File(file, e.Cwd) {
+	// A masked path names no file that anybody could compare with later. The files of now say
+	// nothing about a backfilled event.
+	if safe == file && ref.Path == path && e.Backfill == "" && !withheld.File(file, e.Cwd) {
 		ref.Hash = hash(e, path)
 	}
 	return []claudemem.FileRef{ref}

@@ -127,6 +127,18 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 	return taken, nil
 }
 
+// KeyOf returns the key of an event whose host has named it, without a look at its content: of
+// a tool or a prompt with an id. "" for any other.
+func KeyOf(e *claudemem.Event) string {
+	if e.Kind == claudemem.KindTool && e.ToolUseID != "" || e.Kind == claudemem.KindPrompt && e.PromptID != "" {
+		named := claudemem.Event{Kind: e.Kind, Host: claudemem.Host(safeName(string(e.Host.Canonical()))), HostSessionID: safeName(e.HostSessionID),
+			ToolName: e.ToolName, ToolResponse: e.ToolResponse, ToolUseID: safeName(e.ToolUseID), PromptID: safeName(e.PromptID)}
+		wire.NameAgentRun(&named)
+		return eventKey(&named)
+	}
+	return ""
+}
+
 // policy returns what is captured now; CodeUnavailable when that is unknown.
 func (in *Intake) policy() (*Policy, error) {
 	policy := in.opts.Policy()
@@ -204,7 +216,10 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 		e.DeliveryID = claudemem.NewDeliveryID(now.Time(), random)
 	}
 	e.Host = e.Host.Canonical()
-	if e.WorktreeRoot == "" && (e.Cwd != "" || repo.IsAbsolute(e.ProjectPath)) {
+	if e.Offline() {
+		e.Backfill = claudemem.BackfillOffline // a client may have sent any text
+	}
+	if e.WorktreeRoot == "" && e.Backfill == "" && (e.Cwd != "" || repo.IsAbsolute(e.ProjectPath)) {
 		project := e.ProjectPath
 		if !repo.IsAbsolute(project) {
 			project = ""

@@ -516,3 +516,17 @@ type discard struct{}
 func (discard) Enqueue(_ context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
 	return make([]claudemem.Receipt, len(arrivals)), nil
 }
+
+// TestUnknownBackfill: a mark that no reader of transcripts sets is stored as that which no
+// model may see, and not as it was sent.
+func TestUnknownBackfill(t *testing.T) {
+	in, q := newIntake(Options{})
+	for sent, want := range map[claudemem.Backfill]claudemem.Backfill{
+		"": "", claudemem.BackfillModel: claudemem.BackfillModel, claudemem.BackfillOffline: claudemem.BackfillOffline,
+		"password=hunter2hunter2": claudemem.BackfillOffline,
+	} {
+		if got := take(t, in, q, claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "fix it", PromptID: "p" + string(sent), Backfill: sent}); got.Event.Backfill != want {
+			t.Errorf("%q is stored as %q, want %q", sent, got.Event.Backfill, want)
+		}
+	}
+}

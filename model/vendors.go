@@ -79,3 +79,10 @@ func (v vendor) effortOf(model string) string {
 	}
 	return ""
 }
+
+// DefaultModel returns the model of a provider whose model is not set, "" for a provider that
+// has none here.
+func DefaultModel(provider string) string {
+	v, _ := vendorOf(provider)
+	return v.defaultModel
+}

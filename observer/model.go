@@ -166,6 +166,12 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
 		return w.outcome, w.distilEvents(ctx, batch.Events, "")
 	}
+	if offline, rest := splitOffline(batch.Events); len(offline) > 0 {
+		if err := w.distilEvents(ctx, offline, ""); err != nil || len(rest) == 0 {
+			return w.outcome, err
+		}
+		batch.Events = rest // w.batch is batch
+	}
 	name := choice.Provider.Name()
 	err := m.troubles.heldBackError(name)
 	if err == nil {
@@ -189,6 +195,18 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 		m.endSessionRun(ctx, t, batch.Session)
 	}
 	return w.outcome, nil
+}
+
+// splitOffline returns the events that no model may be shown, and the others.
+func splitOffline(events []claudemem.PendingEvent) (offline, rest []claudemem.PendingEvent) {
+	for i := range events {
+		if events[i].Event.Offline() {
+			offline = append(offline, events[i])
+		} else {
+			rest = append(rest, events[i])
+		}
+	}
+	return offline, rest
 }
 
 // Ended forgets a session that is over and has no events waiting. Distilling the

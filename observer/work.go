@@ -35,6 +35,15 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 		result.failed = true
 		return result
 	}
+	if len(claim.Events) > p.limit && p.limit < wholeTurnEvents && allOffline(claim.Events) {
+		// The limit is for a model's request; rules are given whole turns.
+		p.limit = wholeTurnEvents
+		o.release(ctx, claim)
+		if claim, err = o.queue.Claim(ctx, session, p.limit+o.stopsBeside()); err != nil {
+			result.failed = ctx.Err() == nil
+			return result
+		}
+	}
 	if len(claim.Events) == 0 {
 		result.empty = true
 		return result
@@ -57,10 +66,40 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 	if len(rest.Events) > 0 {
 		o.release(ctx, rest)
 	}
-	if !o.finishClaim(ctx, claim) {
+	for len(claim.Events) > 0 {
+		n := backfilledTurn(claim.Events)
+		turn := subClaim(claim, 0, n)
+		claim = subClaim(claim, n, len(claim.Events))
+		if o.finishClaim(ctx, turn) {
+			continue
+		}
 		result.all = false
+		if len(claim.Events) > 0 {
+			o.release(ctx, claim)
+		}
+		break
 	}
 	return result
+}
+
+// backfilledTurn returns how many of a claim's events are distilled first. Events of a
+// transcript arrive many turns at once, and are distilled turn by turn like those that hooks
+// report at each turn's end; others all at once.
+func backfilledTurn(events []claudemem.PendingEvent) int {
+	if events[0].Event.Backfill == "" {
+		return len(events)
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i-1].Event.Kind == claudemem.KindStop || events[i].PromptNumber != events[0].PromptNumber {
+			return i
+		}
+	}
+	return len(events)
+}
+
+// allOffline reports whether no model may be shown any of the events.
+func allOffline(events []claudemem.PendingEvent) bool {
+	return !slices.ContainsFunc(events, func(e claudemem.PendingEvent) bool { return !e.Event.Offline() })
 }
 
 // renew returns a claim as the settings have it now: events that the user no longer wants

@@ -83,7 +83,7 @@ clean() { # OUT: this machine's paths out, placeholders in, not a byte else
 # session and is not ours to keep: the lines stay, for their uuids, their text goes.
 without_listings() {
   local line
-  while IFS= read -r line; do
+  while IFS= read -r line || [ -n "$line" ]; do
     case $line in
       *'"attachment":{"type":"skill_listing"'* | *'"attachment":{"type":"agent_listing_delta"'*)
         jq -c '.attachment |= {type}' <<<"$line" ;;
@@ -105,6 +105,10 @@ keep() { # NAME PROJECT SCRIPT OUT
   done
   find "$out/home/.claude/projects" -maxdepth 2 -name "$(jq -r .session_id "$3").jsonl" -exec cat {} + |
     without_listings | clean "$out" >"$to/transcript.jsonl"
+  find "$out/home/.claude/projects" -path "*/$(jq -r .session_id "$3")/subagents/*" -type f | while IFS= read -r f; do
+    mkdir -p "$to/subagents"
+    without_listings <"$f" | clean "$out" >"$to/subagents/${f##*/}"
+  done
   jq -n --arg name "$1" --arg project "$2" --slurpfile s "$3" \
     --arg cli "$(sed -n 's/^cli: \([^ ]*\).*/\1/p' "$out/environment.txt")" \
     '{name: $name, project: $project, note: $s[0].note, after: $s[0].after, cli_version: $cli,

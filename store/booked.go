@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"claudemem"
 )
@@ -75,8 +76,8 @@ func (b *bookkeeper) adopt(s *bookedSession, e *claudemem.Event) {
 	}
 }
 
-// open inserts the session of an event that is the first of it, active and with the
-// event's project.
+// open inserts the session of an event that is the first of it, with the event's project:
+// active, or completed if the event is backfilled.
 func (s *bookedSession) open(t *tx, a *arrival) error {
 	e := &a.Event
 	id, err := t.ulid(e.OccurredAt)
@@ -84,11 +85,15 @@ func (s *bookedSession) open(t *tx, a *arrival) error {
 		return err
 	}
 	s.status, s.project = claudemem.SessionActive, e.ProjectPath
+	if e.Backfill != "" {
+		s.status, s.completedAt = claudemem.SessionCompleted, e.OccurredAt
+	}
 	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
 	s.updatedAt = s.startedAt
-	n, err := t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, started_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, claudemem.ProjectLabel(e.ProjectPath), int64(s.startedAt), int64(s.updatedAt))
+	n, err := t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, claudemem.ProjectLabel(e.ProjectPath), string(s.status),
+		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt))
 	s.id = claudemem.SessionID(n)
 	return err
 }
@@ -112,7 +117,7 @@ func (s *bookedSession) save(t *tx) error {
 
 // note updates the session's times, count and status for an event. Only one that counts,
 // because it is not skipped, adds to the count or completes the session; a later event
-// makes an ended session active again.
+// makes an ended session active again, unless it is backfilled.
 func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, counts bool) {
 	at := e.OccurredAt
 	s.startedAt = min(s.startedAt, at)
@@ -131,11 +136,13 @@ func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, co
 	}
 	switch s.status {
 	case claudemem.SessionCompleted:
-		if at > s.completedAt {
+		if e.Backfill != "" {
+			s.completedAt = max(s.completedAt, at)
+		} else if at > s.completedAt {
 			s.status, s.completedAt = claudemem.SessionActive, 0
 		}
 	case claudemem.SessionInterrupted, claudemem.SessionFailed:
-		if at > s.lastEventAt {
+		if e.Backfill == "" && at > s.lastEventAt {
 			s.status = claudemem.SessionActive
 		}
 	}
@@ -164,15 +171,26 @@ func (s *bookedSession) promptNumber(t *tx, promptID string) (int, error) {
 }
 
 // repeats returns the number of the prompt that e, which has no id, is a second
-// delivery of, 0 when it is none.
+// delivery of, 0 when it is none. A backfilled prompt with an id may be one that the hook
+// has reported without.
 func (s *bookedSession) repeats(t *tx, e *claudemem.Event) (int, error) {
-	if e.PromptID != "" {
+	if e.PromptID != "" && e.Backfill == "" {
 		return 0, nil
 	}
 	n, err := t.number(`SELECT number FROM prompts
-		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 LIMIT 1`,
-		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt)
+		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 AND (?5 = '' OR prompt_id = '') LIMIT 1`,
+		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt, e.PromptID)
 	return int(n), err
+}
+
+// repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
+// without the prompt's id, or that has none itself: one with the same message at that time.
+func (s *bookedSession) repeatsStop(t *tx, e *claudemem.Event, key string) (bool, error) {
+	n, err := t.number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
+		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
+		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt),
+		len(key)-strings.LastIndexByte(key, ':'), key[strings.LastIndexByte(key, ':'):], e.PromptID)
+	return n != 0, err
 }
 
 // addPrompt stores a prompt under its number and gives this number to events

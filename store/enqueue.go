@@ -240,6 +240,15 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 		r.PromptNumber, r.Status = s.promptCount+1, claudemem.StatusProcessed
 	case e.Kind == claudemem.KindSessionEnd:
 		r.Status = claudemem.StatusProcessed
+	case e.Kind == claudemem.KindStop && e.Backfill != "":
+		repeated, err := s.repeatsStop(t, e, a.Key)
+		if err != nil {
+			return r, err
+		}
+		if repeated {
+			b.counts[counterDuplicates]++
+			return claudemem.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: claudemem.StatusDuplicate}, nil
+		}
 	}
 
 	id, booked, err := t.bookEvent(a, r)

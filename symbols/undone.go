@@ -26,7 +26,7 @@ const maxUndone = 50
 func Undone(ctx context.Context, session *claudemem.Session, events []claudemem.PendingEvent, earlier func(context.Context) ([]claudemem.SymbolChange, error)) error {
 	last := -1
 	for i := range events {
-		if e := &events[i].Event; mayUndo(e) {
+		if e := &events[i].Event; e.Backfill == "" && mayUndo(e) { // the files of now are not those of then
 			last = i
 		}
 		if e := &events[i].Event; e.Branch != events[0].Event.Branch || e.WorktreeRoot != events[0].Event.WorktreeRoot {

@@ -20,7 +20,7 @@ type member struct {
 }
 
 // membersOf returns the members of e's JSON form in the order in which they are written.
-func membersOf(e *claudemem.Event) [25]member {
+func membersOf(e *claudemem.Event) [26]member {
 	return [...]member{
 		{"delivery_id", &e.DeliveryID, true},
 		{"kind", (*string)(&e.Kind), true},
@@ -47,6 +47,7 @@ func membersOf(e *claudemem.Event) [25]member {
 		{"last_assistant_message", &e.LastAssistantMessage, false},
 		{"source", &e.Source, false},
 		{"reason", &e.Reason, false},
+		{"backfill", (*string)(&e.Backfill), false},
 	}
 }
 

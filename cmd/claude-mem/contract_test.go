@@ -313,6 +313,9 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem export", "export memory.jsonl"},
 	{"claude-mem import", "import memory.jsonl"},
 	{"claude-mem import", "import broken.jsonl"},
+	{"claude-mem import", "import node.db --dry-run"},
+	{"claude-mem import", "import transcripts --dry-run"},
+	{"claude-mem import", "import transcripts"},
 	{"claude-mem restore", "restore --list"},
 	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }
@@ -332,7 +335,9 @@ var neverSeen = map[string]string{
 	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
 	"ContextLine.observations": "no session of a scenario has two observations in one line",
 	"Books.forgotten":          "no turn was private after the fact",
-	"Unread.reason":            "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
+	"CostEstimate.provider":    "no model is chosen", "CostEstimate.model": "as provider", "CostEstimate.calls": "as provider", "CostEstimate.input_tokens": "as provider",
+	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
+	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 
 func TestJSONContract(t *testing.T) {
@@ -345,6 +350,9 @@ func TestJSONContract(t *testing.T) {
 	must(t, os.MkdirAll(modes, 0o700))
 	must(t, os.WriteFile(filepath.Join(modes, "broken.json"), []byte(`{"inherits":"code","types":[{"id":"A b"}]}`), 0o600))
 	must(t, os.WriteFile("broken.jsonl", []byte("{\"claude_mem_export\":1}\nbroken\n"), 0o600))
+	must(t, os.Mkdir("renamed", 0o700))
+	must(t, makeNodeMemory(filepath.Join(project, "node.db")))
+	must(t, writeTranscript(filepath.Join(project, "transcripts"), "ratelimit-burst", project))
 	must(t, os.WriteFile("cart.go", []byte("package cart\n\nfunc Add() {}\n"), 0o600))
 	for _, tt := range contractCases {
 		code, out, errs := command(t, env, append(strings.Fields(tt.args), "--json")...)

@@ -78,9 +78,52 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "synced": synced, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"fakeclaude": fakeClaude, "sameblock": sameBlock, "samebutages": sameButAges, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
+			"fakeclaude": fakeClaude, "nodememory": nodeMemory, "transcript": recordedTranscript, "sameblock": sameBlock, "samebutages": sameButAges, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
 		},
 	})
+}
+
+// recordedTranscript writes the transcript of a recorded session that worked in the directory
+// of the scenario: transcript SESSION DIR.
+func recordedTranscript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: transcript SESSION DIR")
+	}
+	ts.Check(writeTranscript(ts.MkAbs(args[1]), args[0], ts.MkAbs(".")))
+}
+
+// nodeMemory makes a database of claude-mem for Node with odd rows: nodememory FILE.
+func nodeMemory(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: nodememory FILE")
+	}
+	ts.Check(makeNodeMemory(ts.MkAbs(args[0])))
+}
+
+// recordedSessions is the directory of the recorded sessions. Tests change directories.
+var recordedSessions, _ = filepath.Abs(filepath.Join("..", "..", "recorded", "sessions"))
+
+// writeTranscript writes the transcript of a recorded session into a directory.
+func writeTranscript(dir, session, project string) error {
+	body, err := os.ReadFile(filepath.Join(recordedSessions, session, "transcript.jsonl"))
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, session+".jsonl"), recorded.Render(body, project, project), 0o600)
+}
+
+// makeNodeMemory makes the database that nodememory makes.
+func makeNodeMemory(path string) error {
+	const version = 49
+	db, err := layouts.Create(path, version)
+	if err != nil {
+		return err
+	}
+	_, err = layouts.Fill(db, version)
+	return errors.Join(err, db.Close())
 }
 
 // runStatusline runs a program's status line until it says something, if only an
