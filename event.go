@@ -12,6 +12,10 @@ type Host string
 // none.
 const (
 	HostClaudeCode Host = "claude-code"
+	HostCodex      Host = "codex"
+	HostGemini     Host = "gemini"
+	HostOpenCode   Host = "opencode"
+	HostCursor     Host = "cursor"
 	HostRaw        Host = "raw"
 )
 

@@ -137,6 +137,8 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	switch {
 	case len(enabled) == 0 && len(seen.Ours) > 0:
 		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is disabled", "id", seen.Ours[0].ID))
+	case len(enabled) == 0 && len(list) == 0 && len(e.agents()) > 0 && !isDir(e.HostDir):
+		return nil, "Claude Code is not used here"
 	case len(enabled) == 0 && len(list) == 0:
 		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of claude-mem"))
 	case len(enabled) > 1:
@@ -157,6 +159,11 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 		return nil, r.ID + " " + r.Version + " is enabled"
 	}
 	return nil, "the hooks are in " + enabled[0].ID
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // registration returns the findings about a plugin or a settings file with our hooks.

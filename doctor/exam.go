@@ -73,6 +73,7 @@ type exam struct {
 	worker   func() worker
 	settings func() *settings.Settings
 	plugins  func() install.Registered
+	agents   func() []install.AgentState
 
 	mu     sync.Mutex
 	opened *store.Store
@@ -125,6 +126,7 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		return db.Unread(ctx, claudemem.MillisOf(e.now.AddDate(0, 0, -1)))
 	})
 	e.worker = sync.OnceValue(func() worker { return e.awaitWorker(ctx) })
+	e.agents = sync.OnceValue(e.readAgents)
 	e.plugins = sync.OnceValue(func() install.Registered { return install.ReadRegistered(e.HostDir) })
 	return e
 }

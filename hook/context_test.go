@@ -196,11 +196,11 @@ func TestContextOfOtherWorker(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	short := "<claude-mem-context>\nä𝄞\n</claude-mem-context>"
-	if got := truncateContext(short); got != short {
+	if got := truncateContext(short, utf16Length); got != short {
 		t.Errorf("a short text was changed: %q", got)
 	}
 	exact := strings.Repeat("é", longestContext)
-	if got := truncateContext(exact); got != exact {
+	if got := truncateContext(exact, utf16Length); got != exact {
 		t.Errorf("exactly the limit was cut to %d", len(got))
 	}
 	for name, text := range map[string]string{
@@ -209,7 +209,7 @@ func TestFit(t *testing.T) {
 		"oneline": strings.Repeat("𝄞", 9000),
 		"block":   "<claude-mem-context>\n" + strings.Repeat("- line é\n", 3000) + "</claude-mem-context>\n",
 	} {
-		got := truncateContext(text)
+		got := truncateContext(text, utf16Length)
 		if n := len(utf16.Encode([]rune(got))); n > longestContext || n < longestContext/2 {
 			t.Errorf("%s: %d units", name, n)
 		}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"claudemem"
 )
 
-// registration is an event of Claude Code that the plugin asks for.
+// registration is an event of a host that its configuration asks for.
 type registration struct {
 	event string
 	verb  Verb
@@ -16,7 +18,7 @@ type registration struct {
 
 // registered are exactly the events that every Claude Code from 2.0.60 on knows:
 // one name that a host does not know disables all hooks of the plugin.
-var registered = [...]registration{
+var registered = []registration{
 	{"SessionStart", VerbContext, 10},
 	{"UserPromptSubmit", VerbNew, 5},
 	{"PostToolUse", VerbSave, 5},
@@ -59,7 +61,7 @@ func HooksJSON(goos, path string) []byte {
 		if goos == "windows" {
 			c.Command, c.Args = path, []string{string(reg.verb)}
 		} else {
-			c.Command = shellLine(path, reg.verb)
+			c.Command = shellLine(path, string(reg.verb))
 		}
 		if i > 0 {
 			b.WriteByte(',')
@@ -86,17 +88,50 @@ const program = "claude-mem-hook"
 // guard is the beginning of each shell line.
 const guard = `trap 'exit 0' EXIT;`
 
-// shellLine returns the command that runs a verb of the program at path. It exits
+// shellLine returns the command that runs the program at path with arguments. It exits
 // 0 and writes nothing to stderr whatever becomes of the program: a Go program
 // that gets no memory, thread or descriptor writes a trace and exits 2, and a
 // host takes exit code 2 for "block this prompt". `|| exit 0` alone would leave
 // the exit code 2 of a shell that cannot fork; the trap covers that too. It costs
 // no more than the plain command, for which dash forks as well.
-func shellLine(path string, verb Verb) string {
+func shellLine(path, arguments string) string {
 	if !strings.HasPrefix(path, pluginRoot) {
 		path = shellEscape(path)
 	}
-	return guard + `"` + path + `" ` + string(verb) + ` 2>/dev/null || exit 0`
+	return guard + `"` + path + `" ` + arguments + ` 2>/dev/null || exit 0`
+}
+
+// Command is a hook of a host's configuration.
+type Command struct {
+	Event string
+	// Line is run by the host's shell.
+	Line string
+	// Timeout is in the unit of the host's configuration.
+	Timeout int
+}
+
+// Commands returns the hooks that the configuration of a host asks for, in the order of a
+// session's life, for an operating system as runtime.GOOS names it and the program at
+// path. A host whose hooks are no commands has none.
+func Commands(host claudemem.Host, goos, path string) []Command {
+	a := adapterOf(host)
+	if a == nil {
+		return nil
+	}
+	var list []Command
+	for _, reg := range a.registered {
+		c := Command{Event: reg.event, Timeout: reg.timeout}
+		if arguments := string(reg.verb) + " --host " + string(host); goos == "windows" {
+			c.Line = `"` + path + `" ` + arguments
+		} else {
+			c.Line = shellLine(path, arguments)
+		}
+		if a.inMillis {
+			c.Timeout *= 1000
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // shellEscape protects the characters that keep a meaning between double quotes.

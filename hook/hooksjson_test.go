@@ -97,16 +97,16 @@ func TestPluginManifest(t *testing.T) {
 
 func TestProgramOf(t *testing.T) {
 	for command, want := range map[string]string{
-		`"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" save`:         "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook",
-		shellLine("/home/a b/$x;'/bin/claude-mem-hook", VerbSave):  "/home/a b/$x;'/bin/claude-mem-hook",
-		`"/home/a b/\$x/bin/claude-mem-hook" context`:              "/home/a b/$x/bin/claude-mem-hook",
-		`/opt/claude-mem-hook save`:                                "/opt/claude-mem-hook",
-		`claude-mem-hook`:                                          "claude-mem-hook",
-		`C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`:          `C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`,
-		`node worker.js`:                                           "",
-		``:                                                         "",
-		`'/opt/my tools/claude-mem-hook' save`:                     "/opt/my tools/claude-mem-hook",
-		`/x/claude-mem-hook-dir/bin/claude-mem-hook save --host x`: "/x/claude-mem-hook-dir/bin/claude-mem-hook",
+		`"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" save`:                "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook",
+		shellLine("/home/a b/$x;'/bin/claude-mem-hook", string(VerbSave)): "/home/a b/$x;'/bin/claude-mem-hook",
+		`"/home/a b/\$x/bin/claude-mem-hook" context`:                     "/home/a b/$x/bin/claude-mem-hook",
+		`/opt/claude-mem-hook save`:                                       "/opt/claude-mem-hook",
+		`claude-mem-hook`:                                                 "claude-mem-hook",
+		`C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`:                 `C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`,
+		`node worker.js`:                                                  "",
+		``:                                                                "",
+		`'/opt/my tools/claude-mem-hook' save`:                            "/opt/my tools/claude-mem-hook",
+		`/x/claude-mem-hook-dir/bin/claude-mem-hook save --host x`:        "/x/claude-mem-hook-dir/bin/claude-mem-hook",
 	} {
 		if got, ok := ProgramOf(command); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", command, got, ok, want)

@@ -53,7 +53,7 @@ func parseArguments(args []string) (verb Verb, host claudemem.Host, help bool) {
 const Help = `claude-mem-hook is run by a coding agent, not by people: it reads one JSON
 payload from standard input, remembers it, and always exits 0.
 
-  claude-mem-hook [VERB] [--host claude-code|raw]
+  claude-mem-hook [VERB] [--host claude-code|codex|gemini|opencode|cursor|raw]
 
   context   at session start: prints what is remembered of the project
   new       a prompt

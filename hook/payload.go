@@ -15,15 +15,18 @@ import (
 type payload struct {
 	// verb is the verb that handles it, "" for none.
 	verb Verb
-	// name is the host's name of the event; a reply has to repeat it.
-	name  string
-	event claudemem.Event
+	// name is Claude Code's name of the event, and hostName the host's, "" if the payload
+	// has none; a reply has to repeat it.
+	name, hostName string
+	event          claudemem.Event
 	// projectDir is the directory in which the host was started, "" when unknown.
 	projectDir string
 	// prompt is the payload's prompt; promptIsText is false when it has none, or one
 	// that is not text.
 	prompt       string
 	promptIsText bool
+	// extra is what an adapter keeps of a payload until all of it is read.
+	extra []byte
 }
 
 // Longer identifiers and paths are taken as missing, longer names truncated.
@@ -48,20 +51,24 @@ func (r *run) understand(input []byte) (*payload, error) {
 	if len(input) == 0 {
 		return nil, errEmptyInput
 	}
-	if r.Host != claudemem.HostClaudeCode && r.Host != claudemem.HostRaw {
+	a := adapterOf(r.Host)
+	if a == nil {
 		return nil, errNoAdapter
 	}
 	p := &payload{}
-	err := p.decode(input, r.Host, r.Verb)
+	err := p.decode(input, a, r.Verb)
 	if errors.Is(err, jsonscan.ErrNotObject) {
 		// Too deep to be parsed: the rest is captured.
 		if shallow, cut := jsonscan.Shallow(input, deepestPayload, cutText); cut {
 			*p = payload{}
-			err = p.decode(shallow, r.Host, r.Verb)
+			err = p.decode(shallow, a, r.Verb)
 		}
 	}
 	if err != nil || p.verb == "" {
 		return p, err
+	}
+	if r.reply.host = a; a != &rawAdapter { // raw replies have Claude Code's names
+		r.reply.name = p.hostName
 	}
 	p.event.Host = r.Host
 	p.event.OccurredAt = claudemem.MillisOf(r.stamp)

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -10,13 +11,18 @@ import (
 	"claudemem/text/runes"
 )
 
-// longestContext is the longest text, in UTF-16 units, that the host passes on
-// whole; of a longer one the model gets a preview of 2 KB.
+// longestContext is the longest text that the hosts pass on whole: in UTF-16 units to
+// Claude Code, which gives the model a preview of 2 KB of a longer one, and in bytes to
+// Codex CLI, which cuts out the middle (2,500 tokens of four bytes).
 const longestContext = 10_000
 
 // reply is the hook's answer to its host.
 type reply struct {
-	// event is the host's name of the event that context belongs to.
+	// host is the adapter of the host, nil for Claude Code's, and name the host's own name
+	// of the event, "" if that is the same as event.
+	host *adapter
+	name string
+	// event is Claude Code's name of the event that context belongs to.
 	event   string
 	context string
 	system  []string
@@ -58,18 +64,31 @@ func PrintBlock(w io.Writer, block *claudemem.ContextBlock) {
 	r.print(w)
 }
 
-// print writes the reply in one piece, or nothing when there is none.
+// print writes the reply in one piece and in the form of the host, or nothing when there
+// is none.
 func (r *reply) print(w io.Writer) {
 	if r.context == "" && len(r.system) == 0 {
 		return
+	}
+	limit := utf16Length
+	if r.host != nil {
+		if r.host.contextInBytes {
+			limit = byteLength
+		}
+		if r.host.print != nil {
+			if b := r.host.print(r.event, truncateContext(r.context, limit)); b != nil {
+				_, _ = w.Write(append(b, '\n')) // the host has stopped reading
+			}
+			return
+		}
 	}
 	b := make([]byte, 0, 256+len(r.context)+len(r.context)/8)
 	b = append(b, '{')
 	if r.context != "" {
 		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
-		b = jsonscan.AppendQuote(b, r.event)
+		b = jsonscan.AppendQuote(b, cmp.Or(r.name, r.event))
 		b = append(b, `,"additionalContext":`...)
-		b = jsonscan.AppendQuote(b, truncateContext(r.context))
+		b = jsonscan.AppendQuote(b, truncateContext(r.context, limit))
 		b = append(b, '}')
 	}
 	if len(r.system) > 0 {
@@ -84,10 +103,10 @@ func (r *reply) print(w io.Writer) {
 
 const contextEnd = "</claude-mem-context>"
 
-// truncateContext shortens a text of more than longestContext at the end of a line
-// and closes the frame of a context block again. Builders stay below the limit.
-func truncateContext(text string) string {
-	if utf16Length(text) <= longestContext {
+// truncateContext shortens a text of more than longestContext by length at the end of a
+// line and closes the frame of a context block again. Builders stay below the limit.
+func truncateContext(text string, length func(string) int) string {
+	if len(text) <= longestContext || length(text) <= longestContext { // a unit has a byte at least
 		return text
 	}
 	end := ""
@@ -97,10 +116,7 @@ func truncateContext(text string) string {
 	room := longestContext - len(end)
 	at := 0
 	for i, c := range text {
-		if c > 0xFFFF {
-			room--
-		}
-		if room--; room < 0 {
+		if room -= length(string(c)); room < 0 {
 			at = i
 			break
 		}
@@ -111,12 +127,8 @@ func truncateContext(text string) string {
 	return text[:at] + end
 }
 
-// utf16Length returns the length of s in UTF-16 units; for a short s its bytes, which
-// are never fewer.
+// utf16Length returns the length of s in UTF-16 units.
 func utf16Length(s string) int {
-	if len(s) <= longestContext {
-		return len(s) // at most: there are never more units than bytes
-	}
 	n := utf8.RuneCountInString(s)
 	for _, c := range s {
 		if c > 0xFFFF {
@@ -125,6 +137,9 @@ func utf16Length(s string) int {
 	}
 	return n
 }
+
+// byteLength returns the length of s in bytes.
+func byteLength(s string) int { return len(s) }
 
 // parseReply parses the reply that claude-mem printed in the hook's place.
 func parseReply(data []byte) (context, system string, err error) {

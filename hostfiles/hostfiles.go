@@ -43,9 +43,11 @@ func New(clock func() time.Time) *Reader {
 func (r *Reader) Load(ctx context.Context, req claudemem.ContextRequest) func(line ...string) string {
 	l := &loading{Reader: r, req: req, seen: map[string]bool{}}
 	if l.start = l.startDir(); ctx.Err() == nil {
-		if req.Host == claudemem.HostClaudeCode {
+		switch req.Host {
+		case claudemem.HostClaudeCode:
 			l.claudeCode(ctx)
-		} else {
+		case claudemem.HostGemini: // GEMINI.md, or what its settings name instead
+		default:
 			l.agents(ctx)
 		}
 	}

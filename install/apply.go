@@ -191,6 +191,11 @@ func (in *Installer) sweep() {
 		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
 	}
 	atomicfile.RemoveLeftovers(in.statePath())
+	in.sweepOwn()
+}
+
+// sweepOwn does so for our own files.
+func (in *Installer) sweepOwn() {
 	for _, path := range in.programs() {
 		atomicfile.RemoveLeftovers(path)
 	}

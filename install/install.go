@@ -39,8 +39,11 @@ type CLI interface {
 
 // Options configure an Installer.
 type Options struct {
-	DataDir   string
-	ConfigDir string
+	DataDir string
+	// DataDirMoved says that DataDir is not the default. Then MCP servers get it in their
+	// environment: agents such as Codex CLI do not pass theirs on.
+	DataDirMoved bool
+	ConfigDir    string
 	// Moved says that ConfigDir is not the host's default.
 	Moved bool
 	// Plugin holds the plugin's files as they are in a checkout.

@@ -7,16 +7,20 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"claudemem"
 )
 
 // manifest lists our changes to one configuration directory of the host. It is written
 // before the first change of an install and removed after the last of an uninstall.
 type manifest struct {
-	Version   int       `json:"version"`
-	ConfigDir string    `json:"config_dir"`
-	Method    Method    `json:"method"`
-	State     state     `json:"state"`
-	Time      time.Time `json:"time"`
+	Version int `json:"version"`
+	// Host is "" for Claude Code.
+	Host      claudemem.Host `json:"host,omitempty"`
+	ConfigDir string         `json:"config_dir"`
+	Method    Method         `json:"method"`
+	State     state          `json:"state"`
+	Time      time.Time      `json:"time"`
 	// Plugin is the version of our plugin that was installed.
 	Plugin string `json:"plugin_version"`
 	// Disabled are the plugins that the user let us disable.
@@ -63,6 +67,34 @@ func readManifest(dir string) (*manifest, error) {
 		return nil, err
 	}
 	return &m, nil
+}
+
+// manifestsIn returns the manifests in the directories of all, except in that of one.
+func manifestsIn(all, except string) []*manifest {
+	var list []*manifest
+	entries, _ := os.ReadDir(all) // not there: nothing is installed
+	for _, e := range entries {
+		if dir := filepath.Join(all, e.Name()); dir != except {
+			if m, err := readManifest(dir); err == nil && m != nil {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// InstalledAgents returns the agents that have an install with the memory in dataDir, and
+// their configuration directories.
+func InstalledAgents(dataDir string) (list []*Agent, configDirs []string) {
+	if dataDir == "" {
+		return nil, nil
+	}
+	for _, m := range manifestsIn(filepath.Dir(backupsDir(dataDir, "")), "") {
+		if a := AgentOf(m.Host); a != nil {
+			list, configDirs = append(list, a), append(configDirs, m.ConfigDir)
+		}
+	}
+	return list, configDirs
 }
 
 func (in *Installer) manifestPath() string { return filepath.Join(in.backups, "manifest.json") }

@@ -85,16 +85,11 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("read plugin: %w", err)
 	}
-	for name, from := range map[string]string{PluginName: in.opts.Program, HookProgram: in.opts.HookProgram} {
-		hash, size, err := hashFile(from)
-		if err != nil {
-			return nil, "", storage("read", from, err)
-		}
-		if hash == "" {
-			return nil, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no program %s", from)
-		}
-		files = append(files, treeFile{path: binDir + "/" + ProgramFile(name, in.opts.GOOS), from: from, hash: hash, size: size, mode: 0o700})
+	programs, err := in.programFiles()
+	if err != nil {
+		return nil, "", err
 	}
+	files = append(files, programs...)
 	slices.SortFunc(files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
 	sum := sha256.New()
 	for _, f := range files {
@@ -117,6 +112,23 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 		return nil, "", err
 	}
 	return append(files, newText(marketplaceFile, append(shop, '\n'), 0o600), newText(manifestFile, manifest, 0o600)), version, nil
+}
+
+// programFiles returns both programs, to be copied.
+func (in *Installer) programFiles() ([]treeFile, error) {
+	var files []treeFile
+	for name, from := range map[string]string{PluginName: in.opts.Program, HookProgram: in.opts.HookProgram} {
+		hash, size, err := hashFile(from)
+		if err != nil {
+			return nil, storage("read", from, err)
+		}
+		if hash == "" {
+			return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no program %s", from)
+		}
+		files = append(files, treeFile{path: binDir + "/" + ProgramFile(name, in.opts.GOOS), from: from, hash: hash, size: size, mode: 0o700})
+	}
+	slices.SortFunc(files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
+	return files, nil
 }
 
 // setString returns a JSON object with one string in it replaced.
@@ -190,12 +202,10 @@ const (
 	DoRemove  = "remove"
 )
 
-// compareTree returns the changes that give the data directory the files want.
-func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
-	var changes []Change
-	wanted := map[string]bool{}
+// changed returns the changes that give the data directory the files want.
+func (in *Installer) changed(want []treeFile) ([]Change, error) {
+	changes := []Change{}
 	for _, f := range want {
-		wanted[f.path] = true
 		full := filepath.Join(in.opts.DataDir, filepath.FromSlash(f.path))
 		hash, _, err := hashFile(full)
 		if err != nil {
@@ -209,7 +219,20 @@ func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 			changes = append(changes, change)
 		}
 	}
-	err := filepath.WalkDir(in.shop, func(full string, entry fs.DirEntry, err error) error {
+	return changes, nil
+}
+
+// compareTree is changed, and removes other files from the marketplace.
+func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
+	changes, err := in.changed(want)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, f := range want {
+		wanted[f.path] = true
+	}
+	err = filepath.WalkDir(in.shop, func(full string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -97,7 +97,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Directories = append(r.Directories, dir)
 		}
 	}
-	if len(r.Elsewhere) == 0 && slices.ContainsFunc(in.programs(), exists) {
+	if len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), exists) {
 		r.Directories = append(r.Directories, in.binDir())
 	}
 	return r, nil
@@ -144,20 +144,24 @@ func enable(data []byte, ids []string) ([]byte, error) {
 	return d.Bytes(), nil
 }
 
-// elsewhere returns the other configuration directories with an install.
+// elsewhere returns the other configuration directories of Claude Code with an install.
 func (in *Installer) elsewhere() []string {
 	list := []string{}
-	all := filepath.Dir(in.backups)
-	entries, _ := os.ReadDir(all) // not there: nowhere
-	for _, e := range entries {
-		dir := filepath.Join(all, e.Name())
-		if dir == in.backups {
-			continue
+	for _, m := range in.installs() {
+		if m.Host == "" {
+			list = append(list, m.ConfigDir)
 		}
-		if m, err := readManifest(dir); err == nil && m != nil {
-			if _, err := os.Stat(m.ConfigDir); err == nil {
-				list = append(list, m.ConfigDir)
-			}
+	}
+	return list
+}
+
+// installs returns the manifests of the other installs of this memory, of Claude Code and
+// of other agents, whose configuration directory exists.
+func (in *Installer) installs() []*manifest {
+	var list []*manifest
+	for _, m := range manifestsIn(filepath.Dir(in.backups), in.backups) {
+		if _, err := os.Stat(m.ConfigDir); err == nil {
+			list = append(list, m)
 		}
 	}
 	return list
@@ -177,14 +181,8 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 	if err != nil || r.Empty() {
 		return r, err
 	}
-	if r.book != nil {
-		for _, path := range r.Restored {
-			r.book.record(path).Restore = true
-		}
-		r.book.State = uninstalling
-		if err := in.do("write", in.manifestPath(), func() error { return in.writeManifest(r.book) }); err != nil {
-			return r, err
-		}
+	if err := in.beginRemoval(r.book, r.Restored); err != nil {
+		return r, err
 	}
 	for _, args := range r.Commands {
 		err := in.command(ctx, args)
@@ -203,6 +201,19 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 		return r, err
 	}
 	return r, in.removeOwn(ctx, r)
+}
+
+// beginRemoval notes in the manifest, if there is one, that its install is being removed, and
+// which files get their old bytes back, so that the next run completes what is killed.
+func (in *Installer) beginRemoval(book *manifest, restored []string) error {
+	if book == nil {
+		return nil
+	}
+	for _, path := range restored {
+		book.record(path).Restore = true
+	}
+	book.State = uninstalling
+	return in.do("write", in.manifestPath(), func() error { return in.writeManifest(book) })
 }
 
 // removeEntries gives the host's files the planned content. In a file that has changed
@@ -285,12 +296,17 @@ func (in *Installer) removeOwn(ctx context.Context, r *Removal) error {
 			return err
 		}
 	}
+	return in.removeManifest(r.book)
+}
+
+// removeManifest removes the manifest, and the backups that nobody needs.
+func (in *Installer) removeManifest(book *manifest) error {
 	return in.do("remove", in.manifestPath(), func() error {
 		if err := removeIfThere(in.manifestPath()); err != nil {
 			return err
 		}
-		if r.book != nil {
-			in.removeBackups(r.book)
+		if book != nil {
+			in.removeBackups(book)
 		}
 		_ = os.Remove(in.backups)               // only when it is empty
 		_ = os.Remove(filepath.Dir(in.backups)) // only when it is empty

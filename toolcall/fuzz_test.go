@@ -42,6 +42,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("Write", `{"file_path":"a.md","content":"x"}`, `{"type":"create"}`, "")
 	f.Add("Agent", `{"prompt":"x"}`, `{"content":[{"text":"y"}]}`, "")
 	f.Add("Read", `{"path":7,"file_path":"C:\\p\\a.go"}`, `[]`, "")
+	f.Add("apply_patch", `{"command":"*** Begin Patch\n*** Add File: b.go\n+x\n*** Update File: ../c\n*** Move to: d\n@@\n-a\n+b\n\n*** Delete File: e\n*** End Patch"}`, `"Success."`, "")
 	f.Fuzz(func(t *testing.T, tool, in, out, failed string) {
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolName: tool, ToolInput: json.RawMessage(in), ToolResponse: json.RawMessage(out), ToolError: failed, Cwd: "/p", WorktreeRoot: "/p"}
 		c := Parse(&e)

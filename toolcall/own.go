@@ -2,11 +2,16 @@ package toolcall
 
 import (
 	"strings"
+
+	"claudemem/text"
 )
 
-// ownTools are the prefixes of the names of claude-mem's MCP tools, by plugin and by
-// itself.
-var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__"}
+// ownTools are the prefixes of the names of claude-mem's MCP tools: by plugin and by itself
+// in Claude Code, then as Codex CLI, Gemini CLI and OpenCode name them.
+var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__", "mcp_claude-mem_", "claude-mem_"}
+
+// ownCursorTools are those tools in Cursor, which does not name the server.
+var ownCursorTools = text.Set("MCP:search_memory MCP:get_observations MCP:get_session_summary MCP:get_project_context MCP:save_memory MCP:forget_memory")
 
 // ownAddresses are parts of a URL or option that address the worker's HTTP API: its
 // port, or its socket in a data directory of any name.
@@ -21,6 +26,9 @@ func (c *Call) IsOwn() bool {
 		if strings.HasPrefix(c.event.ToolName, prefix) {
 			return true
 		}
+	}
+	if ownCursorTools[c.event.ToolName] {
+		return true
 	}
 	own, other := countOwn(c.Commands)
 	return own > 0 && other == 0

@@ -170,6 +170,10 @@ func parseInput(e *claudemem.Event) (Call, input) {
 		c.Line = in.command()
 		c.Commands = ParseCommands(c.Line)
 	case ToolRead, ToolEdit:
+		if files := parsePatch(in.command()); len(files) > 0 {
+			c.setPatch(files)
+			break
+		}
 		c.File = in.file()
 		if rel, inside := c.locate(c.File); inside {
 			c.Path = rel
@@ -206,6 +210,8 @@ func Parse(e *claudemem.Event) Call {
 		c.Questions = questions(e.ToolInput, e.ToolResponse)
 	case c.Tool == ToolRead && c.Path != "":
 		c.Content, c.FirstLine = out.File.Content, max(out.File.StartLine, 1)
+	case c.Tool == ToolEdit && c.Path != "" && c.File != in.file():
+		c.Edits = c.patchEdits(parsePatch(in.command()))
 	case c.Tool == ToolEdit && c.Path != "":
 		c.Edits = []Edit{edit(c.Path, &in, &out)}
 	case c.Tool == ToolAgent && out.Status != "async_launched":

@@ -83,7 +83,7 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}
-		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "the host of the payload: claude-code or raw")
+		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "the host of the payload: claude-code, codex, gemini, opencode, cursor or raw")
 		if v.verb == hook.VerbContext {
 			a.addPreview(cmd)
 		}

@@ -1,0 +1,240 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem"
+	"claudemem/hook"
+	"claudemem/jsonscan"
+)
+
+// form is the form of an agent's file: how our entries are written into it and found
+// again. A file that cannot be edited without harm is an error, and stays as it is.
+type form interface {
+	// add returns the file with our entries. now is nil when there is no file.
+	add(in *Installer, host claudemem.Host, now []byte) ([]byte, error)
+	// strip returns the file without our entries. before is the file before the install,
+	// nil when it is not known: what is empty now and was not there then goes too.
+	strip(in *Installer, now, before []byte) ([]byte, error)
+	// isBlank reports whether a file has no entries.
+	isBlank(data []byte) bool
+	// read returns what the file has of ours.
+	read(data []byte) (ours, error)
+	// events returns the events that have a hook when all is well.
+	events(host claudemem.Host) []string
+}
+
+// ours is what an agent's file has of ours.
+type ours struct {
+	// Events are the events with a hook of ours, Hook is the program of the first.
+	Events []string
+	Hook   string
+	// Server is the program of the MCP server, "" for none.
+	Server string
+}
+
+// groupedHooks is JSON with Claude Code's form of hooks: by event a list of groups of
+// commands. Comments and trailing commas stay.
+type groupedHooks struct {
+	// named: each hook has a name.
+	named bool
+	// servers: the file has the MCP servers too.
+	servers bool
+}
+
+func (f groupedHooks) add(in *Installer, host claudemem.Host, now []byte) ([]byte, error) {
+	d, err := jsonscan.ParseRelaxed(now)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
+		group := f.group(c)
+		wanted[c.Event] = true
+		if slices.ContainsFunc(hookGroups(d, c.Event), func(g []byte) bool { return sameJSON(g, group) }) {
+			continue
+		}
+		d.RemoveFunc(in.isOurGroup, "hooks", c.Event)
+		if err := d.Add(group, "hooks", c.Event); err != nil {
+			return nil, err
+		}
+	}
+	for _, event := range slices.Clone(d.Keys("hooks")) { // of an earlier version
+		if !wanted[event] {
+			d.RemoveFunc(in.isOurGroup, "hooks", event)
+		}
+	}
+	if f.servers {
+		if err := in.addServer(d, in.stdioServer(), "mcpServers"); err != nil {
+			return nil, err
+		}
+	}
+	return d.Bytes(), nil
+}
+
+// group returns the group of one command as JSON.
+func (f groupedHooks) group(c hook.Command) []byte {
+	b := []byte(`{"hooks":[{`)
+	if f.named {
+		b = append(b, `"name":"claude-mem",`...)
+	}
+	b = jsonscan.AppendQuote(append(b, `"type":"command","command":`...), c.Line)
+	b = strconv.AppendInt(append(b, `,"timeout":`...), int64(c.Timeout), 10)
+	return append(b, `}]}`...)
+}
+
+func (f groupedHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
+	return stripJSON(now, before, func(d, old *jsonscan.Document) {
+		for _, event := range slices.Clone(d.Keys("hooks")) {
+			if d.RemoveFunc(in.isOurGroup, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && old.Find("hooks", event) == nil {
+				d.Remove("hooks", event)
+			}
+		}
+		if f.servers {
+			in.removeServer(d, "mcpServers")
+		}
+	}, "hooks", "mcpServers")
+}
+
+func (groupedHooks) isBlank(data []byte) bool { return sameJSON(data, nil, "hooks", "mcpServers") }
+
+func (f groupedHooks) read(data []byte) (ours, error) {
+	d, err := jsonscan.ParseRelaxed(data)
+	if err != nil {
+		return ours{}, err
+	}
+	var o ours
+	for _, event := range d.Keys("hooks") {
+		for _, group := range hookGroups(d, event) {
+			for _, command := range hookCommands(group) {
+				o.note(event, command)
+			}
+		}
+	}
+	o.Server = serverProgram(d.Get("mcpServers", ServerName))
+	return o, nil
+}
+
+// note adds a hook if it runs our program.
+func (o *ours) note(event, command string) {
+	program, ok := hook.ProgramOf(command)
+	if !ok {
+		return
+	}
+	if o.Hook == "" {
+		o.Hook = program
+	}
+	if !slices.Contains(o.Events, event) {
+		o.Events = append(o.Events, event)
+	}
+}
+
+// stripJSON removes our entries by remove from JSON that may have comments, and then the
+// members of empties that are empty objects and were not there before.
+func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empties ...string) ([]byte, error) {
+	d, err := jsonscan.ParseRelaxed(now)
+	if err != nil {
+		return nil, err
+	}
+	old, err := jsonscan.ParseRelaxed(before)
+	if err != nil {
+		old = new(jsonscan.Document)
+	}
+	remove(d, old)
+	if bytes.Equal(d.Bytes(), now) {
+		return now, nil // no entry of ours: the empty objects are the user's
+	}
+	for _, key := range empties {
+		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && old.Find(key) == nil {
+			d.Remove(key)
+		}
+	}
+	return d.Bytes(), nil
+}
+
+// stdioServer returns the entry of the MCP server, which is started as a program.
+func (in *Installer) stdioServer() []byte {
+	b := jsonscan.AppendQuote([]byte(`{"command":`), in.programPath(PluginName))
+	b = append(b, `,"args":["mcp"]`...)
+	if in.opts.DataDirMoved {
+		b = append(append(b, `,"env":`...), in.environment()...)
+	}
+	return append(b, '}')
+}
+
+// environment returns the variables of the MCP server as JSON.
+func (in *Installer) environment() []byte {
+	return append(jsonscan.AppendQuote([]byte(`{"`+dataDirVariable+`":`), in.opts.DataDir), '}')
+}
+
+// dataDirVariable names the data directory.
+const dataDirVariable = "CLAUDE_MEM_DATA_DIR"
+
+// addServer adds the memory's MCP server to the object at key. A server of that name that
+// is not ours is an error.
+func (in *Installer) addServer(d *jsonscan.Document, entry []byte, key string) error {
+	now := d.Get(key, ServerName)
+	switch {
+	case now != nil && sameJSON(now, entry):
+		return nil
+	case now != nil && !in.isOurServer(now):
+		return foreignServer(key)
+	}
+	return d.Set(entry, key, ServerName)
+}
+
+// foreignServer returns the error of an MCP server that has our name.
+func foreignServer(key string) error {
+	return claudemem.Errorf(claudemem.CodeConflict, "it has another MCP server named %s under %s", ServerName, key).
+		WithHint("rename or remove that server, then run the command again; nothing was changed")
+}
+
+// removeServer removes the memory's MCP server from the object at key.
+func (in *Installer) removeServer(d *jsonscan.Document, key string) {
+	if now := d.Get(key, ServerName); now != nil && in.isOurServer(now) {
+		d.Remove(key, ServerName)
+	}
+}
+
+// isOurServer reports whether an MCP server is started with our program, or with one of
+// its name that no longer exists.
+func (in *Installer) isOurServer(entry []byte) bool { return in.isOurProgram(serverProgram(entry)) }
+
+// isOurProgram reports whether path is where we install claude-mem, or one of its name that
+// no longer exists.
+func (in *Installer) isOurProgram(path string) bool {
+	name := strings.TrimSuffix(filepath.Base(slashes(path)), ".exe")
+	return name == PluginName && (isGone(path) || in.samePath(slashes(path), slashes(in.programPath(PluginName))))
+}
+
+// serverProgram returns the program of an MCP server: its command, or the first word of
+// that.
+func serverProgram(entry []byte) string {
+	var server struct{ Command json.RawMessage }
+	if json.Unmarshal(jsonscan.Relax(entry), &server) != nil {
+		return ""
+	}
+	if program, ok := jsonscan.Unquote(server.Command); ok {
+		return program
+	}
+	var words []string
+	if json.Unmarshal(server.Command, &words) != nil || len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// brokenAgentFile returns the error of a file of an agent's that cannot be edited.
+func brokenAgentFile(label, path string, err error) error {
+	if claudemem.CodeOf(err) == claudemem.CodeConflict {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return claudemem.Errorf(claudemem.CodeInvalid, "%s cannot be edited: %w", path, err).
+		WithHint("repair the file (" + label + " may not be able to read it either), then run the command again; nothing was changed")
+}
