@@ -76,6 +76,9 @@ type PortableObservation struct {
 	// else it is erased soon after; 0 for one that is not hidden.
 	HiddenAt  Millis `json:"hidden_at,omitempty"`
 	CreatedAt Millis `json:"created_at"`
+	// AskedID is the number that it gets if no other observation has it; 0 asks for none. No
+	// export has it: it is for records whose numbers people may know.
+	AskedID int `json:"asked_id,omitempty"`
 }
 
 // PortableSummary is a Summary.
@@ -364,7 +367,7 @@ func (c *portableCheck) observation(o *PortableObservation) {
 	if o.SupersededBy != "" {
 		c.ulid("superseded_by", o.SupersededBy)
 	}
-	c.numbers(o.PromptNumber, o.DiscoveryTokens, o.TimesSeen)
+	c.numbers(o.PromptNumber, o.DiscoveryTokens, o.TimesSeen, o.AskedID)
 	c.times(o.HiddenAt, o.CreatedAt)
 }
 

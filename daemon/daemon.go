@@ -268,7 +268,7 @@ func (w *Worker) readSettings() {
 		w.log.Warn("settings", "error", problem)
 	}
 	if w.cfg.Port == nil {
-		port := w.cfg.Settings.Int(settings.KeyWorkerPort)
+		port := WantedPort(w.cfg.Settings, w.cfg.DataDir)
 		w.cfg.Port = &port
 	}
 	if w.cfg.IdleExit == nil {

@@ -35,6 +35,8 @@ type Importing struct {
 	// Present are records that are here, Differs those that are here and were changed; they
 	// stay as they are.
 	Present int `json:"present"`
+	// Merged are observations and summaries whose content is here under another ULID.
+	Merged  int `json:"merged"`
 	Differs int `json:"differs"`
 	// Forgotten are records that the user has forgotten here.
 	Forgotten int `json:"forgotten"`
@@ -54,9 +56,9 @@ type ImportProblem struct {
 	Message string `json:"message"`
 }
 
-// done returns the number of lines that were read.
-func (r *Importing) done() int {
-	return r.Added.Total() + r.Present + r.Differs + r.Forgotten + r.Excluded + r.Refused
+// Done returns the number of lines that were read.
+func (r *Importing) Done() int {
+	return r.Added.Total() + r.Present + r.Merged + r.Differs + r.Forgotten + r.Excluded + r.Refused
 }
 
 // Import stores the records of a file of package exchange that are not in the memory of a
@@ -73,7 +75,20 @@ func Import(ctx context.Context, dataDir string, from io.Reader, report func(don
 	if err != nil {
 		return result, err
 	}
-	f := fileImport{reader: r, sessions: map[claudemem.ULID]claudemem.Imported{}, report: func(done int) { report(done, header.Records) }}
+	return ImportRecords(ctx, dataDir, r, func(done int) { report(done, header.Records) })
+}
+
+// Records are the records of a file, as those of an exchange.Reader: Next has its errors.
+type Records interface {
+	Next() (p claudemem.Portable, line int, err error)
+	// Size returns the size of the last one in bytes.
+	Size() int
+}
+
+// ImportRecords is Import for records of any file. report is called with the number of
+// records that were read.
+func ImportRecords(ctx context.Context, dataDir string, from Records, report func(done int)) (result Importing, err error) {
+	f := fileImport{reader: from, sessions: map[claudemem.ULID]claudemem.Imported{}, report: report}
 	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
 		f.send = func(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
 			var answer api.ImportAnswer
@@ -88,15 +103,36 @@ func Import(ctx context.Context, dataDir string, from io.Reader, report func(don
 		err = f.alone(ctx, dataDir)
 	}
 	var coded *claudemem.Error
-	if errors.As(err, &coded) && coded.Code == claudemem.CodeUnavailable && f.result.done() > 0 {
+	if errors.As(err, &coded) && coded.Code == claudemem.CodeUnavailable && f.result.Done() > 0 {
 		err = claudemem.Errorf(coded.Code, "%w", err).WithHint("run the same command again: it goes on where it was")
 	}
 	return f.result, err
 }
 
+// CountRecords reads records as ImportRecords does and stores none. Added are those that could be
+// imported.
+func CountRecords(from Records) (result Importing, err error) {
+	f := fileImport{}
+	for {
+		p, line, err := from.Next()
+		var fault *exchange.LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			f.result.Complete = true
+			return f.result, nil
+		case errors.As(err, &fault):
+			f.refused(line, fault.Err.Error())
+		case err != nil:
+			return f.result, err
+		default:
+			f.result.Added.Add(&p)
+		}
+	}
+}
+
 // fileImport imports one file.
 type fileImport struct {
-	reader *exchange.Reader
+	reader Records
 	send   func(context.Context, []claudemem.Portable) ([]claudemem.Imported, error)
 	report func(done int)
 	result Importing
@@ -244,7 +280,11 @@ func (f *fileImport) flush(ctx context.Context) error {
 		case claudemem.ImportAdded:
 			f.result.Added.Add(p)
 		case claudemem.ImportPresent:
-			f.result.Present++
+			if p.Session == nil && o.ULID != "" && o.ULID != p.ULID() {
+				f.result.Merged++
+			} else {
+				f.result.Present++
+			}
 		case claudemem.ImportDiffers:
 			f.result.Differs++
 		case claudemem.ImportForgotten:
@@ -260,7 +300,7 @@ func (f *fileImport) flush(ctx context.Context) error {
 	}
 	clear(f.batch)
 	f.batch, f.lines, f.bytes = f.batch[:0], f.lines[:0], 0
-	f.report(f.result.done())
+	f.report(f.result.Done())
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/settings"
 )
 
 // portTries is how many ports after the wanted one are tried when others hold them.
@@ -34,6 +35,16 @@ func listenSocket(path string) (*net.UnixListener, error) {
 		return nil, errors.Join(diskError("protect socket", path, err), listener.Close())
 	}
 	return listener, nil
+}
+
+// WantedPort returns the port of the settings. That of claude-mem for Node, which keeps its
+// settings in the same directory, is left to its worker unless the user chose it here.
+func WantedPort(s *settings.Settings, dataDir string) int {
+	port := s.Int(settings.KeyWorkerPort)
+	if v, err := s.Get(settings.KeyWorkerPort); err == nil && v.Origin == settings.FromDefault && port == settings.NodePort(dataDir) {
+		return port + 1
+	}
+	return port
 }
 
 // listenTCP listens on a port of 127.0.0.1, which other machines cannot reach, or, when

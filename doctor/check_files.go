@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/install"
+	"claudemem/nodedb"
 	"claudemem/settings"
 	"claudemem/text"
 	"claudemem/wire"
@@ -28,7 +30,7 @@ import (
 
 // checkData checks that the data directory exists, is a directory of this user alone and
 // on a fitting file system.
-func checkData(_ context.Context, e *exam) ([]Finding, string) {
+func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.DataDir == "" {
 		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}, ""
 	}
@@ -59,7 +61,11 @@ func checkData(_ context.Context, e *exam) ([]Finding, string) {
 			list = append(list, e.found("network-file-system", fmt.Sprintf("%s is on a network file system (%s)", e.DataDir, on.Type)))
 		}
 	}
-	return list, e.DataDir + " is yours alone and can be written"
+	fine := e.DataDir + " is yours alone and can be written"
+	if path, n := nodedb.Found(ctx, e.DataDir); n > 0 { // it is an offer, nothing is wrong
+		fine += fmt.Sprintf("; it has %s of claude-mem for Node: claude-mem import %s", text.Count(n, "observation"), path)
+	}
+	return list, fine
 }
 
 // modes returns the findings about owner and modes of the data directory and of its
@@ -68,8 +74,12 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 	if foreign(info) {
 		return []Finding{e.found("data-owner", e.DataDir+" belongs to another user")}
 	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == name })
+	}
+	ofNode := has(nodedb.FileName) || settings.OfNode(e.DataDir)
 	var list []Finding
-	if info.Mode().Perm()&0o077 != 0 {
+	if info.Mode().Perm()&0o077 != 0 && (!ofNode || has("memory.db")) { // the worker closes it before it writes anything
 		list = append(list, e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	if info.Mode().Perm()&0o700 != 0o700 {
@@ -89,7 +99,7 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		switch {
 		case foreign(info):
 			list = append(list, e.found("data-owner", wanted.path+" belongs to another user"))
-		case !ours[name]:
+		case !ours[name], ofNode && shared[name]:
 		case perm&0o077 != 0 && name != "config.json": // people link and share their settings
 			list = append(list, e.found("file-open", wanted.path+" can be read by others", "path", wanted.path).on(wanted).withMode(own))
 		case perm&own != own && name != reported:
@@ -107,13 +117,16 @@ func (f Finding) withMode(mode fs.FileMode) Finding {
 	return f
 }
 
-// ours are the entries of the data directory that no other program uses.
+// shared are the folders that claude-mem for Node has in the same directory.
+var shared = map[string]bool{"backups": true, "logs": true}
+
+// ours are the entries of the data directory that no other program uses, but for shared ones.
 var ours = map[string]bool{
 	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
 	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
 	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
 	"spool": true, "private": true, "backups": true, "aside": true, "logs": true, "observer": true,
-	"memory.json": true, "forgetting.json": true, "forgotten.json": true, "lost-events": true,
+	"memory.json": true, "forgetting.json": true, "forgotten.json": true, "lost-events": true, "imported-node.json": true,
 }
 
 const (
@@ -226,7 +239,10 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 		}
 	}
 	// An older file that is broken is reported above: it is the one in force.
-	if pending, err := settings.PendingImport(e.DataDir); err == nil && len(pending) > 0 {
+	offer := ""
+	if pending, err := settings.PendingImport(e.DataDir); err == nil && len(pending) > 0 && settings.OfNode(e.DataDir) {
+		offer = fmt.Sprintf("; settings.json of claude-mem for Node has %s that can be imported: claude-mem config import", text.Count(len(pending), "setting"))
+	} else if err == nil && len(pending) > 0 {
 		shown := make([]string, len(pending))
 		for i, o := range pending {
 			shown[i] = oneLine(o.Describe())
@@ -234,9 +250,9 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 		list = append(list, e.found("settings-older", "settings.json sets "+strings.Join(shown, "; ")))
 	}
 	if set == 0 {
-		return list, "all settings at their defaults"
+		return list, "all settings at their defaults" + offer
 	}
-	return list, text.Count(set, "value") + " set in config.json, the rest by default"
+	return list, text.Count(set, "value") + " set in config.json, the rest by default" + offer
 }
 
 // minute is how times are shown.

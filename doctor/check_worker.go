@@ -17,7 +17,6 @@ import (
 
 	"claudemem/api"
 	"claudemem/daemon"
-	"claudemem/settings"
 	"claudemem/text"
 	"claudemem/wire"
 )
@@ -137,7 +136,7 @@ func (e *exam) socket() []Finding {
 
 // port finds that the port of the settings is taken, and suggests another.
 func (e *exam) port(ctx context.Context, state daemon.Status) []Finding {
-	want := e.settings().Int(settings.KeyWorkerPort)
+	want := daemon.WantedPort(e.settings(), e.DataDir)
 	if want == 0 || want == state.Port {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,11 +63,15 @@ type Older struct {
 	Value
 	// InForce says that it restricts and is in force before the import.
 	InForce bool
-	entry   entry
+	// From is the setting of claude-mem for Node that it is translated from, "" for the same
+	// name and value.
+	From  string
+	entry entry
 }
 
 // PendingImport returns the settings of the older file while there is no config.json, else
-// nil. An invalid value has an Err and is not imported.
+// nil. An invalid value has an Err and is not imported. What is empty or the default is left
+// out.
 func PendingImport(dataDir string) ([]Older, error) {
 	if exists(Path(dataDir)) {
 		return nil, nil
@@ -84,22 +89,27 @@ func OlderSettings(dataDir string) ([]Older, error) {
 	if err != nil {
 		return nil, brokenError(OlderPath(dataDir), err, "nothing of it can be imported")
 	}
-	all := &Settings{source: source{entries: entries, origin: FromOlder}}
 	held := &Settings{source: source{entries: restricting(entries), origin: FromOlder}}
+	var origins map[string]string
+	if members := readNode(dataDir); members != nil {
+		entries, origins = fromNode(entries, members)
+	}
+	all := &Settings{source: source{entries: entries, origin: FromOlder}}
 	var list []Older
 	for i := range table {
 		v := all.at(i)
-		if e, _, set := all.find(v.Key); set {
+		if e, _, set := all.find(v.Key); set && e.text != "" && e.text != v.Default {
 			_, _, inForce := held.find(v.Key)
-			list = append(list, Older{Value: v, InForce: inForce, entry: e})
+			list = append(list, Older{Value: v, InForce: inForce, From: origins[v.Key], entry: e})
 		}
 	}
 	return list, nil
 }
 
-// Import writes the valid settings of the older file, which the user has seen, into
-// config.json, whose own values stay; with nothing only those that restrict.
-func Import(dataDir string, nothing bool) error {
+// Import writes the valid settings of the older file that the user has seen and wanted
+// into config.json, whose own values stay. Those that restrict are always written into a new
+// one.
+func Import(dataDir string, wanted func(Older) bool) error {
 	list, err := OlderSettings(dataDir)
 	if err != nil {
 		return err
@@ -108,7 +118,7 @@ func Import(dataDir string, nothing bool) error {
 	return edit(dataDir, func(d *jsonscan.Document) error {
 		for _, o := range list {
 			member := memberOf(d, o.Key)
-			if nothing || o.Err != nil || o.entry.text == "" || begun && d.Find(member) != nil {
+			if !wanted(o) || o.Err != nil || begun && d.Find(member) != nil {
 				continue
 			}
 			if err := d.Set(o.entry.encoded(), member); err != nil {
@@ -117,6 +127,23 @@ func Import(dataDir string, nothing bool) error {
 		}
 		return nil
 	})
+}
+
+// WithoutKeys returns the choice of settings of the older file for somebody who did not
+// consent to the import of keys: neither keys nor the provider that needs one of them, with
+// its model and URL.
+func WithoutKeys(list []Older) func(Older) bool {
+	held := map[string]bool{}
+	for _, o := range list {
+		if o.Key != KeyProvider {
+			continue
+		}
+		apiKey, baseURL := ProviderKeys(o.Value.Value)
+		if slices.ContainsFunc(list, func(k Older) bool { return k.Key == apiKey }) {
+			held[KeyProvider], held[KeyModel], held[baseURL] = true, true, true
+		}
+	}
+	return func(o Older) bool { return !o.Secret && !held[o.Key] }
 }
 
 // lockLimit is how long an edit waits for another one, which takes milliseconds.
@@ -207,6 +234,8 @@ func (o Older) Describe() string {
 		text = strings.TrimPrefix(o.Key, prefix) + ": not imported, it " + reason
 	case o.InForce:
 		text += " (in force already)"
+	case o.From != "":
+		text += " (from " + o.From + ")"
 	}
 	return text
 }

@@ -108,7 +108,7 @@ func TestSetOnDanglingLink(t *testing.T) {
 	for name, edit := range map[string]func() error{
 		"Set":    func() error { return Set(dir, KeyMode, "x") },
 		"Unset":  func() error { return Unset(dir, KeyMode) },
-		"Import": func() error { return Import(dir, false) },
+		"Import": func() error { return Import(dir, all) },
 	} {
 		if err := edit(); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "link to a missing file") {
 			t.Errorf("%s: %v, want that the link is broken", name, err)

@@ -19,7 +19,9 @@ not changed.
 An earlier release, and claude-mem for Node, keep their settings in 'settings.json' of the same directory. As long as
 there is no 'config.json', the settings of that file that restrict are in force: 'EXCLUDED_PROJECTS', 'INCLUDED_PROJECTS',
 'WITHHOLD_FILES' and 'SKIP_TOOLS' (these two in addition to the defaults), 'PROVIDER=offline' and 'RECALL=off'.
-'claude-mem config import', 'install' and 'doctor' show all others, and 'config import' and 'install' import them.
+'claude-mem config import', 'install' and 'doctor' show all others, and 'config import' and 'install' import them: API keys,
+and the provider that needs one, only if you say so. Of claude-mem for Node they translate what has another name or other
+values here, and leave out the values that it begins with. Its port is left to its worker.
 
 Globs: '*', '?' and '[a-z]' match within a name, '**' matches any number of directories, '~' is the home directory. A
 glob that begins with '/', '~' or a drive is matched from there, any other at any depth. A glob with a '/' covers what

@@ -340,8 +340,8 @@ func TestOlderFile(t *testing.T) {
 	for _, o := range pending {
 		lines = append(lines, o.Describe())
 	}
-	want := `PROVIDER = gemini|MODEL = claude-sonnet-4-5|GEMINI_API_KEY = …cdef|SKIP_TOOLS = TodoWrite,Mine (in force already)|EXCLUDED_PROJECTS = /secret (in force already)|` +
-		`RETENTION_DAYS = 7|LOG_LEVEL: not imported, it must be one of debug, info, warn, error`
+	want := `PROVIDER = gemini|GEMINI_API_KEY = …cdef|SKIP_TOOLS = TodoWrite,Mine (in force already)|EXCLUDED_PROJECTS = /secret (in force already)|` +
+		`RETENTION_DAYS = 7`
 	if got := strings.Join(lines, "|"); err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
@@ -353,29 +353,81 @@ func TestOlderFile(t *testing.T) {
 	if pending, err := PendingImport(dir); err != nil || pending != nil {
 		t.Errorf("pending with a config.json: %v", pending)
 	}
-	if err := Import(dir, false); err != nil {
+	if err := Import(dir, all); err != nil {
 		t.Fatal(err)
 	}
-	check("imported into it", "claude-sonnet-4-5 gemini /secret debug Mine Glob")
+	check("imported into it", " gemini /secret debug Mine Glob")
 
 	for _, nothing := range []bool{true, false} {
 		if err := os.Remove(Path(dir)); err != nil {
 			t.Fatal(err)
 		}
-		if err := Import(dir, nothing); err != nil {
+		if err := Import(dir, func(Older) bool { return !nothing }); err != nil {
 			t.Fatal(err)
 		}
 		if nothing {
 			check("import of nothing", " auto /secret info Mine Glob")
 		} else {
-			check("imported", "claude-sonnet-4-5 gemini /secret info Mine")
+			check("imported", " gemini /secret info Mine")
 		}
 	}
 	if got, err := os.ReadFile(OlderPath(dir)); err != nil || string(got) != node {
 		t.Error("settings.json was written to")
 	}
 	put(t, OlderPath(dir), `{"CLAUDE_MEM_EXCLUDED_PROJECTS":"/other"}`)
-	check("after a change of settings.json", "claude-sonnet-4-5 gemini /secret info Mine")
+	check("after a change of settings.json", " gemini /secret info Mine")
+}
+
+// all imports every setting.
+func all(Older) bool { return true }
+
+// TestNodeSettings checks what is offered of a settings.json of claude-mem for Node: what
+// the user chose, translated, and none of the values that it begins with.
+func TestNodeSettings(t *testing.T) {
+	begins := `"CLAUDE_MEM_MODEL":"claude-haiku-4-5-20251001","CLAUDE_MEM_CONTEXT_OBSERVATIONS":"50","CLAUDE_MEM_WORKER_PORT":"37777","CLAUDE_MEM_WORKER_HOST":"127.0.0.1",
+		"CLAUDE_MEM_SKIP_TOOLS":"ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion","CLAUDE_MEM_PROVIDER":"claude","CLAUDE_MEM_GEMINI_API_KEY":"",
+		"CLAUDE_MEM_GEMINI_MODEL":"gemini-flash-latest","CLAUDE_MEM_LOG_LEVEL":"INFO","CLAUDE_MEM_MODE":"code","CLAUDE_MEM_EXCLUDED_PROJECTS":"",
+		"CLAUDE_MEM_MAX_CONCURRENT_AGENTS":"2","CLAUDE_MEM_CONTEXT_SESSION_COUNT":"10","CLAUDE_MEM_FOLDER_CLAUDEMD_ENABLED":"false"`
+	for changed, want := range map[string]string{
+		``:                                     "",
+		`"CLAUDE_MEM_MODEL":"claude-opus-4-6"`: "MODEL = claude-opus-4-6",
+		`"CLAUDE_MEM_MODEL":"$TIER:smart"`:     "",
+		`"CLAUDE_MEM_WORKER_PORT":"40000"`:     "",
+		`"CLAUDE_MEM_MODE":"code--de"`:         "LANGUAGE = de (from MODE code--de)",
+		`"CLAUDE_MEM_MODE":"code--pt-br"`:      "LANGUAGE = pt-br (from MODE code--pt-br)",
+		`"CLAUDE_MEM_MODE":"code--chill"`:      "",
+		`"CLAUDE_MEM_MODE":"law-study"`:        "",
+		`"CLAUDE_MEM_LOG_LEVEL":"DEBUG"`:       "LOG_LEVEL = debug",
+		`"CLAUDE_MEM_LOG_LEVEL":"SILENT"`:      "LOG_LEVEL: not imported, it must be one of debug, info, warn, error",
+		`"CLAUDE_MEM_PROVIDER":"gemini","CLAUDE_MEM_GEMINI_API_KEY":"sk-0123456789abcdef"`: "PROVIDER = gemini|MODEL = gemini-flash-latest (from GEMINI_MODEL)|GEMINI_API_KEY = …cdef",
+		`"CLAUDE_MEM_MAX_CONCURRENT_AGENTS":"4","CLAUDE_MEM_CONTEXT_SESSION_COUNT":"20"`:   "MAX_OBSERVERS = 4 (from MAX_CONCURRENT_AGENTS)|CONTEXT_MAX_SESSIONS = 20 (from CONTEXT_SESSION_COUNT)",
+		`"CLAUDE_MEM_FOLDER_CLAUDEMD_ENABLED":"true"`:                                      "AGENT_FILES = folders (from FOLDER_CLAUDEMD_ENABLED true)",
+		`"CLAUDE_MEM_EXCLUDED_PROJECTS":"/secret"`:                                         "EXCLUDED_PROJECTS = /secret (in force already)",
+	} {
+		dir := t.TempDir()
+		put(t, OlderPath(dir), "{"+begins+strings.TrimSuffix(","+changed, ",")+"}")
+		pending, err := PendingImport(dir)
+		lines := []string{}
+		for _, o := range pending {
+			lines = append(lines, o.Describe())
+		}
+		if got := strings.Join(lines, "|"); err != nil || got != want {
+			t.Errorf("%s: %q, want %q (%v)", changed, got, want, err)
+		}
+		s, err := Load(dir, env())
+		if err != nil || s.Text(KeySkipTools) != DefaultSkipTools || s.Text(KeyModel) != "" || s.Text(KeyProvider) != ProviderAuto || s.Text(KeyGeminiAPIKey) != "" || s.Text(KeyLanguage) != "" {
+			t.Errorf("%s: some of it is in force before it is imported (%v)", changed, err)
+		}
+		if err := Import(dir, WithoutKeys(pending)); err != nil {
+			t.Errorf("%s: %v", changed, err)
+		}
+		if s, err := Load(dir, env()); err != nil || s.Text(KeyGeminiAPIKey) != "" || s.Text(KeyProvider) != ProviderAuto {
+			t.Errorf("%s: a key was imported without consent (%v)", changed, err)
+		}
+		if !OfNode(dir) || NodePort(dir) == 0 {
+			t.Errorf("%s: it is not taken for a file of claude-mem for Node", changed)
+		}
+	}
 }
 
 // TestOlderFileRestricts checks that without an import only values that restrict are in
@@ -408,7 +460,7 @@ func TestOlderFileRestricts(t *testing.T) {
 		if s, err := Load(dir, env()); err == nil || !s.Closed() {
 			t.Errorf("a broken settings.json %q: closed %v, %v", content, s.Closed(), err)
 		}
-		if err := Import(dir, false); err == nil || exists(Path(dir)) {
+		if err := Import(dir, all); err == nil || exists(Path(dir)) {
 			t.Errorf("%q was imported: %v", content, err)
 		}
 		put(t, Path(dir), "{}")

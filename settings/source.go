@@ -226,9 +226,15 @@ func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
 func restricting(entries []entry) []entry {
 	var kept []entry
 	for _, e := range entries {
+		if e.text == "" {
+			continue
+		}
 		switch e.key {
 		case KeyExcludedProjects, KeyIncludedProjects:
 		case KeySkipTools, KeyWithholdFiles:
+			if e.text == nodeSkipTools { // that of claude-mem for Node as it begins: nobody's choice
+				continue
+			}
 			setting, _ := Lookup(e.key)
 			e.items = append(splitList(setting.Default), e.list()...)
 			slices.Sort(e.items)

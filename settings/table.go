@@ -132,7 +132,7 @@ var table = [...]Setting{
 	{Key: KeyObserverContextTokens, Default: "12000", Group: "observer", Kind: Integer, Help: "tokens after which an observer compacts its conversation with the model"},
 	{Key: KeyRequestsPerMinute, Default: "0", Group: "observer", Kind: Integer, Help: "maximum requests per minute to the provider; 0: no limit"},
 	{Key: KeyMode, Default: "code", Group: "observer", Kind: Text, Help: "what to look for in sessions: code, or the name of a file in modes/ of the data directory"},
-	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language of the memories; empty: the session's language"},
+	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language of the records that a model writes, by name or code: German, de, pt-br; empty: the session's; without a model records keep the session's words"},
 
 	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "send several events to the model in one request"},
 	{Key: KeyBatchMaxSize, Default: "40", Group: "cost", Kind: Integer, Help: "maximum events in one request"},

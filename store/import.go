@@ -300,6 +300,9 @@ func (im *importing) present(p *claudemem.Portable) (outcome claudemem.Imported,
 		if found.Session != nil {
 			found.Session.ULID = p.Session.ULID
 		}
+		if found.Observation != nil {
+			found.Observation.AskedID = p.Observation.AskedID
+		}
 		if same, err := sameRecord(&found, p); err != nil || !same {
 			return err
 		}
@@ -394,6 +397,15 @@ func (im *importing) addObservation(p *claudemem.PortableObservation, session cl
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return claudemem.Imported{}, err
+	}
+	if p.AskedID != 0 {
+		taken, err := im.number("SELECT EXISTS (SELECT 1 FROM observations WHERE id = ?)", p.AskedID)
+		if err != nil {
+			return claudemem.Imported{}, err
+		}
+		if taken == 0 {
+			o.ID = claudemem.ObservationID(p.AskedID)
+		}
 	}
 	if err := im.insertObservation(o, filesKey(o.Files)); err != nil {
 		return claudemem.Imported{}, err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"claudemem/settings"
 
 	"github.com/spf13/cobra"
@@ -14,16 +16,22 @@ func (a *app) configImportCommand() *cobra.Command {
 		Short: "Import settings.json of an earlier release into config.json",
 		Long: `Show the settings in the data directory's settings.json, which earlier releases and
 claude-mem for Node write, and import them into config.json. Settings in config.json
-are kept, and settings.json is not changed.
+are kept, and settings.json is not changed. API keys are imported only with --keys, or
+when you say so.
+
+Of claude-mem for Node, what has another name or other values here is translated; what it
+begins with, its port and what has no counterpart are left out.
 
 Without a config.json, only the restricting settings of settings.json apply:
 EXCLUDED_PROJECTS, INCLUDED_PROJECTS, WITHHOLD_FILES and SKIP_TOOLS (both in addition to
 the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.json is ignored.`,
-		Example: "  claude-mem config import\n  claude-mem config import --yes\n  claude-mem config import --none",
+		Example: "  claude-mem config import\n  claude-mem config import --yes\n  claude-mem config import --yes --keys\n  claude-mem config import --none",
 		Args:    noArgs,
 	}
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	none := cmd.Flags().Bool("none", false, "import only the settings that restrict")
+	keys := cmd.Flags().Bool("keys", false, "import API keys, too")
+	cmd.MarkFlagsMutuallyExclusive("none", "keys")
 	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, _ []string) error {
 		list, err := settings.OlderSettings(dataDir)
 		if err != nil {
@@ -39,13 +47,37 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 				return err
 			}
 		}
-		if err := settings.Import(dataDir, *none); err != nil {
+		withKeys := *keys
+		if !*yes && !*none && !withKeys && holdsKeys(list) {
+			if withKeys, err = a.confirm(askKeys); err != nil {
+				return err
+			}
+		}
+		wanted := func(settings.Older) bool { return !*none }
+		if !*none && !withKeys {
+			wanted = settings.WithoutKeys(list)
+		}
+		if err := settings.Import(dataDir, wanted); err != nil {
 			return err
+		}
+		if !*none && !withKeys && holdsKeys(list) {
+			a.note(keysNote)
 		}
 		a.note("%s written; a running worker applies most settings at once, `claude-mem worker restart` applies all", settings.Path(dataDir))
 		return nil
 	})
 	return cmd
+}
+
+// askKeys asks for the consent to import API keys; keysNote says that they were left out.
+const (
+	askKeys  = "Import the API keys, too?"
+	keysNote = "API keys, and the provider that needs one, were not imported: `claude-mem config import --yes --keys` imports them, too"
+)
+
+// holdsKeys reports whether there is a secret among settings of settings.json.
+func holdsKeys(list []settings.Older) bool {
+	return slices.ContainsFunc(list, func(o settings.Older) bool { return o.Secret })
 }
 
 // showOlder lists the settings of a settings.json.

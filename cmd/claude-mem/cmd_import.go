@@ -6,9 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 
 	"claudemem"
+	"claudemem/claudedir"
 	"claudemem/daemon"
+	"claudemem/nodedb"
+	"claudemem/sqlite"
 	"claudemem/text"
 
 	"github.com/spf13/cobra"
@@ -17,8 +22,8 @@ import (
 // importCommand returns the command `claude-mem import`: store the records of an export.
 func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "import FILE|-",
-		Short:   "Import the records of an export; what is here stays",
+		Use:     "import FILE|DIR|-",
+		Short:   "Import an export, Claude Code transcripts or claude-mem for Node",
 		GroupID: groupRun,
 		Long: `Import what ` + "`claude-mem export`" + ` has written, from FILE or standard input, into this memory.
 Records that are here already are left as they are, so an import can be repeated, and one
@@ -31,16 +36,58 @@ files that you trust all the same: records say themselves where they come from. 
 cannot be imported is reported with its number, and the others are imported; then the exit
 code is 2. A running worker does it and goes on capturing; without one, this command does.
 
-JSON: {"added": {"sessions", "prompts", "observations", "summaries", "learnings", "symbols",
-"tombstones"}, "present", "differs", "forgotten", "excluded", "refused", "problems": [{"line",
-"message"}], "complete"}: "present" are here already, "differs" too, but were changed in one of
-the memories; "excluded" are of projects in which nothing is captured.`,
-		Example: "  claude-mem import memory.jsonl\n  gunzip -c memory.jsonl.gz | claude-mem import -",
-		Args:    args(cobra.ExactArgs(1)),
+FILE can also be claude-mem.db, the database of claude-mem for Node, of any version. It is
+copied first, and never changed. Observations keep their numbers where these are free.
+Projects that it knows by name only become those of the same name, if there is one.
+
+A directory such as ~/.claude/projects, or a file in it, has the transcripts of Claude Code's
+sessions: what happened before claude-mem was installed, or while it did not run, is captured
+from them. What was captured already is left as it is; docs/backfill.md tells what transcripts
+lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
+cost is shown first, and --yes answers the question. --project may be given more than once.
+
+JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
+"symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
+"problems": [{"line", "message"}], "complete", "rows"?, "dry_run"?}: "present" are here already,
+"differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
+those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
+projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
+"tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":
+{"lines", "broken", "too_long", "unknown", "copied", "prompts", "tools", "stops"}, "unreadable":
+[path and reason], "from"?, "until"?, "projects": [{"project", "project_path", "sessions",
+"prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
+"input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
+		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import -",
+		Args:    a.namesImport,
 	}
 	asJSON := jsonFlag(cmd)
+	dryRun := cmd.Flags().Bool("dry-run", false, "show what claude-mem.db or the transcripts have, and import nothing")
+	var t transcriptFlags
+	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
+	cmd.Flags().StringVar(&t.since, "since", "", "of transcripts: turns that began not earlier than this time")
+	cmd.Flags().StringVar(&t.until, "until", "", "of transcripts: turns that began not later than this time")
+	cmd.Flags().BoolVar(&t.model, "with-model", false, "of transcripts: have the observer's model read them; shows an estimate and asks")
+	cmd.Flags().BoolVarP(&t.yes, "yes", "y", false, "do not ask")
+	completeFlag(cmd, "project", a.projectChoices())
+	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
+	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	cmd.ValidArgsFunction = fileNames
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, given []string) error {
+		if given[0] != "-" && isTranscripts(given[0]) {
+			t.dry, t.json = *dryRun, *asJSON
+			return a.importTranscripts(cmd.Context(), dataDir, given[0], &t)
+		}
+		if t.given() {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--project, --since, --until, --with-model and --yes are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
+		}
+		if given[0] != "-" {
+			if h, err := sqlite.ReadHeader(given[0]); err == nil && h != nil {
+				return a.importNode(cmd, dataDir, given[0], *asJSON, *dryRun)
+			}
+		}
+		if *dryRun {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--dry-run is for claude-mem.db and transcripts").WithHint("an import can be repeated and deletes nothing")
+		}
 		from := a.stdin
 		if given[0] != "-" {
 			file, err := os.Open(given[0])
@@ -53,6 +100,25 @@ the memories; "excluded" are of projects in which nothing is captured.`,
 		return a.importFrom(cmd, dataDir, from, *asJSON)
 	})
 	return cmd
+}
+
+// namesImport checks that one file is named. Without one the error names the memory of
+// claude-mem for Node, or else the transcripts of Claude Code, where they are.
+func (a *app) namesImport(cmd *cobra.Command, given []string) error {
+	if len(given) > 0 {
+		return args(cobra.ExactArgs(1))(cmd, given)
+	}
+	hint := "name a file that `claude-mem export` has written, claude-mem.db of claude-mem for Node, or the directory of Claude Code's transcripts"
+	config, _ := claudedir.Config(a.getenv, a.home())
+	if transcripts := filepath.Join(config, "projects"); config != "" && isTranscripts(transcripts) {
+		hint = "transcripts of Claude Code found: claude-mem import " + shellWord(runtime.GOOS, transcripts)
+	}
+	if dataDir, err := a.dataDir(); err == nil {
+		if path, n := nodedb.Found(cmd.Context(), dataDir); n > 0 {
+			hint = fmt.Sprintf("%s of claude-mem for Node found: claude-mem import %s", text.Count(n, "observation"), shellWord(runtime.GOOS, path))
+		}
+	}
+	return claudemem.Errorf(claudemem.CodeInvalid, "no file is named").WithHint(hint)
 }
 
 // notOpened returns the error of a file that cannot be opened: CodeNotFound or CodeStorage.
@@ -68,6 +134,45 @@ func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJ
 	report, end := a.progress("Importing")
 	done, err := daemon.Import(cmd.Context(), dataDir, from, report)
 	end()
+	return a.showImported(shownImport{Importing: done}, asJSON, err)
+}
+
+// shownImport is what an import did.
+type shownImport struct {
+	daemon.Importing
+	// Rows are those of a database of claude-mem for Node.
+	Rows   *nodedb.Rows `json:"rows,omitempty"`
+	DryRun bool         `json:"dry_run,omitempty"`
+}
+
+// importNode imports a database of claude-mem for Node.
+func (a *app) importNode(cmd *cobra.Command, dataDir, path string, asJSON, dryRun bool) error {
+	ctx := cmd.Context()
+	database, err := nodedb.Open(ctx, path, dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = database.Close() }() // a copy that stays is removed by a later import
+	from, err := database.NewReader(ctx)
+	if err != nil {
+		return err
+	}
+	report, end := a.progress("Importing")
+	var done daemon.Importing
+	if dryRun {
+		done, err = daemon.CountRecords(from)
+	} else {
+		done, err = daemon.ImportRecords(ctx, dataDir, from, func(done int) { report(done, from.Rows.Total()) })
+	}
+	end()
+	if err == nil && !dryRun {
+		err = nodedb.Remember(dataDir, from.Rows.Observations)
+	}
+	return a.showImported(shownImport{done, &from.Rows, dryRun}, asJSON, err)
+}
+
+// showImported shows what an import did, also before its error.
+func (a *app) showImported(done shownImport, asJSON bool, err error) error {
 	if err != nil {
 		if done.Added.Total() > 0 {
 			a.note("imported before the error: %s", recordCounts(done.Added))
@@ -76,8 +181,16 @@ func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJ
 	}
 	done.Problems = notNil(done.Problems)
 	if err := a.show(asJSON, done, func(p *printer) {
+		if done.Rows != nil && done.Rows.Stubs > 0 {
+			p.printf("%s of its rows without one: made\n", text.Count(done.Rows.Stubs, "session"))
+		}
+		if done.DryRun {
+			p.printf("It has: %s. Nothing was imported.\n", recordCounts(done.Added))
+			return
+		}
 		p.printf("Imported: %s\n", recordCounts(done.Added))
 		if rest := joined(", ", textIf(done.Present > 0, fmt.Sprintf("%d here already", done.Present)),
+			textIf(done.Merged > 0, fmt.Sprintf("%d merged with the same content", done.Merged)),
 			textIf(done.Differs > 0, fmt.Sprintf("%d here and changed since, left as they are", done.Differs)),
 			textIf(done.Forgotten > 0, fmt.Sprintf("%d forgotten here", done.Forgotten)),
 			textIf(done.Excluded > 0, fmt.Sprintf("%d of excluded projects", done.Excluded))); rest != "" {
@@ -86,11 +199,12 @@ func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJ
 	}); err != nil {
 		return err
 	}
+	unit := textOr(done.Rows != nil, "row", "line")
 	for _, problem := range done.Problems {
-		a.note("line %d: %s", problem.Line, oneLine(problem.Message, 300))
+		a.note("%s %d: %s", unit, problem.Line, oneLine(problem.Message, 300))
 	}
 	if more := done.Refused - len(done.Problems); more > 0 {
-		a.note("%s more cannot be imported", text.Count(more, "line"))
+		a.note("%s more cannot be imported", text.Count(more, unit))
 	}
 	if !done.Complete {
 		a.note("The file is not complete: its end is missing. Copy or export it again, and import it again.")

@@ -22,7 +22,7 @@ import (
 func (a *app) installCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "install",
-		Short:   "Install claude-mem in Claude Code",
+		Short:   "Install claude-mem in Claude Code or another agent",
 		GroupID: groupRun,
 		Long: `Install claude-mem in Claude Code as a plugin: hooks, the memory's MCP server and the
 skill mem-search. Shows the changes and asks. Both programs are copied into the data
@@ -35,6 +35,10 @@ Each of your files that changes is backed up in the data directory first;
 --settings writes plain hooks into Claude Code's settings.json instead: capture and
 context without the claude command, and without MCP server and skill.
 
+--host installs into another agent: hooks and MCP server in its own files, which keep
+everything else. Without --host the agents that are found are named, and at a terminal
+you are asked.
+
 Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
 no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
 is under way; 5 the claude command failed; 7 the disk refused.
@@ -43,32 +47,45 @@ JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "prog
 "plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
 "others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
 "older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
-"observer": {"provider", "who", "cost", "change"}}. It asks nothing: with --dry-run or --yes only.`,
-		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings",
+"observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}]}.
+With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "directory", "program", "version", "programs": [likewise],
+"files": [likewise], "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings\n  claude-mem install --host codex",
 	}
 	var o installOptions
 	cmd.Flags().BoolVar(&o.settings, "settings", false, "plain hooks in settings.json instead of a plugin")
 	cmd.Flags().BoolVar(&o.disable, "disable-node", false, "disable the plugin of claude-mem for Node, if it is enabled")
-	return a.changesHost(cmd, &o, a.install)
+	return a.changesHost(cmd, &o, a.install, a.installAgent)
 }
 
 // installOptions are the flags of install and uninstall.
 type installOptions struct {
 	yes, dry, settings, disable, json bool
-	dataDir                           string
+	host, dataDir                     string
 }
 
 // changesHost completes a command that changes the host's files, with the flags for
-// showing the changes and for confirming them; run gets the installer.
-func (a *app) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Installer, *installOptions) error) *cobra.Command {
+// showing the changes and for confirming them; run gets the installer of Claude Code, and
+// runAgent another agent that --host names.
+func (a *app) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Installer, *installOptions) error,
+	runAgent func(context.Context, *install.Agent, *installOptions) error,
+) *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.Args = noArgs
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
+	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(agentNames(), ", "))
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		o.json, o.dataDir = *asJSON, dataDir
 		if o.json && !o.yes && !o.dry {
 			return notConfirmed("--json asks nothing")
+		}
+		agent, err := agentOf(o.host)
+		if err != nil {
+			return err
+		}
+		if agent != nil {
+			return runAgent(cmd.Context(), agent, o)
 		}
 		in, err := a.installer(dataDir)
 		if err != nil {
@@ -103,7 +120,7 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 	}
 	plan, err := in.Plan(wish)
 	if err != nil {
-		return err
+		return a.withAgents(o.dataDir, err)
 	}
 	if enabled := enabledOthers(plan); len(enabled) > 0 && !o.disable && !o.json {
 		a.note("%s", otherText(plan, enabled))
@@ -125,7 +142,7 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 		if len(older) > 0 {
 			a.note("")
 			a.showOlder(older)
-			a.note("They are imported into config.json.")
+			a.note("They are imported into config.json, API keys only if you say so.")
 		}
 		observer.show(a.people())
 	}
@@ -138,8 +155,21 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			return err
 		}
 		if len(older) > 0 {
-			if err := settings.Import(o.dataDir, false); err != nil {
+			withKeys := false
+			if holdsKeys(older) && !o.yes && isTerminal(a.stdin) {
+				if withKeys, err = a.confirm(askKeys); err != nil {
+					return err
+				}
+			}
+			wanted := settings.WithoutKeys(older)
+			if withKeys {
+				wanted = func(settings.Older) bool { return true }
+			}
+			if err := settings.Import(o.dataDir, wanted); err != nil {
 				return err
+			}
+			if holdsKeys(older) && !withKeys {
+				a.note(keysNote)
 			}
 			was := observer
 			if observer = a.observerChoice(); observer != was && !o.json {
@@ -154,7 +184,8 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			Plan     *install.Plan  `json:"plan"`
 			Older    []olderJSON    `json:"older"`
 			Observer observerChoice `json:"observer"`
-		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer})
+			Found    []foundAgent   `json:"found"`
+		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer, a.foundAgents(o.dataDir)})
 	}
 	switch {
 	case o.dry:
@@ -165,39 +196,32 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 		}
 		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
 	default:
-		a.installed(plan, o.dataDir)
+		a.installed(ctx, plan, o.dataDir)
 	}
-	return nil
+	if o.host != "" {
+		return nil
+	}
+	return a.offerAgents(ctx, o)
 }
 
 // installed prints the next steps.
-func (a *app) installed(plan *install.Plan, dataDir string) {
+func (a *app) installed(ctx context.Context, plan *install.Plan, dataDir string) {
 	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
 		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
 	}
+	a.noteHistory(ctx)
 	a.note("`claude-mem recent` lists the records, `claude-mem uninstall` removes it again.")
 	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != version {
 		a.note("A worker of version %s is running: `claude-mem worker restart` starts this version.", peer.Info.Version)
 	}
 }
 
-// installer returns the installer for this program, its hook program and the host.
+// installer returns the installer of this program into Claude Code.
 func (a *app) installer(dataDir string) (*install.Installer, error) {
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
+	options, err := a.installOptions(dataDir)
 	if err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeInternal, "find own program: %w", err)
-	}
-	options := install.Options{
-		DataDir: dataDir, Plugin: plugin.Files,
-		Program: self, HookProgram: hookProgram(self), Version: version, Clock: a.now,
-		StopWorker: func(ctx context.Context) error {
-			_, err := daemon.Stop(ctx, dataDir, stopLimit)
-			return err
-		},
+		return nil, err
 	}
 	options.ConfigDir, options.Moved = claudedir.Config(a.getenv, a.home())
 	if options.ConfigDir == "" {
@@ -208,6 +232,26 @@ func (a *app) installer(dataDir string) (*install.Installer, error) {
 		options.CLI = install.Program{Path: path, Env: os.Environ()}
 	}
 	return install.New(options), nil
+}
+
+// installOptions returns the options for this program and its hook program, without those
+// of a host.
+func (a *app) installOptions(dataDir string) (install.Options, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return install.Options{}, claudemem.Errorf(claudemem.CodeInternal, "find own program: %w", err)
+	}
+	return install.Options{
+		DataDir: dataDir, DataDirMoved: a.getenv(settings.DataDirKey) != "", Plugin: plugin.Files,
+		Program: self, HookProgram: hookProgram(self), Version: version, Clock: a.now,
+		StopWorker: func(ctx context.Context) error {
+			_, err := daemon.Stop(ctx, dataDir, stopLimit)
+			return err
+		},
+	}, nil
 }
 
 // hookProgram returns the hook program beside this one; without it this program itself,
@@ -231,9 +275,10 @@ func (a *app) home() string {
 func (a *app) uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "uninstall",
-		Short:   "Remove claude-mem from Claude Code; the memory stays",
+		Short:   "Remove claude-mem from the agents; the memory stays",
 		GroupID: groupRun,
-		Long: `Remove claude-mem from Claude Code. Shows the changes and asks. A file of yours that has
+		Long: `Remove claude-mem from Claude Code and all other agents, or from the one that --host
+names. Shows the changes and asks. A file of yours that has
 not changed since the install gets its old bytes back; from a changed one only our
 entries are removed. It works without the claude command, and on an incomplete
 installation. The memory is not changed.
@@ -242,16 +287,28 @@ Exit codes: 0 done, nothing to do, or the answer was no; 6 nobody to ask and no 
 2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
 
 JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
-"uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}}.
-It asks nothing: with --dry-run or --yes only.`,
-		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall",
+"uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}?,
+"agents": [{"host", "label", "config_dir", "data_dir", "files": [likewise], "restored": [path], "directories": [path]}]}; with --host of
+another agent without "removal". It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall\n  claude-mem uninstall --host codex",
 	}
-	return a.changesHost(cmd, &installOptions{}, a.uninstall)
+	return a.changesHost(cmd, &installOptions{}, a.uninstall, a.uninstallAgent)
 }
 
-// uninstall shows what it will remove, asks, and removes it from Claude Code; with o.dry
-// it only shows. The memory stays.
+// uninstall shows what it will remove, asks, and removes it from Claude Code, and from all
+// other agents unless --host is given; with o.dry it only shows. The memory stays.
 func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOptions) error {
+	var installers []*install.AgentInstaller
+	var err error
+	if o.host == "" {
+		if installers, err = a.installedAgents(o.dataDir, nil); err != nil {
+			return err
+		}
+	}
+	agents, none, err := a.agentRemovals(installers, o)
+	if err != nil {
+		return err
+	}
 	removal, err := in.PlanRemoval()
 	if err != nil {
 		return err
@@ -259,9 +316,12 @@ func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOp
 	if !o.json {
 		showRemoval(a.people(), removal)
 	}
-	empty := removal.Empty()
+	empty := removal.Empty() && none
 	if !empty && !o.dry {
 		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
+		}
+		if agents, err = removeAgents(ctx, installers); err != nil {
 			return err
 		}
 		if removal, err = in.Uninstall(ctx); err != nil {
@@ -270,10 +330,11 @@ func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOp
 	}
 	if o.json {
 		return writeJSON(a.stdout, struct {
-			DryRun  bool             `json:"dry_run"`
-			Changed bool             `json:"changed"`
-			Removal *install.Removal `json:"removal"`
-		}{o.dry, !empty && !o.dry, removal})
+			DryRun  bool                    `json:"dry_run"`
+			Changed bool                    `json:"changed"`
+			Removal *install.Removal        `json:"removal"`
+			Agents  []*install.AgentRemoval `json:"agents"`
+		}{o.dry, !empty && !o.dry, removal, agents})
 	}
 	for _, problem := range removal.Problems {
 		a.note("%s; done without it.", problem)
@@ -287,7 +348,13 @@ func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOp
 	case empty:
 		a.note("Nothing to do: claude-mem is not installed in %s.", removal.ConfigDir)
 	default:
-		a.note("\nclaude-mem is removed from Claude Code. A session that is open now may report missing hooks.")
+		for _, r := range agents {
+			a.note("\nclaude-mem is removed from %s.", r.Label)
+		}
+		if !removal.Empty() {
+			a.note("\nclaude-mem is removed from Claude Code.")
+		}
+		a.note("A session that is open now may report missing hooks.")
 	}
 	a.note("The memory stays in %s.", removal.DataDir)
 	if targets, err := a.targets(o.dataDir, nil); err == nil && len(targets) > 0 {

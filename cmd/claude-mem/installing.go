@@ -106,25 +106,37 @@ func showFiles(p *printer, changes []install.Change) {
 			p.printf("\n%s: our entry is removed.\n", c.Path)
 			continue
 		}
-		p.printf("\n")
-		before, after := c.Path, c.Path
-		if c.Before == nil {
-			before = "(no such file)"
+		showDiff(p, c)
+	}
+}
+
+// showDiffs shows each change as a diff.
+func showDiffs(p *printer, changes []install.Change) {
+	for _, c := range changes {
+		showDiff(p, c)
+	}
+}
+
+// showDiff shows the change of a file as a diff.
+func showDiff(p *printer, c install.Change) {
+	p.printf("\n")
+	before, after := c.Path, c.Path
+	if c.Before == nil {
+		before = "(no such file)"
+	}
+	if c.After == nil {
+		after = "(removed)"
+	}
+	_, changed, _ := strings.Cut(string(diff.Diff(before, c.Before, after, c.After)), "\n") // the first line names a command
+	for line := range strings.Lines(changed) {
+		line = text.TruncateRunes(strings.TrimRight(safe(line), "\n"), longestDiffLine)
+		switch {
+		case strings.HasPrefix(line, "+"):
+			line = p.style(styleGreen, line)
+		case strings.HasPrefix(line, "-"):
+			line = p.style(styleRed, line)
 		}
-		if c.After == nil {
-			after = "(removed)"
-		}
-		_, changed, _ := strings.Cut(string(diff.Diff(before, c.Before, after, c.After)), "\n") // the first line names a command
-		for line := range strings.Lines(changed) {
-			line = text.TruncateRunes(strings.TrimRight(safe(line), "\n"), longestDiffLine)
-			switch {
-			case strings.HasPrefix(line, "+"):
-				line = p.style(styleGreen, line)
-			case strings.HasPrefix(line, "-"):
-				line = p.style(styleRed, line)
-			}
-			p.printf("%s\n", line)
-		}
+		p.printf("%s\n", line)
 	}
 }
 

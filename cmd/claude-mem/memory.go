@@ -7,6 +7,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/backup"
+	"claudemem/nodedb"
 	"claudemem/store"
 	"claudemem/text"
 )
@@ -41,6 +42,7 @@ func (a *app) emptyMemory(err error, asJSON bool, empty any) error {
 	}
 	a.note("Nothing is remembered yet: no session has been captured.\n" +
 		"The agent's hooks capture sessions; `claude-mem demo` shows an example.")
+	a.noteHistory(context.Background())
 	return nil
 }
 
@@ -59,7 +61,23 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	default:
 		a.note("Nothing is remembered yet. Each turn is distilled; turns of routine reading make no records.")
 	}
+	a.noteHistory(ctx)
 	return nil
+}
+
+// noteHistory says what can be imported and was not: the memory of claude-mem for Node, and the
+// transcripts of Claude Code.
+func (a *app) noteHistory(ctx context.Context) {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return // the command has reported it
+	}
+	if path, n := nodedb.Found(ctx, dataDir); n > 0 {
+		a.note("%s of claude-mem for Node found; to import them: claude-mem import %q", text.Count(n, "observation"), path)
+	}
+	if path, n := a.transcriptsFound(dataDir); n > 0 {
+		a.note("%s of the last 30 days found; to import them, with no model: claude-mem import %q", text.Count(n, "Claude Code session"), path)
+	}
 }
 
 // waiting returns "1 event is" or "3 events are".

@@ -22,6 +22,8 @@ import (
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/lock"
+	"claudemem/nodedb/layouts"
+	"claudemem/recorded"
 	"claudemem/store"
 	"claudemem/wire"
 

@@ -1,0 +1,116 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/daemon"
+	"claudemem/nodedb"
+	"claudemem/nodedb/layouts"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNodeHistory imports databases of claude-mem for Node of each layout, from its usual place:
+// it is said to be there, all rows are accounted for, what is stored is found and shown in its
+// project, a second import changes nothing, and its files stay as they are.
+func TestNodeHistory(t *testing.T) {
+	for _, version := range layouts.Versions {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			m := newMemory(t)
+			path := filepath.Join(m.dir, nodedb.FileName)
+			db, err := layouts.Create(path, version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := layouts.Fill(db, version); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			before := m.readFile(path)
+			notice := fmt.Sprintf("claude-mem import %q", path)
+			cmd := exec.Command(binary("claude-mem"), "recent")
+			cmd.Env, cmd.Dir = m.env, m.home
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), notice) {
+				t.Errorf("recent says nothing of it: %s, %v", out, err)
+			}
+			if out, _ := m.command("doctor"); !strings.Contains(string(out), "claude-mem import") { // other findings give it another exit code
+				t.Errorf("doctor says nothing of it: %s", out)
+			}
+			if _, err := m.command("import", path, "--dry-run"); err == nil {
+				t.Error("the rows that cannot be imported are no error")
+			}
+			first, second := m.importNode(path), m.importNode(path)
+			if first.Done() != first.Rows.Total() || first.Added.Observations == 0 {
+				t.Errorf("%+v", first)
+			}
+			if second.Added.Total() != 0 || second.Done() != first.Rows.Total() {
+				t.Errorf("imported again: %+v", second)
+			}
+			for _, args := range [][]string{{"search", "cart rounded", "--project", "shop"}, {"recent", "--project", "shop", "-n", "50"}} {
+				if out := m.mustCommand(args...); !bytes.Contains(out, []byte("rounded")) {
+					t.Errorf("%v shows nothing of it: %s", args, out)
+				}
+			}
+			shop := filepath.Join(m.home, "shop")
+			if err := os.Mkdir(shop, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			m.send("new", map[string]any{"hook_event_name": "UserPromptSubmit", "session_id": "live", "cwd": shop, "prompt": "Look at the cart"})
+			m.settle(30 * time.Second)
+			block := inTime(func(n int) string {
+				return injectedText(t, m.send("context", map[string]any{"hook_event_name": "SessionStart", "session_id": fmt.Sprint("next-", n), "cwd": shop, "source": "startup"}))
+			}, func(text string) bool { return strings.Contains(text, "rounded") })
+			if !strings.Contains(block, "rounded") {
+				t.Errorf("the next session in %s gets %s", shop, block)
+			}
+			if out := m.mustCommand("show", "4213"); !bytes.Contains(out, []byte("Now they are cents")) {
+				t.Errorf("4213 is %s", out)
+			}
+			if out, _ := m.command("doctor"); strings.Contains(string(out), "claude-mem import") {
+				t.Errorf("doctor still says that it is there: %s", out)
+			}
+			m.eachFile(func(file string, content []byte) {
+				if !strings.HasPrefix(file, path) && (bytes.Contains(content, []byte(layouts.Secret)) || bytes.Contains(content, []byte("hunter-two"))) {
+					t.Errorf("%s has a secret", file)
+				}
+			})
+			if diff := cmp.Diff(before, m.readFile(path)); diff != "" {
+				t.Error("the database was changed")
+			}
+			beside, _ := filepath.Glob(path + "-*") // the pattern is valid
+			left, _ := filepath.Glob(filepath.Join(m.dir, "import-*"))
+			if len(beside)+len(left) > 0 {
+				t.Errorf("files are left: %v %v", beside, left)
+			}
+			figure(t, 1, "layout %d: %d rows, %d added, %d merged, %d refused with a reason; again: %d added", version, first.Done(), first.Added.Total(), first.Merged, first.Refused, second.Added.Total())
+		})
+	}
+}
+
+// nodeImport is what an import prints.
+type nodeImport struct {
+	daemon.Importing
+	Rows nodedb.Rows `json:"rows"`
+}
+
+// importNode imports a database of claude-mem for Node.
+func (m *memory) importNode(path string) (done nodeImport) {
+	m.t.Helper()
+	out, _ := m.command("import", path, "--json") // rows that cannot be imported are told by its exit code
+	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&done); err != nil {
+		m.t.Fatalf("%v: %s", err, out)
+	}
+	return done
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"claudemem"
+	"claudemem/install"
+)
+
+// agentNames returns the hosts that --host takes.
+func agentNames() []string {
+	names := []string{string(claudemem.HostClaudeCode)}
+	for _, agent := range install.Agents() {
+		names = append(names, string(agent.Host))
+	}
+	return names
+}
+
+// agentOf returns the agent that --host names, nil for Claude Code and no name.
+func agentOf(name string) (*install.Agent, error) {
+	host := claudemem.Host(name).Canonical()
+	if host == "" || host == claudemem.HostClaudeCode {
+		return nil, nil
+	}
+	if agent := install.AgentOf(host); agent != nil {
+		return agent, nil
+	}
+	return nil, claudemem.Errorf(claudemem.CodeInvalid, "unknown host %q", name).
+		WithHint("--host takes " + strings.Join(agentNames(), ", ") + "; docs/hosts.md says how another one is connected")
+}
+
+// agentInstaller returns the installer of this program into an agent whose configuration
+// is in configDir, "" for the agent's usual directory.
+func (a *app) agentInstaller(dataDir string, agent *install.Agent, configDir string) (*install.AgentInstaller, error) {
+	options, err := a.installOptions(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if options.ConfigDir = configDir; configDir == "" {
+		options.ConfigDir = agent.Dir(a.getenv, a.home())
+	}
+	if options.ConfigDir == "" {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory")
+	}
+	return install.NewAgent(options, agent), nil
+}
+
+// installAgent shows the plan, asks, installs and prints the result, as install does for
+// Claude Code.
+func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	if o.settings || o.disable {
+		return claudemem.Errorf(claudemem.CodeInvalid, "--settings and --disable-node are for Claude Code").
+			WithHint("`claude-mem install --host " + string(agent.Host) + "` needs neither")
+	}
+	in, err := a.agentInstaller(o.dataDir, agent, "")
+	if err != nil {
+		return err
+	}
+	plan, err := in.Plan()
+	if err != nil {
+		return err
+	}
+	if !o.json {
+		showAgentPlan(a.people(), plan)
+	}
+	empty := plan.Empty()
+	if !empty && !o.dry {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
+		}
+		if plan, err = in.Install(ctx); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, struct {
+			DryRun  bool               `json:"dry_run"`
+			Changed bool               `json:"changed"`
+			Agent   *install.AgentPlan `json:"agent"`
+		}{o.dry, !empty && !o.dry, plan})
+	}
+	switch {
+	case o.dry:
+		a.note("\nNothing was changed: this was a dry run.")
+	case empty:
+		a.note("Nothing to do: claude-mem is installed in %s.", plan.Label)
+	default:
+		a.note("\nInstalled. %s remembers from its next session on.", plan.Label)
+		if plan.Note != "" {
+			a.note("%s", plan.Note)
+		}
+	}
+	return nil
+}
+
+// showAgentPlan prints the changes of an install into an agent.
+func showAgentPlan(p *printer, plan *install.AgentPlan) {
+	if plan.Empty() {
+		return
+	}
+	p.heading("claude-mem " + plan.Version + " for " + plan.Label)
+	if plan.Unfinished {
+		p.printf("An earlier run was interrupted; this one continues it.\n")
+	}
+	if len(plan.Programs) > 0 {
+		p.printf("\nOur own files, in %s:\n", plan.Directory)
+		showChanges(p, plan.Directory, plan.Programs)
+	}
+	showDiffs(p, plan.Files)
+}
+
+// showAgentRemoval prints the changes of an uninstall from an agent.
+func showAgentRemoval(p *printer, r *install.AgentRemoval) {
+	if r.Empty() {
+		return
+	}
+	p.heading("Removing claude-mem from " + r.Label)
+	showDiffs(p, r.Files)
+	for _, path := range r.Restored {
+		p.printf("%s gets back the bytes that it had before the install.\n", path)
+	}
+	if len(r.Directories) > 0 {
+		p.printf("\nDirectories to remove:\n")
+		for _, dir := range r.Directories {
+			p.printf("  %s\n", dir)
+		}
+	}
+}
+
+// foundAgent is an agent besides Claude Code that is used on this machine.
+type foundAgent struct {
+	Host      claudemem.Host `json:"host"`
+	Label     string         `json:"label"`
+	ConfigDir string         `json:"config_dir"`
+	Installed bool           `json:"installed"`
+
+	agent *install.Agent
+}
+
+// foundAgents returns the agents that are found on this machine.
+func (a *app) foundAgents(dataDir string) []foundAgent {
+	_, dirs := install.InstalledAgents(dataDir)
+	list := []foundAgent{} // JSON: [] instead of null
+	for _, agent := range install.Agents() {
+		if agent.IsFound(a.getenv, a.home()) {
+			dir := agent.Dir(a.getenv, a.home())
+			list = append(list, foundAgent{agent.Host, agent.Label, dir, slices.Contains(dirs, dir), install.AgentOf(agent.Host)})
+		}
+	}
+	return list
+}
+
+// offerAgents names the agents that are found and have no install, and asks a person at a
+// terminal whether to install into each.
+func (a *app) offerAgents(ctx context.Context, o *installOptions) error {
+	for _, found := range a.foundAgents(o.dataDir) {
+		if found.Installed {
+			continue
+		}
+		a.note("\nFound %s (%s): `claude-mem install --host %s`", found.Label, found.ConfigDir, found.Host)
+		if o.yes || o.dry || !isTerminal(a.stdin) {
+			continue
+		}
+		yes, err := a.confirm("Show the changes for " + found.Label + "?")
+		if err != nil {
+			return err
+		}
+		if yes {
+			if err := a.installAgent(ctx, found.agent, &installOptions{dataDir: o.dataDir}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withAgents adds to the error of an install without the claude command that other agents
+// are found.
+func (a *app) withAgents(dataDir string, err error) error {
+	var coded *claudemem.Error
+	if !errors.As(err, &coded) || coded.Code != claudemem.CodeNotFound {
+		return err
+	}
+	var commands []string
+	for _, found := range a.foundAgents(dataDir) {
+		commands = append(commands, "for "+found.Label+" `claude-mem install --host "+string(found.Host)+"`")
+	}
+	if len(commands) == 0 {
+		return err
+	}
+	more := *coded
+	return more.WithHint(coded.Hint + "; " + strings.Join(commands, ", "))
+}
+
+// installedAgents returns the installers of the agents that have an install; of one agent
+// only, also without an install, if it is not nil.
+func (a *app) installedAgents(dataDir string, only *install.Agent) ([]*install.AgentInstaller, error) {
+	agents, dirs := install.InstalledAgents(dataDir)
+	var list []*install.AgentInstaller
+	for i, agent := range agents {
+		if only != nil && agent.Host != only.Host {
+			continue
+		}
+		in, err := a.agentInstaller(dataDir, agent, dirs[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	if only != nil && len(list) == 0 {
+		in, err := a.agentInstaller(dataDir, only, "")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	return list, nil
+}
+
+// uninstallAgent shows what it will remove from an agent, asks, and removes it.
+func (a *app) uninstallAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	installers, err := a.installedAgents(o.dataDir, agent)
+	if err != nil {
+		return err
+	}
+	removals, empty, err := a.agentRemovals(installers, o)
+	if err != nil {
+		return err
+	}
+	if !empty && !o.dry {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
+		}
+		if removals, err = removeAgents(ctx, installers); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, struct {
+			DryRun  bool                    `json:"dry_run"`
+			Changed bool                    `json:"changed"`
+			Agents  []*install.AgentRemoval `json:"agents"`
+		}{o.dry, !empty && !o.dry, removals})
+	}
+	switch {
+	case o.dry:
+		a.note("\nNothing was changed: this was a dry run.")
+	case empty:
+		a.note("Nothing to do: claude-mem is not installed in %s.", agent.Label)
+	default:
+		a.note("\nclaude-mem is removed from %s.", agent.Label)
+	}
+	a.note("The memory stays in %s.", o.dataDir)
+	return nil
+}
+
+// agentRemovals returns what an uninstall removes from agents, and shows it without o.json.
+func (a *app) agentRemovals(installers []*install.AgentInstaller, o *installOptions) (list []*install.AgentRemoval, empty bool, err error) {
+	list, empty = []*install.AgentRemoval{}, true
+	for _, in := range installers {
+		r, err := in.PlanRemoval()
+		if err != nil {
+			return nil, false, err
+		}
+		if !o.json {
+			showAgentRemoval(a.people(), r)
+		}
+		list, empty = append(list, r), empty && r.Empty()
+	}
+	return list, empty, nil
+}
+
+// removeAgents uninstalls from agents.
+func removeAgents(ctx context.Context, installers []*install.AgentInstaller) ([]*install.AgentRemoval, error) {
+	list := []*install.AgentRemoval{}
+	for _, in := range installers {
+		r, err := in.Uninstall(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}

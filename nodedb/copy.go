@@ -1,0 +1,165 @@
+package nodedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claudemem"
+	"claudemem/sqlite"
+)
+
+// FileName is the name of the database in the data directory, which both programs use.
+const FileName = "claude-mem.db"
+
+const (
+	copyPattern = "import-*.tmp"
+	// staleCopy is the age of copies that a killed import left.
+	staleCopy = 24 * time.Hour
+	// copyAttempts bounds the copies of a file that is being written.
+	copyAttempts = 5
+)
+
+// Copy is a copy of a database with its log.
+type Copy struct {
+	dir string
+	db  *sql.DB
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.dir)) }
+
+// Open copies the database at path, and its log, into a folder of its own in dir and opens the
+// copy. The codes of its errors: CodeNotFound, CodeInvalid for a file that is no such database,
+// CodeStorage.
+func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "%w", err)
+	}
+	removeStale(dir)
+	folder, err := os.MkdirTemp(dir, copyPattern)
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "copy the database: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+	}()
+	to := filepath.Join(folder, FileName)
+	if err := copyUnchanged(ctx, path, to); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(to, nil, "query_only(1)"))
+	if err != nil {
+		return nil, err
+	}
+	if err := check(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Copy{folder, db}, nil
+}
+
+// check returns CodeInvalid for a database that is damaged or of another program.
+func check(ctx context.Context, db *sql.DB) error {
+	var tables int
+	err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('sdk_sessions', 'observations')").Scan(&tables)
+	if err != nil {
+		return claudemem.Errorf(claudemem.CodeInvalid, "the database cannot be read: %w", err)
+	}
+	if tables < 2 {
+		return claudemem.Errorf(claudemem.CodeInvalid, "this is no database of claude-mem for Node").WithHint("`claude-mem restore` reads backups of this program's database")
+	}
+	return nil
+}
+
+// copyUnchanged copies a database and its log of one moment: again, if one of them has changed
+// meanwhile.
+func copyUnchanged(ctx context.Context, path, to string) error {
+	for range copyAttempts {
+		before := state(path)
+		for _, suffix := range []string{"", "-wal"} {
+			err := copyFile(path+suffix, to+suffix)
+			if errors.Is(err, fs.ErrNotExist) {
+				if suffix == "" {
+					return claudemem.Errorf(claudemem.CodeNotFound, "there is no database %q", filepath.Base(path))
+				}
+				err = os.RemoveAll(to + suffix)
+			}
+			if err != nil {
+				return claudemem.Errorf(claudemem.CodeStorage, "copy the database: %w", err).WithHint("the copy needs as much space as the database")
+			}
+		}
+		if state(path) == before {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return claudemem.Errorf(claudemem.CodeUnavailable, "interrupted: %w", ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+	return claudemem.Errorf(claudemem.CodeConflict, "the database is being written").WithHint("stop claude-mem for Node and import it again")
+}
+
+// state returns sizes and times of a database and its log.
+func state(path string) string {
+	text := ""
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(path + suffix); err == nil {
+			text += fmt.Sprint(suffix, info.Size(), " ", info.ModTime().UnixNano(), " ")
+		}
+	}
+	return text
+}
+
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }() // it was only read
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
+
+// removeStale removes the copies of imports that were killed.
+func removeStale(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, copyPattern)) // the pattern is valid
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > staleCopy {
+			_ = os.RemoveAll(path) // the next import tries again
+		}
+	}
+}
+
+// Count returns the number of observations in the database at path, without those that are
+// only in its log; 0 when it cannot be read. It copies nothing and no file appears beside it.
+func Count(ctx context.Context, path string) (n int) {
+	if h, err := sqlite.ReadHeader(path); err != nil || h == nil {
+		return 0
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return 0
+	}
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(absolute, []string{"mode=ro", "immutable=1"}))
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = db.Close() }() // it was only read
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM observations").Scan(&n); err != nil {
+		return 0
+	}
+	return n
+}

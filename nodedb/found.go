@@ -1,0 +1,43 @@
+package nodedb
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"claudemem/atomicfile"
+)
+
+// rememberedName is the file in the data directory that says what was imported.
+const rememberedName = "imported-node.json"
+
+// remembered is the content of the file.
+type remembered struct {
+	Observations int `json:"observations"`
+}
+
+// Remember keeps how many observations the database had that was imported.
+func Remember(dataDir string, observations int) error {
+	content, err := json.Marshal(remembered{observations})
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dataDir, rememberedName), append(content, '\n'), 0o600)
+}
+
+// Found returns the path of the Node program's database in a data directory and the number of
+// its observations, 0 if there is none or if they were imported.
+func Found(ctx context.Context, dataDir string) (path string, observations int) {
+	path = filepath.Join(dataDir, FileName)
+	n := Count(ctx, path)
+	if n == 0 {
+		return path, 0
+	}
+	var done remembered
+	content, err := os.ReadFile(filepath.Join(dataDir, rememberedName))
+	if err == nil && json.Unmarshal(content, &done) == nil && done.Observations >= n {
+		return path, 0
+	}
+	return path, n
+}
