@@ -101,6 +101,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = distiller, w.cfg.Clock, w.log
 	options.Finder = w.searcher
+	options.StartLine = func() bool { return w.settings.get().Bool(settings.KeyStartLine) } // without a restart
 	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
 	options.WorkTree = tree
 	options.HostFiles = hostfiles.New(w.cfg.Clock)
@@ -190,6 +191,7 @@ func RecallOptions(s *settings.Settings) recall.Options {
 		MaxLearnings:    atMost(s.Int(settings.KeyContextMaxLearnings)),
 		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
 		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
+		StartLine:       func() bool { return s.Bool(settings.KeyStartLine) },
 	}
 }
 

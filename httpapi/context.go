@@ -73,7 +73,7 @@ func (a *server) context(w http.ResponseWriter, r *http.Request, declared []api.
 	return err
 }
 
-// attachNotices moves the notices for the user into the block's SystemMessage, which the
+// attachNotices puts the notices for the user before the block's SystemMessage, which the
 // model does not see.
 func (a *server) attachNotices(ctx context.Context, block *claudemem.ContextBlock) {
 	notices, err := a.Books.TakeNotices(ctx)
@@ -83,7 +83,7 @@ func (a *server) attachNotices(ctx context.Context, block *claudemem.ContextBloc
 		return
 	}
 	if block.SystemMessage != "" {
-		notices = append([]string{block.SystemMessage}, notices...)
+		notices = append(notices, block.SystemMessage)
 	}
 	block.SystemMessage = strings.Join(notices, "\n")
 }

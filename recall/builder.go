@@ -49,6 +49,8 @@ type Options struct {
 	WorkTree WorkTree
 	// HostFiles leaves out what the host loads by itself; nil = nothing is left out.
 	HostFiles HostFiles
+	// StartLine reports whether a session that starts anew gets a line for the user; nil = none.
+	StartLine func() bool
 	// Timeout is after how long a block is given without the layers that are not
 	// there yet; default 800 ms, so that the rest still reaches a hook that waits
 	// 1.2 s. The context's deadline may make it less.
@@ -175,14 +177,19 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 		skipped = append(skipped, b.leaveOut(layerHost, err))
 	}
 	var all shelf
-	if t, err := totals.wait(); err != nil {
+	t, err := totals.wait()
+	if err != nil {
 		skipped = append(skipped, b.leaveOut(layerClosing, err))
 	} else if req.Source != sourceResume { // What else there is, is no news to a session that goes on.
 		all = r.shelf(t)
 	}
 	leaveReversed(sections)
 	passOn(sections)
-	return b.finish(start, req, sections, skipped, all), nil
+	block := b.finish(start, req, sections, skipped, all)
+	if err == nil {
+		block.SystemMessage = r.startLine(t)
+	}
+	return block, nil
 }
 
 // leaveOut returns the entry of a layer that could not be built, with the kind of error

@@ -78,6 +78,7 @@ const (
 	KeyContextMaxLearnings    = "CLAUDE_MEM_CONTEXT_MAX_LEARNINGS"
 	KeyContextMaxObservations = "CLAUDE_MEM_CONTEXT_MAX_OBSERVATIONS"
 	KeyContextMinConfidence   = "CLAUDE_MEM_CONTEXT_MIN_CONFIDENCE"
+	KeyStartLine              = "CLAUDE_MEM_START_LINE"
 	KeyRecall                 = "CLAUDE_MEM_RECALL"
 	KeyAgentFiles             = "CLAUDE_MEM_AGENT_FILES"
 
@@ -156,6 +157,7 @@ var table = [...]Setting{
 	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
 	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
 	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
+	{Key: KeyStartLine, Default: "on", Group: "context", Kind: Bool, Help: "at the start of a session, show the user one line: how much is remembered of the project, and what came last"},
 	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
 	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: List, Choices: "off root folders cursor", Help: "files of a project that get a block of recent records: off, or a list of root, folders, cursor"},
 

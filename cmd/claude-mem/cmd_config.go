@@ -126,7 +126,8 @@ removes the setting, so that its default applies. The value - is read from stand
 input, so that a key stays out of the shell's history.
 A running worker applies settings of capture from the next event on; provider, key,
 model, mode, language and caps from the next batch on; RECALL from the next prompt on;
-AGENT_FILES from the next summary on; all others after a restart.`,
+START_LINE from the next session on; AGENT_FILES from the next summary on; all others
+after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
 
@@ -191,7 +192,7 @@ func appliesAtOnce(s settings.Setting) bool {
 	switch s.Key {
 	case settings.KeyMaxObservers, settings.KeyObserverContextTokens:
 		return false
-	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall, settings.KeyAgentFiles:
+	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall, settings.KeyStartLine, settings.KeyAgentFiles:
 		return true
 	}
 	return s.Group == "capture" || s.Group == "observer"

@@ -111,7 +111,7 @@ func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, erro
 func (a *app) projectChoices() choices {
 	named := map[string]int{}
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Project, error) {
-		projects, err := m.Projects(ctx, api.ProjectsRequest{Limit: api.MaxLimit})
+		projects, err := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: api.MaxLimit})
 		clear(named)
 		for _, p := range projects.Results {
 			named[p.Project]++
@@ -128,14 +128,18 @@ func (a *app) projectChoices() choices {
 // completePage returns the page of the newest records of the current project.
 func completePage() api.Paged { return api.Paged{Project: here(), Limit: completeShown} }
 
-// recordChoices completes the ids of the newest observations and sessions of the current
-// project.
-func (a *app) recordChoices() choices {
-	observations := remembered(a, func(ctx context.Context, m api.Memory) ([]api.Observation, error) {
+// observationChoices completes the ids of the newest observations of the current project.
+func (a *app) observationChoices() choices {
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Observation, error) {
 		page, err := m.Observations(ctx, api.ObservationsRequest{Paged: completePage()})
 		return page.Results, err
 	}, func(o *api.Observation) cobra.Completion { return described(fmt.Sprint(o.ID), o.Title) })
-	sessions := a.sessionChoices()
+}
+
+// recordChoices completes the ids of the newest observations and sessions of the current
+// project.
+func (a *app) recordChoices() choices {
+	observations, sessions := a.observationChoices(), a.sessionChoices()
 	return func(ctx context.Context) []cobra.Completion { return append(observations(ctx), sessions(ctx)...) }
 }
 
@@ -189,6 +193,14 @@ func (a *app) modeChoices() choices {
 		}
 		return found
 	}
+}
+
+// languageChoices completes the codes of the languages that modes are tested with.
+func languageChoices(context.Context) (found []cobra.Completion) {
+	for _, l := range mode.Languages() {
+		found = append(found, described(l.Code, l.Name))
+	}
+	return found
 }
 
 // typeChoices completes the types of observation of the mode in use.
@@ -259,6 +271,8 @@ func (a *app) valueChoices(key string) choices {
 		return fixed()
 	case setting.Key == settings.KeyMode:
 		return a.modeChoices()
+	case setting.Key == settings.KeyLanguage:
+		return languageChoices
 	case setting.Choices != "":
 		return fixed(strings.Fields(setting.Choices)...)
 	case setting.Kind == settings.Bool:

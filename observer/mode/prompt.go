@@ -39,11 +39,12 @@ type Facts struct {
 
 // System returns the beginning of a run: the role, the format of the answer, and the
 // mode's types, concepts and examples. It is the same for all sessions of a mode, so that
-// a provider can cache it. language is that of the records, "" for the user's.
+// a provider can cache it. language is that of the records by name or code, "" for the
+// user's.
 func System(m Mode, language string) string {
 	types, _ := m.Vocabulary()
 	in := "Write in the language of the user's requests; types and concepts stay as they are."
-	if l := oneLine(language, maxLanguage); l != "" {
+	if l := languageName(language); l != "" {
 		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
 	}
 	definitions := make([]string, len(m.Types))

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"claudemem"
+	"claudemem/api"
+
+	"github.com/spf13/cobra"
+)
+
+// labelOnly begins the path of a project of which only the name is known.
+const labelOnly = "label:"
+
+// rememberCommand returns the command `claude-mem remember`: store an observation that a
+// person writes.
+func (a *app) rememberCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "remember TEXT...",
+		Short:   "Write an observation down",
+		GroupID: groupMemory,
+		Long: `Store an observation in your own words, of the project that you are in or of another one.
+Its title is the first sentence unless --title gives one. The same text again is stored
+once. Secrets are masked, and text within <private> tags is not kept.
+
+A statement that holds for the whole project, to be shown at every session start, is a
+learning: ` + "`claude-mem learn add`" + `.
+
+Without a running worker, this command does the worker's part itself.
+
+JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
+		Example: "  claude-mem remember 'The staging database is restored every Monday at 6.'\n" +
+			"  claude-mem remember --type decision --title 'SQLite, not PostgreSQL' 'One file is enough for one user.'\n" +
+			"  claude-mem remember --project ../shop 'Amounts come in cents from the gateway.'",
+		Args: args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	title := cmd.Flags().String("title", "", "its title (default: the first sentence)")
+	kind := a.typeFlag(cmd, "its type (default: discovery)")
+	project := a.projectFlag(cmd, "", ofCurrent)
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		where, err := a.projectOr(*project)
+		if err != nil {
+			return err
+		}
+		m.create = true
+		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind})
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(o.ProjectPath, labelOnly) {
+			a.note("The directory of %q is not known; the first project of that name takes it over.", oneLine(o.Project, 60))
+		}
+		return a.showObservation(o, *asJSON, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
+	})
+	return cmd
+}
+
+// editCommand returns the command `claude-mem edit`: correct an observation.
+func (a *app) editCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "edit ID",
+		Short:   "Correct the title, text or type of an observation",
+		GroupID: groupMemory,
+		Long: `Change the title, the text (narrative) or the type of an observation, whoever wrote it;
+what is not named stays. The command that undoes the change is printed below it. Secrets
+are masked, and text within <private> tags is not kept.
+
+JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
+		Example: "  claude-mem edit 12 --title 'The cache never expired' --type bugfix\n  claude-mem edit '#12' --narrative 'The TTL was in milliseconds, the cache takes seconds.'",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	title := cmd.Flags().String("title", "", "its title")
+	narrative := cmd.Flags().String("narrative", "", "its text")
+	kind := a.typeFlag(cmd, "its type")
+	cmd.ValidArgsFunction = firstOnly(completion(a.observationChoices()))
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		ids, err := parseObservations(given)
+		if err != nil {
+			return err
+		}
+		if len(ids) != 1 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "%q is not one observation", oneLine(given[0], 40))
+		}
+		var edit claudemem.ObservationEdit
+		if cmd.Flags().Changed("title") {
+			edit.Title = title
+		}
+		if cmd.Flags().Changed("narrative") {
+			edit.Narrative = narrative
+		}
+		if cmd.Flags().Changed("type") {
+			changed := claudemem.ObservationType(*kind)
+			edit.Type = &changed
+		}
+		if edit == (claudemem.ObservationEdit{}) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "nothing to change").WithHint("give --title, --narrative or --type; `claude-mem pin` pins it")
+		}
+		before, err := m.Observation(cmd.Context(), api.ObservationRequest{Name: fmt.Sprint(ids[0])})
+		if err != nil {
+			return err
+		}
+		o, err := m.EditObservation(cmd.Context(), api.ObservationEdit{ID: ids[0], ObservationEdit: edit})
+		if err != nil {
+			return err
+		}
+		return a.showObservation(o, *asJSON, "changed:", undoEdit(before.Whole(), edit))
+	})
+	return cmd
+}
+
+// typeFlag adds --type, with its completion.
+func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
+	kind := cmd.Flags().StringP("type", "t", "", usage)
+	completeFlag(cmd, "type", a.typeChoices())
+	return kind
+}
+
+// showObservation prints an observation after done, then the command that undoes it.
+func (a *app) showObservation(o api.Observation, asJSON bool, done, undo string) error {
+	return a.show(asJSON, shownObservation{claudemem.RecordObservation, o}, func(p *printer) {
+		whole := o.Whole()
+		p.printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.style(styleBold, oneLine(whole.Title, 0)),
+			p.style(styleDim, "("+joined(", ", string(o.Type), oneLine(o.Project, 60))+")"))
+		a.note("To undo it: %s", undo)
+	})
+}
+
+// undoEdit returns the command that gives the changed fields their former values.
+func undoEdit(before api.Observation, edit claudemem.ObservationEdit) string {
+	words := fmt.Sprintf("claude-mem edit %d", before.ID)
+	if edit.Title != nil {
+		words += " --title " + shellWord(runtime.GOOS, before.Title)
+	}
+	if edit.Narrative != nil {
+		words += " --narrative " + shellWord(runtime.GOOS, before.Narrative)
+	}
+	if edit.Type != nil {
+		words += " --type " + shellWord(runtime.GOOS, string(before.Type))
+	}
+	return words
+}
