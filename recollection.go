@@ -19,6 +19,8 @@ type RelatedRequest struct {
 	Kinds []RecordKind
 	// Limit is how many are wanted at most; 0 is 20.
 	Limit int
+	// During is what the session is doing.
+	During During
 }
 
 // Related is a record near a text, with the evidence that it is about it. One of

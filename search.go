@@ -25,6 +25,15 @@ type SearchRequest struct {
 	// Order is OrderRelevance where there is a text, else OrderNewest, when empty.
 	Order   Order
 	Explain bool
+	// During is set when an agent asks in the course of its work; nil for a person.
+	During *During
+}
+
+// During is what is known of the session in which an agent asks. What is new then counts
+// for more, and so do records of the session's files.
+type During struct {
+	// Files are those that the session has read and edited, as records name them.
+	Files []string
 }
 
 // Hit is a record that was found. One of the pointers is set, by Kind.

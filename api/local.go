@@ -113,7 +113,7 @@ func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (Sea
 	if err != nil {
 		return SearchPage{}, err
 	}
-	found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{Text: r.Query, Kinds: kinds(r.Kinds), Query: q, Order: claudemem.Order(r.Order), Explain: r.Explain})
+	found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{Text: r.Query, Kinds: kinds(r.Kinds), Query: q, Order: claudemem.Order(r.Order), Explain: r.Explain, During: r.during()})
 	if err != nil {
 		return SearchPage{}, err
 	}

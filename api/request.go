@@ -125,7 +125,41 @@ type SearchRequest struct {
 	Order    string              `param:"order"`
 	Format   string              `param:"format"`
 	Explain  bool                `param:"explain"`
+	// Agent says that an agent asks in the course of its work: what is new counts for more, and
+	// so do records of WorkingFiles.
+	Agent        bool     `param:"agent"`
+	WorkingFiles []string `param:"working_files"`
 	Dated
+}
+
+// After returns the request for the page after records of these times, which answer r in a list
+// by time. The page begins at the last of the times, so that records which come in meanwhile
+// neither move nor double any. It is r when there are no times.
+func (r SearchRequest) After(times []claudemem.Millis) SearchRequest {
+	if len(times) == 0 {
+		return r
+	}
+	last, n := times[len(times)-1], 0
+	for n < len(times) && times[len(times)-1-n] == last {
+		n++
+	}
+	from := &r.Until
+	if r.Order == string(claudemem.OrderOldest) {
+		from = &r.Since
+	}
+	if n == len(times) && *from == last {
+		n += r.Offset
+	}
+	*from, r.Offset = last, n
+	return r
+}
+
+// during returns what is known of the session in which is asked, nil for a person.
+func (r *SearchRequest) during() *claudemem.During {
+	if !r.Agent {
+		return nil
+	}
+	return &claudemem.During{Files: r.WorkingFiles}
 }
 
 // Filtered reports whether there is a filter beside the project.

@@ -124,7 +124,7 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 	}
 	var sets []*set
 	for _, name := range folders {
-		if !slices.Contains(codingSets, name) || only != "" && !slices.Contains(strings.Split(only, ","), name) {
+		if slices.Contains(otherSets, name) || only != "" && !slices.Contains(strings.Split(only, ","), name) {
 			continue
 		}
 		s, err := readSet(filepath.Join(data, name))
@@ -134,7 +134,7 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 		sets = append(sets, s)
 	}
 	if len(sets) < 2 {
-		return nil, nil, errors.New("the gate is calibrated with two of " + strings.Join(codingSets, ", ") + " at least: name their folder by -data or EVAL_DATA")
+		return nil, nil, errors.New("the gate is calibrated with two sets of coding at least: name their folder by -data or EVAL_DATA")
 	}
 	records, prompts, err := readOwn()
 	if err != nil {

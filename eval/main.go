@@ -32,13 +32,16 @@ import (
 func main() {
 	data := flag.String("data", os.Getenv("EVAL_DATA"), "folder of the sets")
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
+	files := flag.Bool("files", false, "let the sessions that ask know half of the files of the commit that they are about to make")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	measure := evaluate
+	measure := func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
+		return evaluate(ctx, out, data, only, *files)
+	}
 	if *recall {
 		measure = evaluateRecall
 	}
@@ -59,13 +62,13 @@ func main() {
 	}
 }
 
-func evaluate(ctx context.Context, out io.Writer, data, only string) (met bool, err error) {
+func evaluate(ctx context.Context, out io.Writer, data, only string, files bool) (met bool, err error) {
 	names, err := setsIn(data)
 	if err != nil {
 		return false, err
 	}
-	if only != "" {
-		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(strings.Split(only, ","), n) })
+	if names, err = chosen(names, only); err != nil {
+		return false, err
 	}
 	if len(names) == 0 {
 		return false, errors.New("no set found: name a folder of folders with docs.jsonl and queries.jsonl by -data or EVAL_DATA")
@@ -77,6 +80,7 @@ func evaluate(ctx context.Context, out io.Writer, data, only string) (met bool, 
 		if err != nil {
 			return false, fmt.Errorf("read set %s: %w", name, err)
 		}
+		s.files = files
 		r, err := s.measure(ctx)
 		if err != nil {
 			return false, fmt.Errorf("measure set %s: %w", name, err)
@@ -85,4 +89,19 @@ func evaluate(ctx context.Context, out io.Writer, data, only string) (met bool, 
 		results = append(results, r)
 	}
 	return printBars(out, results), nil
+}
+
+// chosen returns the names of only, separated by commas, or all names without any. A name that
+// is no set's is an error.
+func chosen(names []string, only string) ([]string, error) {
+	if only == "" {
+		return names, nil
+	}
+	picked := strings.Split(only, ",")
+	for _, name := range picked {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("there is no set %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return picked, nil
 }

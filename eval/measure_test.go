@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -145,7 +146,7 @@ func TestReadLines(t *testing.T) {
 
 func TestBars(t *testing.T) {
 	good := result{name: "good", search: figures{recall10: 0.7, ndcg: 0.6}, plain: figures{ndcg: 0.5}}
-	asOf := result{name: "as of", asOf: true, search: figures{ndcg: 0.56}, plain: figures{ndcg: 0.4}}
+	asOf := result{name: "jj-followup", asOf: true, search: figures{ndcg: 0.595}, plain: figures{ndcg: 0.4}}
 	for name, tt := range map[string]struct {
 		results []result
 		missed  string
@@ -154,7 +155,8 @@ func TestBars(t *testing.T) {
 		"below BM25":       {[]result{good, {name: "bad", search: figures{recall10: 0.9, ndcg: 0.7}, plain: figures{ndcg: 0.8}}}, "bad"},
 		"mean too low":     {[]result{{name: "low", search: figures{recall10: 0.9, ndcg: 0.5}}}, "mean nDCG"},
 		"few found":        {[]result{{name: "low", search: figures{recall10: 0.6, ndcg: 0.9}}}, "mean R@10"},
-		"what came before": {[]result{good, {name: "as of", asOf: true, search: figures{ndcg: 0.5}}}, "at least 0.55"},
+		"what came before": {[]result{good, {name: "jj-followup", asOf: true, search: figures{ndcg: 0.58}}}, "at least 0.590"},
+		"files known":      {[]result{good, {name: "jj-followup", asOf: true, files: true, search: figures{ndcg: 0.595}}}, "at least 0.600"},
 	} {
 		var out bytes.Buffer
 		met := printBars(&out, tt.results)
@@ -166,5 +168,17 @@ func TestBars(t *testing.T) {
 				t.Errorf("%s: %s", name, l)
 			}
 		}
+	}
+}
+
+func TestChosen(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	for only, want := range map[string][]string{"": names, "b": {"b"}, "c,a": {"c", "a"}} {
+		if got, err := chosen(names, only); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v %v", only, got, err)
+		}
+	}
+	if _, err := chosen(names, "a,x"); err == nil || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("a set that is not there: %v", err)
 	}
 }

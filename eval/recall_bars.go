@@ -25,9 +25,9 @@ const (
 	barRecords = 1000
 )
 
-// codingSets are the sets whose queries resemble what is typed to a coding agent;
-// the bars are for these. The others are conversations and papers.
-var codingSets = []string{"cosqa", "commit-memory", "restic-changes", "beads-issues", "jj-followup"}
+// otherSets are those whose queries do not resemble what is typed to a coding agent:
+// conversations and papers. The bars are for all others, whatever their names.
+var otherSets = []string{"cacm", "locomo-session", "locomo-turn", "realtalk-turn"}
 
 // recallResult is how recall did with a set.
 type recallResult struct {
@@ -48,8 +48,11 @@ func evaluateRecall(ctx context.Context, out io.Writer, data, only string) (met 
 		return false, err
 	}
 	var sets []*set
+	if _, err := chosen(names, only); err != nil {
+		return false, err
+	}
 	for _, name := range names {
-		if !slices.Contains(codingSets, name) {
+		if slices.Contains(otherSets, name) {
 			continue
 		}
 		s, err := readSet(filepath.Join(data, name))
@@ -59,7 +62,7 @@ func evaluateRecall(ctx context.Context, out io.Writer, data, only string) (met 
 		sets = append(sets, s)
 	}
 	if len(sets) < 2 {
-		return false, errors.New("recall is measured with two of " + strings.Join(codingSets, ", ") + " at least: name their folder by -data or EVAL_DATA")
+		return false, errors.New("recall is measured with two sets of coding at least: name their folder by -data or EVAL_DATA")
 	}
 	var results []recallResult
 	printRecallHead(out)

@@ -19,6 +19,8 @@ type set struct {
 	name      string
 	documents []document
 	queries   []query
+	// files says that a question with a date comes from a session with files.
+	files bool
 }
 
 type document struct {

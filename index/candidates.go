@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"claudemem"
 	"claudemem/index/vectors"
 	"claudemem/sqlite"
 )
@@ -194,4 +195,22 @@ func (c *catalogue) scope(f Filter) string {
 		add([]string{quote(sessionToken(int64(f.Session)))}, 0)
 	}
 	return strings.Join(parts, " AND ")
+}
+
+// join returns documents with those of the records that are eligible and not among them.
+func (c *catalogue) join(documents []uint32, records []claudemem.RecordRef, eligible vectors.Documents) []uint32 {
+	if len(records) == 0 {
+		return documents
+	}
+	there := make(map[uint32]bool, len(documents))
+	for _, d := range documents {
+		there[d] = true
+	}
+	for _, r := range records {
+		if d, ok := c.byRecord[keyOf(r)]; ok && !there[d] && (eligible == nil || eligible.Has(d)) {
+			there[d] = true
+			documents = append(documents, d)
+		}
+	}
+	return documents
 }

@@ -14,6 +14,8 @@ type Request struct {
 	// mistyped, of a long text those that weigh most are looked for, and the matches'
 	// evidence has what the text has in common with records in general.
 	Prose bool
+	// Also are records to score besides those that the text finds, if they pass the filter.
+	Also []claudemem.RecordRef
 }
 
 // Filter chooses documents by what the index knows of them; zero fields do not filter.

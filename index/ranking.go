@@ -190,6 +190,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if err != nil {
 		return nil, err
 	}
+	documents = c.join(documents, r.Also, eligible)
 	list := make([]candidate, 0, len(documents)+semanticCandidates)
 	for _, d := range documents {
 		list = append(list, candidate{document: d})

@@ -22,7 +22,7 @@ const ahead = 40
 // searchMemory lists the hits of a search, one line for each record or turn. Counts and
 // offsets are of records.
 func searchMemory(ctx context.Context, c *call) (*answer, error) {
-	q := api.SearchRequest{Format: api.FormatFull}
+	q := api.SearchRequest{Format: api.FormatFull, Agent: true}
 	c.bind(&q)
 	q.Project = c.project(ctx)
 	if c.args.err != nil {

@@ -21,6 +21,7 @@ type remembered struct {
 	records []claudemem.Observation
 	shown   claudemem.Shown
 	calls   map[string]int
+	asked   []claudemem.RelatedRequest
 	trouble func(ctx context.Context, method string) error
 }
 
@@ -41,6 +42,9 @@ func (m *remembered) Related(ctx context.Context, r claudemem.RelatedRequest) ([
 	if err := m.before(ctx, "Related"); err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	m.asked = append(m.asked, r)
+	m.mu.Unlock()
 	var found []claudemem.Related
 	for _, o := range m.records {
 		if o.ProjectPath == r.ProjectPath {
@@ -70,6 +74,19 @@ func (m *remembered) Shown(ctx context.Context, _ claudemem.Host, _ string) (cla
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return claudemem.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations), Said: maps.Clone(m.shown.Said)}, nil
+}
+
+// WorkingFiles implements Given.
+func (m *remembered) WorkingFiles(ctx context.Context, session claudemem.SessionID, _ int) ([]string, error) {
+	var files []string
+	for _, o := range m.records {
+		if o.Session == session && session != 0 {
+			for _, f := range o.Files {
+				files = append(files, f.Path)
+			}
+		}
+	}
+	return files, m.before(ctx, "WorkingFiles")
 }
 
 // book notes that a recollection was given, as the store does.

@@ -119,6 +119,30 @@ func TestPromptsThatAsk(t *testing.T) {
 	}
 }
 
+// TestWorkingFiles: what is looked for at a failure is looked for with the files of the session.
+func TestWorkingFiles(t *testing.T) {
+	own := hubBug(7)
+	own.Files = []claudemem.FileRef{{Path: "hub.go", Role: claudemem.FileModified}}
+	other := hubBug(1)
+	other.Session = 3
+	for moment, e := range moments() {
+		m := &remembered{records: []claudemem.Observation{own, other}}
+		recallOf(t, reminderOf(m), e, own.Session)
+		for _, r := range m.asked {
+			want := []string{"hub.go"}
+			if moment == claudemem.MomentPrompt {
+				want = nil
+			}
+			if !slices.Equal(r.During.Files, want) {
+				t.Errorf("%s: asked with the files %q", moment, r.During.Files)
+			}
+		}
+		if len(m.asked) == 0 && moment != claudemem.MomentFile {
+			t.Errorf("%s: nothing was looked for", moment)
+		}
+	}
+}
+
 // What a session did itself it knows, until a compaction made it forget.
 func TestOwnRecords(t *testing.T) {
 	for moment, e := range moments() {

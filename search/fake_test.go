@@ -51,6 +51,20 @@ func (m *memory) observe(id int64, at time.Time, edit ...func(o *claudemem.Obser
 	return ref
 }
 
+// ObservationsNaming implements Records.
+func (m *memory) ObservationsNaming(_ context.Context, paths []string, limit int) (map[string][]claudemem.ObservationID, error) {
+	of := map[string][]claudemem.ObservationID{}
+	for _, h := range slices.Backward(m.hits) {
+		for _, path := range paths {
+			if o := h.Observation; o != nil && len(of[path]) < limit &&
+				slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool { return f.Path == path }) {
+				of[path] = append(of[path], o.ID)
+			}
+		}
+	}
+	return of, m.err
+}
+
 func (m *memory) prompt(id int64, at time.Time, text string) claudemem.RecordRef {
 	ref := claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: id}
 	m.hits = append(m.hits, claudemem.Hit{

@@ -27,6 +27,10 @@ type Records interface {
 	// Superseding returns, for those of the observations that are superseded and for what
 	// supersedes them and is superseded in turn, the one that did it.
 	Superseding(ctx context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error)
+	// ObservationsNaming lists for each of the paths the newest observations that have it among
+	// their files, at most limit, of all projects and with hidden ones. A path that none has is
+	// left out.
+	ObservationsNaming(ctx context.Context, paths []string, limit int) (map[string][]claudemem.ObservationID, error)
 	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
 }
 

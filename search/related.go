@@ -47,7 +47,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	if len(kinds) == 0 {
 		kinds = []claudemem.RecordKind{claudemem.RecordObservation}
 	}
-	p, err := s.plan(claudemem.SearchRequest{Kinds: kinds, Query: claudemem.Query{Limit: r.Limit}})
+	p, err := s.plan(claudemem.SearchRequest{Kinds: kinds, Query: claudemem.Query{Limit: r.Limit}, During: &r.During})
 	if err != nil {
 		return nil, err
 	}

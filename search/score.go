@@ -52,6 +52,7 @@ const (
 	proximityTerm
 	likenessTerm
 	maxSimTerm
+	filesTerm
 	companyTerm
 	numTerms
 )
@@ -74,10 +75,10 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	}
 	ranked := make([]scored, 0, len(matches))
 	for _, m := range matches {
-		if !m.Lexical && (m.CreatedAt < oldest || share(m.Likeness) < faintLikeness) {
+		if !m.Lexical && (m.CreatedAt < oldest || share(m.Likeness) < faintLikeness) && !p.filed[m.RecordRef] {
 			continue
 		}
-		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))
+		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), &p))
 	}
 	byScore(ranked)
 	addCompany(ranked)
@@ -142,8 +143,9 @@ func daysBetween(from, to claudemem.Millis) float64 {
 }
 
 // scoreMatch returns a match with its score: words, proximity and likeness, raised for a
-// young record (days is its age) and for an observation of a type in prefer.
-func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
+// young record (days is its age), for one of the files of the session that asks, and for an
+// observation of a type that the text names.
+func scoreMatch(m index.Match, days float64, p *plan) scored {
 	m.Keyword = share(m.Keyword)
 	proximity := min(share(m.Proximity), m.Keyword)
 	r := scored{Match: m, days: days, typed: 1, superseded: 1}
@@ -152,9 +154,13 @@ func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType)
 		proximityTerm: proximity,
 		likenessTerm:  rank.LikenessWeightOf(m.Kind == claudemem.RecordPrompt) * share(m.Likeness),
 		maxSimTerm:    rank.MaxSimWeight * share(m.MaxSim),
+		filesTerm:     filesWeight * p.shared[m.RecordRef],
 	}
 	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
-	if m.Kind == claudemem.RecordObservation && slices.Contains(prefer, m.Type) {
+	if p.during != nil {
+		r.recency += freshness(days)
+	}
+	if m.Kind == claudemem.RecordObservation && slices.Contains(p.prefer, m.Type) {
 		r.typed = typeWeight
 	}
 	r.addUp()
@@ -189,6 +195,9 @@ func (r *scored) explain() *claudemem.Explanation {
 		}},
 		Words:    r.Words,
 		Fragment: r.Fragment,
+	}
+	if s := r.terms[filesTerm]; s > 0 {
+		e.Parts = append(e.Parts, claudemem.ScorePart{Name: "files", Value: s, Note: fmt.Sprintf("%.2f of the session's files × %g", s/filesWeight, filesWeight)})
 	}
 	if s := r.terms[companyTerm]; s > 0 {
 		e.Parts = append(e.Parts, claudemem.ScorePart{

@@ -26,7 +26,13 @@ func TestExplanationAddsUp(t *testing.T) {
 			prefer = append(prefer, claudemem.TypeBugfix)
 		}
 		days := daysBetween(m.CreatedAt, claudemem.MillisOf(noon))
-		r := scoreMatch(m, days, prefer)
+		p := plan{prefer: prefer, shared: map[claudemem.RecordRef]float64{m.RecordRef: rapid.Float64Range(0, 1).Draw(t, "files")}}
+		most := 1 + recencyWeight
+		if rapid.Bool().Draw(t, "agent") {
+			p.during = &claudemem.During{}
+			most += freshWeight
+		}
+		r := scoreMatch(m, days, &p)
 		if got := r.explain().Score(); got != r.score {
 			t.Fatalf("the explanation adds up to %v, the score is %v", got, r.score)
 		}
@@ -38,14 +44,14 @@ func TestExplanationAddsUp(t *testing.T) {
 		if got := r.explain().Score(); got != r.score {
 			t.Fatalf("superseded: the explanation adds up to %v, the score is %v", got, r.score)
 		}
-		if r.recency < 1 || r.recency > 1+recencyWeight {
+		if r.recency < 1 || r.recency > most {
 			t.Fatalf("recency is %v", r.recency)
 		}
 	})
 }
 
 func TestScore(t *testing.T) {
-	r := scoreMatch(index.Match{Keyword: 0.8, Proximity: 0.1, Likeness: 0.5, MaxSim: 0.4}, 60, nil)
+	r := scoreMatch(index.Match{Keyword: 0.8, Proximity: 0.1, Likeness: 0.5, MaxSim: 0.4}, 60, &plan{})
 	// (0.8 + 1×0.5 + 0.5×0.4) × (1 + 0.3×2^-1)
 	if want := 1.5 * 1.15; math.Abs(r.score-want) > 1e-12 {
 		t.Errorf("got %v, want %v", r.score, want)
@@ -66,7 +72,7 @@ func TestCompany(t *testing.T) {
 	const hour = 60 * 60 * 1000
 	match := func(id int64, project string, at claudemem.Millis, likeness float64) scored {
 		return scoreMatch(index.Match{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id},
-			ProjectPath: project, CreatedAt: at, Likeness: likeness}, 1e6, nil)
+			ProjectPath: project, CreatedAt: at, Likeness: likeness}, 1e6, &plan{})
 	}
 	ranked := []scored{
 		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),

@@ -131,13 +131,16 @@ type plan struct {
 	text       string
 	prefer     []claudemem.ObservationType // that the text names without insisting
 	understood claudemem.Understood
-	counted    int // the eligible records, -1 while they have not been counted
+	counted    int                             // the eligible records, -1 while they have not been counted
+	during     *claudemem.During               // nil when a person asks
+	shared     map[claudemem.RecordRef]float64 // their share of the session's files, see shareFiles
+	filed      map[claudemem.RecordRef]bool    // those that their files alone make candidates
 }
 
 // plan checks a request and fills in its defaults: order, limit, a cleaned text.
 // CodeInvalid for an unknown kind or order.
 func (s *Searcher) plan(r claudemem.SearchRequest) (plan, error) {
-	p := plan{query: r.Query, order: r.Order, counted: -1}
+	p := plan{query: r.Query, order: r.Order, counted: -1, during: r.During}
 	for _, k := range r.Kinds {
 		if !slices.Contains(claudemem.RecordKinds(), k) {
 			return plan{}, claudemem.Errorf(claudemem.CodeInvalid, "there is no kind of record %.40q", k).
@@ -240,7 +243,11 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 		return found{}, errNoIndex
 	}
 	// The limit does not depend on the page, or pages would be cut from different rankings.
-	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: RankedPool})
+	also, err := s.shareFiles(ctx, &p)
+	if err != nil {
+		return found{}, err
+	}
+	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: RankedPool, Also: also})
 	if err != nil {
 		return found{}, err
 	}

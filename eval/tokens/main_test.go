@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"math"
+	"testing"
+
+	"claudemem"
+)
 
 // TestCollect keeps the measurement whole: a folder that was renamed would leave a
 // kind of text out of it without a word.
@@ -24,6 +29,28 @@ func TestCollect(t *testing.T) {
 	} {
 		if texts[kind] < least {
 			t.Errorf("%d texts of kind %q, want at least %d", texts[kind], kind, least)
+		}
+	}
+}
+
+// TestScripts: by script the estimate is within a quarter of what the published vocabulary of
+// Claude 2 makes of the same texts (count.mjs).
+func TestScripts(t *testing.T) {
+	t.Chdir("../..")
+	samples, err := collect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	estimated := map[string]int{}
+	for _, s := range samples {
+		estimated[s.Kind] += claudemem.EstimateTokens(s.Text)
+	}
+	for kind, tokens := range map[string]int{
+		"CJK: Chinese": 248, "CJK: Japanese": 1551, "CJK: Korean": 428, "prose: Arabic": 511,
+		"prose: German": 1667, "prose: Greek": 715, "prose: Hindi": 728, "prose: Russian": 407,
+	} {
+		if off := float64(estimated[kind])/float64(tokens) - 1; math.Abs(off) > 0.25 {
+			t.Errorf("%s: estimated %d, counted %d: %+.0f %%", kind, estimated[kind], tokens, 100*off)
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"claudemem"
+)
+
+// What is asked in the course of a session, by an agent or by claude-mem itself, is about the
+// work at hand more often than what a person types. Measured on commits that follow up on
+// earlier ones (docs/how-search-ranks.md).
+const (
+	// freshWeight is the extra weight of a record of this moment, freshHalfLife the days after
+	// which half of it is left. It comes on top of recencyWeight.
+	freshWeight   = 0.3
+	freshHalfLife = 7.0
+
+	// filesWeight is the weight of the session's files: what a record is worth that names all
+	// of them.
+	filesWeight = 0.3
+	// maxWorkingFiles bounds the files of a session that count, the latest first; maxOfFile is
+	// how many records of a file are looked at, the newest: what more have tells nothing.
+	maxWorkingFiles = 50
+	maxOfFile       = 400
+	// sharedCandidates is how many records are scored for their files alone, beside those
+	// that the text finds; a file of more records adds none.
+	sharedCandidates = 100
+)
+
+// freshness returns what a record of so many days is worth on top of its recency.
+func freshness(days float64) float64 { return freshWeight * math.Exp2(-days/freshHalfLife) }
+
+// shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most
+// sharedCandidates: they are looked at whatever their text says, if they pass the filter.
+func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]claudemem.RecordRef, error) {
+	if p.during == nil || len(p.during.Files) == 0 {
+		return nil, nil
+	}
+	files := p.during.Files[:min(len(p.during.Files), maxWorkingFiles)]
+	of, err := s.records.ObservationsNaming(ctx, files, maxOfFile)
+	if err != nil || len(of) == 0 {
+		return nil, err
+	}
+	p.shared = shares(of)
+	// A file that more records have than are looked at chooses none of them.
+	var rare []claudemem.RecordRef
+	for _, ids := range of {
+		if len(ids) <= sharedCandidates {
+			for _, id := range ids {
+				rare = append(rare, claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: int64(id)})
+			}
+		}
+	}
+	slices.SortFunc(rare, func(a, b claudemem.RecordRef) int {
+		return cmp.Or(cmp.Compare(p.shared[b], p.shared[a]), cmp.Compare(b.ID, a.ID)) // of equal ones the newest
+	})
+	rare = slices.Compact(rare)
+	rare = rare[:min(len(rare), sharedCandidates)]
+	p.filed = make(map[claudemem.RecordRef]bool, len(rare))
+	for _, ref := range rare {
+		p.filed[ref] = true
+	}
+	return rare, nil
+}
+
+// shares returns for each record the share that its files have of the weight of all, 0 to 1.
+// A file weighs the less the more records have it: everything touches the list of
+// dependencies, and few records a certain test.
+func shares(of map[string][]claudemem.ObservationID) map[claudemem.RecordRef]float64 {
+	all := 0.0
+	shared := map[claudemem.RecordRef]float64{}
+	// In the order of their names, so that sums come out the same each time.
+	for _, path := range slices.Sorted(maps.Keys(of)) {
+		weight := 1 / math.Log2(float64(2+len(of[path])))
+		all += weight
+		for _, id := range of[path] {
+			shared[claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: int64(id)}] += weight
+		}
+	}
+	for ref := range shared {
+		shared[ref] = min(shared[ref]/all, 1)
+	}
+	return shared
+}
