@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -192,6 +193,15 @@ func (e *Entry) Name() string {
 	}
 }
 
+// Anchor returns the anchor of the timeline around the record: an observation is named by its
+// number, others by their time.
+func (e *Entry) Anchor() string {
+	if e.Kind == claudemem.RecordObservation {
+		return e.Name()
+	}
+	return strconv.FormatInt(int64(e.CreatedAtEpoch), 10)
+}
+
 // Mark returns "superseded by #34" for an observation that a later one reverses, else "".
 func (e *Entry) Mark() string {
 	if e.SupersededBy == 0 {
@@ -277,6 +287,20 @@ func (h *Hit) Entry() Entry {
 		return Entry{Kind: h.Kind, ID: h.Place.ID, CreatedAtEpoch: h.Place.CreatedAtEpoch, Project: h.Place.Project}
 	}
 	return Entry{Kind: h.Kind}
+}
+
+// Note returns the second line of the hit in a list: what the title does not say, "" for
+// nothing.
+func (h *Hit) Note() string {
+	switch {
+	case h.Observation != nil && h.Observation.ObservationDetail != nil:
+		return cmp.Or(h.Observation.Subtitle, h.Observation.Narrative)
+	case h.Observation != nil:
+		return h.Observation.Subtitle
+	case h.Summary != nil && h.Summary.SummaryDetail != nil:
+		return cmp.Or(h.Summary.Completed, h.Summary.Learned)
+	}
+	return ""
 }
 
 // hitHead and hitTail are the fields before and after those of the record in JSON.

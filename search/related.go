@@ -64,7 +64,11 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		filter.Projects = []string{project}
 	}
 	limit := min(p.query.Limit, RankedPool)
-	answer, err := s.rankText(ctx, &asked, index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true})
+	also, err := s.shareFiles(ctx, &p)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.rankText(ctx, &asked, index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true, Also: also})
 	if err != nil {
 		return nil, err
 	}

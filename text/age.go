@@ -29,3 +29,27 @@ func Age(now, then time.Time) string {
 	}
 	return fmt.Sprintf("%dy ago", age/(365*day))
 }
+
+// Day returns the heading of a day in the zone of now, as "Today" or "Monday 2 March". It has
+// the year of another year.
+func Day(now, at time.Time) string {
+	at = at.In(now.Location())
+	switch {
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return "Today"
+	case at.Format(time.DateOnly) == now.AddDate(0, 0, -1).Format(time.DateOnly):
+		return "Yesterday"
+	case at.Year() == now.Year():
+		return at.Format("Monday 2 January")
+	default:
+		return at.Format("Monday 2 January 2006")
+	}
+}
+
+// When returns a time in the zone of now: with the day, without the year in this one.
+func When(now, at time.Time) string {
+	if at = at.In(now.Location()); at.Year() == now.Year() {
+		return at.Format("Mon 2 Jan 15:04")
+	}
+	return at.Format("2 Jan 2006 15:04")
+}

@@ -7,7 +7,7 @@ func Bytes(n int64) string {
 	switch {
 	case n < 10_000:
 		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
+	case n < 1_000_000:
 		return fmt.Sprintf("%d kB", n/1000)
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)

@@ -24,3 +24,8 @@ func Grouped(n int) string {
 	}
 	return s
 }
+
+// GroupedCount is Count with commas between the thousands: "1,234 records".
+func GroupedCount(n int, noun string) string {
+	return Grouped(n) + strings.TrimPrefix(Count(n, noun), strconv.Itoa(n))
+}

@@ -58,7 +58,7 @@ type link struct{ Href, Label string }
 // context shows the block that a session would get that starts now in a project, by default in
 // the one that was worked on last.
 func (v *visit) context() (view, error) {
-	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{})
+	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true})
 	if err != nil {
 		return view{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/filter"
 )
 
 var feedPage = page{Path: "/", Name: "feed", Nav: "Feed", Key: "f", Script: "feed.js", load: (*visit).feed}
@@ -19,22 +20,18 @@ const feedLimit = 50
 // after the Nth record of the millisecond AT, so that records which come in meanwhile
 // neither move nor double any.
 func (v *visit) feed() (view, error) {
-	f := parseFilter(v.URL.Query().Get("q"))
+	f := filter.Parse(v.URL.Query().Get("q"))
 	if f.Words != "" {
-		return view{Redirect: f.link("/search", f)}, nil
+		return view{Redirect: filtered("/search", f)}, nil
 	}
-	sent := f.values()
-	if !sent.Has("kind") && !sent.Has("type") && !sent.Has("concepts") && !sent.Has("files") {
-		sent.Set("kind", string(claudemem.RecordObservation)+","+string(claudemem.RecordSummary))
-	}
-	sent.Set("order", string(claudemem.OrderNewest))
+	sent := f.Feed()
 	sent.Set("limit", strconv.Itoa(feedLimit))
 	q, err := request[api.SearchRequest](v, sent)
 	if err != nil {
 		return view{}, err
 	}
-	before := v.URL.Query().Get("before")
-	if err := continueAt(&q, before); err != nil {
+	from := v.URL.Query().Get("before")
+	if err := continueAt(&q, from); err != nil {
 		return view{}, err
 	}
 	q.Format = api.FormatFull
@@ -46,13 +43,14 @@ func (v *visit) feed() (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	rows := make([]row, len(page.Results))
+	rows, times := make([]row, len(page.Results)), make([]claudemem.Millis, len(page.Results))
 	for i := range page.Results {
 		rows[i] = rowOf(&page.Results[i])
+		times[i] = rows[i].CreatedAtEpoch
 	}
 	older := ""
 	if q.Offset+len(rows) < page.Total && len(rows) > 0 {
-		next := url.Values{"before": {nextAfter(rows, &q)}}
+		next := url.Values{"before": {placeOf(q.After(times))}}
 		if s := f.String(); s != "" {
 			next.Set("q", s)
 		}
@@ -65,10 +63,10 @@ func (v *visit) feed() (view, error) {
 		Older      string
 		Live, Rest bool
 		Total      int
-	}{head, byDay(v.now, rows), older, before == "", before != "", page.Total}}, nil
+	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}, nil
 }
 
-// continueAt makes q the request for the page that begins at a place of nextAfter.
+// continueAt makes q the request for the page that begins at a place of placeOf.
 func continueAt(q *api.SearchRequest, before string) error {
 	if before == "" {
 		return nil
@@ -83,18 +81,6 @@ func continueAt(q *api.SearchRequest, before string) error {
 	return nil
 }
 
-// nextAfter returns the place after the last of the rows that q found: its time, and how many
-// records of that millisecond were shown.
-func nextAfter(rows []row, q *api.SearchRequest) string {
-	last := rows[len(rows)-1].CreatedAtEpoch
-	n := 0
-	for i := range rows {
-		if rows[i].CreatedAtEpoch == last {
-			n++
-		}
-	}
-	if n == len(rows) && q.Until == last {
-		n += q.Offset
-	}
-	return fmt.Sprintf("%d.%d", last, n)
-}
+// placeOf returns the place at which the page of a request begins: its time, and how many
+// records of that millisecond are on pages before it.
+func placeOf(q api.SearchRequest) string { return fmt.Sprintf("%d.%d", q.Until, q.Offset) }

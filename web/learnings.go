@@ -6,6 +6,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/filter"
 )
 
 var learningsPage = page{Path: "/learnings", Name: "learnings", Nav: "Learnings", Key: "l", Script: "learnings.js", load: (*visit).learnings}
@@ -78,11 +79,11 @@ func byProject(learnings []api.Learning) (groups []learningGroup) {
 
 // searchHref returns the search for a text in a project.
 func searchHref(text, project string) string {
-	f := filter{Words: line(text)}
+	f := filter.Filter{Words: line(text)}
 	if !long(project) {
-		f.Tokens = []token{{"project", project}}
+		f.Tokens = []filter.Token{{Name: "project", Value: project}}
 	}
-	return f.link("/search", f)
+	return filtered("/search", f)
 }
 
 // Percent returns the confidence in percent.

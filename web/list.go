@@ -9,6 +9,8 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/filter"
+	"claudemem/text"
 )
 
 // row is a record in a list.
@@ -39,18 +41,10 @@ func rowOf(h *api.Hit) row {
 	if h.Why != nil {
 		r.Words = h.Why.Words
 	}
-	r.Note = r.Subtitle
-	switch {
-	case h.Observation != nil && h.Observation.ObservationDetail != nil:
-		r.Pinned, r.Foreign = h.Observation.Pinned, h.Observation.Provenance.Foreign()
-		r.SessionDBID, r.PromptNumber = h.Observation.SessionDBID, h.Observation.PromptNumber
-		if r.Note == "" {
-			r.Note = h.Observation.Narrative
-		}
-	case h.Summary != nil && h.Summary.SummaryDetail != nil:
-		if r.Note = h.Summary.Completed; r.Note == "" {
-			r.Note = h.Summary.Learned
-		}
+	r.Note = h.Note()
+	if o := h.Observation; o != nil && o.ObservationDetail != nil {
+		r.Pinned, r.Foreign = o.Pinned, o.Provenance.Foreign()
+		r.SessionDBID, r.PromptNumber = o.SessionDBID, o.PromptNumber
 	}
 	r.Href = hrefOf(&r.Entry)
 	return r
@@ -69,7 +63,7 @@ func hrefOf(e *api.Entry) string {
 // byDay groups rows, which are in the order of their time.
 func byDay(now time.Time, rows []row) (groups []group) {
 	for _, r := range rows {
-		d := day(now, r.CreatedAtEpoch)
+		d := text.Day(now, r.CreatedAtEpoch.Time())
 		if n := len(groups); n == 0 || groups[n-1].Day != d {
 			groups = append(groups, group{Day: d})
 		}
@@ -85,7 +79,7 @@ var types = []claudemem.ObservationType{claudemem.TypeBugfix, claudemem.TypeFeat
 // list is the head of a page with a filter.
 type list struct {
 	Path    string
-	Filter  filter
+	Filter  filter.Filter
 	Text    string // of the field
 	Chips   []choice
 	Types   []choice
@@ -94,20 +88,20 @@ type list struct {
 }
 
 // listOf returns the head of the list at path with a filter.
-func (v *visit) listOf(path string, f filter) (list, error) {
+func (v *visit) listOf(path string, f filter.Filter) (list, error) {
 	l := list{Path: path, Filter: f, Text: f.String()}
 	for _, t := range f.Tokens {
-		l.Chips = append(l.Chips, f.toggle(path, t, t.String(), ""))
+		l.Chips = append(l.Chips, toggle(f, path, t, t.String(), ""))
 	}
 	for _, t := range types {
-		l.Types = append(l.Types, f.toggle(path, token{"type", string(t)}, string(t), hue(t)))
+		l.Types = append(l.Types, toggle(f, path, filter.Token{Name: "type", Value: string(t)}, string(t), hue(t)))
 	}
 	for _, k := range claudemem.RecordKinds() {
-		l.Kinds = append(l.Kinds, f.toggle(path, token{"kind", string(k)}, string(k), ""))
+		l.Kinds = append(l.Kinds, toggle(f, path, filter.Token{Name: "kind", Value: string(k)}, string(k), ""))
 	}
 	projects, err := v.labels()
 	for _, label := range projects {
-		l.Project = append(l.Project, f.toggle(path, token{"project", label}, label, ""))
+		l.Project = append(l.Project, toggle(f, path, filter.Token{Name: "project", Value: label}, label, ""))
 	}
 	return l, err
 }
@@ -117,7 +111,7 @@ const maxProjects = 30
 
 // labels returns the labels of the projects that were worked on last, each once.
 func (v *visit) labels() (labels []string, err error) {
-	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Limit: maxProjects})
+	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true, Limit: maxProjects})
 	for _, p := range projects.Results {
 		if !long(p.Project) && !slices.Contains(labels, p.Project) {
 			labels = append(labels, p.Project)
@@ -181,4 +175,4 @@ func pager(path string, sent url.Values, offset, limit, count, total int) (newer
 func (l list) HeadOf() list { return l }
 
 // Home returns the address of the list's first page.
-func (l list) Home() string { return l.Filter.link(l.Path, l.Filter) }
+func (l list) Home() string { return filtered(l.Path, l.Filter) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"claudemem/api"
+	"claudemem/filter"
 )
 
 var searchPage = page{Path: "/search", Name: "search", Nav: "Search", Key: "s", Script: "form.js", load: (*visit).search}
@@ -14,7 +15,7 @@ const searchLimit = 20
 
 // search shows what the API's search finds for the filter q, in its order, from offset on.
 func (v *visit) search() (view, error) {
-	f := parseFilter(v.URL.Query().Get("q"))
+	f := filter.Parse(v.URL.Query().Get("q"))
 	head, err := v.listOf("/search", f)
 	if err != nil {
 		return view{}, err
@@ -30,7 +31,7 @@ func (v *visit) search() (view, error) {
 	if data.Empty {
 		return view{Title: "Search", Data: data}, nil
 	}
-	sent := f.values()
+	sent := f.Values()
 	sent.Set("limit", strconv.Itoa(searchLimit))
 	q, err := request[api.SearchRequest](v, sent)
 	if err != nil {

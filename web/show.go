@@ -4,10 +4,10 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/filter"
 	"claudemem/text"
 )
 
@@ -26,8 +26,8 @@ func (v *Viewer) functions() template.FuncMap {
 		"fields":  func(s string) string { return fit(text.TerminalLine(text.FirstBytes(s, 4*maxLine)), 2*maxLine) },
 		"cut":     isCut,
 		"long":    long,
-		"mark":    mark,
-		"count":   text.Count,
+		"mark":    func(s string, words []string) []text.Piece { return text.Mark(line(s), words) },
+		"count":   text.GroupedCount,
 		"glyph":   func(t claudemem.ObservationType) string { return t.Glyph() },
 		"hue":     hue,
 		"at":      v.at,
@@ -36,7 +36,9 @@ func (v *Viewer) functions() template.FuncMap {
 		"asset":   func(name string) string { return "/static/" + name + "?v=" + v.static[name].version },
 		"foreign": func(p claudemem.Provenance) bool { return p.Foreign() },
 		"number":  text.Grouped,
-		"token":   func(name, value string) string { return token{name, text.TerminalLine(value)}.String() },
+		"token": func(name, value string) string {
+			return filter.Token{Name: name, Value: text.TerminalLine(value)}.String()
+		},
 	}
 }
 
@@ -71,28 +73,9 @@ func fit(s string, n int) string {
 	return s
 }
 
-// at returns a time as people read it: with the day, without the year in this one.
+// at returns a time as people read it.
 func (v *Viewer) at(at claudemem.Millis) string {
-	t := at.Time().In(v.opts.Location)
-	if t.Year() == v.opts.Clock().In(v.opts.Location).Year() {
-		return t.Format("Mon 2 Jan 15:04")
-	}
-	return t.Format("2 Jan 2006 15:04")
-}
-
-// day returns the heading of a day, as "Today" or "Mon 2 Jan".
-func day(now time.Time, at claudemem.Millis) string {
-	t := at.Time().In(now.Location())
-	switch {
-	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
-		return "Today"
-	case t.Format(time.DateOnly) == now.AddDate(0, 0, -1).Format(time.DateOnly):
-		return "Yesterday"
-	case t.Year() == now.Year():
-		return t.Format("Monday 2 January")
-	default:
-		return t.Format("Monday 2 January 2006")
-	}
+	return text.When(v.opts.Clock().In(v.opts.Location), at.Time())
 }
 
 // hue returns the class of a type's colour; types of other modes have the neutral one.
@@ -103,58 +86,3 @@ func hue(t claudemem.ObservationType) string {
 	}
 	return "type-other"
 }
-
-// piece is a part of a line; Marked if it is a word that was searched for.
-type piece struct {
-	Text   string
-	Marked bool
-}
-
-// mark returns a line in pieces, with the words that begin with one of words marked.
-func mark(s string, words []string) (pieces []piece) {
-	s = line(s)
-	if len(words) == 0 {
-		return []piece{{Text: s}}
-	}
-	start := 0
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if !wordRune(r) {
-			i += size
-			continue
-		}
-		end := i
-		for end < len(s) {
-			r, size := utf8.DecodeRuneInString(s[end:])
-			if !wordRune(r) {
-				break
-			}
-			end += size
-		}
-		if beginsWith(s[i:end], words) {
-			if i > start {
-				pieces = append(pieces, piece{Text: s[start:i]})
-			}
-			pieces = append(pieces, piece{s[i:end], true})
-			start = end
-		}
-		i = end
-	}
-	if start < len(s) {
-		pieces = append(pieces, piece{Text: s[start:]})
-	}
-	return pieces
-}
-
-// beginsWith reports whether a word begins with one of words, in any letter case.
-func beginsWith(word string, words []string) bool {
-	word = strings.ToLower(word)
-	for _, w := range words {
-		if w != "" && strings.HasPrefix(word, strings.ToLower(w)) {
-			return true
-		}
-	}
-	return false
-}
-
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"claudemem"
 	"claudemem/api"
 )
 
@@ -88,13 +87,9 @@ func anchorIn(rows []row) int {
 	return 0
 }
 
-// timelineHref returns the timeline around a record: an observation is named by its number,
-// others by their time.
+// timelineHref returns the timeline around a record.
 func timelineHref(e *api.Entry, project string) string {
-	q := url.Values{"around": {strconv.FormatInt(int64(e.CreatedAtEpoch), 10)}}
-	if e.Kind == claudemem.RecordObservation {
-		q.Set("around", e.Name())
-	}
+	q := url.Values{"around": {e.Anchor()}}
 	if project != "" {
 		q.Set("project", project)
 	}

@@ -243,6 +243,9 @@ func (v *Viewer) render(w http.ResponseWriter, visit *visit, status int, p page,
 		http.Error(w, "the page could not be made; see claude-mem worker logs", http.StatusInternalServerError)
 		return
 	}
+	if shown.JSON != "" {
+		w.Header().Set("Link", "<"+shown.JSON+`>; rel="alternate"; type="application/json"`) // of a fragment too
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)

@@ -16,6 +16,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/filter"
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/text"
@@ -288,29 +289,12 @@ func TestFeedPages(t *testing.T) {
 	}
 }
 
-func TestFilter(t *testing.T) {
-	tests := []struct{ text, words, want string }{
-		{"type:bugfix project:tally", "", "project=tally&type=bugfix"},
-		{`file:"a b.go" why  does it fail`, "why does it fail", "files=a+b.go&query=why+does+it+fail"},
-		{"concept:gotcha concepts:pattern session:S12", "", "concepts=gotcha&concepts=pattern&session_id=S12"},
-		{"error: open foo:bar type:", "error: open foo:bar type:", "query=error%3A+open+foo%3Abar+type%3A"},
-		{"since:2026-03-01 until:2026-03-31", "", "since=2026-03-01&until=2026-03-31"},
-		{"", "", ""},
-	}
-	for _, tt := range tests {
-		f := parseFilter(tt.text)
-		if f.Words != tt.words || f.values().Encode() != tt.want {
-			t.Errorf("%q: %q, %s", tt.text, f.Words, f.values().Encode())
-		}
-		if again := parseFilter(f.String()); again.String() != f.String() {
-			t.Errorf("%q becomes %q, then %q", tt.text, f, again)
-		}
-	}
-	f := parseFilter("type:bugfix")
-	if on := f.toggle("/", token{"type", "bugfix"}, "", ""); !on.On || on.Href != "/" {
+func TestToggle(t *testing.T) {
+	f := filter.Parse("type:bugfix")
+	if on := toggle(f, "/", filter.Token{Name: "type", Value: "bugfix"}, "", ""); !on.On || on.Href != "/" {
 		t.Errorf("the token in force is %+v", on)
 	}
-	if off := f.toggle("/", token{"type", "feature"}, "", ""); off.On || off.Href != "/?q="+url.QueryEscape("type:bugfix type:feature") {
+	if off := toggle(f, "/", filter.Token{Name: "type", Value: "feature"}, "", ""); off.On || off.Href != "/?q="+url.QueryEscape("type:bugfix type:feature") {
 		t.Errorf("the other token is %+v", off)
 	}
 }
@@ -355,19 +339,5 @@ func TestErrorPages(t *testing.T) {
 	f.err = fmt.Errorf("open /home/ada/secret")
 	if w := f.get(t, "/"); w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
-	}
-}
-
-func TestMark(t *testing.T) {
-	var got strings.Builder
-	for _, p := range mark("Rounding, per-line: rounds <b>", []string{"round"}) {
-		if p.Marked {
-			fmt.Fprintf(&got, "[%s]", p.Text)
-		} else {
-			got.WriteString(p.Text)
-		}
-	}
-	if want := "[Rounding], per-line: [rounds] <b>"; got.String() != want {
-		t.Errorf("got %s, want %s", got.String(), want)
 	}
 }

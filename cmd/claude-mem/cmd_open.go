@@ -41,7 +41,7 @@ JSON: {"url"}.`,
 		if err := a.show(*asJSON, map[string]string{"url": address}, func(p *printer) { p.printf("%s\n", address) }); err != nil || *only || *asJSON {
 			return err
 		}
-		if err := browse(address); err != nil {
+		if err := openBrowser(address); err != nil {
 			a.note("no browser could be started (%v): open the address yourself", err)
 		}
 		return nil
@@ -82,11 +82,14 @@ func pagePath(page string) string {
 	if id, err := api.SessionNumber(page); err == nil && id != 0 {
 		return fmt.Sprintf("/session/%d", id)
 	}
+	if page == "feed" {
+		return "/"
+	}
 	return "/" + strings.TrimLeft(page, "/")
 }
 
-// browse opens an address in the user's browser and does not wait for it.
-func browse(address string) error {
+// openBrowser opens an address in the user's browser and does not wait for it.
+func openBrowser(address string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":

@@ -100,13 +100,14 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: groupMemory, Title: "Memory:"},
 		&cobra.Group{ID: groupRun, Title: "Running:"},
 		&cobra.Group{ID: groupHook, Title: "Hooks (the host runs them):"},
+		&cobra.Group{ID: groupSeldom, Title: "Seldom needed:"},
 	)
 	helping := helpCommand()
 	root.SetHelpCommand(helping)
 	root.AddCommand(helping)
 	root.AddCommand(
-		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
-		a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
+		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.projectsCommand(),
+		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
 		a.openCommand(), a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(), a.reindexCommand(), a.versionCommand(),
 		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
 		a.doctorCommand(), a.mcpCommand(),
