@@ -7,6 +7,8 @@ import (
 
 	"claudemem"
 	"claudemem/store"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxDeadLetters bounds the dead letters of an answer; the books count all of them.
@@ -85,20 +87,29 @@ func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	if out.Queue, err = l.Store.Books(ctx); err != nil {
 		return out, err
 	}
-	if out.Totals, err = l.Store.Totals(ctx, r.Project); err != nil || r.Brief {
+	if r.Brief {
+		out.Totals, err = l.Store.Totals(ctx, r.Project)
 		return out, err
 	}
-	recorded, err := l.Store.Recorded(ctx, r.Project, l.now(), r.Days)
-	if err != nil {
-		return out, err
-	}
-	ledger, err := l.Store.Account(ctx, l.now(), r.Days)
-	if err != nil {
-		return out, err
-	}
-	receipts, err := l.Store.ReceiptTotals(ctx, ledger.Since)
-	out.Recorded, out.Ledger, out.Receipts = &recorded, &ledger, &receipts
-	return out, err
+	// The sums read thousands of rows each, side by side.
+	now := l.now()
+	out.Recorded, out.Ledger, out.Receipts = new(store.Recorded), new(store.Account), new(store.ReceiptTotals)
+	sums, ctx := errgroup.WithContext(ctx)
+	sums.Go(func() (err error) {
+		*out.Recorded, err = l.Store.Recorded(ctx, r.Project, now, r.Days)
+		return err
+	})
+	sums.Go(func() (err error) {
+		if *out.Ledger, err = l.Store.Account(ctx, now, r.Days); err == nil {
+			*out.Receipts, err = l.Store.ReceiptTotals(ctx, out.Ledger.Since)
+		}
+		return err
+	})
+	sums.Go(func() (err error) {
+		out.Totals, err = l.Store.Totals(ctx, r.Project)
+		return err
+	})
+	return out, sums.Wait()
 }
 
 // Queue implements Memory.

@@ -166,7 +166,7 @@ func BenchmarkFilter(b *testing.B) {
 		return err
 	})
 	run("projects", func() error {
-		_, err := s.Projects(ctx)
+		_, err := s.Projects(ctx, false)
 		return err
 	})
 }

@@ -95,8 +95,9 @@ func (s *Store) recordedIn(ctx context.Context, condition, project string, bound
 		return err
 	}, `WITH RECURSIVE types (type) AS (
 			SELECT min(type) FROM observations WHERE `+condition+`type > ''
-			UNION ALL SELECT (SELECT min(type) FROM observations WHERE `+condition+`type > types.type) FROM types WHERE types.type IS NOT NULL)
-		SELECT d.key, t.type, (SELECT count(*) FROM observations WHERE `+condition+`type = t.type AND deleted_at IS NULL
-			AND created_at BETWEEN json_extract(d.value, '$[0]') AND json_extract(d.value, '$[1]'))
-		FROM json_each(?1) d CROSS JOIN types t WHERE t.type IS NOT NULL`, jsonList(bounds), project)
+			UNION ALL SELECT (SELECT min(type) FROM observations WHERE `+condition+`type > types.type) FROM types WHERE types.type IS NOT NULL),
+		days (day, since, until) AS MATERIALIZED (SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1))
+		SELECT d.day, t.type, (SELECT count(*) FROM observations WHERE `+condition+`type = t.type AND deleted_at IS NULL
+			AND created_at BETWEEN d.since AND d.until)
+		FROM types t CROSS JOIN days d WHERE t.type IS NOT NULL`, jsonList(bounds), project)
 }

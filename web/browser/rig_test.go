@@ -23,6 +23,7 @@ import (
 )
 
 var (
+	picture  = flag.String("picture", "", "file for the picture of README; none without it")
 	pictures = flag.String("pictures", "", "folder for the pictures of the pages; none without it")
 	axeFile  = flag.String("axe", "", "axe.min.js of axe-core; without it nothing is said of accessibility")
 )

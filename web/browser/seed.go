@@ -71,7 +71,7 @@ func (m Memory) Write(to io.Writer) error {
 // at is the time of the nth observation; those of a session are 4 minutes apart.
 func (m Memory) at(n int) claudemem.Millis {
 	sessions := (m.Observations + perSession - 1) / perSession
-	left := time.Duration(sessions-1-n/perSession) * time.Duration(m.Days) * 24 * time.Hour / time.Duration(sessions)
+	left := time.Duration(sessions-1-n/perSession) * (time.Duration(m.Days) * 24 * time.Hour / time.Duration(sessions))
 	return claudemem.MillisOf(m.Until.Add(-left - time.Duration(perSession-1-n%perSession)*4*time.Minute))
 }
 

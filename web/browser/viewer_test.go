@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -274,4 +276,43 @@ func (r *rig) axe(b *tab, page, theme string) int {
 		r.t.Errorf("%s (%s): %s", page, theme, f)
 	}
 	return len(findings)
+}
+
+// TestPicture takes the picture of README into the file of -picture: the feed on the fixture's
+// memory, as if its last session had just ended.
+func TestPicture(t *testing.T) {
+	if *picture == "" {
+		t.Skip("no file is named by -picture")
+	}
+	r := newRig(t, Memory{})
+	records, err := os.ReadFile(filepath.Join("..", "testdata", "memory.jsonl"))
+	must(t, err)
+	file := filepath.Join(r.home, "memory.jsonl")
+	must(t, os.WriteFile(file, recent(records), 0o600))
+	r.command("import", file)
+	b := r.browser()
+	b.do(chromedp.EmulateViewport(1120, 760))
+	b.open("/")
+	b.await(`document.querySelectorAll(".row").length >= 10`)
+	png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+	must(t, err)
+	must(t, os.WriteFile(*picture, png, 0o644))
+	t.Logf("%s: %d kB", *picture, len(png)/1000)
+}
+
+// times are those of records.
+var times = regexp.MustCompile(`_at":(\d{13})`)
+
+// recent moves all times of records so that the latest is now.
+func recent(records []byte) []byte {
+	var latest int64
+	for _, m := range times.FindAllSubmatch(records, -1) {
+		at, _ := strconv.ParseInt(string(m[1]), 10, 64) // thirteen digits
+		latest = max(latest, at)
+	}
+	ahead := time.Now().UnixMilli() - latest
+	return times.ReplaceAllFunc(records, func(m []byte) []byte {
+		at, _ := strconv.ParseInt(string(m[len(`_at":`):]), 10, 64)
+		return fmt.Appendf(nil, `_at":%d`, at+ahead)
+	})
 }

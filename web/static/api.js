@@ -53,10 +53,17 @@ export async function undo() {
   }
 }
 
-/** fragment returns a part of the page at url, as the server renders it. */
+/** fragment returns a part of the page at url, as the server renders it. If it is this page, the
+ * link to its JSON follows. */
 export async function fragment(url, signal) {
   const address = new URL(url, location.href);
   address.searchParams.set("fragment", "1");
   const response = await fetch(address, { signal });
+  const json = response.headers.get("Link")?.match(/<([^>]*)>/)?.[1];
+  const link = document.getElementById("json");
+  if (address.pathname === location.pathname && json) {
+    link.href = json;
+    link.hidden = false;
+  }
   return response.text();
 }

@@ -36,8 +36,8 @@ function search() {
   field.select();
 }
 
-// On a phone the navigation is longer than the screen.
-document.querySelector("nav a[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+// What a timeline is about stands in its middle.
+document.querySelector("main > .day .row.anchor")?.scrollIntoView({ block: "center" });
 
 let waitingForPage = false;
 
