@@ -40,13 +40,17 @@ func (a *app) demoCommand() *cobra.Command {
 into a temporary memory. Show the records, the context block of the next session, and
 the cost. Needs no agent, no model and no network. Your own memory is not changed.
 
+With --open the viewer shows this memory for 10 minutes, also after the command has ended.
+
 JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": {"median", "max"},
-"queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes"}.`,
-		Example: "  claude-mem demo\n  claude-mem demo --keep",
+"queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes",
+"viewer"?}.`,
+		Example: "  claude-mem demo\n  claude-mem demo --open\n  claude-mem demo --keep",
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print its path")
+	open := cmd.Flags().Bool("open", false, "show the temporary memory in the viewer for 10 minutes")
 	name := cmd.Flags().String("session", demoDefault, "the recorded session to replay")
 	completeFlag(cmd, "session", demoChoices)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -59,22 +63,98 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 			return err
 		}
 		result, err := d.run(cmd.Context())
-		// Stop the worker and remove the directory also after an error.
-		err = errors.Join(err, d.close(*keep))
+		let := ""
+		if err == nil && *open {
+			let, err = d.open(cmd.Context(), result, *keep)
+		}
+		if err != nil || !*open {
+			// Stop the worker and remove the directory also after an error.
+			err = errors.Join(err, d.close(*keep))
+		}
 		if err != nil {
 			return err
 		}
 		if *keep {
 			result.DataDir = d.dataDir
 		}
-		return a.show(*asJSON, result, func(p *printer) {
+		err = a.show(*asJSON, result, func(p *printer) {
 			result.print(p)
 			if *keep {
 				a.note("memory kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
 			}
 		})
+		if err == nil && *open && !*asJSON {
+			_ = openBrowser(let) // its address is printed
+		}
+		return err
+	}
+	cmd.AddCommand(a.demoEndCommand())
+	return cmd
+}
+
+const (
+	// demoShown is how long the viewer shows the memory of a demo.
+	demoShown = 10 * time.Minute
+	// demoPort is the first port that its worker tries: not those of the user's own worker.
+	demoPort = 37877
+	// demoPrefix begins the name of a demo's directory.
+	demoPrefix = "claude-mem-demo-"
+	// demoMemory is the data directory in it.
+	demoMemory = "memory"
+)
+
+// demoEndCommand returns the hidden command by which a demo that the viewer shows is ended.
+func (a *app) demoEndCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "end DIR",
+		Short:   "Wait until the time of a demo is over, or its worker is stopped, and remove it",
+		Long:    "The command `demo --open` starts this one, which goes on when it has ended.",
+		Example: "  claude-mem demo end /tmp/claude-mem-demo-1234",
+		Hidden:  true,
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	keep := cmd.Flags().Bool("keep", false, "keep the memory")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		d := &demo{app: a, root: given[0], dataDir: filepath.Join(given[0], demoMemory)}
+		if filepath.Dir(d.root) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(d.root), demoPrefix) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "%q is not the directory of a demo", oneLine(d.root, 200))
+		}
+		shown, cancel := context.WithTimeout(cmd.Context(), demoShown)
+		defer cancel()
+		for pause(shown, time.Second) {
+			if status, err := daemon.Look(shown, d.dataDir); err == nil && !status.Running {
+				break // somebody stopped it
+			}
+		}
+		return d.close(*keep)
 	}
 	return cmd
+}
+
+// open starts a worker with a TCP port on the memory of the demo, and a process that ends
+// both later. It sets result.Viewer and returns an address that lets a browser in once.
+func (d *demo) open(ctx context.Context, result *demoResult, keep bool) (string, error) {
+	if err := d.configure(demoPort); err != nil {
+		return "", err
+	}
+	let, err := d.app.viewerAddress(ctx, d.dataDir, "")
+	if err != nil {
+		return "", err
+	}
+	worker, err := api.FindWorker(d.dataDir)
+	if err != nil {
+		return "", err
+	}
+	end, err := detached(d.root)(context.Background(), "demo", "end", d.root, fmt.Sprintf("--keep=%v", keep)) // it outlives us
+	if err != nil {
+		return "", err
+	}
+	end.Dir = filepath.Dir(d.root) // Windows removes no directory in which a process runs
+	if err := end.Start(); err != nil {
+		return "", fmt.Errorf("start the end of the demo: %w", err)
+	}
+	result.Viewer = fmt.Sprintf("http://127.0.0.1:%d/", worker.Info.Port)
+	return let, end.Process.Release()
 }
 
 // demoDefault is the session replayed by default: many kinds of work in few turns.
@@ -126,6 +206,7 @@ type demoResult struct {
 	Context     string             `json:"context"`
 	Tokens      int                `json:"tokens"`
 	StoredBytes int64              `json:"stored_bytes"`
+	Viewer      string             `json:"viewer,omitempty"`
 }
 
 type demoTimes struct {
@@ -136,7 +217,7 @@ type demoTimes struct {
 // newDemo makes a temporary directory with a home, a data directory and the project of a
 // recorded session. The caller removes d.root.
 func newDemo(a *app, session recorded.Session) (*demo, error) {
-	root, err := os.MkdirTemp("", "claude-mem-demo-")
+	root, err := os.MkdirTemp("", demoPrefix)
 	if err != nil {
 		return nil, claudemem.Errorf(claudemem.CodeStorage, "make temporary directory: %w", err).
 			WithHint("set TMPDIR to a directory that can be written")
@@ -144,7 +225,7 @@ func newDemo(a *app, session recorded.Session) (*demo, error) {
 	d := &demo{
 		app: a, session: session, root: root,
 		home:    filepath.Join(root, "home"),
-		dataDir: filepath.Join(root, "memory"),
+		dataDir: filepath.Join(root, demoMemory),
 		work:    filepath.Join(root, session.Project),
 	}
 	if err := d.prepare(); err != nil {
@@ -164,9 +245,8 @@ func (d *demo) prepare() error {
 	if err := recorded.CopyFiles(d.work, d.session.Project); err != nil {
 		return err
 	}
-	chosen := []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}` + "\n")
-	if err := os.WriteFile(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
-		return fmt.Errorf("write demo settings: %w", err)
+	if err := d.configure(0); err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -175,6 +255,15 @@ func (d *demo) prepare() error {
 	d.hookProgram = hookProgram(self)
 	d.hookVerbs = d.hookProgram == self
 	d.env = append(hook.WorkerEnviron(os.Environ(), d.dataDir), "HOME="+d.home, "USERPROFILE="+d.home, "CLAUDE_PROJECT_DIR="+d.work)
+	return nil
+}
+
+// configure writes the settings of the demo; port 0 = none.
+func (d *demo) configure(port int) error {
+	chosen := fmt.Appendf(nil, `{"CLAUDE_MEM_WORKER_PORT": "%d", "CLAUDE_MEM_PROVIDER": "offline"}`+"\n", port)
+	if err := os.WriteFile(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
+		return fmt.Errorf("write demo settings: %w", err)
+	}
 	return nil
 }
 
@@ -317,4 +406,9 @@ func (r *demoResult) print(p *printer) {
 	p.printf("  %.1f ms per hook call (median, with process start; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
 	p.printf("  0 model calls, 0 tokens (offline observer)\n")
 	p.printf("  %s on disk\n", text.Bytes(r.StoredBytes))
+	if r.Viewer != "" {
+		p.printf("\n")
+		p.heading("Viewer, for 10 minutes")
+		p.printf("  %s\n", r.Viewer)
+	}
 }
