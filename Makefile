@@ -1,5 +1,5 @@
 # Everything that CI does can be done here; nothing is only in CI.
-#   make demo     builds, replays a recorded session, shows what is remembered
+#   make demo     builds, replays a recorded session, shows what is remembered, opens the viewer
 #   make test     passes the tests
 GO            ?= go
 # VERSION is ordered: that of a release tag, else 0.1.0-dev.TIME+COMMIT, with the time of the commit.
@@ -14,14 +14,14 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge viewer lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
 
 demo: build
-	bin/claude-mem demo
+	bin/claude-mem demo --open
 
 test:
 	$(GO) test -timeout 25m ./...
@@ -31,6 +31,9 @@ judge: ## the table of secrets against gitleaks' detector: a module of its own, 
 
 viewer: ## the viewer's pages in a headless Chromium, which must be installed: a module of its own, which downloads the driver the first time
 	cd web/browser && $(GO) vet . && $(GO) test -count=1 -v .
+
+picture: ## the picture of README, of the same records each time
+	cd web/browser && $(GO) test -count=1 -run TestPicture . -picture ../../docs/viewer.png
 
 lint:
 	$(GO) vet ./...
@@ -81,7 +84,7 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from that o
 	$(GO) test ./doctor -run TestDocument -update
 	$(GO) test . -run TestNotice -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history first), one line per point
 	acceptance/accept-$*
 
 clean:

@@ -14,6 +14,10 @@ say() { # say POINT STATUS COMMAND FIGURE
   [ "$2" = 0 ] || { verdict=FAILED; failed=1; }
   printf '%s %-6s %s → %s\n' "$1" "$verdict" "$3" "$4"
 }
+atmost() { # atmost POINT LIMIT FIGURE UNIT COMMAND
+  awk -v f="$3" -v l="$2" 'BEGIN { exit !(f != "" && f <= l) }'
+  say "$1" $? "$5" "${3:-nothing measured} $4 (bar $2)"
+}
 seconds() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f s", b - a }'; }
 figures() { # the figures that the tests of a point printed; a test of two subjects has the number of one

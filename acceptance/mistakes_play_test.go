@@ -214,6 +214,26 @@ func (s *script) ask(prompt string) {
 }
 
 // say is the agent's closing message, which ends the turn.
+// tell is a hook of the session. What a hook could not deliver in time is taken in before the
+// next one: on a loaded machine the end of a session would otherwise overtake its last turn.
+func (s *script) tell(event string, more map[string]any) hookResult {
+	s.t.Helper()
+	s.delivered()
+	result := s.codeProject.tell(event, more)
+	s.delivered()
+	return result
+}
+
+// delivered waits until no event is in the spool.
+func (s *script) delivered() {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); s.spooled() > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%d events are still spooled", s.spooled())
+		}
+	}
+}
+
 func (s *script) say(message string) {
 	s.t.Helper()
 	s.tell("Stop", map[string]any{"prompt_id": s.promptID(), "stop_hook_active": false, "last_assistant_message": message})

@@ -7,11 +7,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +39,7 @@ func init() {
 // newcomer is somebody with Go, git, make and a CLI, and a home where nothing of ours is.
 type newcomer struct {
 	*memory
-	clone string
+	clone, tmp string
 }
 
 func newNewcomer(t *testing.T) *newcomer {
@@ -50,7 +53,7 @@ func newNewcomer(t *testing.T) *newcomer {
 		t.Skip("NOT TESTED, there is nothing to clone")
 	}
 	m := newMemory(t)
-	n := &newcomer{memory: m, clone: filepath.Join(m.home, "claude-mem")}
+	n := &newcomer{memory: m, clone: filepath.Join(m.home, "claude-mem"), tmp: t.TempDir()}
 	// As it is without our asking: in the home. No model there, and no fixed port, for
 	// somebody's own worker may have it.
 	if err := os.Rename(m.dir, filepath.Join(m.home, ".claude-mem")); err != nil {
@@ -68,7 +71,7 @@ func newNewcomer(t *testing.T) *newcomer {
 	if err := os.Symlink(self, filepath.Join(tools, "claude")); err != nil {
 		t.Fatal(err)
 	}
-	m.env = []string{"HOME=" + m.home, "PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TERM=dumb"}
+	m.env = []string{"HOME=" + m.home, "PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + n.tmp, "LANG=C.UTF-8", "TERM=dumb"}
 	// What Go has in its caches it need not get and build again.
 	for _, key := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOTOOLCHAIN"} {
 		value, err := exec.Command("go", "env", key).Output()
@@ -206,7 +209,9 @@ func TestNewcomer(t *testing.T) {
 		}
 	}
 	before := treeOf(t, n.dir)
-	says("the demo", n.shell(t, demo[0]), "Remembered:", "Context block of the next session", "TestBurstIsTheCeiling")
+	shown := n.shell(t, demo[0])
+	says("the demo", shown, "Remembered:", "Context block of the next session", "TestBurstIsTheCeiling")
+	n.viewDemo(t, shown)
 	if _, err := os.Stat(filepath.Join(n.home, ".claude")); err == nil || treeOf(t, n.dir) != before {
 		t.Error("the demo leaves something in the home")
 	}
@@ -239,6 +244,38 @@ func TestNewcomer(t *testing.T) {
 	}
 	figure(t, 4, "%d lines of README typed in a clean clone: demo, install, %d observations shown, doctor content, out again",
 		strings.Count(demo[0]+strings.Join(use, ""), "\n"), len(found))
+}
+
+// viewDemo looks at the address with which a demo ended, and ends it: then nothing is left.
+func (n *newcomer) viewDemo(t *testing.T, printed string) {
+	t.Helper()
+	roots, err := filepath.Glob(filepath.Join(n.tmp, "claude-mem-demo-*"))
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("directories of a demo: %v %v", roots, err)
+	}
+	lines := strings.Split(strings.TrimSpace(printed), "\n")
+	resp, err := http.Get(strings.TrimSpace(lines[len(lines)-1]))
+	if err != nil {
+		t.Fatalf("the demo's last line: %v", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil || !bytes.Contains(page, []byte("TestBurstIsTheCeiling")) {
+		t.Errorf("the viewer does not show the demo's memory: %s %v\n%.2000s", resp.Status, err, page)
+	}
+	stop := exec.Command(filepath.Join(n.clone, "bin", "claude-mem"), "worker", "stop")
+	stop.Env = append(slices.Clone(n.env), "CLAUDE_MEM_DATA_DIR="+filepath.Join(roots[0], "memory"))
+	if out, err := stop.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(roots[0]); os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a demo that was ended leaves its files")
+		}
+	}
 }
 
 // treeOf lists a directory's files and sizes.

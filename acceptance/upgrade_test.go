@@ -117,6 +117,7 @@ func (m *memory) undoMigration() {
 			DROP TABLE unread_messages;
 			DROP TABLE unread_turns;
 			DROP TABLE hidden_records;
+			DROP TABLE project_aliases;
 			ALTER TABLE pending_messages DROP COLUMN provenance;
 			ALTER TABLE observations DROP COLUMN provenance;
 			DELETE FROM counters WHERE name = 'memory_id';

@@ -69,7 +69,7 @@ func outputs(t *testing.T, s *store.Store) (string, error) {
 	}
 	learnings, err := s.Learnings(ctx, claudemem.LearningQuery{})
 	add(learnings, err)
-	projects, err := s.Projects(ctx)
+	projects, err := s.Projects(ctx, false)
 	add(projects, err)
 	totals, err := s.Totals(ctx, "")
 	add(totals, err)

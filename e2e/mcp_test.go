@@ -27,30 +27,36 @@ const (
 	mostForAnswer      = 2500
 )
 
-// inspector returns the official MCP inspector's command: from the cache of the
-// runs, or from npm the first time. Where it cannot be had at all the test is skipped.
+// inspector returns the official MCP inspector's command.
 func inspector(t *testing.T) string {
+	t.Helper()
+	return fromNPM(t, inspectorPackage, inspectorVersion, "mcp-inspector")
+}
+
+// fromNPM returns a command of a package: from the cache of the runs, or from npm the first
+// time. Where it cannot be had at all the test is skipped.
+func fromNPM(t *testing.T, name, version, command string) string {
 	t.Helper()
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := cmp.Or(os.Getenv("AGENT_E2E_CACHE"), filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "agent-e2e"))
-	prefix := filepath.Join(cache, "mcp-inspector-"+inspectorVersion)
-	path := filepath.Join(prefix, "node_modules", ".bin", "mcp-inspector")
+	prefix := filepath.Join(cache, command+"-"+version)
+	path := filepath.Join(prefix, "node_modules", ".bin", command)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("NOT TESTED, there is no MCP inspector and no npm to install it with")
+		t.Skipf("NOT TESTED, there is no %s and no npm to install it with", command)
 	}
 	install := exec.Command("npm", "install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--omit=dev",
-		"--prefix", prefix, inspectorPackage+"@"+inspectorVersion)
+		"--prefix", prefix, name+"@"+version)
 	if out, err := install.CombinedOutput(); err != nil {
-		if exec.Command("npm", "view", "--silent", inspectorPackage, "name").Run() != nil {
-			t.Skip("NOT TESTED, there is no MCP inspector and npm's registry cannot be reached")
+		if exec.Command("npm", "view", "--silent", name, "name").Run() != nil {
+			t.Skipf("NOT TESTED, there is no %s and npm's registry cannot be reached", command)
 		}
-		t.Fatalf("npm could not install the inspector: %v\n%s", err, out)
+		t.Fatalf("npm could not install %s: %v\n%s", command, err, out)
 	}
 	return path
 }

@@ -13,7 +13,7 @@ func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "completion SHELL",
 		Short:   "Print a completion script for bash, zsh, fish or powershell",
-		GroupID: groupRun,
+		GroupID: groupSeldom,
 		Long: `Print a script that completes commands, flags, settings and their values, modes,
 projects, and the ids of the newest records. Completion changes nothing.
 

@@ -21,7 +21,7 @@ func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
 		Short:   "Write the manual pages into a directory",
-		GroupID: groupRun,
+		GroupID: groupSeldom,
 		Long: `Write a manual page for each command into a directory: claude-mem.1,
 claude-mem-search.1 and so on. They have the text of --help and no date, so that a version
 always writes the same bytes.`,

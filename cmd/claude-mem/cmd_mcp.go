@@ -23,7 +23,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the memory to an agent over MCP",
-		GroupID: groupRun,
+		GroupID: groupSeldom,
 		Long: `Serve the memory as tools of the Model Context Protocol, on standard input and
 output: a host starts this for each of its windows and ends it by closing the input.
 

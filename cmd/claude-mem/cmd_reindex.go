@@ -14,7 +14,7 @@ func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "reindex",
 		Short:   "Rebuild the search index",
-		GroupID: groupRun,
+		GroupID: groupSeldom,
 		Long: `Rebuild the search index from the records. An interruption loses nothing: the old index
 is used until the new one is complete. A running worker does it; without a worker this
 command does it itself.
