@@ -37,7 +37,8 @@ func (r *rig) body(path string) (string, time.Duration) {
 	text, err := io.ReadAll(resp.Body)
 	must(r.t, err)
 	if resp.StatusCode != http.StatusOK {
-		r.t.Fatalf("GET %s: %s", path, resp.Status)
+		_, shown, _ := strings.Cut(string(text), "<main")
+		r.t.Fatalf("GET %s: %s: %.1000s", path, resp.Status, shown)
 	}
 	return string(text), time.Since(started)
 }
