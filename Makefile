@@ -84,7 +84,7 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from that o
 	$(GO) test ./doctor -run TestDocument -update
 	$(GO) test . -run TestNotice -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history first), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first), one line per point
 	acceptance/accept-$*
 
 clean:

@@ -7,7 +7,8 @@ import (
 )
 
 // TestLabelAdopted: records that are known by a label only go to the project of that label: when
-// they are imported after its first session, or with its first session; not when two have it.
+// they are imported after its first session, or with its first session, before which they are
+// read as its own; not when two have it.
 func TestLabelAdopted(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -39,6 +40,13 @@ func TestLabelAdopted(t *testing.T) {
 			if err != nil || outcomes[2].Status != claudemem.ImportAdded {
 				t.Fatalf("%+v, %v", outcomes, err)
 			}
+			// Until then it is read as part of the one project that would adopt it.
+			for path, reads := range map[string]bool{"/home/ada/shop": tt.name != "two projects before", "/home/ada/tally": false, "label:shop": tt.want == "label:shop" || len(tt.before) == 0} {
+				found, err := m.Observations(t.Context(), claudemem.Query{Project: path})
+				if err != nil || len(found) != map[bool]int{false: 0, true: 2}[reads] {
+					t.Errorf("%d observations of %s, want them: %t, %v", len(found), path, reads, err)
+				}
+			}
 			for _, project := range tt.after {
 				open(project)
 			}
@@ -48,5 +56,34 @@ func TestLabelAdopted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLabelAdoptedAfterHandwriting: what a person writes down in a project that has no session yet
+// belongs to the project, and does not hide the records that wait under its label.
+func TestLabelAdoptedAfterHandwriting(t *testing.T) {
+	m := newMemory(t)
+	const root = "/home/ada/shop"
+	session := claudemem.ULID("01KAC6T0V5V3YQ2M8Z9E4XW7RD")
+	outcomes, err := m.Import(t.Context(), []claudemem.Portable{
+		{Session: &claudemem.PortableSession{ULID: session, Host: claudemem.HostClaudeCode, HostSessionID: "old", ProjectPath: "label:shop", Label: "shop", Status: claudemem.SessionCompleted, StartedAt: 5, UpdatedAt: 5}},
+		{Observation: &claudemem.PortableObservation{ULID: "01KAC6T0V5V3YQ2M8Z9E4XW7RE", Session: session, ProjectPath: "label:shop", Type: claudemem.TypeChange, Title: "Totals are cents", Origin: claudemem.OriginImport, TimesSeen: 1, CreatedAt: 5}},
+	}, func(string) bool { return true })
+	if err != nil || outcomes[1].Status != claudemem.ImportAdded {
+		t.Fatalf("%+v, %v", outcomes, err)
+	}
+	o, err := m.AddObservation(t.Context(), claudemem.NewObservation{ProjectPath: root, Title: "Prices are net"})
+	if err != nil || o.ProjectPath != root {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if found, err := m.Observations(t.Context(), claudemem.Query{Project: root}); err != nil || len(found) != 2 {
+		t.Errorf("%d observations, want both: %v", len(found), err)
+	}
+	m.enqueue(t, event(claudemem.KindPrompt, "live", "p1", 1, func(a *claudemem.Arrival) { a.Event.ProjectPath = root }))
+	if found, err := m.Observations(t.Context(), claudemem.Query{Project: "label:shop"}); err != nil || len(found) != 0 {
+		t.Errorf("%d observations still wait, %v", len(found), err)
+	}
+	if moved, err := m.MergeProjects(t.Context(), claudemem.ProjectMerge{From: "label:shop", Into: root}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("merged %+v, %v", moved, err)
 	}
 }

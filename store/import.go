@@ -224,7 +224,7 @@ func (im *importing) place(p *claudemem.Portable) (err error) {
 		return nil
 	}
 	if im.roots == nil {
-		if im.roots, err = im.rootsByLabel(); err != nil {
+		if im.roots, err = rootsByLabel(context.Background(), im); err != nil {
 			return err
 		}
 	}

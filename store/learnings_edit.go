@@ -176,6 +176,9 @@ func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project's directory")
 	}
+	if isRoot(name) {
+		return aliased(ctx, s.reader, name)
+	}
 	projects, err := s.projectsLearned(ctx, name)
 	switch {
 	case err != nil:

@@ -112,7 +112,8 @@ func (s *Store) ProjectsNamed(ctx context.Context, name string) (projects []stri
 }
 
 // projectsNamed returns the paths of the projects that name means: the project with this
-// path or alias, else those with this label, else name itself; none for "".
+// path or alias, and the label whose records wait for it; else those with this label, else name
+// itself; none for "".
 func projectsNamed(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
@@ -120,6 +121,13 @@ func projectsNamed(ctx context.Context, q querier, name string) ([]string, error
 	name, err := aliased(ctx, q, name)
 	if err != nil {
 		return nil, err
+	}
+	waiting, err := adoptableLabel(ctx, q, name)
+	if err != nil {
+		return nil, err
+	}
+	if waiting != "" {
+		return []string{name, waiting}, nil
 	}
 	known, err := value[bool](ctx, q, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name)
 	if err != nil {
