@@ -39,7 +39,7 @@ func TestNodeHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := m.readFile(path)
-			notice := fmt.Sprintf("claude-mem import %q", path)
+			notice := "claude-mem import " + path
 			cmd := exec.Command(binary("claude-mem"), "recent")
 			cmd.Env, cmd.Dir = m.env, m.home
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), notice) {
@@ -58,22 +58,28 @@ func TestNodeHistory(t *testing.T) {
 			if second.Added.Total() != 0 || second.Done() != first.Rows.Total() {
 				t.Errorf("imported again: %+v", second)
 			}
-			for _, args := range [][]string{{"search", "cart rounded", "--project", "shop"}, {"recent", "--project", "shop", "-n", "50"}} {
-				if out := m.mustCommand(args...); !bytes.Contains(out, []byte("rounded")) {
-					t.Errorf("%v shows nothing of it: %s", args, out)
-				}
+			if out := m.mustCommand("recent", "--project", "shop", "-n", "50"); !bytes.Contains(out, []byte("rounded")) {
+				t.Errorf("recent shows nothing of it: %s", out)
 			}
+			found := inTime(func(int) string { return string(m.mustCommand("search", "cart rounded floats", "--project", "shop", "-n", "1")) },
+				func(text string) bool { return strings.Contains(text, "#4213") })
+			if !strings.Contains(found, "#4213") {
+				t.Errorf("search finds %s", found)
+			}
+			// The first session of the project, before its first event and after it.
 			shop := filepath.Join(m.home, "shop")
 			if err := os.Mkdir(shop, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			m.send("new", map[string]any{"hook_event_name": "UserPromptSubmit", "session_id": "live", "cwd": shop, "prompt": "Look at the cart"})
-			m.settle(30 * time.Second)
-			block := inTime(func(n int) string {
-				return injectedText(t, m.send("context", map[string]any{"hook_event_name": "SessionStart", "session_id": fmt.Sprint("next-", n), "cwd": shop, "source": "startup"}))
-			}, func(text string) bool { return strings.Contains(text, "rounded") })
-			if !strings.Contains(block, "rounded") {
-				t.Errorf("the next session in %s gets %s", shop, block)
+			for _, when := range []string{"first", "next"} {
+				block := inTime(func(n int) string {
+					return injectedText(t, m.send("context", map[string]any{"hook_event_name": "SessionStart", "session_id": fmt.Sprint(when, n), "cwd": shop, "source": "startup"}))
+				}, func(text string) bool { return strings.Contains(text, "rounded") })
+				if !strings.Contains(block, "rounded") {
+					t.Errorf("the %s session in %s gets %s", when, shop, block)
+				}
+				m.send("new", map[string]any{"hook_event_name": "UserPromptSubmit", "session_id": "live", "cwd": shop, "prompt": "Look at the cart"})
+				m.settle(30 * time.Second)
 			}
 			if out := m.mustCommand("show", "4213"); !bytes.Contains(out, []byte("Now they are cents")) {
 				t.Errorf("4213 is %s", out)

@@ -63,7 +63,7 @@ func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 	}
 	fine := e.DataDir + " is yours alone and can be written"
 	if path, n := nodedb.Found(ctx, e.DataDir); n > 0 { // it is an offer, nothing is wrong
-		fine += fmt.Sprintf("; it has %s of claude-mem for Node: claude-mem import %s", text.Count(n, "observation"), path)
+		fine += fmt.Sprintf("; it has %s of claude-mem for Node: claude-mem import %s", text.GroupedCount(n, "observation"), path)
 	}
 	return list, fine
 }

@@ -24,6 +24,10 @@ const (
 	staleCopy = 24 * time.Hour
 	// copyAttempts bounds the copies of a file that is being written.
 	copyAttempts = 5
+	// countedCopy bounds the copy that is made to count, in bytes, and countedWithin its time.
+	// Of a larger database the log, which the Node program keeps below 4 MB, is a small part.
+	countedCopy   = 64 << 20
+	countedWithin = time.Second
 )
 
 // Copy is a copy of a database with its log.
@@ -143,11 +147,22 @@ func removeStale(dir string) {
 	}
 }
 
-// Count returns the number of observations in the database at path, without those that are
-// only in its log; 0 when it cannot be read. It copies nothing and no file appears beside it.
-func Count(ctx context.Context, path string) (n int) {
+// Count returns the number of observations in the database at path, 0 when it cannot be read.
+// No file appears beside it. Where there is a log, as while the Node program runs, a copy in dir
+// is counted, unless that is large or being written: then the rows in the log are left out.
+func Count(ctx context.Context, path, dir string) (n int) {
 	if h, err := sqlite.ReadHeader(path); err != nil || h == nil {
 		return 0
+	}
+	if log := size(path + "-wal"); log > 0 && size(path)+log <= countedCopy {
+		ctx, cancel := context.WithTimeout(ctx, countedWithin)
+		defer cancel()
+		if c, err := Open(ctx, path, dir); err == nil {
+			defer func() { _ = c.Close() }() // a copy that stays is removed by a later import
+			if err := countObservations(ctx, c.db, &n); err == nil {
+				return n
+			}
+		}
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -158,8 +173,21 @@ func Count(ctx context.Context, path string) (n int) {
 		return 0
 	}
 	defer func() { _ = db.Close() }() // it was only read
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM observations").Scan(&n); err != nil {
+	if err := countObservations(ctx, db, &n); err != nil {
 		return 0
 	}
 	return n
+}
+
+func countObservations(ctx context.Context, db *sql.DB, n *int) error {
+	return db.QueryRowContext(ctx, "SELECT count(*) FROM observations").Scan(n)
+}
+
+// size returns the size of a file in bytes, 0 without one.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

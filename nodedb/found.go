@@ -17,8 +17,12 @@ type remembered struct {
 	Observations int `json:"observations"`
 }
 
-// Remember keeps how many observations the database had that was imported.
-func Remember(dataDir string, observations int) error {
+// Remember notes that the database at path was imported and how many observations it had, if it
+// is the one in the data directory.
+func Remember(dataDir, path string, observations int) error {
+	if !sameFile(path, filepath.Join(dataDir, FileName)) {
+		return nil
+	}
 	content, err := json.Marshal(remembered{observations})
 	if err != nil {
 		return err
@@ -30,7 +34,7 @@ func Remember(dataDir string, observations int) error {
 // its observations, 0 if there is none or if they were imported.
 func Found(ctx context.Context, dataDir string) (path string, observations int) {
 	path = filepath.Join(dataDir, FileName)
-	n := Count(ctx, path)
+	n := Count(ctx, path, dataDir)
 	if n == 0 {
 		return path, 0
 	}
@@ -40,4 +44,11 @@ func Found(ctx context.Context, dataDir string) (path string, observations int) 
 		return path, 0
 	}
 	return path, n
+}
+
+// sameFile reports whether two paths are those of one file.
+func sameFile(a, b string) bool {
+	of, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(of, other)
 }

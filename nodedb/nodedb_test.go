@@ -148,7 +148,9 @@ func TestLayouts(t *testing.T) {
 			if got := len(records) + len(reasons); got != rows.Total() || rows.Total()-rows.Stubs != n {
 				t.Errorf("%d records and %q of %d rows: %+v", len(records), reasons, n, rows)
 			}
-			nodedb.Count(t.Context(), path)
+			if got := nodedb.Count(t.Context(), path, dir); got != rows.Observations {
+				t.Errorf("%d of %d observations are counted while they are in the log", got, rows.Observations)
+			}
 			if diff := cmp.Diff(before, sums(t, dir)); diff != "" {
 				t.Errorf("its folder was changed: %s", diff)
 			}
@@ -160,7 +162,7 @@ func TestLayouts(t *testing.T) {
 			if diff := cmp.Diff(records, again); diff != "" {
 				t.Errorf("read again: %s", diff)
 			}
-			if got := nodedb.Count(t.Context(), path); got != rows.Observations {
+			if got := nodedb.Count(t.Context(), path, dir); got != rows.Observations {
 				t.Errorf("%d of %d observations are counted", got, rows.Observations)
 			}
 			if diff := cmp.Diff(before, sums(t, dir)); diff != "" {
@@ -224,7 +226,7 @@ func TestOther(t *testing.T) {
 		if _, err := nodedb.Open(t.Context(), path, t.TempDir()); claudemem.CodeOf(err) != want {
 			t.Errorf("%q: %v", content, err)
 		}
-		if n := nodedb.Count(t.Context(), path); n != 0 {
+		if n := nodedb.Count(t.Context(), path, t.TempDir()); n != 0 {
 			t.Errorf("%q has %d observations", content, n)
 		}
 	}

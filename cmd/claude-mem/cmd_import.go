@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"claudemem/claudedir"
 	"claudemem/daemon"
 	"claudemem/nodedb"
+	"claudemem/settings"
 	"claudemem/sqlite"
 	"claudemem/text"
 
@@ -82,7 +84,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 		}
 		if given[0] != "-" {
 			if h, err := sqlite.ReadHeader(given[0]); err == nil && h != nil {
-				return a.importNode(cmd, dataDir, given[0], *asJSON, *dryRun)
+				return a.importNode(cmd.Context(), dataDir, given[0], *asJSON, *dryRun)
 			}
 		}
 		if *dryRun {
@@ -115,7 +117,7 @@ func (a *app) namesImport(cmd *cobra.Command, given []string) error {
 	}
 	if dataDir, err := a.dataDir(); err == nil {
 		if path, n := nodedb.Found(cmd.Context(), dataDir); n > 0 {
-			hint = fmt.Sprintf("%s of claude-mem for Node found: claude-mem import %s", text.Count(n, "observation"), shellWord(runtime.GOOS, path))
+			hint = nodeFound(path, n)
 		}
 	}
 	return claudemem.Errorf(claudemem.CodeInvalid, "no file is named").WithHint(hint)
@@ -146,8 +148,7 @@ type shownImport struct {
 }
 
 // importNode imports a database of claude-mem for Node.
-func (a *app) importNode(cmd *cobra.Command, dataDir, path string, asJSON, dryRun bool) error {
-	ctx := cmd.Context()
+func (a *app) importNode(ctx context.Context, dataDir, path string, asJSON, dryRun bool) error {
 	database, err := nodedb.Open(ctx, path, dataDir)
 	if err != nil {
 		return err
@@ -166,9 +167,23 @@ func (a *app) importNode(cmd *cobra.Command, dataDir, path string, asJSON, dryRu
 	}
 	end()
 	if err == nil && !dryRun {
-		err = nodedb.Remember(dataDir, from.Rows.Observations)
+		err = nodedb.Remember(dataDir, path, from.Rows.Observations)
+		if done.Added.Total() > 0 {
+			a.indexSoon(ctx, dataDir)
+		}
+	}
+	if n := len(a.olderSettings(dataDir)); err == nil && n > 0 && settings.OfNode(dataDir) {
+		a.note("%s of claude-mem for Node found; to see and import them: claude-mem config import", text.Count(n, "setting"))
 	}
 	return a.showImported(shownImport{done, &from.Rows, dryRun}, asJSON, err)
+}
+
+// indexSoon starts the worker unless one runs: it indexes what was imported, without which search
+// would ignore the words of a query.
+func (a *app) indexSoon(ctx context.Context, dataDir string) {
+	if err := a.startWorker(ctx, dataDir); err != nil {
+		a.note("No worker could be started (%s): `claude-mem reindex` makes the records searchable.", oneLine(err.Error(), 200))
+	}
 }
 
 // showImported shows what an import did, also before its error.

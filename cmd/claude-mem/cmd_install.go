@@ -29,6 +29,9 @@ skill mem-search. Shows the changes and asks. Both programs are copied into the 
 directory, so you may delete what you install from. Running it again changes nothing, or
 updates the plugin to the version of this program.
 
+Then it names what can be imported, the memory of claude-mem for Node and transcripts of
+Claude Code, and asks about each at a terminal.
+
 Each of your files that changes is backed up in the data directory first;
 ` + "`claude-mem uninstall`" + ` restores it. CLAUDE_CONFIG_DIR is honoured.
 
@@ -47,7 +50,8 @@ JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "prog
 "plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
 "others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
 "older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
-"observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}]}.
+"observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}],
+"history": what can be imported {"node"?: {"path", "observations"}, "transcripts"?: {"path", "sessions"}}}.
 With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "directory", "program", "version", "programs": [likewise],
 "files": [likewise], "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings\n  claude-mem install --host codex",
@@ -185,7 +189,8 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			Older    []olderJSON    `json:"older"`
 			Observer observerChoice `json:"observer"`
 			Found    []foundAgent   `json:"found"`
-		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer, a.foundAgents(o.dataDir)})
+			History  foundHistory   `json:"history"`
+		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer, a.foundAgents(o.dataDir), a.findHistory(ctx, o.dataDir)})
 	}
 	switch {
 	case o.dry:
@@ -196,21 +201,20 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 		}
 		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
 	default:
-		a.installed(ctx, plan, o.dataDir)
+		a.installed(plan, o.dataDir)
 	}
-	if o.host != "" {
-		return nil
+	if err := a.offerHistory(ctx, o); err != nil || o.host != "" {
+		return err
 	}
 	return a.offerAgents(ctx, o)
 }
 
 // installed prints the next steps.
-func (a *app) installed(ctx context.Context, plan *install.Plan, dataDir string) {
+func (a *app) installed(plan *install.Plan, dataDir string) {
 	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
 		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
 	}
-	a.noteHistory(ctx)
 	a.note("`claude-mem recent` lists the records, `claude-mem uninstall` removes it again.")
 	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != version {
 		a.note("A worker of version %s is running: `claude-mem worker restart` starts this version.", peer.Info.Version)

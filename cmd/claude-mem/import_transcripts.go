@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"claudemem"
-	"claudemem/claudedir"
 	"claudemem/daemon"
 	"claudemem/settings"
 	"claudemem/text"
@@ -356,24 +354,6 @@ func (a *app) showTranscripts(d transcriptsImported, asJSON bool) error {
 		return quietly(claudemem.CodeStorage)
 	}
 	return err
-}
-
-const (
-	// transcriptDays is how long Claude Code keeps transcripts unless it is told otherwise.
-	transcriptDays = 30
-	// countedFiles bounds the files that are looked at to count sessions.
-	countedFiles = 10_000
-)
-
-// transcriptsFound returns the directory of Claude Code's transcripts, and how many sessions
-// of the last 30 days are there, 0 if transcripts were imported into a data directory.
-func (a *app) transcriptsFound(dataDir string) (dir string, sessions int) {
-	config, _ := claudedir.Config(a.getenv, a.home())
-	if config == "" || transcript.Imported(dataDir) {
-		return "", 0
-	}
-	dir = filepath.Join(config, "projects")
-	return dir, transcript.Count(dir, a.now().AddDate(0, 0, -transcriptDays), countedFiles)
 }
 
 // isTranscripts reports whether a path is a transcript or a directory.

@@ -93,7 +93,7 @@ func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *install
 			a.note("%s", plan.Note)
 		}
 	}
-	return nil
+	return a.offerHistory(ctx, o)
 }
 
 // showAgentPlan prints the changes of an install into an agent.
@@ -119,8 +119,10 @@ func showAgentRemoval(p *printer, r *install.AgentRemoval) {
 	}
 	p.heading("Removing claude-mem from " + r.Label)
 	showDiffs(p, r.Files)
-	for _, path := range r.Restored {
-		p.printf("%s gets back the bytes that it had before the install.\n", path)
+	for _, c := range r.Files {
+		if c.After != nil && slices.Contains(r.Restored, c.Path) {
+			p.printf("%s gets back the bytes that it had before the install.\n", c.Path)
+		}
 	}
 	if len(r.Directories) > 0 {
 		p.printf("\nDirectories to remove:\n")

@@ -7,7 +7,6 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/backup"
-	"claudemem/nodedb"
 	"claudemem/store"
 	"claudemem/text"
 )
@@ -63,21 +62,6 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	}
 	a.noteHistory(ctx)
 	return nil
-}
-
-// noteHistory says what can be imported and was not: the memory of claude-mem for Node, and the
-// transcripts of Claude Code.
-func (a *app) noteHistory(ctx context.Context) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return // the command has reported it
-	}
-	if path, n := nodedb.Found(ctx, dataDir); n > 0 {
-		a.note("%s of claude-mem for Node found; to import them: claude-mem import %q", text.Count(n, "observation"), path)
-	}
-	if path, n := a.transcriptsFound(dataDir); n > 0 {
-		a.note("%s of the last 30 days found; to import them, with no model: claude-mem import %q", text.Count(n, "Claude Code session"), path)
-	}
 }
 
 // waiting returns "1 event is" or "3 events are".
