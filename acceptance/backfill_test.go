@@ -170,7 +170,11 @@ func TestBackfill(t *testing.T) {
 	live.play(sessions, func(recorded.Payload) bool { return false })
 	want := live.remembers(sessions)
 
-	first := past.importTranscripts(writeTranscripts(t, past.home, sessions))
+	root := writeTranscripts(t, past.home, sessions)
+	foreseen, first := past.importTranscripts(root, "--dry-run"), past.importTranscripts(root)
+	if foreseen.Added != first.Added || foreseen.Present != first.Present {
+		t.Errorf("a dry run counts %+v and %+v, the import %+v and %+v", foreseen.Added, foreseen.Present, first.Added, first.Present)
+	}
 	if diff := cmp.Diff(want, past.remembers(sessions)); diff != "" {
 		t.Errorf("a backfill remembers something else than live capture (-live +backfill):\n%s", diff)
 	}

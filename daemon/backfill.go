@@ -38,8 +38,11 @@ type pastIntake struct {
 type knower func(ctx context.Context, keys []string) (map[string]bool, error)
 
 // foresight is a queue that stores nothing: its receipts have the status that arrivals of
-// transcripts would get.
-type foresight struct{ known knower }
+// transcripts would get. With seen, the keys that it was given before are known, too.
+type foresight struct {
+	known knower
+	seen  map[string]bool
+}
 
 // Enqueue implements intake.Queue.
 func (f foresight) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
@@ -54,7 +57,7 @@ func (f foresight) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) (
 	receipts := make([]claudemem.Receipt, len(arrivals))
 	for i := range arrivals {
 		switch a := &arrivals[i]; {
-		case known[a.Key]:
+		case known[a.Key] || a.Key != "" && f.seen[a.Key]:
 			receipts[i].Status = claudemem.StatusDuplicate
 		case a.SkipReason != "":
 			receipts[i].Status = claudemem.StatusSkipped
@@ -63,13 +66,16 @@ func (f foresight) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) (
 		default:
 			receipts[i].Status = claudemem.StatusPending
 		}
+		if f.seen != nil {
+			f.seen[arrivals[i].Key] = true
+		}
 	}
 	return receipts, nil
 }
 
 // newPastIntake returns an intake for events of transcripts with the rules of opts.
 func newPastIntake(known knower, q *queue.Queue, opts intake.Options) *pastIntake {
-	return &pastIntake{known: known, queue: q, intake: intake.New(q, opts), foresight: intake.New(foresight{known}, opts)}
+	return &pastIntake{known: known, queue: q, intake: intake.New(q, opts), foresight: intake.New(foresight{known: known}, opts)}
 }
 
 // waiting returns the number and the size of the backfilled events that are due to be

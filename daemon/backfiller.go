@@ -142,7 +142,9 @@ func ForeseeBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
 		return nil, err
 	}
 	policy := newLive(cfg.DataDir, cfg.Settings, slog.New(slog.DiscardHandler)).policy
-	past := newPastIntake(known, nil, intake.Options{Policy: policy, DataDir: cfg.DataDir})
+	opts := intake.Options{Policy: policy, DataDir: cfg.DataDir}
+	past := newPastIntake(known, nil, opts)
+	past.foresight = intake.New(foresight{known: known, seen: map[string]bool{}}, opts)
 	b.send = func(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
 		answer.Statuses, err = past.take(ctx, r.Events, true)
 		return answer, err

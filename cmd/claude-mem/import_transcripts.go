@@ -128,8 +128,8 @@ func (a *app) importTranscripts(ctx context.Context, dataDir, path string, f *tr
 		defer func() { _ = logFile.Close() }()
 		im.cfg.Logger = log
 	}
-	if f.model && resolved.Text(settings.KeyProvider) == settings.ProviderOffline {
-		a.note("No model reads them: the provider in the settings is offline.")
+	if observer := a.observerChoice(); f.model && observer.none {
+		a.note("No model reads them: the provider in the settings is %s; %s.", observer.Provider, strings.TrimPrefix(observer.Who, noModel))
 		f.model = false
 	}
 	if f.dry || f.model {
@@ -144,7 +144,7 @@ func (a *app) importTranscripts(ctx context.Context, dataDir, path string, f *tr
 		}
 	}
 	err = im.run(false)
-	if err == nil {
+	if err == nil && im.done.Added.Total()+im.done.Present.Total() > 0 {
 		err = transcript.NoteImport(dataDir, a.now())
 	}
 	if err != nil && im.done.Added.Total() > 0 {
@@ -323,7 +323,7 @@ func (a *app) showTranscripts(d transcriptsImported, asJSON bool) error {
 				break
 			}
 			p.printf("  %s: %s, %s, %s%s\n", safe(project.Project), text.Count(project.Sessions, "session"), text.Count(project.Prompts, "prompt"),
-				text.Count(project.Tools, "tool call"), textIf(project.Present > 0, fmt.Sprintf("; %d events here already", project.Present)))
+				text.Count(project.Tools, "tool call"), textIf(project.Present > 0, fmt.Sprintf("; %s here already", text.Count(project.Present, "event"))))
 		}
 		if d.DryRun {
 			p.printf("To import: %s. Nothing was imported.\n", eventCounts(d.Added))

@@ -183,6 +183,8 @@ type observerChoice struct {
 	Who      string `json:"who"`
 	Cost     string `json:"cost"`
 	Change   string `json:"change"`
+
+	none bool // no model makes records
 }
 
 // observerChoice returns the observer that a worker with the current settings uses.
@@ -199,10 +201,10 @@ func (a *app) observerChoice() observerChoice {
 	named := c.Provider + textIf(model != "", " with "+model)
 	switch {
 	case c.Provider == "auto" && noCLI != nil:
-		c.Who = "no model: rules extract the records (no claude command was found)"
+		c.Who = noModel + "rules extract the records (no claude command was found)"
 		c.Cost, c.Change = "nothing", "claude-mem config set PROVIDER anthropic"
 	case c.Provider == "offline":
-		c.Who = "no model: rules extract the records"
+		c.Who = noModel + "rules extract the records"
 		c.Cost, c.Change = "nothing", "claude-mem config set PROVIDER auto"
 	case c.Provider == "auto":
 		c.auto(a, cmp.Or(model, "haiku"), caps)
@@ -215,8 +217,12 @@ func (a *app) observerChoice() observerChoice {
 		c.Who = named + ", with the key in CLAUDE_MEM_" + strings.ToUpper(c.Provider) + "_API_KEY"
 		c.Cost = "mostly one or two calls a turn at the provider's price; " + caps
 	}
+	c.none = strings.HasPrefix(c.Who, noModel)
 	return c
 }
+
+// noModel begins the description of an observer without a model.
+const noModel = "no model: "
 
 // auto describes what the provider auto does with the login of Claude Code.
 func (c *observerChoice) auto(a *app, model, caps string) {
@@ -226,10 +232,10 @@ func (c *observerChoice) auto(a *app, model, caps string) {
 	c.Cost = "mostly one call a turn, charged to that account; " + caps
 	switch {
 	case !login.ByItself && login.Name != "":
-		c.Who = "no model: " + login.Name + " of your shell is not used, and the claude command has no login of its own; rules extract the records"
+		c.Who = noModel + login.Name + " of your shell is not used, and the claude command has no login of its own; rules extract the records"
 		c.Cost, c.Change = "nothing", login.Remedy()
 	case !login.ByItself:
-		c.Who = "no model: the claude command has no login; rules extract the records"
+		c.Who = noModel + "the claude command has no login; rules extract the records"
 		c.Cost, c.Change = "nothing", login.Remedy()+", or claude-mem config set PROVIDER anthropic"
 	case login.Shell:
 		c.Who += "its own login (" + login.Name + " of your shell is not used)"
