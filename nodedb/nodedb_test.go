@@ -216,6 +216,37 @@ func checkRecords(t *testing.T, version int, records map[claudemem.ULID]claudeme
 	}
 }
 
+// TestProjectOfSession: a session has the project of its rows where only these tell it, so that
+// they are adopted with it.
+func TestProjectOfSession(t *testing.T) {
+	path := filepath.Join(t.TempDir(), nodedb.FileName)
+	db, err := layouts.Create(path, 49)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		"INSERT INTO sdk_sessions (content_session_id, memory_session_id, project, started_at_epoch) VALUES ('h1', 'm1', 'old-shop', 1), ('h2', 'm2', 'unknown', 1), ('h3', 'm3', 'tally', 1)",
+		"INSERT INTO observations (memory_session_id, project, merged_into_project, type, title, created_at_epoch) VALUES ('m1', 'old-shop', 'shop', 'change', 'a', 2), ('m2', 'shop', NULL, 'change', 'b', 2), ('m3', 'tally/fix', NULL, 'change', 'c', 2)",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records, _, _ := read(t, path)
+	want := map[string]string{"h1": "label:shop", "h2": "label:shop", "h3": "label:tally"}
+	for _, p := range records {
+		if s := p.Session; s != nil && (s.ProjectPath != want[s.HostSessionID] || "label:"+s.Label != s.ProjectPath) {
+			t.Errorf("%s is of %s, called %s, want %s", s.HostSessionID, s.ProjectPath, s.Label, want[s.HostSessionID])
+		}
+		if o := p.Observation; o != nil && o.ProjectPath != records[o.Session].Session.ProjectPath {
+			t.Errorf("%s is of %s, its session of %s", o.Title, o.ProjectPath, records[o.Session].Session.ProjectPath)
+		}
+	}
+}
+
 // TestOther: files of other programs are refused.
 func TestOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.db")

@@ -160,7 +160,7 @@ func (r *Reader) findSessions() error {
 				r.remember(p.Session, v)
 				return nil
 			}
-			r.parent(v)
+			followProject(r.parent(v), v)
 			return nil
 		})
 		if r.open = nil; err != nil {
@@ -169,6 +169,15 @@ func (r *Reader) findSessions() error {
 	}
 	r.Rows.Stubs = len(r.stubs)
 	return nil
+}
+
+// followProject gives a session the project of a row of it where only the row tells it: rows
+// are merged into another project without their session, and sessions may lack one.
+func followProject(s *claudemem.PortableSession, v row) {
+	if v["merged_into_project"] != "" || s.ProjectPath == unknownProject && v["project"] != "" {
+		s.ProjectPath = v.project()
+		s.Label = claudemem.ProjectLabel(s.ProjectPath)
+	}
 }
 
 // remember keeps a session under its names.
@@ -262,8 +271,12 @@ func (r *Reader) Next() (p claudemem.Portable, line int, err error) {
 
 var hosts = map[string]claudemem.Host{"": claudemem.HostClaudeCode, "claude": claudemem.HostClaudeCode}
 
-// session reads a session.
+// session reads a session, as findSessions has completed it.
 func (r *Reader) session(v row) (claudemem.Portable, string) {
+	if known := r.byRow[v["id"]]; known != nil {
+		s := *known // the caller may change it
+		return claudemem.Portable{Session: &s}, ""
+	}
 	host, known := hosts[v["platform_source"]]
 	if !known {
 		host = claudemem.Host(word(v["platform_source"], string(claudemem.HostClaudeCode)))

@@ -47,10 +47,13 @@ func (v row) project() string {
 	}
 	name, _, _ = strings.Cut(name, "/")
 	if name == "" {
-		name = "unknown"
+		return unknownProject
 	}
 	return "label:" + name
 }
+
+// unknownProject is the project of rows without one, as claude-mem for Node names it.
+const unknownProject = "label:unknown"
 
 // list returns the texts of a column: those of a JSON list, else its lines.
 func list(s string) (texts []string) {
