@@ -8,16 +8,23 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/index/rank"
 )
 
 // What is asked in the course of a session, by an agent or by claude-mem itself, is about the
 // work at hand more often than what a person types. Measured on commits that follow up on
 // earlier ones (docs/how-search-ranks.md).
 const (
-	// freshWeight is the extra weight of a record of this moment, freshHalfLife the days after
-	// which half of it is left. It comes on top of recencyWeight.
-	freshWeight   = 0.3
-	freshHalfLife = 7.0
+	// sessionWeight is the extra weight of a record of this moment in place of recencyWeight,
+	// sessionDays the days after which it is divided by the root of 2: work at hand goes back
+	// to what was done a few days ago as well as to what was done years ago, as what people
+	// remember fades by a power of time and not by halves. Two halvings, of which one is
+	// fast, do less for both (docs/how-search-ranks.md).
+	sessionWeight = 0.8
+	sessionDays   = 10.0
+	// sessionCompany is the weight of company in place of rank.CompanyWeight: where what is
+	// new counts more, the neighbours in time do so by themselves.
+	sessionCompany = 0.05
 
 	// filesWeight is the weight of the session's files: what a record is worth that names all
 	// of them.
@@ -31,8 +38,21 @@ const (
 	sharedCandidates = 100
 )
 
-// freshness returns what a record of so many days is worth on top of its recency.
-func freshness(days float64) float64 { return freshWeight * math.Exp2(-days/freshHalfLife) }
+// recency returns the factor of a record of so many days.
+func (p *plan) recency(days float64) float64 {
+	if p.during != nil {
+		return 1 + sessionWeight/math.Sqrt(1+days/sessionDays)
+	}
+	return 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
+}
+
+// companyWeight returns the weight of the best record of the same day.
+func (p *plan) companyWeight() float64 {
+	if p.during != nil {
+		return sessionCompany
+	}
+	return rank.CompanyWeight
+}
 
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most
 // sharedCandidates: they are looked at whatever their text says, if they pass the filter.

@@ -22,9 +22,10 @@ const (
 	recencyHalfLife = 60.0 // days
 
 	// typeWeight is the factor for a record whose type the text names, as
-	// "decisions about caching" does. By judgement: it lifts such a record over others
-	// that fit about as well and leaves those in the result.
-	typeWeight = 1.25
+	// "decisions about caching" does. By judgement, and by the ten such questions of our own
+	// corpus: it lifts such a record over others that fit about as well and leaves those in
+	// the result.
+	typeWeight = 1.5
 
 	// faintLikeness is the least likeness of a hit that has no word of the query: in a small memory the nearest may be far. Measured with the built-in
 	// table on dialogues, where half of all records reach 0.23 with a question: below
@@ -39,11 +40,12 @@ type scored struct {
 	recency float64
 	typed   float64 // 1 when the text names no type, or another
 	// superseded is a factor, 1 for a record that holds; see lowerSuperseded.
-	superseded   float64
-	supersededBy claudemem.ObservationID
-	score        float64
-	days         float64             // old
-	company      claudemem.RecordRef // whose score is in companyTerm
+	superseded    float64
+	supersededBy  claudemem.ObservationID
+	score         float64
+	days          float64             // old
+	company       claudemem.RecordRef // whose score is in companyTerm, times companyWeight
+	companyWeight float64
 }
 
 // The terms of a score.
@@ -81,7 +83,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), &p))
 	}
 	byScore(ranked)
-	addCompany(ranked)
+	addCompany(ranked, p.companyWeight())
 	byScore(ranked)
 	return ranked[:min(len(ranked), RankedPool)]
 }
@@ -89,7 +91,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 // addCompany lets what was recorded on the same day in the same project support
 // each other: work comes in stretches, and the fix, its test and its reason are
 // seldom in one record. ranked has the best first.
-func addCompany(ranked []scored) {
+func addCompany(ranked []scored, weight float64) {
 	// Among those with MaxSim, so that their scores compare.
 	best := ranked[:min(len(ranked), rank.MaxSimBest)]
 	shares := make([]float64, len(ranked))
@@ -98,7 +100,7 @@ func addCompany(ranked []scored) {
 		for j := range best {
 			b := &best[j]
 			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= companyTime {
-				shares[i], r.company = rank.CompanyWeight*b.own(), b.RecordRef
+				shares[i], r.company, r.companyWeight = weight*b.own(), b.RecordRef, weight
 				break
 			}
 		}
@@ -156,10 +158,7 @@ func scoreMatch(m index.Match, days float64, p *plan) scored {
 		maxSimTerm:    rank.MaxSimWeight * share(m.MaxSim),
 		filesTerm:     filesWeight * p.shared[m.RecordRef],
 	}
-	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
-	if p.during != nil {
-		r.recency += freshness(days)
-	}
+	r.recency = p.recency(days)
 	if m.Kind == claudemem.RecordObservation && slices.Contains(p.prefer, m.Type) {
 		r.typed = typeWeight
 	}
@@ -201,7 +200,7 @@ func (r *scored) explain() *claudemem.Explanation {
 	}
 	if s := r.terms[companyTerm]; s > 0 {
 		e.Parts = append(e.Parts, claudemem.ScorePart{
-			Name: "company", Value: s, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, rank.CompanyWeight),
+			Name: "company", Value: s, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, r.companyWeight),
 		})
 	}
 	if r.typed != 1 {

@@ -6,6 +6,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
+	"claudemem/index/rank"
 
 	"pgregory.net/rapid"
 )
@@ -30,7 +31,7 @@ func TestExplanationAddsUp(t *testing.T) {
 		most := 1 + recencyWeight
 		if rapid.Bool().Draw(t, "agent") {
 			p.during = &claudemem.During{}
-			most += freshWeight
+			most = 1 + sessionWeight
 		}
 		r := scoreMatch(m, days, &p)
 		if got := r.explain().Score(); got != r.score {
@@ -78,7 +79,7 @@ func TestCompany(t *testing.T) {
 		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),
 		match(4, "/p", 124*hour, 0.5), match(5, "/p", 200*hour, 0.4),
 	}
-	addCompany(ranked)
+	addCompany(ranked, rank.CompanyWeight)
 	want := []float64{0.8 + 0.06, 0.7, 0.6 + 0.08, 0.5 + 0.08, 0.4}
 	for i, r := range ranked {
 		if math.Abs(r.score-want[i]) > 1e-9 {
@@ -88,7 +89,25 @@ func TestCompany(t *testing.T) {
 			t.Errorf("record %d: the explanation adds up to %v, the score is %v", r.ID, got, r.score)
 		}
 	}
-	addCompany(nil)
+	addCompany(nil, rank.CompanyWeight)
+}
+
+// TestRecency: a person's question halves what being new is worth every sixty days; at work
+// it fades with the root of the time, so that what is years old has some of it left.
+func TestRecency(t *testing.T) {
+	person, agent := plan{}, plan{during: &claudemem.During{}}
+	for _, tt := range []struct{ days, person, agent float64 }{
+		{0, 1.3, 1.8},
+		{60, 1.15, 1 + 0.8/math.Sqrt(7)},
+		{990, 1 + 0.3*math.Exp2(-16.5), 1.08},
+	} {
+		if got := person.recency(tt.days); math.Abs(got-tt.person) > 1e-12 {
+			t.Errorf("%v days old: a person's question counts it %v, want %v", tt.days, got, tt.person)
+		}
+		if got := agent.recency(tt.days); math.Abs(got-tt.agent) > 1e-12 {
+			t.Errorf("%v days old: an agent's question counts it %v, want %v", tt.days, got, tt.agent)
+		}
+	}
 }
 
 func TestDaysBetween(t *testing.T) {
