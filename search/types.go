@@ -1,14 +1,18 @@
 package search
 
-import "claudemem"
+import (
+	"slices"
 
-// typeNouns are the words by which a type is asked for, always in the plural: a
-// "bug" in a text is most often one bug. Changes are left out, since every record
-// is a change.
+	"claudemem"
+)
+
+// typeNouns are the words by which a type is asked for, in the plural: a "bug" in a
+// text is most often one bug. A refactoring is work and no thing, and is asked for in
+// the singular too. Changes are left out, since every record is a change.
 var typeNouns = map[string]claudemem.ObservationType{
 	"bugs": claudemem.TypeBugfix, "bugfixes": claudemem.TypeBugfix, "bug-fixes": claudemem.TypeBugfix,
 	"features":     claudemem.TypeFeature,
-	"refactorings": claudemem.TypeRefactor, "refactors": claudemem.TypeRefactor,
+	"refactorings": claudemem.TypeRefactor, "refactors": claudemem.TypeRefactor, "refactoring": claudemem.TypeRefactor,
 	"discoveries": claudemem.TypeDiscovery,
 	"decisions":   claudemem.TypeDecision,
 }
@@ -70,6 +74,11 @@ func (r *reading) readTypes(words []word, dated bool) ([]word, bool) {
 		return rest, true
 	case !request && (len(rest) == 0 || topics[rest[0].text]):
 		r.named = named
+		// The noun says which type, and is not searched for: "features" would find the
+		// features of a model. Alone it may be what is looked for.
+		if len(rest) > 1 {
+			return append(slices.Clone(words[:i-1]), rest[1:]...), true
+		}
 		return words, true // not a question: the noun may be what is searched for
 	}
 	return words, false
