@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // The limits of an observation that somebody writes: far above usual sizes, and small
@@ -103,10 +104,10 @@ func checkType(t claudemem.ObservationType) error {
 // minSentence: shorter "sentences" ("e.g.", "v1.") do not end a title; in bytes.
 const minSentence = 20
 
-// firstSentence returns the first sentence of a text's first line, truncated at a word.
-func firstSentence(text string) string {
-	line := strings.TrimSpace(text)
-	line, _, _ = strings.Cut(line, "\n")
+// firstSentence returns the first sentence of a text's first line, truncated at a word. A
+// trailer of a commit message (Reviewed-on: …) is passed over when other lines follow.
+func firstSentence(s string) string {
+	line := firstLine(s)
 	line = strings.Join(strings.Fields(line), " ")
 	for i, c := range line {
 		end := i + len(string(c))
@@ -116,6 +117,24 @@ func firstSentence(text string) string {
 		}
 	}
 	return truncateAtWord(line, maxTitle)
+}
+
+// firstLine returns the first line of a text that is not empty and no trailer; otherwise the
+// first.
+func firstLine(s string) string {
+	first := ""
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if !text.IsTrailer(line) {
+			return line
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return first
 }
 
 // EditObservation implements Memory.

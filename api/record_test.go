@@ -90,3 +90,16 @@ func repeat(s string, n int) string {
 	}
 	return all
 }
+
+// TestTitleOfTrailers: a line that only says who and where is no title beside one that says more.
+func TestTitleOfTrailers(t *testing.T) {
+	for text, want := range map[string]string{
+		"Change-Id: I01\n\nRetry the carrier's webhook. Twice.": "Retry the carrier's webhook",
+		"Retry the webhook\n\nSigned-off-by: Ada <ada@x.y>":     "Retry the webhook",
+		"Change-Id: I01\nSigned-off-by: Ada <ada@x.y>":          "Change-Id: I01",
+	} {
+		if got := firstSentence(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

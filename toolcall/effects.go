@@ -236,7 +236,7 @@ func (c *Command) commit(output string) Commit {
 		subject, rest, _ := strings.Cut(strings.TrimSpace(messages[0]), "\n")
 		made.Subject = subject
 		for _, m := range append([]string{rest}, messages[1:]...) {
-			if m = strings.TrimSpace(m); m != "" && made.Body == "" && !isTrailer(m) {
+			if m = strings.TrimSpace(m); m != "" && made.Body == "" && !text.IsTrailer(text.Before(m, "\n")) {
 				made.Body = text.Before(m, "\n\n")
 			}
 		}
@@ -250,10 +250,6 @@ func (c *Command) commit(output string) Commit {
 		}
 	}
 	return made
-}
-
-func isTrailer(s string) bool {
-	return strings.HasPrefix(s, "Co-Authored-By:") || strings.HasPrefix(s, "Co-authored-by:") || strings.HasPrefix(s, "Signed-off-by:") || strings.HasPrefix(s, "🤖")
 }
 
 var (
