@@ -84,7 +84,7 @@ func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
 // glance returns the records of the filter that share words with the request's text,
 // scored without vectors, at most glanceCandidates of them.
 func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
-	q, err := b.readQuery(ctx, text.FirstBytes(r.Text, maxQueryBytes), r)
+	q, err := b.readQuery(ctx, text.FirstBytes(r.Text, maxQueryBytes), r, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,8 @@ func TestCorrections(t *testing.T) {
 		{"postgers", "map[postgers:postgres]", "o4"},
 		{"carttotal", "map[carttotal:cart total]", "o1"},
 		{"xyzzyq", "map[]", ""},
-		{"cat", "map[]", ""}, // too short to be mistyped
+		{"cat", "map[]", ""},   // too short to be mistyped
+		{"twine", "map[]", ""}, // a word, and a letter away from twice
 	} {
 		a, err := ix.Rank(t.Context(), Request{Text: tt.text, Limit: 10})
 		if err != nil {
@@ -135,6 +136,34 @@ func TestCorrections(t *testing.T) {
 		if tt.want == "" && len(lexical) > 0 || tt.want != "" && (len(lexical) == 0 || names(lexical[:1]) != tt.want) {
 			t.Errorf("%q: found %s, want %s first", tt.text, names(lexical), tt.want)
 		}
+	}
+}
+
+// TestForms: a word finds a record that has another form of it and not the word, behind one
+// that has the word.
+func TestForms(t *testing.T) {
+	ix := shop(t)
+	for _, tt := range []struct{ text, want, word string }{
+		{"who parses comments", "o2", "parses"}, // parsed: of one stem
+		{"parse trees slowly", "o5", "parser"},
+		{"writer at once", "o4", "writer"},
+		{"fails again", "o2", "fails"}, // failed: of one stem
+		{"webhook failure", "o2", "fail"},
+	} {
+		a, err := ix.Rank(t.Context(), Request{Text: tt.text, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(a.Matches, func(m Match) bool {
+			return fmt.Sprintf("o%d", m.ID) == tt.want && m.Kind == claudemem.RecordObservation
+		})
+		if at < 0 || !slices.Contains(a.Matches[at].Words, tt.word) {
+			t.Errorf("%q: %s has not the word %s of it: %+v", tt.text, tt.want, tt.word, a.Matches)
+		}
+	}
+	prose, err := ix.Rank(t.Context(), Request{Text: "webhook failure", Limit: 10, Prose: true})
+	if err != nil || slices.Contains(prose.Matches[0].Words, "fail") {
+		t.Errorf("prose was given other forms: %+v, %v", prose.Matches, err)
 	}
 }
 

@@ -112,7 +112,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
 	eligible, n := c.eligible(r.Filter)
-	q, err := b.readQuery(ctx, text, r)
+	q, err := b.readQuery(ctx, text, r, table)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -22,6 +22,9 @@ const (
 	// maxCorrected bounds how many words of a query are corrected: each is about 500
 	// look-ups.
 	maxCorrected = 6
+	// correctedLikeness is the least likeness of a word that the table has to the one that it
+	// is taken for: "recieve" is near "receive", "broker" is not near "broke".
+	correctedLikeness = 0.4
 	// guessedWeight is the weight of a corrected or split word, so that a record with
 	// the word as it was typed goes first. Not measured.
 	guessedWeight = 0.8
@@ -56,9 +59,9 @@ func (q *query) rarestFirst() []term {
 	return known
 }
 
-// readQuery takes a text apart, looks up how many documents have its words and
-// corrects those that none has, but not in prose.
-func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, error) {
+// readQuery takes a text apart, looks up how many documents have its words, adds other forms
+// of them and corrects those that none has, the last two not in prose. table may be nil.
+func (b *base) readQuery(ctx context.Context, text string, r Request, table *embed.Table) (*query, error) {
 	c, f := b.cat, r.Filter
 	most := maxQueryWords
 	if r.Prose {
@@ -72,6 +75,15 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 	hashes := make([]uint32, 0, len(list))
 	for _, w := range list {
 		hashes = append(hashes, hash(w.Text))
+	}
+	forms := make([][]form, len(list))
+	if !r.Prose { // who waits at a prompt waits for each word that is looked up
+		forms = otherForms(list, table)
+		for _, of := range forms {
+			for _, f := range of {
+				hashes = append(hashes, hash(f.Text))
+			}
+		}
 	}
 	local, err := b.frequencies(ctx, hashes, projects)
 	if err != nil {
@@ -87,23 +99,36 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 	}
 	position, last := -1, -1
 	seen := map[uint32]int{} // to the term's number
-	add := func(w words.QueryWord, documents, everywhere int, weight float64, guessed bool) {
+	// add returns the term that was added, nil for a word that the query has already.
+	add := func(w words.QueryWord, documents, everywhere int, weight float64, guessed bool) *term {
 		h := hash(w.Text)
 		if w.Joined {
 			weight *= rank.JoinedWeight
 		}
 		if at, ok := seen[h]; ok {
 			q.terms[at].Weight += rank.RepeatWeight * weight
-			return
+			return nil
 		}
 		if len(q.terms) == most {
-			return
+			return nil
 		}
 		seen[h] = len(q.terms)
 		q.terms = append(q.terms, term{
 			Term: rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight, Alone: w.Joined},
 			text: w.Text, raw: w.Raw, guessed: guessed, everywhere: everywhere,
 		})
+		return &q.terms[len(q.terms)-1]
+	}
+	addForms := func(of int, list []form) {
+		for _, f := range list {
+			h := hash(f.Text)
+			if _, ok := seen[h]; ok || frequencies[h] == 0 {
+				continue
+			}
+			if t := add(f.QueryWord, local[h], frequencies[h], f.weightBeside(of, local[h], q.collection.Documents), true); t != nil {
+				t.Instead, t.Alone = true, true
+			}
+		}
 	}
 	// The two words of a joined one that documents have are not mistyped.
 	inJoined := map[int]bool{}
@@ -123,12 +148,14 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 			position++
 			last = w.Position
 		}
-		if frequencies[h] > 0 || r.Prose || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
+		formed := slices.ContainsFunc(forms[i], func(f form) bool { return frequencies[hash(f.Text)] > 0 })
+		if frequencies[h] > 0 || r.Prose || formed || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
 			add(w, local[h], frequencies[h], 1, false)
+			addForms(local[h], forms[i])
 			continue
 		}
 		corrections++
-		guesses, shown, err := b.correct(ctx, w)
+		guesses, shown, err := b.correct(ctx, w, table)
 		if err != nil {
 			return nil, err
 		}
@@ -176,15 +203,24 @@ type guess struct {
 
 // correct finds the known word one typing error away that most documents have, or
 // else the two known words that stand together in the unknown one.
-func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess, shown string, err error) {
+func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Table) (guesses []guess, shown string, err error) {
 	var variants []words.QueryWord
 	var hashes []uint32
+	// What the table has as a whole is a word, or a usual mistake, whose vector is near that
+	// of the word.
+	known := inTable(table, w.Raw)
 	for text, stem := range words.Variants(w.Raw) {
+		if known && wordLikeness(table, w.Raw, text) < correctedLikeness {
+			continue
+		}
 		variants = append(variants, words.QueryWord{Text: stem, Raw: text, Position: w.Position})
 		hashes = append(hashes, hash(stem))
 	}
 	var pairs [][2]words.QueryWord
 	for pair := range words.Splits(w.Raw) {
+		if known {
+			break
+		}
 		pairs = append(pairs, pair)
 		hashes = append(hashes, hash(pair[0].Text), hash(pair[1].Text))
 	}
@@ -195,16 +231,16 @@ func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess,
 	if err != nil {
 		return nil, "", err
 	}
-	known := variants[:0]
+	found := variants[:0]
 	for _, v := range variants {
 		if frequencies[hash(v.Text)] > 0 {
-			known = append(known, v)
+			found = append(found, v)
 		}
 	}
-	slices.SortStableFunc(known, func(x, y words.QueryWord) int {
+	slices.SortStableFunc(found, func(x, y words.QueryWord) int {
 		return cmp.Or(frequencies[hash(y.Text)]-frequencies[hash(x.Text)], slip(w.Raw, x.Raw)-slip(w.Raw, y.Raw))
 	})
-	for _, v := range known {
+	for _, v := range found {
 		// A number of 32 bits may be another word's: of the 500 looked up here one in
 		// a hundred corrections would be.
 		if ok, err := b.hasWord(ctx, v.Text); err != nil {

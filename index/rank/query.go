@@ -45,6 +45,9 @@ type Term struct {
 	// Alone says that the term makes no pairs with its neighbours: it stands for two
 	// words of the query.
 	Alone bool
+	// Instead says that the term is another form of the word at its position: it counts where
+	// a document has the word in no other way.
+	Instead bool
 }
 
 // Collection is the set of documents to choose from: a project, or all.
@@ -78,6 +81,7 @@ type term struct {
 	idf      float64
 	weight   float64
 	alone    bool
+	instead  bool
 	partners []partner
 	count    float64 // of the document that is being scored
 }
@@ -113,7 +117,7 @@ func NewQuery(terms []Term, c Collection) *Query {
 	}
 	q.slots, q.mask = make([]uint16, size), size-1
 	for n, t := range terms {
-		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: InverseFrequency(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone}
+		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: InverseFrequency(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone, instead: t.Instead}
 		if t.Hash == 0 || q.find(t.Hash) >= 0 {
 			continue
 		}
@@ -183,7 +187,7 @@ func (q *Query) Score(d *Document) Score {
 	norm := k1 * (1 - b + b*float64(d.Length())/q.mean)
 	for i := range q.terms {
 		t := &q.terms[i]
-		if t.count == 0 {
+		if t.count == 0 || t.instead && q.has(t.position) {
 			continue
 		}
 		s.Keyword += t.weight * t.idf * t.count * (k1 + 1) / (t.count + norm)
@@ -196,6 +200,17 @@ func (q *Query) Score(d *Document) Score {
 		s.Proximity += proximityWeight * p.idf * p.count / (p.count + 1)
 	}
 	return s
+}
+
+// has reports whether the document being scored has a term of a position that is no other
+// form.
+func (q *Query) has(position int) bool {
+	for i := range q.terms {
+		if t := &q.terms[i]; t.position == position && t.count > 0 && !t.instead && !t.alone {
+			return true
+		}
+	}
+	return false
 }
 
 // count adds the terms and pairs that occur in list, the words of field f, to the counts

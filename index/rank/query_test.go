@@ -173,3 +173,23 @@ func BenchmarkScore(b *testing.B) {
 		}
 	}
 }
+
+// TestInstead: another form of a word counts in a document that does not have the word.
+func TestInstead(t *testing.T) {
+	const word, other = 7, 8
+	q := NewQuery([]Term{{Hash: word, Documents: 1, Weight: 1}, {Hash: other, Documents: 1, Weight: 0.3, Instead: true, Alone: true}}, hundred)
+	for name, tt := range map[string]struct {
+		text []uint32
+		want float64
+	}{
+		"the word":  {[]uint32{word, 9, 9, 9}, rare},
+		"the form":  {[]uint32{other, 9, 9, 9}, 0.3 * rare},
+		"both":      {[]uint32{word, other, 9, 9}, rare},
+		"neither":   {[]uint32{9, 9, 9, 9}, 0},
+		"and again": {[]uint32{other, 9, 9, 9}, 0.3 * rare},
+	} {
+		if s := q.Score(&Document{Words: [NumFields][]uint32{Text: tt.text}}); !near(s.Keyword, tt.want) || s.Proximity != 0 {
+			t.Errorf("%s: got %v and proximity %v, want %v", name, s.Keyword, s.Proximity, tt.want)
+		}
+	}
+}

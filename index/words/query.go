@@ -57,8 +57,12 @@ func Query(s string) []QueryWord {
 	return out
 }
 
-// particles are the stop words that end a joined word: log in, time out, set up.
-var particles = map[string]bool{"in": true, "out": true, "up": true, "on": true, "over": true}
+// particles are the words after a verb that a noun is joined of, whatever the verb's form:
+// logged in and login, timed out and timeout, rolling back and rollback.
+var particles = map[string]bool{
+	"in": true, "out": true, "up": true, "on": true, "over": true, // stop words
+	"down": true, "off": true, "back": true, "around": true, "through": true,
+}
 
 // join returns two plain neighbours joined to one word; false if they cannot be.
 func join(a, b QueryWord) (QueryWord, bool) {
@@ -69,6 +73,9 @@ func join(a, b QueryWord) (QueryWord, bool) {
 		return QueryWord{}, false
 	}
 	raw := a.Raw + b.Raw
+	if particles[b.Raw] {
+		raw = a.Text + b.Raw
+	}
 	return QueryWord{Text: stemmed(raw), Raw: raw, Position: a.Position, Part: true, Joined: true}, true
 }
 
