@@ -60,6 +60,9 @@ type Evidence struct {
 	// are the same for all records of an answer.
 	Known, Typical, Spread float64
 	Records                int
+	// Files is the share that the record has of the files of the session, 0 to 1, and Days
+	// its age.
+	Files, Days float64
 }
 
 // Recollection holds the few lines that a session is given at a Moment. Mostly Text

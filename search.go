@@ -34,6 +34,11 @@ type SearchRequest struct {
 type During struct {
 	// Files are those that the session has read and edited, as records name them.
 	Files []string
+	// Session, when set, is the session whose files these are: they are looked up. Waiting
+	// says that a person waits for the answer: files then weigh the records that the text
+	// finds, and find none by themselves.
+	Session SessionID
+	Waiting bool
 }
 
 // Hit is a record that was found. One of the pointers is set, by Kind.

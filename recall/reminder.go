@@ -185,22 +185,13 @@ func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Relat
 	if r.opts.Finder == nil {
 		return nil, nil
 	}
-	var files []string
-	if r.event.Kind != claudemem.KindPrompt { // the user waits for a prompt, and files cost a millisecond
-		var err error
-		if files, err = r.given.WorkingFiles(ctx, r.session, workingFiles); err != nil {
-			return nil, err
-		}
-	}
 	return r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
-		Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: considered, During: claudemem.During{Files: files}})
+		Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: considered,
+		During: claudemem.During{Session: r.session, Waiting: r.event.Kind == claudemem.KindPrompt}})
 }
 
 // considered bounds the nearest records that are read: the gate compares ten, and
 // as many may be the session's own.
 const considered = 20
-
-// workingFiles bounds the files of the session that a search considers: the latest.
-const workingFiles = 50
 
 func (r *reminding) plain(s string) string { return recordLine(s, r.event.ProjectPath) }

@@ -76,19 +76,6 @@ func (m *remembered) Shown(ctx context.Context, _ claudemem.Host, _ string) (cla
 	return claudemem.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations), Said: maps.Clone(m.shown.Said)}, nil
 }
 
-// WorkingFiles implements Given.
-func (m *remembered) WorkingFiles(ctx context.Context, session claudemem.SessionID, _ int) ([]string, error) {
-	var files []string
-	for _, o := range m.records {
-		if o.Session == session && session != 0 {
-			for _, f := range o.Files {
-				files = append(files, f.Path)
-			}
-		}
-	}
-	return files, m.before(ctx, "WorkingFiles")
-}
-
 // book notes that a recollection was given, as the store does.
 func (m *remembered) book(c claudemem.Recollection) {
 	m.mu.Lock()

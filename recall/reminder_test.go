@@ -119,22 +119,15 @@ func TestPromptsThatAsk(t *testing.T) {
 	}
 }
 
-// TestWorkingFiles: what is looked for at a failure is looked for with the files of the session.
-func TestWorkingFiles(t *testing.T) {
-	own := hubBug(7)
-	own.Files = []claudemem.FileRef{{Path: "hub.go", Role: claudemem.FileModified}}
-	other := hubBug(1)
-	other.Session = 3
+// TestAskedDuringTheSession: a search is told the session, whose files count, and that a person
+// waits at a prompt.
+func TestAskedDuringTheSession(t *testing.T) {
 	for moment, e := range moments() {
-		m := &remembered{records: []claudemem.Observation{own, other}}
-		recallOf(t, reminderOf(m), e, own.Session)
+		m := &remembered{records: []claudemem.Observation{hubBug(7)}}
+		recallOf(t, reminderOf(m), e, 9)
 		for _, r := range m.asked {
-			want := []string{"hub.go"}
-			if moment == claudemem.MomentPrompt {
-				want = nil
-			}
-			if !slices.Equal(r.During.Files, want) {
-				t.Errorf("%s: asked with the files %q", moment, r.During.Files)
+			if r.During.Session != 9 || r.During.Waiting != (moment == claudemem.MomentPrompt) {
+				t.Errorf("%s: asked with %+v", moment, r.During)
 			}
 		}
 		if len(m.asked) == 0 && moment != claudemem.MomentFile {

@@ -54,11 +54,9 @@ type HostFiles interface {
 	Load(ctx context.Context, r claudemem.ContextRequest) func(line ...string) string
 }
 
-// Given reads what sessions were given already, and what they work on.
+// Given reads what sessions were given already.
 type Given interface {
 	Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error)
-	// WorkingFiles lists the files that a session has read and edited, the latest first.
-	WorkingFiles(ctx context.Context, session claudemem.SessionID, limit int) ([]string, error)
 }
 
 // Distiller makes a summary on the spot of a session whose turns still wait in the queue.

@@ -57,10 +57,20 @@ func (p *plan) companyWeight() float64 {
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most
 // sharedCandidates: they are looked at whatever their text says, if they pass the filter.
 func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]claudemem.RecordRef, error) {
-	if p.during == nil || len(p.during.Files) == 0 {
+	if p.during == nil {
 		return nil, nil
 	}
-	files := p.during.Files[:min(len(p.during.Files), maxWorkingFiles)]
+	files := p.during.Files
+	if p.during.Session != 0 {
+		var err error
+		if files, err = s.records.WorkingFiles(ctx, p.during.Session, maxWorkingFiles); err != nil {
+			return nil, err
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	files = files[:min(len(files), maxWorkingFiles)]
 	of, err := s.records.ObservationsNaming(ctx, files, maxOfFile)
 	if err != nil || len(of) == 0 {
 		return nil, err
@@ -85,6 +95,24 @@ func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]claudemem.RecordR
 		p.filed[ref] = true
 	}
 	return rare, nil
+}
+
+// shareBeside looks the session's files up while the caller searches, for an answer that a
+// person waits for. The returned function waits until that is done and fills in p.shared; it
+// must be called. Records are not added by their files: that would have to come before the
+// search.
+func (s *Searcher) shareBeside(ctx context.Context, p *plan) (wait func() error) {
+	done := make(chan error, 1)
+	shared := plan{during: p.during}
+	go func() {
+		_, err := s.shareFiles(ctx, &shared)
+		done <- err
+	}()
+	return func() error {
+		err := <-done
+		p.shared = shared.shared
+		return err
+	}
 }
 
 // shares returns for each record the share that its files have of the weight of all, 0 to 1.

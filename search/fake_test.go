@@ -30,6 +30,7 @@ const day = 24 * time.Hour
 
 // memory is a fake of Records.
 type memory struct {
+	working  map[claudemem.SessionID][]string
 	hits     []claudemem.Hit
 	sessions []claudemem.Session
 	counts   int
@@ -318,4 +319,9 @@ func names(hits []claudemem.Hit) string {
 		list = append(list, fmt.Sprintf("%c%d", h.Kind[0], h.ID))
 	}
 	return strings.Join(list, " ")
+}
+
+// WorkingFiles implements Records.
+func (m *memory) WorkingFiles(_ context.Context, session claudemem.SessionID, limit int) ([]string, error) {
+	return m.working[session], nil
 }

@@ -31,6 +31,8 @@ type Records interface {
 	// their files, at most limit, of all projects and with hidden ones. A path that none has is
 	// left out.
 	ObservationsNaming(ctx context.Context, paths []string, limit int) (map[string][]claudemem.ObservationID, error)
+	// WorkingFiles lists the files that a session has read and edited, the latest first.
+	WorkingFiles(ctx context.Context, session claudemem.SessionID, limit int) ([]string, error)
 	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
 }
 

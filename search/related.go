@@ -64,11 +64,17 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		filter.Projects = []string{project}
 	}
 	limit := min(p.query.Limit, RankedPool)
-	also, err := s.shareFiles(ctx, &p)
-	if err != nil {
+	request := index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true}
+	wait := func() error { return nil }
+	if r.During.Waiting {
+		wait = s.shareBeside(ctx, &p)
+	} else if request.Also, err = s.shareFiles(ctx, &p); err != nil {
 		return nil, err
 	}
-	answer, err := s.rankText(ctx, &asked, index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true, Also: also})
+	answer, err := s.rankText(ctx, &asked, request)
+	if failed := wait(); err == nil {
+		err = failed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +187,9 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 				continue
 			}
 			h.Score, h.Why = m.score, m.explain()
-			related = append(related, claudemem.Related{Hit: h, Evidence: m.Evidence})
+			e := m.Evidence
+			e.Files, e.Days = m.terms[filesTerm]/filesWeight, m.days
+			related = append(related, claudemem.Related{Hit: h, Evidence: e})
 		}
 		ranked = ranked[n:]
 	}

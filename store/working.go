@@ -31,7 +31,7 @@ func (s *Store) ObservationsNaming(ctx context.Context, paths []string, limit in
 	return of, fault("list observations by files", err)
 }
 
-// WorkingFiles implements recall.Given: the files of a session's latest observations, of at
+// WorkingFiles implements search.Records: the files of a session's latest observations, of at
 // most limit, those of the last first, each once, at most limit.
 func (s *Store) WorkingFiles(ctx context.Context, session claudemem.SessionID, limit int) ([]string, error) {
 	var files []string
