@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -118,23 +117,17 @@ func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
 // with visitors among them, and to that of the other sets, with long prompts among
 // them, and some to one of all sets.
 func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
-	folders, err := setsIn(data)
+	sets, err := codingSets(os.Stderr, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	var sets []*set
-	for _, name := range folders {
-		if slices.Contains(otherSets, name) || only != "" && !slices.Contains(strings.Split(only, ","), name) {
-			continue
-		}
-		s, err := readSet(filepath.Join(data, name))
-		if err != nil {
-			return nil, nil, fmt.Errorf("read set %s: %w", name, err)
-		}
-		sets = append(sets, s)
+	picked, err := chosen(namesOf(sets), only)
+	if err != nil {
+		return nil, nil, err
 	}
+	sets = slices.DeleteFunc(sets, func(s *set) bool { return !slices.Contains(picked, s.name) })
 	if len(sets) < 2 {
-		return nil, nil, errors.New("the gate is calibrated with two sets of coding at least: name their folder by -data or EVAL_DATA")
+		return nil, nil, errors.New("the gate is calibrated with two sets of coding at least")
 	}
 	records, prompts, err := readOwn()
 	if err != nil {
@@ -215,8 +208,10 @@ func (s *set) withVisitors(others []*set, prompts []prompt) (with *set, from map
 			return
 		}
 		at[q.Text], from[q.Text] = true, set
-		// Asked when one of the set's own was, so that the memory has something by then.
-		queries = append(queries, query{ID: "visitor/" + q.ID, Text: q.Text, Corpus: fits[n%len(fits)], Before: own[n%len(own)].Before})
+		// Asked when and beside the files where one of the set's own was, so that the memory
+		// has something by then and files alone say nothing.
+		beside := own[n%len(own)]
+		queries = append(queries, query{ID: "visitor/" + q.ID, Text: q.Text, Corpus: fits[n%len(fits)], Before: beside.Before, Exclude: beside.Exclude})
 	}
 	each := visitors / (len(others) + 1)
 	for _, o := range others {

@@ -57,6 +57,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 		baselines[name] = newPlain(documents)
 	}
 
+	working := s.filesOf()
 	plains, searches := make([]figures, len(s.queries)), make([]figures, len(s.queries))
 	times := make([]time.Duration, len(s.queries))
 	err = eachOf(ctx, len(s.queries), func(i int) error {
@@ -79,8 +80,8 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 			v.Set("until", strconv.FormatInt(before.UnixMilli()-1, 10))
 			// Such a question is one that an agent asks at work.
 			v.Set("agent", "true")
-			if files := s.working(q, byID); len(files) > 0 {
-				v.Set("working_files", strings.Join(files, ","))
+			if s.files {
+				v.Set("working_files", strings.Join(working(q), ","))
 			}
 			keep = func(id string) bool {
 				at, ok := byID[id].moment()
@@ -108,19 +109,25 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	return r, nil
 }
 
-// working returns every second file of the document that the question was made from, as those
-// that the session has read or edited by then; none unless the set is measured with files.
-func (s *set) working(q *query, byID map[string]*document) (files []string) {
-	if !s.files || len(q.Exclude) == 0 || byID[q.Exclude[0]] == nil {
-		return nil
+// filesOf returns a function that returns every second file of the document that a question
+// was made from, as those that the session has read or edited by then.
+func (s *set) filesOf() func(q *query) []string {
+	byID := make(map[string]*document, len(s.documents))
+	for i := range s.documents {
+		byID[s.documents[i].ID] = &s.documents[i]
 	}
-	all := slices.Sorted(slices.Values(byID[q.Exclude[0]].Meta.Files))
-	for i := 0; i < len(all); i += 2 {
-		if !strings.Contains(all[i], ",") { // which separates values
-			files = append(files, all[i])
+	return func(q *query) (files []string) {
+		if len(q.Exclude) == 0 || byID[q.Exclude[0]] == nil {
+			return nil
 		}
+		all := slices.Sorted(slices.Values(byID[q.Exclude[0]].Meta.Files))
+		for i := 0; i < len(all); i += 2 {
+			if !strings.Contains(all[i], ",") { // which separates values
+				files = append(files, all[i])
+			}
+		}
+		return files
 	}
-	return files
 }
 
 const line = "%-16s %7s  %-7s %6s %6s %6s %6s %8s\n"

@@ -61,6 +61,8 @@ type exchange struct {
 	// about says that the memory has something on it, fits which documents.
 	about bool
 	fits  func(id string) bool
+	// files are those that the session has read or edited by then.
+	files []string
 	lines [][]string // the documents behind each line that it got
 	// found is what recall had to decide over, right which of it is relevant.
 	found []claudemem.Related
@@ -122,7 +124,7 @@ func (r *asker) ask(ctx context.Context, a exchange, project string, at time.Tim
 	if err != nil {
 		return a, err
 	}
-	a.lines, err = r.post(ctx, project, a.text, at)
+	a.lines, err = r.post(ctx, project, a.text, at, a.files)
 	return a, err
 }
 
@@ -135,7 +137,8 @@ func (r *asker) look(ctx context.Context, a *exchange, project string) (err erro
 			return err
 		}
 	}
-	if a.found, err = r.memory.Related(ctx, claudemem.RelatedRequest{Text: a.text, ProjectPath: project, Limit: considered}); err != nil {
+	if a.found, err = r.memory.Related(ctx, claudemem.RelatedRequest{Text: a.text, ProjectPath: project, Limit: considered,
+		During: claudemem.During{Files: a.files, Waiting: true}}); err != nil {
 		return err
 	}
 	for _, f := range a.found {
@@ -171,29 +174,24 @@ func numbersIn(text string) (numbers []int64, err error) {
 }
 
 // post posts a prompt as the hook does, in a session of its own, so that what was
-// given before does not count. It returns the documents behind each line that came.
-func (r *asker) post(ctx context.Context, project, text string, at time.Time) ([][]string, error) {
+// given before does not count, which knows files if there are some. It returns the documents
+// behind each line that came.
+func (r *asker) post(ctx context.Context, project, text string, at time.Time, files []string) ([][]string, error) {
 	r.posted++
 	name := "asks-" + strconv.Itoa(r.posted)
-	body := map[string]any{
-		"host": "claude-code", "kind": "prompt", "host_session_id": name, "prompt_id": name,
-		"project_path": project, "cwd": project, "prompt": text,
-	}
-	if !at.IsZero() {
-		body["occurred_at"] = at.UnixMilli()
-	}
-	var got struct {
-		Status  string `json:"status"`
-		Context string `json:"additional_context"`
+	if len(files) > 0 {
+		forget, err := r.work(ctx, project, name, at, files)
+		if err != nil {
+			return nil, err
+		}
+		defer forget()
 	}
 	start := time.Now()
-	if err := r.worker.post(ctx, "/api/sessions/init", body, &got); err != nil {
+	got, err := r.say(ctx, project, name, name, text, at)
+	if err != nil {
 		return nil, err
 	}
 	r.took = append(r.took, time.Since(start))
-	if got.Status != "queued" {
-		return nil, fmt.Errorf("the prompt was not taken in: %s", got.Status)
-	}
 	numbers, err := numbersIn(got.Context)
 	if err != nil {
 		return nil, err
@@ -207,6 +205,54 @@ func (r *asker) post(ctx context.Context, project, text string, at time.Time) ([
 		lines = append(lines, ids)
 	}
 	return lines, nil
+}
+
+// receipt is the answer to a prompt.
+type receipt struct {
+	Status  string `json:"status"`
+	Session int64  `json:"session_db_id"`
+	Context string `json:"additional_context"`
+}
+
+// say posts a prompt in a session.
+func (r *asker) say(ctx context.Context, project, session, id, text string, at time.Time) (got receipt, err error) {
+	body := map[string]any{
+		"host": "claude-code", "kind": "prompt", "host_session_id": session, "prompt_id": id,
+		"project_path": project, "cwd": project, "prompt": text,
+	}
+	if !at.IsZero() {
+		body["occurred_at"] = at.UnixMilli()
+	}
+	if err := r.worker.post(ctx, "/api/sessions/init", body, &got); err != nil {
+		return got, err
+	}
+	if got.Status != "queued" {
+		return got, fmt.Errorf("the prompt was not taken in: %s", got.Status)
+	}
+	return got, nil
+}
+
+// work opens a session that has one record, of the files and without a word of a prompt. The
+// returned function removes the record, which is none of the set's.
+func (r *asker) work(ctx context.Context, project, session string, at time.Time, files []string) (forget func(), err error) {
+	opened, err := r.say(ctx, project, session, session+"-opens", "hello", at)
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{"project": project, "session_id": opened.Session, "title": session, "files_read": files}
+	if !at.IsZero() {
+		body["created_at"] = at.UTC().Format(time.RFC3339)
+	}
+	var made struct {
+		ID int64 `json:"id"`
+	}
+	if err := r.worker.post(ctx, "/api/observations", body, &made); err != nil {
+		return nil, err
+	}
+	return func() {
+		// A record that stays has no word of a prompt: nothing comes of an error.
+		_ = r.worker.remove(ctx, made.ID)
+	}, nil
 }
 
 // pace is how long answers took.

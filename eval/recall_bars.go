@@ -19,8 +19,12 @@ import (
 // has something on must get it.
 const (
 	barAnything  = 0.05
+	barElsewhere = 0.03 // with a memory of other people's work
 	barPrecision = 0.60
 	barReach     = 0.40
+	// Those of each set whose questions have a date, where the session knows files.
+	barPrecisionDated = 0.75
+	barReachDated     = 0.45
 	// barRecords is how many records a memory must have for the bars to say something.
 	barRecords = 1000
 )
@@ -29,6 +33,37 @@ const (
 // conversations and papers. The bars are for all others, whatever their names.
 var otherSets = []string{"cacm", "locomo-session", "locomo-turn", "realtalk-turn"}
 
+// codingSets reads all sets of a folder but the others, which it names on out.
+func codingSets(out io.Writer, data string) (sets []*set, err error) {
+	names, err := setsIn(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if slices.Contains(otherSets, name) {
+			_, _ = fmt.Fprintln(out, "left out, since nobody types its questions to a coding agent:", name)
+			continue
+		}
+		s, err := readSet(filepath.Join(data, name))
+		if err != nil {
+			return nil, fmt.Errorf("read set %s: %w", name, err)
+		}
+		sets = append(sets, s)
+	}
+	if len(sets) < 2 {
+		return nil, errors.New("recall needs two sets of coding at least: name their folder by -data or EVAL_DATA")
+	}
+	return sets, nil
+}
+
+// namesOf returns the names of sets.
+func namesOf(sets []*set) (names []string) {
+	for _, s := range sets {
+		names = append(names, s.name)
+	}
+	return names
+}
+
 // recallResult is how recall did with a set.
 type recallResult struct {
 	name string
@@ -36,6 +71,8 @@ type recallResult struct {
 	// records; home with that of its own, gone with its own without what is relevant.
 	elsewhere, home, gone []exchange
 	records               int
+	// dated says that the prompts have a time and the sessions files.
+	dated bool
 }
 
 // evaluateRecall measures recall at prompts through a worker and reports whether
@@ -43,26 +80,12 @@ type recallResult struct {
 func evaluateRecall(ctx context.Context, out io.Writer, data, only string) (met bool, err error) {
 	start := time.Now()
 	var took pace
-	names, err := setsIn(data)
+	sets, err := codingSets(out, data)
 	if err != nil {
 		return false, err
 	}
-	var sets []*set
-	if _, err := chosen(names, only); err != nil {
+	if _, err := chosen(namesOf(sets), only); err != nil {
 		return false, err
-	}
-	for _, name := range names {
-		if slices.Contains(otherSets, name) {
-			continue
-		}
-		s, err := readSet(filepath.Join(data, name))
-		if err != nil {
-			return false, fmt.Errorf("read set %s: %w", name, err)
-		}
-		sets = append(sets, s)
-	}
-	if len(sets) < 2 {
-		return false, errors.New("recall is measured with two sets of coding at least: name their folder by -data or EVAL_DATA")
 	}
 	var results []recallResult
 	printRecallHead(out)
@@ -108,6 +131,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 func (s *set) measureRecall(ctx context.Context, others []*set, took *pace) (r recallResult, err error) {
 	r.name = s.name
+	r.dated = slices.ContainsFunc(s.queries, func(q query) bool { return q.Before != "" })
 	if r.elsewhere, r.records, err = s.elsewhere(ctx, others, took); err != nil {
 		return r, fmt.Errorf("other sets' memory: %w", err)
 	}
@@ -191,9 +215,13 @@ func printRecallBars(out io.Writer, results []recallResult, answers []answered) 
 	var home []exchange
 	for _, r := range results {
 		elsewhere := tallyOf(r.elsewhere).anything()
-		bar(elsewhere <= barAnything, "%s: %.1f %% of prompts get anything from the other sets, at most %.0f %%", r.name, 100*elsewhere, 100*barAnything)
+		bar(elsewhere <= barElsewhere, "%s: %.1f %% of prompts get anything from the other sets, at most %.0f %%", r.name, 100*elsewhere, 100*barElsewhere)
 		bar(r.records >= barRecords, "%s: %d records in that memory, at least %d", r.name, r.records, barRecords)
 		home = append(home, r.home...)
+		if h := tallyOf(r.home); r.dated {
+			bar(h.precision() >= barPrecisionDated, "%s: %.1f %% of what is given holds a relevant record, at least %.0f %%", r.name, 100*h.precision(), 100*barPrecisionDated)
+			bar(h.reach() >= barReachDated, "%s: %.1f %% of prompts with a relevant record get it, at least %.0f %%", r.name, 100*h.reach(), 100*barReachDated)
+		}
 	}
 	related, unrelated := ownTallies(answers)
 	own, typed := related[overall], related[overall]

@@ -73,7 +73,7 @@ func (s *set) foreign(others []*set) []foreign {
 // sets have. Records are those of the smallest such memory.
 func (s *set) elsewhere(ctx context.Context, others []*set, took *pace) (all []exchange, records int, err error) {
 	for _, m := range s.foreign(others) {
-		part, err := scene{documents: m.documents, queries: m.queries, project: func(string) string { return "/eval/elsewhere" }}.run(ctx, took)
+		part, err := scene{documents: m.documents, queries: m.queries, project: func(string) string { return "/eval/elsewhere" }, files: s.filesOf()}.run(ctx, took)
 		if err != nil {
 			return all, records, err
 		}
@@ -92,7 +92,7 @@ func (s *set) holds(program string) bool {
 // athome posts the set's queries in projects whose memory holds their own corpora;
 // removed leaves out every record that is relevant to one of them.
 func (s *set) athome(ctx context.Context, removed bool, took *pace) ([]exchange, error) {
-	p := scene{documents: s.documents, queries: sample(s.queries, maxAsked), about: !removed,
+	p := scene{documents: s.documents, queries: sample(s.queries, maxAsked), about: !removed, files: s.filesOf(),
 		project: func(corpus string) string { return "/eval/" + label(corpus) }}
 	if removed {
 		relevant := map[string]bool{}
@@ -117,6 +117,8 @@ type scene struct {
 	// dated says that the queries have a date: they are posted in its order, each at
 	// its time, when what is older is in the memory and nothing else.
 	dated bool
+	// files returns the files of the session that asks; nil for none.
+	files func(q *query) []string
 }
 
 // run enters the documents into a worker's memory and posts the queries, one after
@@ -165,7 +167,11 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 			}
 		}
 		fits := func(id string) bool { return p.about && slices.Contains(q.Relevant, id) }
-		a, err := r.ask(ctx, exchange{text: q.Text, about: p.about, fits: fits}, p.project(q.Corpus), at)
+		x := exchange{text: q.Text, about: p.about, fits: fits}
+		if p.files != nil {
+			x.files = p.files(q)
+		}
+		a, err := r.ask(ctx, x, p.project(q.Corpus), at)
 		if err != nil {
 			return nil, fmt.Errorf("query %s: %w", q.ID, err)
 		}

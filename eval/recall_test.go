@@ -71,12 +71,12 @@ func TestPost(t *testing.T) {
 	for _, tt := range []struct{ prompt, want string }{
 		{"quiet", "[] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"},
 	} {
-		lines, err := r.post(t.Context(), "/p", tt.prompt, time.Time{})
+		lines, err := r.post(t.Context(), "/p", tt.prompt, time.Time{}, nil)
 		if got := fmt.Sprint(lines, err); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.prompt, got, tt.want)
 		}
 	}
-	if _, err := r.post(t.Context(), "/p", "unknown", time.Time{}); err == nil {
+	if _, err := r.post(t.Context(), "/p", "unknown", time.Time{}, nil); err == nil {
 		t.Error("a record that nobody entered was taken")
 	}
 	if slices.Sort(sessions); len(slices.Compact(sessions)) != 4 {
@@ -167,6 +167,10 @@ func TestRecallBars(t *testing.T) {
 		}
 		return []recallResult{r}
 	}
+	dated := func(r []recallResult) []recallResult {
+		r[0].dated = true
+		return r
+	}
 	answers := func(right, wrong, unrelated int) (all []answered) {
 		for i := range 200 {
 			p := prompt{Category: "task", Relevant: map[string]int{"a": 3}}
@@ -189,14 +193,17 @@ func TestRecallBars(t *testing.T) {
 		answers []answered
 		missed  []string
 	}{
-		"all met":            {results(5, 60, 40, 1000), answers(50, 20, 5), nil},
-		"talks elsewhere":    {results(6, 60, 40, 1000), answers(50, 20, 5), []string{"from the other sets"}},
-		"small memory":       {results(5, 60, 40, 999), answers(50, 20, 5), []string{"records in that memory"}},
-		"wrong at home":      {results(5, 80, 40, 1000), answers(50, 20, 5), []string{"own corpora: 50.0 % of what"}},
-		"silent at home":     {results(5, 39, 39, 1000), answers(50, 20, 5), []string{"own corpora: 39.0 % of prompts"}},
-		"wrong at prompts":   {results(5, 60, 40, 1000), answers(42, 30, 5), []string{"own prompts: 54.5 % of what"}},
-		"silent at prompts":  {results(5, 60, 40, 1000), answers(39, 0, 0), []string{"own prompts: 39.0 % of prompts"}},
-		"talks at unrelated": {results(5, 60, 40, 1000), answers(50, 0, 6), []string{"own prompts: 6.0 % of the unrelated"}},
+		"all met":            {results(3, 60, 40, 1000), answers(50, 20, 5), nil},
+		"talks elsewhere":    {results(4, 60, 40, 1000), answers(50, 20, 5), []string{"from the other sets"}},
+		"small memory":       {results(3, 60, 40, 999), answers(50, 20, 5), []string{"records in that memory"}},
+		"wrong at home":      {results(3, 80, 40, 1000), answers(50, 20, 5), []string{"own corpora: 50.0 % of what"}},
+		"silent at home":     {results(3, 39, 39, 1000), answers(50, 20, 5), []string{"own corpora: 39.0 % of prompts"}},
+		"wrong at prompts":   {results(3, 60, 40, 1000), answers(42, 30, 5), []string{"own prompts: 54.5 % of what"}},
+		"silent at prompts":  {results(3, 60, 40, 1000), answers(39, 0, 0), []string{"own prompts: 39.0 % of prompts"}},
+		"talks at unrelated": {results(3, 60, 40, 1000), answers(50, 0, 6), []string{"own prompts: 6.0 % of the unrelated"}},
+		"dated, met":         {dated(results(3, 60, 45, 1000)), answers(50, 20, 5), nil},
+		"dated, wrong":       {dated(results(3, 61, 45, 1000)), answers(50, 20, 5), []string{"set: 73.8 % of what"}},
+		"dated, silent":      {dated(results(3, 58, 44, 1000)), answers(50, 20, 5), []string{"set: 44.0 % of prompts"}},
 	} {
 		var out bytes.Buffer
 		met := printRecallBars(&out, tt.results, tt.answers)
@@ -246,7 +253,10 @@ func TestScene(t *testing.T) {
 		"dated":   {true, "1/1 2/1"},
 		"undated": {false, "2/1 2/1"},
 	} {
-		s.dated = tt.dated
+		s.dated, s.files = tt.dated, nil
+		if tt.dated { // the record of the session's files is none that is found
+			s.files = func(*query) []string { return []string{"carrier.go", "webhook.go"} }
+		}
 		var took pace
 		all, err := s.run(t.Context(), &took)
 		if err != nil {

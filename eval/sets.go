@@ -77,6 +77,8 @@ func setsIn(data string) ([]string, error) {
 		}
 		if docsErr == nil && queriesErr == nil {
 			names = append(names, e.Name())
+		} else if e.IsDir() {
+			fmt.Fprintf(os.Stderr, "left out, since it has no docs.jsonl and queries.jsonl: %s\n", e.Name())
 		}
 	}
 	return names, nil

@@ -112,6 +112,16 @@ func (w *worker) get(ctx context.Context, path string, q url.Values, into any) e
 	return w.do(r, into)
 }
 
+// remove erases an observation.
+func (w *worker) remove(ctx context.Context, id int64) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, fmt.Sprintf("http://localhost/api/observations/%d?purge=true", id), nil)
+	if err != nil {
+		return err
+	}
+	var answer struct{}
+	return w.do(r, &answer)
+}
+
 func (w *worker) do(r *http.Request, into any) error {
 	answer, err := w.client.Do(r)
 	if err != nil {

@@ -16,6 +16,8 @@ const (
 	keywordLead
 	likenessLead
 	records
+	filesLead
+	ageLead
 	numMeasures
 )
 
@@ -28,6 +30,8 @@ func Measures() []string {
 		keywordLead:  "keyword_lead",  // how far ahead of the field its keyword sum is, as a share
 		likenessLead: "likeness_lead", // how far ahead of the field its likeness is
 		records:      "records",       // how many records there are, as a decimal logarithm
+		filesLead:    "files_lead",    // how far ahead of the middle one its share of the session's files is
+		ageLead:      "age_lead",      // how much younger than the middle one it is, in decimal logarithms of days
 	}
 }
 
@@ -45,6 +49,9 @@ const (
 	// is: with 100 instead, 2 of 100 unrelated prompts more get something there at the
 	// same reach in large ones.
 	fewRecords = 1000
+
+	// oldest is the age in days from which a record is no older: about ten years.
+	oldest = 3650
 
 	// strangeTypical is a typical likeness that only another model of vectors has than
 	// the built-in one, whose own is usualTypical with a spread of usualSpread: the
@@ -137,6 +144,7 @@ func Measure(found []claudemem.Related) [][]float64 {
 		leastKeyword = 0
 		leastLikeness = max(min(leastLikeness, typical(&found[0].Evidence)), 0)
 	}
+	middleFiles, middleAge := middle(found)
 	measured := make([][]float64, len(found))
 	for i := range found {
 		e := &found[i].Evidence
@@ -151,10 +159,33 @@ func Measure(found []claudemem.Related) [][]float64 {
 			keywordLead:  (keyword - leastKeyword) / (keyword + 1),
 			likenessLead: like - leastLikeness,
 			records:      math.Log10(float64(max(e.Records, fewRecords))),
+			filesLead:    max(min(finite(e.Files), 1)-middleFiles, 0),
+			ageLead:      middleAge - age(e),
 		}
 	}
 	return measured
 }
+
+// middle returns the share of the session's files and the age that stand in the middle of the
+// records found. The others, where there are fewer than ten, have none of the files. What the
+// neighbours are alike in tells none from another: a memory may be young as a whole, and a
+// session that works in one package has files that all records of that package have.
+func middle(found []claudemem.Related) (files, days float64) {
+	if len(found) == 0 {
+		return 0, 0
+	}
+	shares, ages := make([]float64, field), make([]float64, len(found))
+	for i := range found {
+		e := &found[i].Evidence
+		shares[i], ages[i] = min(finite(e.Files), 1), age(e)
+	}
+	slices.Sort(shares)
+	slices.Sort(ages)
+	return shares[field/2], ages[len(ages)/2]
+}
+
+// age returns a record's age as the decimal logarithm of its days and one.
+func age(e *claudemem.Evidence) float64 { return math.Log10(1 + min(finite(e.Days), oldest)) }
 
 // alike is the likeness on the scale of the built-in vectors. Those of other models
 // may have a cosine of .7 with anything.

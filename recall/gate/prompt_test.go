@@ -94,6 +94,36 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// TestSession: of two records that say as much about a prompt, the one that has more of the
+// session's files, or is younger, is nearer; what all of them have tells nothing.
+func TestSession(t *testing.T) {
+	score := func(edit func(i int, e *claudemem.Evidence)) []float64 {
+		found := crowd(about(1), about(2))
+		for i := range found {
+			edit(i, &found[i].Evidence)
+		}
+		return calibrated.Prompt.Scores(found)
+	}
+	plain := score(func(int, *claudemem.Evidence) {})
+	for name, tt := range map[string]struct {
+		edit   func(i int, e *claudemem.Evidence)
+		better bool // the first than the second
+	}{
+		"it has the files":            {func(i int, e *claudemem.Evidence) { e.Files = map[int]float64{0: .5}[i] }, true},
+		"all have the files":          {func(i int, e *claudemem.Evidence) { e.Files = .5 }, false},
+		"it is young":                 {func(i int, e *claudemem.Evidence) { e.Days = map[int]float64{0: 1}[i] + 300*float64(min(i, 1)) }, true},
+		"all are young":               {func(i int, e *claudemem.Evidence) { e.Days = 1 }, false},
+		"all are of years ago":        {func(i int, e *claudemem.Evidence) { e.Days = 3000 }, false},
+		"no numbers":                  {func(i int, e *claudemem.Evidence) { e.Days, e.Files = math.NaN(), math.Inf(1) }, false},
+		"the files of only one found": {func(i int, e *claudemem.Evidence) { e.Files = map[int]float64{0: 2}[i] }, true},
+	} {
+		got := score(tt.edit)
+		if tt.better != (got[0] > got[1]) || !tt.better && got[0] != plain[0] {
+			t.Errorf("%s: %.3f and %.3f, without %.3f", name, got[0], got[1], plain[0])
+		}
+	}
+}
+
 // TestPromptTold: what was told counts in the comparison and is not given; where it is
 // the best, nothing is.
 func TestPromptTold(t *testing.T) {
