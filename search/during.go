@@ -15,16 +15,17 @@ import (
 // work at hand more often than what a person types. Measured on commits that follow up on
 // earlier ones (docs/how-search-ranks.md).
 const (
-	// sessionWeight is the extra weight of a record of this moment in place of recencyWeight,
-	// sessionDays the days after which it is divided by the root of 2: work at hand goes back
-	// to what was done a few days ago as well as to what was done years ago, as what people
-	// remember fades by a power of time and not by halves. Two halvings, of which one is
-	// fast, do less for both (docs/how-search-ranks.md).
-	sessionWeight = 0.8
-	sessionDays   = 10.0
-	// sessionCompany is the weight of company in place of rank.CompanyWeight: where what is
-	// new counts more, the neighbours in time do so by themselves.
-	sessionCompany = 0.05
+	// sessionDays is the age in days at which the extra weight of a record of this moment, 1 in
+	// place of recencyWeight, is divided by the cube root of 2: work at hand goes back to what
+	// was done a few days ago as well as to what was done years ago, as what people remember
+	// fades by a power of time and not by halves. Two halvings, of which one is fast, do less
+	// for both (docs/how-search-ranks.md).
+	sessionDays = 5.0
+	// sessionCompany is the weight of company in place of rank.CompanyWeight, and
+	// sessionStretch the distance in milliseconds in place of companyTime: where what is new
+	// counts more, the neighbours in time rise by themselves.
+	sessionCompany = 0.06
+	sessionStretch = 4 * 60 * 60 * 1000
 
 	// filesWeight is the weight of the session's files: what a record is worth that names all
 	// of them.
@@ -41,17 +42,17 @@ const (
 // recency returns the factor of a record of so many days.
 func (p *plan) recency(days float64) float64 {
 	if p.during != nil {
-		return 1 + sessionWeight/math.Sqrt(1+days/sessionDays)
+		return 1 + 1/math.Cbrt(1+days/sessionDays)
 	}
 	return 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
 }
 
-// companyWeight returns the weight of the best record of the same day.
-func (p *plan) companyWeight() float64 {
+// company returns the weight of the best record near in time, and how near in milliseconds.
+func (p *plan) company() (weight, distance float64) {
 	if p.during != nil {
-		return sessionCompany
+		return sessionCompany, sessionStretch
 	}
-	return rank.CompanyWeight
+	return rank.CompanyWeight, companyTime
 }
 
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most

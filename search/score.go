@@ -83,15 +83,16 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), &p))
 	}
 	byScore(ranked)
-	addCompany(ranked, p.companyWeight())
+	weight, distance := p.company()
+	addCompany(ranked, weight, distance)
 	byScore(ranked)
 	return ranked[:min(len(ranked), RankedPool)]
 }
 
-// addCompany lets what was recorded on the same day in the same project support
-// each other: work comes in stretches, and the fix, its test and its reason are
-// seldom in one record. ranked has the best first.
-func addCompany(ranked []scored, weight float64) {
+// addCompany lets records of the same project that are near in time (distance is in
+// milliseconds) support each other by weight: work comes in stretches, and the fix, its test
+// and its reason are seldom in one record. ranked has the best first.
+func addCompany(ranked []scored, weight, distance float64) {
 	// Among those with MaxSim, so that their scores compare.
 	best := ranked[:min(len(ranked), rank.MaxSimBest)]
 	shares := make([]float64, len(ranked))
@@ -99,7 +100,7 @@ func addCompany(ranked []scored, weight float64) {
 		r := &ranked[i]
 		for j := range best {
 			b := &best[j]
-			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= companyTime {
+			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= distance {
 				shares[i], r.company, r.companyWeight = weight*b.own(), b.RecordRef, weight
 				break
 			}
@@ -200,7 +201,7 @@ func (r *scored) explain() *claudemem.Explanation {
 	}
 	if s := r.terms[companyTerm]; s > 0 {
 		e.Parts = append(e.Parts, claudemem.ScorePart{
-			Name: "company", Value: s, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, r.companyWeight),
+			Name: "company", Value: s, Note: fmt.Sprintf("%s %d of the same time fits too × %g", r.company.Kind, r.company.ID, r.companyWeight),
 		})
 	}
 	if r.typed != 1 {

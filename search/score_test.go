@@ -31,7 +31,7 @@ func TestExplanationAddsUp(t *testing.T) {
 		most := 1 + recencyWeight
 		if rapid.Bool().Draw(t, "agent") {
 			p.during = &claudemem.During{}
-			most = 1 + sessionWeight
+			most = 2
 		}
 		r := scoreMatch(m, days, &p)
 		if got := r.explain().Score(); got != r.score {
@@ -79,7 +79,7 @@ func TestCompany(t *testing.T) {
 		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),
 		match(4, "/p", 124*hour, 0.5), match(5, "/p", 200*hour, 0.4),
 	}
-	addCompany(ranked, rank.CompanyWeight)
+	addCompany(ranked, rank.CompanyWeight, companyTime)
 	want := []float64{0.8 + 0.06, 0.7, 0.6 + 0.08, 0.5 + 0.08, 0.4}
 	for i, r := range ranked {
 		if math.Abs(r.score-want[i]) > 1e-9 {
@@ -89,17 +89,17 @@ func TestCompany(t *testing.T) {
 			t.Errorf("record %d: the explanation adds up to %v, the score is %v", r.ID, got, r.score)
 		}
 	}
-	addCompany(nil, rank.CompanyWeight)
+	addCompany(nil, rank.CompanyWeight, companyTime)
 }
 
 // TestRecency: a person's question halves what being new is worth every sixty days; at work
-// it fades with the root of the time, so that what is years old has some of it left.
+// it fades with the cube root of the time, so that what is years old has some of it left.
 func TestRecency(t *testing.T) {
 	person, agent := plan{}, plan{during: &claudemem.During{}}
 	for _, tt := range []struct{ days, person, agent float64 }{
-		{0, 1.3, 1.8},
-		{60, 1.15, 1 + 0.8/math.Sqrt(7)},
-		{990, 1 + 0.3*math.Exp2(-16.5), 1.08},
+		{0, 1.3, 2},
+		{35, 1 + 0.3*math.Exp2(-35.0/60), 1.5},
+		{4995, 1 + 0.3*math.Exp2(-83.25), 1.1},
 	} {
 		if got := person.recency(tt.days); math.Abs(got-tt.person) > 1e-12 {
 			t.Errorf("%v days old: a person's question counts it %v, want %v", tt.days, got, tt.person)
