@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"strconv"
 
 	"claudemem"
@@ -16,8 +17,8 @@ type analysed struct {
 	document claudemem.Document
 	digest   int64
 	length   int
-	words    []byte // rank.Document encoded
-	pieces   []byte
+	words    rank.Document
+	pieces   []uint16 // each once
 	columns  [6]string
 	terms    []uint32 // each once
 	fragment []fragment
@@ -173,7 +174,9 @@ func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed 
 	a.add(rank.Neighbours, rank.Neighbours, words.Text(d.Neighbours))
 
 	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), fragment: fragmentsOf(d)}
-	out.words = a.scored.Encode(nil)
+	for f, field := range a.scored.Words {
+		out.words.Words[f] = slices.Clone(field)
+	}
 	for i := range out.columns {
 		out.columns[i] = string(a.column[i])
 	}
@@ -185,7 +188,7 @@ func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed 
 		for _, f := range out.fragment {
 			out.cut = append(out.cut, table.Pieces(f.text))
 		}
-		out.pieces = encodePieces(out.cut)
+		out.pieces = distinctPieces(out.cut)
 	}
 	return out
 }
@@ -224,10 +227,9 @@ func (a *analyser) digestOf(d *claudemem.Document) int64 {
 	return int64(h.Sum64() | 1) //nolint:gosec // a pattern of bits
 }
 
-// encodePieces returns the stored form of a document's pieces, each once, up to
-// maxPieces.
-func encodePieces(cut [][]uint16) []byte {
-	var b []byte
+// distinctPieces lists a document's pieces, each once, up to maxPieces.
+func distinctPieces(cut [][]uint16) []uint16 {
+	var list []uint16
 	seen := map[uint16]struct{}{}
 	for _, pieces := range cut {
 		for _, p := range pieces {
@@ -235,18 +237,14 @@ func encodePieces(cut [][]uint16) []byte {
 				continue
 			}
 			seen[p] = struct{}{}
-			b = binary.LittleEndian.AppendUint16(b, p)
+			list = append(list, p)
 		}
 	}
-	return b
+	return list
 }
 
-// termsOf fills seen with the hashes of the words of a stored document, each once. It
-// uses d's memory.
-func termsOf(stored []byte, d *rank.Document, seen map[uint32]struct{}) error {
-	if err := d.Decode(stored); err != nil {
-		return errDamaged
-	}
+// termsOf fills seen with the hashes of a document's words, each once.
+func termsOf(d *rank.Document, seen map[uint32]struct{}) {
 	clear(seen)
 	for _, field := range d.Words {
 		for _, h := range field {
@@ -255,5 +253,4 @@ func termsOf(stored []byte, d *rank.Document, seen map[uint32]struct{}) error {
 			}
 		}
 	}
-	return nil
 }

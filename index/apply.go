@@ -13,7 +13,7 @@ import (
 	"claudemem/index/rank"
 )
 
-// batch holds the changes of one transaction.
+// batch holds the changes of one transaction; each record is named once.
 type batch struct {
 	put  []*analysed
 	gone []claudemem.RecordRef
@@ -43,6 +43,7 @@ type application struct {
 	b        *base
 	changes  []change
 	terms    map[termKey]int
+	words    *wordChanges
 	totals   map[uint32]total
 	projects map[string]uint32 // that are new
 	next     uint32
@@ -72,7 +73,7 @@ type termKey struct {
 // so a crash leaves at most unused slots.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
-		b: b, terms: map[termKey]int{}, totals: map[uint32]total{}, projects: map[string]uint32{},
+		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), totals: map[uint32]total{}, projects: map[string]uint32{},
 		next: b.cat.next(), free: slices.Clone(b.cat.free), end: uint32(len(b.cat.names)), //nolint:gosec // slots are uint32
 		seen: map[uint32]struct{}{},
 	}
@@ -147,6 +148,7 @@ func (a *application) commit(batch *batch) {
 	for path, number := range a.projects {
 		c.addProject(number, path)
 	}
+	a.words.commit()
 	c.free = a.free
 	for _, ch := range a.changes {
 		for _, slot := range ch.freed {
@@ -216,7 +218,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		int64(doc.CreatedAt), doc.Previous, d.length, d.digest); err != nil {
 		return err
 	}
-	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, d.words, notNull(d.pieces)); err != nil {
+	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, a.words.encodeWords(nil, &d.words), packPieces(d.pieces)); err != nil {
 		return err
 	}
 	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
@@ -288,9 +290,10 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
 		return notEmpty(err)
 	}
-	if err := termsOf(content, &a.scored, a.seen); err != nil {
+	if err := a.b.cat.vocabulary.decodeWords(content, &a.scored); err != nil {
 		return err
 	}
+	termsOf(&a.scored, a.seen)
 	for term := range a.seen {
 		a.terms[termKey{term, old.project}]--
 	}
@@ -356,7 +359,7 @@ func (a *application) writeSums(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
 	})
 	w := a.b.write
-	for _, k := range keys {
+	for i, k := range keys {
 		if err := w.exec(ctx, `INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
 			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k]); err != nil {
 			return err
@@ -367,6 +370,18 @@ func (a *application) writeSums(ctx context.Context) error {
 		if err := w.exec(ctx, "DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project); err != nil {
 			return err
 		}
+		if i+1 < len(keys) && keys[i+1].term == k.term {
+			continue // the next one sees whether any project has the word
+		}
+		switch left, err := w.ints(ctx, "SELECT 1 FROM terms WHERE term = ? LIMIT 1", k.term); {
+		case err != nil:
+			return err
+		case len(left) == 0:
+			a.words.drop(k.term)
+		}
+	}
+	if err := a.words.write(ctx, w); err != nil {
+		return err
 	}
 	for project, t := range a.totals {
 		if t == (total{}) {
@@ -438,12 +453,4 @@ func typeToken(t claudemem.ObservationType) string {
 		}
 		return -1
 	}, strings.ToLower(string(t)))
-}
-
-// notNull returns b, an empty slice for nil, which SQLite would store as NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }

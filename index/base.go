@@ -201,6 +201,9 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 	if err != nil || b.savedDimensions < 0 || b.savedDimensions > maxDimensions {
 		return errDamaged
 	}
+	if err := b.loadVocabulary(ctx, q); err != nil {
+		return err
+	}
 	c := b.cat
 	err = each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
 		var id uint32

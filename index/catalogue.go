@@ -104,6 +104,8 @@ type catalogue struct {
 	// waiting are the documents without vectors.
 	waiting   map[uint32]struct{}
 	fragments int
+	// vocabulary has the words that the rows of contents number.
+	vocabulary vocabulary
 	// contents are the words of documents that queries had to do with.
 	contents contentCache
 }

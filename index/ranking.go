@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"maps"
 	"slices"
 	"time"
@@ -252,8 +251,8 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 	scorer := rank.NewQuery(terms, q.collection)
 	var d rank.Document
 	return b.readContents(ctx, documents, func(document uint32, row content) error {
-		if err := d.Decode(row.words); err != nil {
-			return errDamaged
+		if err := b.cat.vocabulary.decodeWords(row.words, &d); err != nil {
+			return err
 		}
 		x := &list[at[document]]
 		s := scorer.Score(&d)
@@ -308,10 +307,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	var stored []uint16
 	for i := range best {
 		x := &best[i]
-		stored = stored[:0]
-		for p := x.pieces; len(p) >= 2; p = p[2:] {
-			stored = append(stored, binary.LittleEndian.Uint16(p))
-		}
+		stored = unpackPieces(stored[:0], x.pieces)
 		comparison.Best(cosines, stored)
 		for j, cosine := range cosines {
 			x.maxSim += shares[j] * float64(cosine) * float64(cosine)

@@ -18,20 +18,20 @@ const (
 	// schemaVersion changes with the tables, with what package words makes of a
 	// text and with what a document's columns hold: an index of another version is
 	// deleted and built anew.
-	schemaVersion = 1
+	schemaVersion = 2
 	// applicationID marks the file as an index of ours ("cmix").
 	applicationID = 0x636d6978
 	// schemaObjects is the number of tables and indexes that the schema makes, those of
 	// the full-text index included.
-	schemaObjects = 16
+	schemaObjects = 17
 )
 
 // schema makes the tables.
 //
 // documents has the fields that filters use; a row is small, so that reading all of
-// them at the start is quick. contents has the words as package rank
-// scores them and the numbers of the embedding table's pieces (little-endian
-// uint16). texts is the full-text index: it gets the words that package words
+// them at the start is quick. contents has the words as package rank scores them, as
+// numbers of the vocabulary, and the numbers of the embedding table's pieces
+// (vocabulary.go). texts is the full-text index: it gets the words that package words
 // made, already stemmed, so its tokenizer has only to cut at spaces; scope has
 // tokens like _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
 // that have a word, totals the documents and their words. A row of fragments has
@@ -55,6 +55,7 @@ CREATE TABLE documents(
 );
 CREATE UNIQUE INDEX documents_record ON documents(kind, record_id);
 CREATE INDEX documents_previous ON documents(session, previous) WHERE kind = 3;
+CREATE TABLE vocabulary(row INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
 CREATE TABLE contents(document INTEGER PRIMARY KEY, words BLOB NOT NULL, pieces BLOB NOT NULL);
 CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neighbours, scope,
 	content='', contentless_delete=1, tokenize='ascii tokenchars _');

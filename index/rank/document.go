@@ -1,10 +1,5 @@
 package rank
 
-import (
-	"encoding/binary"
-	"errors"
-)
-
 // Field is a part of a document that has a weight of its own.
 type Field int
 
@@ -27,9 +22,6 @@ type Document struct {
 	Words [NumFields][]uint32
 }
 
-// errDocument says that a stored document is damaged.
-var errDocument = errors.New("decode document: damaged")
-
 // Length returns the length for length normalisation: the words of Text and Neighbours,
 // without gaps. Titles are all about as long, and many files make no long text;
 // neighbours count since a prompt has so few words of its own that one more or less
@@ -44,44 +36,4 @@ func (d *Document) Length() int {
 		}
 	}
 	return n
-}
-
-// Encode appends the stored form of a document to b: the number of words of each
-// field, then the words, all little-endian uint32.
-func (d *Document) Encode(b []byte) []byte {
-	for _, words := range d.Words {
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(words))) //nolint:gosec // a field has far fewer words
-	}
-	for _, words := range d.Words {
-		for _, w := range words {
-			b = binary.LittleEndian.AppendUint32(b, w)
-		}
-	}
-	return b
-}
-
-// Decode reads the stored form into d, whose memory it uses again: no allocation
-// once d has held a document as large.
-func (d *Document) Decode(b []byte) error {
-	const head = 4 * int(NumFields)
-	if len(b) < head || len(b)%4 != 0 {
-		return errDocument
-	}
-	rest := b[head:]
-	for f := range d.Words {
-		n := uint64(binary.LittleEndian.Uint32(b[4*f:]))
-		if n*4 > uint64(len(rest)) {
-			return errDocument
-		}
-		words := d.Words[f][:0]
-		for i := range int(n) { //nolint:gosec // checked against the length above
-			words = append(words, binary.LittleEndian.Uint32(rest[4*i:]))
-		}
-		d.Words[f] = words
-		rest = rest[4*n:]
-	}
-	if len(rest) != 0 {
-		return errDocument
-	}
-	return nil
 }

@@ -1,0 +1,270 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"claudemem/index/rank"
+	"claudemem/sqlite"
+)
+
+// A row of contents has a document's words as numbers of the vocabulary: of a hash of
+// four bytes the number takes one or two, since words that many documents have come
+// early and so have low numbers. Number 0 is rank's gap.
+//
+// The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
+// word that no document has any more leaves its place to another.
+
+// vocabularyRow is the number of hashes in a row of the table vocabulary: a new word
+// rewrites 2 KB.
+const vocabularyRow = 512
+
+// maxWords bounds the memory that a damaged row can ask for.
+const maxWords = 1 << 27
+
+// vocabulary is the table in memory. The catalogue's lock guards hashes; the rest belongs
+// to the writer.
+type vocabulary struct {
+	hashes []uint32 // by number; 0 is none
+	// numbers has the number of each hash; it is made at the first write.
+	numbers map[uint32]uint32
+	free    []uint32 // numbers without a hash
+}
+
+// load adds a row of the table.
+func (v *vocabulary) load(row uint32, hashes []byte) error {
+	if row >= maxWords/vocabularyRow || len(hashes) != 4*vocabularyRow {
+		return errDamaged
+	}
+	start := int(row) * vocabularyRow
+	if end := start + vocabularyRow; end > len(v.hashes) {
+		v.hashes = append(v.hashes, make([]uint32, end-len(v.hashes))...)
+	}
+	for i := range vocabularyRow {
+		v.hashes[start+i] = binary.LittleEndian.Uint32(hashes[4*i:])
+	}
+	return nil
+}
+
+// index prepares v for the writer.
+func (v *vocabulary) index() {
+	if v.numbers != nil {
+		return
+	}
+	v.numbers = make(map[uint32]uint32, len(v.hashes))
+	for n := len(v.hashes) - 1; n > 0; n-- {
+		if h := v.hashes[n]; h != 0 {
+			v.numbers[h] = uint32(n) //nolint:gosec // below maxWords
+		} else {
+			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
+		}
+	}
+}
+
+// wordChanges are the changes of the vocabulary by a batch, which the vocabulary takes over
+// after the commit.
+type wordChanges struct {
+	v     *vocabulary
+	added map[uint32]uint32 // hash to number
+	gone  map[uint32]uint32 // likewise
+	used  int               // of v.free, from its end
+	end   uint32            // the first number beyond all
+}
+
+// change begins a batch's changes.
+func (v *vocabulary) change() *wordChanges {
+	v.index()
+	return &wordChanges{v: v, added: map[uint32]uint32{}, gone: map[uint32]uint32{}, end: uint32(max(len(v.hashes), 1))} //nolint:gosec // below maxWords
+}
+
+// number returns the number of a hash, a new one for a new hash.
+func (w *wordChanges) number(hash uint32) uint32 {
+	if n, ok := w.v.numbers[hash]; ok {
+		return n
+	}
+	if n, ok := w.added[hash]; ok {
+		return n
+	}
+	var n uint32
+	if left := len(w.v.free) - w.used; left > 0 {
+		n = w.v.free[left-1]
+		w.used++
+	} else {
+		n = w.end
+		w.end++
+	}
+	w.added[hash] = n
+	return n
+}
+
+// drop notes that no document has a word any more.
+func (w *wordChanges) drop(hash uint32) {
+	if n, ok := w.v.numbers[hash]; ok {
+		w.gone[hash] = n
+	}
+}
+
+// write stores the changes in the table.
+func (w *wordChanges) write(ctx context.Context, s *statements) error {
+	changed := map[uint32][]byte{}
+	set := func(number, hash uint32) {
+		row := number / vocabularyRow
+		b, ok := changed[row]
+		if !ok {
+			b = w.v.row(row)
+			changed[row] = b
+		}
+		binary.LittleEndian.PutUint32(b[4*(number%vocabularyRow):], hash)
+	}
+	for hash, number := range w.added {
+		set(number, hash)
+	}
+	for _, number := range w.gone {
+		set(number, 0)
+	}
+	for row, hashes := range changed {
+		if err := s.exec(ctx, "INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, hashes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row returns a row of the table as v has it.
+func (v *vocabulary) row(row uint32) []byte {
+	b := make([]byte, 4*vocabularyRow)
+	for i := range vocabularyRow {
+		if n := int(row)*vocabularyRow + i; n < len(v.hashes) {
+			binary.LittleEndian.PutUint32(b[4*i:], v.hashes[n])
+		}
+	}
+	return b
+}
+
+// commit brings v up to date after the commit; the catalogue's lock is held.
+func (w *wordChanges) commit() {
+	v := w.v
+	v.free = v.free[:len(v.free)-w.used]
+	// Whole rows, as load has them.
+	if end := (int(w.end) + vocabularyRow - 1) / vocabularyRow * vocabularyRow; len(w.added) > 0 && end > len(v.hashes) {
+		for n := end - 1; n >= int(w.end); n-- {
+			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
+		}
+		v.hashes = append(v.hashes, make([]uint32, end-len(v.hashes))...)
+	}
+	for hash, number := range w.added {
+		v.hashes[number], v.numbers[hash] = hash, number
+	}
+	for hash, number := range w.gone {
+		v.hashes[number] = 0
+		delete(v.numbers, hash)
+		v.free = append(v.free, number)
+	}
+}
+
+// encodeWords appends the row's form of a document's words to b: the number of words of
+// each field, then the words, all as uvarints.
+func (w *wordChanges) encodeWords(b []byte, d *rank.Document) []byte {
+	for _, field := range d.Words {
+		b = binary.AppendUvarint(b, uint64(len(field)))
+	}
+	for _, field := range d.Words {
+		for _, hash := range field {
+			n := uint32(0)
+			if hash != 0 {
+				n = w.number(hash)
+			}
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b
+}
+
+// decodeWords reads the row's form into d, whose memory it uses again. A number that v
+// does not have is a gap: a reader's vocabulary may be older than the row.
+func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
+	next := func() (uint64, bool) {
+		if len(b) > 0 && b[0] < 0x80 { // most are
+			n := uint64(b[0])
+			b = b[1:]
+			return n, true
+		}
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return 0, false
+		}
+		b = b[size:]
+		return n, true
+	}
+	var lengths [rank.NumFields]int
+	for f := range lengths {
+		n, ok := next()
+		if !ok || n > uint64(len(b)) {
+			return errDamaged
+		}
+		lengths[f] = int(n) //nolint:gosec // at most the bytes of a row
+	}
+	for f, n := range lengths {
+		words := slices.Grow(d.Words[f][:0], n)
+		for range n {
+			number, ok := next()
+			if !ok {
+				return errDamaged
+			}
+			hash := uint32(0)
+			if number < uint64(len(v.hashes)) {
+				hash = v.hashes[number]
+			}
+			words = append(words, hash)
+		}
+		d.Words[f] = words
+	}
+	if len(b) != 0 {
+		return errDamaged
+	}
+	return nil
+}
+
+// loadVocabulary fills the catalogue's vocabulary.
+func (b *base) loadVocabulary(ctx context.Context, q querier) error {
+	v := &b.cat.vocabulary
+	return each(ctx, q, "SELECT row, hashes FROM vocabulary ORDER BY row", func(scan sqlite.Scan) error {
+		var row uint32
+		var hashes []byte
+		if err := scan(&row, &hashes); err != nil {
+			return err
+		}
+		return v.load(row, hashes)
+	})
+}
+
+// A row of contents has a document's pieces in rising order, each as a uvarint of its
+// distance from the one before.
+
+// packPieces returns the row's form of a list of pieces, each of which is there once.
+func packPieces(pieces []uint16) []byte {
+	sorted := slices.Clone(pieces)
+	slices.Sort(sorted)
+	b := make([]byte, 0, len(sorted)+len(sorted)/2)
+	last := uint16(0)
+	for _, p := range sorted {
+		b = binary.AppendUvarint(b, uint64(p-last))
+		last = p
+	}
+	return b
+}
+
+// unpackPieces appends the pieces of a row to list, up to the first that is damaged.
+func unpackPieces(list []uint16, b []byte) []uint16 {
+	last := uint64(0)
+	for len(b) > 0 {
+		n, size := binary.Uvarint(b)
+		if last += n; size <= 0 || last > 1<<16-1 {
+			break
+		}
+		list = append(list, uint16(last)) //nolint:gosec // checked above
+		b = b[size:]
+	}
+	return list
+}
