@@ -451,6 +451,46 @@ func TestNotIdle(t *testing.T) {
 	}
 }
 
+// TestLogIsTrimmed: the write-ahead log of a busy time is cut when nothing was asked for a
+// while, not before, and what it had is there.
+func TestLogIsTrimmed(t *testing.T) {
+	var now atomic.Int64 // the worker's goroutines look at the clock too
+	now.Store(time.Now().UnixNano())
+	dir := t.TempDir()
+	cfg := config(dir)
+	cfg.Clock = func() time.Time { return time.Unix(0, now.Load()) }
+	cfg.Housekeeping = time.Hour // the test looks, not the timer
+	w := open(t, cfg)
+	payload := []byte(`"` + strings.Repeat("x", 60_000) + `"`)
+	for range 60 {
+		e := event("s", claudemem.KindTool)
+		e.ToolResponse = payload
+		if _, err := w.intake.Ingest(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := filepath.Join(dir, databaseName+"-wal")
+	size := func() int64 {
+		info, err := os.Stat(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	w.use()
+	if w.trimLog(t.Context()); size() < 2*keptLog {
+		t.Fatalf("the log has %d bytes right after a request", size())
+	}
+	now.Add(int64(trimAfter))
+	// A look into the database by a stage may be in the way for a moment.
+	if !eventually(func() bool { w.trimLog(t.Context()); return size() <= keptLog }) {
+		t.Errorf("the log still has %d bytes", size())
+	}
+	if b := books(t, w); b.Received < 60 {
+		t.Errorf("books %+v, want 60 received", b)
+	}
+}
+
 // TestStopLosesNothing checks that every event answered with 202 is in the books, whenever
 // the worker stops.
 func TestStopLosesNothing(t *testing.T) {

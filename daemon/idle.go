@@ -108,8 +108,8 @@ func (w *Worker) retryUnread(ctx context.Context) (int, error) {
 }
 
 // tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
-// closes replaced providers, deletes payloads that were kept long enough, has due chores
-// run, updates the notices, and shuts the worker down when it is idle or its data directory
+// closes replaced providers, deletes payloads that were kept long enough, cuts the
+// database's log, has due chores run, updates the notices, and shuts the worker down when it is idle or its data directory
 // is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if w.stopWithoutDirectory() {
@@ -129,11 +129,31 @@ func (w *Worker) tidy(ctx context.Context) {
 		w.log.Warn("expire unread turns", "error", err)
 	}
 	w.keepMark(ctx)
+	w.trimLog(ctx)
 	w.chores.look()
 	w.notify(ctx)
 	if w.idle(ctx) {
 		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())
 		w.Shutdown()
+	}
+}
+
+const (
+	// keptLog is the size that the write-ahead log of memory.db may keep while nothing
+	// happens: the next events fill it again. It was 16 MB after a busy hour.
+	keptLog = 1 << 20
+	// trimAfter is how long nothing was asked before the log is cut: arrivals wait for it.
+	trimAfter = 10 * time.Second
+)
+
+// trimLog cuts a large write-ahead log of memory.db when nothing was asked for a while. The
+// index does so by itself.
+func (w *Worker) trimLog(ctx context.Context) {
+	if w.open.Load() > 0 || w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())) < trimAfter {
+		return
+	}
+	if _, err := w.store.TrimLog(ctx, keptLog); err != nil && ctx.Err() == nil {
+		w.log.Warn("trim the log of memory.db", "error", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ const (
 	// out of the full-text index, which rewrite all of it. A hidden record is purged
 	// after the same time.
 	sweepEvery = 10 * time.Minute
+	// trimAfter is the time after the last change, or the start, at which a log of more
+	// than keptLog bytes is cut. SQLite itself leaves the file as large as it once was.
+	trimAfter = 30 * time.Second
+	keptLog   = 1 << 20
 )
 
 // follower is the goroutine that writes.
@@ -38,6 +43,8 @@ type follower struct {
 	next    *reindexing
 	embeds  embedding
 	sweptAt time.Time
+	// trimAt is when the log is looked at, zero when it was since the last change.
+	trimAt time.Time
 }
 
 // state is the part of the follower that other goroutines may read.
@@ -127,6 +134,7 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 	defer f.embeds.running.Wait()
 	defer func() { f.abandon(ix, errClosed) }()
 	pause := firstPause
+	f.trimAt = ix.clock().Add(trimAfter) // a process that was killed may have left a log
 	for {
 		err := f.work(ctx, ix)
 		if ctx.Err() != nil {
@@ -177,6 +185,11 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 			wait = d
 		}
 	}
+	if ix.base != nil && !f.trimAt.IsZero() {
+		if d := max(ix.until(f.trimAt, trimAfter), time.Millisecond); wait == 0 || d < wait {
+			wait = d
+		}
+	}
 	if wait == 0 {
 		return nil
 	}
@@ -206,6 +219,9 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 			}
 		}
 		more, err := f.step(ctx, ix, ix.base)
+		if more {
+			f.trimAt = ix.clock().Add(trimAfter)
+		}
 		if damaged(err) {
 			ix.log.Error("the index is damaged", "err", err)
 			err = f.replace(ctx, ix)
@@ -248,7 +264,7 @@ func (f *follower) step(ctx context.Context, ix *Index, b *base) (more bool, err
 }
 
 // idle does one step of the work that can wait: missing vectors, then the words of
-// deleted records. more says that there is more to do now.
+// deleted records, then a large log. more says that there is more to do now.
 func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 	b := ix.base
 	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {
@@ -261,7 +277,24 @@ func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 		}
 		return more, err
 	}
-	return false, nil
+	return false, f.trim(ctx, ix)
+}
+
+// trim cuts a large log when its time has come. With a reader in the way it tries again
+// after the next change.
+func (f *follower) trim(ctx context.Context, ix *Index) error {
+	if f.trimAt.IsZero() || ix.until(f.trimAt, trimAfter) > 0 {
+		return nil
+	}
+	f.trimAt = time.Time{}
+	info, err := os.Stat(ix.path + "-wal")
+	if err != nil || info.Size() <= keptLog {
+		return ifExists(err)
+	}
+	if err := ix.base.checkpoint(ctx); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		return err
+	}
+	return nil
 }
 
 // takeChanges reads the next entries of the feed and brings the records that they

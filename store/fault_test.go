@@ -260,7 +260,7 @@ func TestMain(m *testing.M) {
 }
 
 // enqueueUntilKilled writes the name of each event to standard output once it is
-// accepted, and claims and confirms meanwhile.
+// accepted, and claims, confirms and trims the log meanwhile.
 func enqueueUntilKilled(path string) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, path, store.Options{})
@@ -287,6 +287,14 @@ func enqueueUntilKilled(path string) {
 			}
 		}()
 	}
+	go func() {
+		for {
+			if _, err := s.TrimLog(ctx, 0); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+	}()
 	for n := 0; ; n++ {
 		session := claudemem.SessionID(n%4 + 1)
 		claim, err := s.Claim(ctx, fmt.Sprint(os.Getpid(), "-", n), session, 5, base*2)

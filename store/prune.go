@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"time"
 
 	"claudemem"
@@ -138,6 +140,38 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	}
 	return fault(what, claudemem.Errorf(claudemem.CodeConflict, "another program reads memory.db, so the log of its changes stays").
 		WithHint("close it, such as a shell of sqlite3, and try again"))
+}
+
+// TrimLog does the same once, if the log has more than above bytes, and returns how many it
+// gave back: none with a reader in the way. Arrivals wait for it, so it is for times in which
+// nothing is captured. SQLite itself only writes the log anew from its beginning, so that the
+// file stays as large as it once was.
+func (s *Store) TrimLog(ctx context.Context, above int64) (given int64, err error) {
+	const what = "trim log"
+	size, err := logSize(s.path)
+	if err != nil || size <= above {
+		return 0, fault(what, err)
+	}
+	var busy int
+	err = s.write(ctx, what, job{keepsSessions: true, bare: true, run: func(t *tx) error {
+		return t.checkpoint(&busy)
+	}})
+	if err != nil || busy != 0 {
+		return 0, err
+	}
+	return size, nil
+}
+
+// logSize returns the size of the write-ahead log, 0 without one.
+func logSize(path string) (int64, error) {
+	info, err := os.Stat(path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // Checkpoint tries 50 times and pauses in between, so that arrivals can be written.

@@ -2,8 +2,11 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,4 +132,65 @@ func TestVacuum(t *testing.T) {
 	if again, err := m.Vacuum(context.Background(), 1<<20); err != nil || again != 0 {
 		t.Errorf("gave back %d again, %v", again, err)
 	}
+}
+
+// logBytes is the size of the memory's write-ahead log.
+func (m *memory) logBytes(t *testing.T) int64 {
+	t.Helper()
+	info, err := os.Stat(m.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// TestTrimLog: a log of some MB is gone afterwards, and what was in it is in the database. A
+// reader keeps it, without an error.
+func TestTrimLog(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	payload := json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)
+	for n := range 60 {
+		m.enqueue(t, event(claudemem.KindTool, "s", fmt.Sprint("e", n), claudemem.Millis(n), func(a *claudemem.Arrival) { a.Event.ToolResponse = payload }))
+	}
+	before := m.logBytes(t)
+	if before < 3<<20 {
+		t.Fatalf("the log has %d bytes, the test wants some MB", before)
+	}
+	if given, err := m.TrimLog(ctx, before); given != 0 || err != nil || m.logBytes(t) != before {
+		t.Errorf("a log of the size that it may keep: %d bytes given back, %v", given, err)
+	}
+	db := rawOpen(t, m.path)
+	defer func() { _ = db.Close() }()
+	reading, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events int
+	if err := reading.QueryRow("SELECT count(*) FROM events").Scan(&events); err != nil {
+		t.Fatal(err)
+	}
+	m.enqueue(t, event(claudemem.KindTool, "s", "last", 100))
+	if given, err := m.TrimLog(ctx, 0); given != 0 || err != nil {
+		t.Errorf("with a reader in the way: %d bytes given back, %v", given, err)
+	}
+	if err := reading.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if given, err := m.TrimLog(ctx, 1<<20); given < before || err != nil || m.logBytes(t) != 0 {
+		t.Errorf("%d bytes given back of %d, %d left, %v", given, before, m.logBytes(t), err)
+	}
+	// The database alone has everything.
+	alone := filepath.Join(t.TempDir(), "memory.db")
+	b, err := os.ReadFile(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(alone, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := rawRows(t, alone, "SELECT count(*) FROM events")[0][0]; got != int64(61) {
+		t.Errorf("%v events in the database, want 61", got)
+	}
+	m.audited(t)
 }
