@@ -3,6 +3,8 @@ package store_test
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -97,11 +99,43 @@ func TestFiltersAgreeWithAPlainOne(t *testing.T) {
 		}
 		defer func() { _ = s.Close() }()
 		records := someRecords(t, s, clock)
-		for range 12 {
+		for n := range 12 {
 			checkFilter(t, s, records)
+			if n%4 == 3 { // what is remembered of a filter follows the changes
+				changeRecords(t, path, records)
+			}
 		}
 		checkAround(t, s, records)
 	})
+}
+
+// changeRecords changes what filters look at of some observations.
+func changeRecords(t *rapid.T, path string, records []record) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(2000)&_pragma=foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for i := range records {
+		r := &records[i]
+		if r.Kind != claudemem.RecordObservation || rapid.IntRange(0, 2).Draw(t, "changed") > 0 {
+			continue
+		}
+		r.kind = rapid.SampledFrom(someTypes).Draw(t, "new type")
+		r.concepts = rapid.SliceOfNDistinct(rapid.SampledFrom(someConcepts), 0, 3, rapid.ID).Draw(t, "new concepts")
+		r.at = base + claudemem.Millis(rapid.IntRange(0, 12).Draw(t, "new at"))
+		r.hidden = rapid.Bool().Draw(t, "now hidden")
+		concepts, err := json.Marshal(r.concepts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.concepts == nil {
+			concepts = []byte("[]")
+		}
+		if _, err := db.Exec("UPDATE observations SET type = ?, concepts = ?, created_at = ?, deleted_at = iif(?, 5, NULL) WHERE id = ?", string(r.kind), string(concepts), int64(r.at), r.hidden, r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func someRecords(t *rapid.T, s *store.Store, clock *clock) []record {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,16 +16,31 @@ import (
 // order of their kinds (observation, prompt, summary) and numbers, the other way
 // round when the newest come first.
 func (s *Store) FilterRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind, by claudemem.Order) (refs []claudemem.RecordRef, err error) {
-	defer wrap(&err, "filter records")
 	o := newest
 	if by == claudemem.OrderOldest {
 		o = oldest
 	}
-	f, err := resolveFilter(ctx, s.reader, q, kinds)
-	if err != nil {
-		return nil, err
-	}
-	return list(ctx, s.reader, &f, o, q.Limit, q.Offset)
+	return inSnapshot(ctx, s, "filter records", func(reader querier) ([]claudemem.RecordRef, error) {
+		f, err := resolveFilter(ctx, reader, q, kinds)
+		if err != nil {
+			return nil, err
+		}
+		if s.inMemory(&f) {
+			seq, err := feedPosition(ctx, reader)
+			if err != nil {
+				return nil, err
+			}
+			if refs, err := s.listPassing(ctx, reader, &f, o, q.Limit, max(q.Offset, 0), seq); !errors.Is(err, errSparse) {
+				return refs, err
+			}
+		}
+		return list(ctx, reader, &f, o, q.Limit, q.Offset)
+	})
+}
+
+// feedPosition returns the number of the last change of the feed.
+func feedPosition(ctx context.Context, q querier) (int64, error) {
+	return value[int64](ctx, q, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
 }
 
 // list returns a page of the records that pass the filter, in order o; all of them when
@@ -119,26 +135,32 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	return s.countOnce(ctx, what, key, func(reader querier) (int, error) {
+	return s.countOnce(ctx, what, key, func(reader querier, seq int64) (int, error) {
 		f, err := resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return 0, err
+		}
+		if s.inMemory(&f) {
+			if n, err := s.countPassing(ctx, reader, &f, seq); !errors.Is(err, errSparse) {
+				return n, err
+			}
 		}
 		return f.count(ctx, reader)
 	})
 }
 
-// countOnce returns what count counts; the number is kept under key until something changes.
-func (s *Store) countOnce(ctx context.Context, what, key string, count func(querier) (int, error)) (int, error) {
+// countOnce returns what count counts at a change of the feed; the number is kept under key
+// until something changes.
+func (s *Store) countOnce(ctx context.Context, what, key string, count func(reader querier, seq int64) (int, error)) (int, error) {
 	return inSnapshot(ctx, s, what, func(reader querier) (int, error) {
-		seq, err := value[int64](ctx, reader, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
+		seq, err := feedPosition(ctx, reader)
 		if err != nil {
 			return 0, err
 		}
 		if n, known := s.counts.get(seq, key); known {
 			return n, nil
 		}
-		n, err := count(reader)
+		n, err := count(reader, seq)
 		if err == nil {
 			s.counts.put(seq, key, n)
 		}

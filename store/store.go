@@ -40,6 +40,7 @@ type Store struct {
 	writer *writer // nil when opened for reading only
 	feed   feed
 	counts countMemory
+	sets   sets
 
 	closing sync.Once
 	closed  error
