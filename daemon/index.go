@@ -60,11 +60,15 @@ const (
 )
 
 // SpareMemory makes the process collect garbage earlier when its index is large, unless
-// GOGC is set.
+// GOGC is set, and gives the memory back that opening the index took for a moment.
 func SpareMemory(documents int) {
-	if documents >= largeIndex && os.Getenv("GOGC") == "" {
+	if documents < largeIndex {
+		return
+	}
+	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(sparingGC)
 	}
+	debug.FreeOSMemory()
 }
 
 // embedderOf returns the embedder in the settings, nil for the built-in one. It is chosen

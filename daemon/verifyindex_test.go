@@ -18,7 +18,7 @@ func TestIndexLostRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := db.Exec("DELETE FROM fragments WHERE document = (SELECT id FROM documents WHERE record_id = 3); DELETE FROM documents WHERE record_id = 3")
+	result, err := db.Exec("DELETE FROM documents WHERE record_id = 3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,7 @@ type application struct {
 	changes  []change
 	terms    map[termKey]int
 	words    *wordChanges
+	blocks   *blockChanges
 	totals   map[uint32]total
 	projects map[string]uint32 // that are new
 	next     uint32
@@ -73,7 +74,7 @@ type termKey struct {
 // so a crash leaves at most unused slots.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
-		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), totals: map[uint32]total{}, projects: map[string]uint32{},
+		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: map[uint32]total{}, projects: map[string]uint32{},
 		next: b.cat.next(), free: slices.Clone(b.cat.free), end: uint32(len(b.cat.names)), //nolint:gosec // slots are uint32
 		seen: map[uint32]struct{}{},
 	}
@@ -98,6 +99,9 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 			}
 		}
 		if err := a.writeSums(ctx); err != nil {
+			return err
+		}
+		if err := a.blocks.write(ctx); err != nil {
 			return err
 		}
 		if a.deleted && !b.deletions {
@@ -213,14 +217,18 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 	} else {
 		a.next++
 	}
-	if err := b.write.exec(ctx, `INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, type, created_at, previous, length, digest)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), string(doc.Type),
-		int64(doc.CreatedAt), doc.Previous, d.length, d.digest); err != nil {
+	if err := b.write.exec(ctx, `INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest); err != nil {
 		return err
 	}
 	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, a.words.encodeWords(nil, &d.words), packPieces(d.pieces)); err != nil {
 		return err
 	}
+	e, err := a.blocks.at(ctx, ch.document)
+	if err != nil {
+		return err
+	}
+	*e = blockEntry{entry: ch.entry, typ: doc.Type, length: d.length, waits: true}
 	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
@@ -242,7 +250,10 @@ func (a *application) change(ctx context.Context, ch change, d *analysed) error 
 
 // putVectors writes a document's vectors to free slots.
 func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) error {
-	slots := make([]byte, 0, slotSize*len(d.fragment))
+	e, err := a.blocks.at(ctx, ch.document)
+	if err != nil {
+		return err
+	}
 	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
 	// Slots in a row are read with one call.
 	first, rest, ok := take(a.free, n)
@@ -251,16 +262,17 @@ func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) e
 		first = a.end
 		a.end += n
 	}
+	e.waits, e.first, e.names = false, first, make([]uint16, 0, n)
 	for i, f := range d.fragment {
 		slot := first + uint32(i) //nolint:gosec // at most a few dozen
 		ch.added = append(ch.added, slotName{slot, f.name})
 		if err := a.b.vectors.Put(slot, ch.document, d.vectors[i]); err != nil {
 			return claudemem.Errorf(claudemem.CodeStorage, "write vectors: %w", err)
 		}
-		slots = appendSlot(slots, slot, f.name)
+		e.names = append(e.names, f.name)
 		a.vectors = true
 	}
-	return a.b.write.exec(ctx, "INSERT OR REPLACE INTO fragments(document, slots) VALUES (?, ?)", ch.document, slots)
+	return nil
 }
 
 // remove deletes a record from everywhere, when it is there.
@@ -278,6 +290,11 @@ func (a *application) remove(ctx context.Context, r claudemem.RecordRef) error {
 			return err
 		}
 	}
+	e, err := a.blocks.at(ctx, old.document)
+	if err != nil {
+		return err
+	}
+	*e = blockEntry{}
 	a.deleted = true
 	a.changes = append(a.changes, ch)
 	return nil
@@ -299,7 +316,7 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	}
 	a.addTotal(old.project, -1, -old.length)
 	a.oldTexts = append(a.oldTexts, old.document)
-	return a.b.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
+	return a.blocks.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
 }
 
 // writeTexts changes the full-text index, last and without a statement of another

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -234,61 +233,15 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 // loadDocuments fills the catalogue with all documents, and with their fragments if
 // they are of the model.
 func (b *base) loadDocuments(ctx context.Context, q querier) error {
-	if err := b.loadEntries(ctx, q, "SELECT "+entryColumns+" FROM documents ORDER BY id"); err != nil {
-		return err
+	c := b.cat
+	slot := func(slot, _ uint32, name uint16) {
+		c.setName(slot, name+1)
+		c.fragments++
 	}
 	if b.savedModel != b.model {
-		return nil // openVectors begins anew
+		slot = nil // openVectors begins anew
 	}
-	c := b.cat
-	var slots sql.RawBytes
-	return each(ctx, q, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
-		var id uint32
-		if err := scan(&id, &slots); err != nil {
-			return err
-		}
-		if !c.has(id) {
-			return errDamaged
-		}
-		delete(c.waiting, id)
-		for slot, name := range eachSlot(slots) {
-			if slot > maxSlotNumber {
-				return errDamaged
-			}
-			c.setName(slot, name+1)
-			c.fragments++
-		}
-		return nil
-	})
-}
-
-const entryColumns = "id, kind, record_id, project, session, type, created_at, length"
-
-// loadEntries fills the catalogue with the documents of a query for entryColumns.
-func (b *base) loadEntries(ctx context.Context, q querier, query string, args ...any) error {
-	c := b.cat
-	var typ sql.RawBytes
-	types := map[string]claudemem.ObservationType{}
-	return each(ctx, q, query, func(scan sqlite.Scan) error {
-		var id uint32
-		var e entry
-		var length int
-		if err := scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
-			return err
-		}
-		t, ok := types[string(typ)]
-		if !ok {
-			t = claudemem.ObservationType(typ)
-			types[string(t)] = t
-		}
-		if id == 0 || e.kind == 0 || int(e.kind) > len(claudemem.RecordKinds()) || int(e.project) >= len(c.paths) || int(id) > len(c.entries)+1<<24 {
-			return errDamaged
-		}
-		e.typ, e.length = c.typeNumber(t), shortLength(length)
-		c.put(id, e)
-		c.waiting[id] = struct{}{}
-		return nil
-	}, args...)
+	return b.loadEntries(ctx, q, nil, slot, "SELECT number, entries FROM blocks ORDER BY number")
 }
 
 // each runs fn for every row of a query.
@@ -305,27 +258,8 @@ func notEmpty(err error) error {
 	return err
 }
 
-// A row of fragments has 6 bytes a fragment: slot and code of the name.
-const slotSize = 6
-
 // maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
 const maxSlotNumber = 1<<28 - 1
-
-// eachSlot returns an iterator over the slots of a stored list, each with the code of
-// its fragment's name.
-func eachSlot(b []byte) func(yield func(slot uint32, name uint16) bool) {
-	return func(yield func(uint32, uint16) bool) {
-		for ; len(b) >= slotSize; b = b[slotSize:] {
-			if !yield(binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint16(b[4:])) {
-				return
-			}
-		}
-	}
-}
-
-func appendSlot(b []byte, slot uint32, name uint16) []byte {
-	return binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint32(b, slot), name)
-}
 
 // openVectors opens the file of vectors for the model. Vectors of another model
 // are forgotten: all documents wait for new ones. So do those whose vectors
@@ -355,8 +289,23 @@ func (b *base) openVectors(ctx context.Context) error {
 // forgetVectors makes every document wait for vectors of the model.
 func (b *base) forgetVectors(ctx context.Context) error {
 	err := b.transaction(ctx, func() error {
+		numbers, err := b.write.ints(ctx, "SELECT number FROM blocks")
+		if err != nil {
+			return err
+		}
+		for _, number := range numbers {
+			k, err := b.readBlock(ctx, uint32(number)) //nolint:gosec // as it was written
+			if err != nil {
+				return err
+			}
+			for i := range k {
+				k[i].waits, k[i].names = true, nil
+			}
+			if err := b.writeBlock(ctx, uint32(number), k); err != nil { //nolint:gosec // as it was written
+				return err
+			}
+		}
 		return errors.Join(
-			b.write.exec(ctx, "DELETE FROM fragments"),
 			b.write.exec(ctx, setMeta, metaModel, b.model),
 			b.write.exec(ctx, setMeta, metaDimensions, strconv.Itoa(b.dimensions)))
 	})
@@ -381,15 +330,13 @@ func (b *base) forgetVectors(ctx context.Context) error {
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
 	var lost []uint32
-	err := each(ctx, b.conn, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
-		var id uint32
-		var slots sql.RawBytes
-		if err := scan(&id, &slots); err != nil {
-			return err
-		}
-		for slot := range eachSlot(slots) {
-			if d, ok := b.vectors.Document(slot); !ok || d != id {
-				lost = append(lost, id)
+	rows := func(fn func(sqlite.Scan) error) error {
+		return each(ctx, b.conn, "SELECT number, entries FROM blocks", fn)
+	}
+	err := eachBlock(rows, func(document uint32, e *blockEntry) error {
+		for i := range e.names {
+			if d, ok := b.vectors.Document(e.first + uint32(i)); !ok || d != document { //nolint:gosec // a few dozen
+				lost = append(lost, document)
 				break
 			}
 		}
@@ -400,13 +347,14 @@ func (b *base) compareVectors(ctx context.Context) error {
 	}
 	if len(lost) > 0 {
 		err := b.transaction(ctx, func() error {
+			changes := b.changeBlocks()
 			for _, id := range lost {
-				if err := b.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
+				if err := changes.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
 					return err
 				}
 				c.waiting[id] = struct{}{}
 			}
-			return nil
+			return changes.write(ctx)
 		})
 		if err != nil {
 			return err
@@ -425,19 +373,6 @@ func (b *base) compareVectors(ctx context.Context) error {
 
 // shortLength is a document's length for the first look at it.
 func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) } //nolint:gosec // bounded
-
-// takeSlots deletes a document's row of fragments and calls free with each of its slots.
-func (b *base) takeSlots(ctx context.Context, document uint32, free func(slot uint32)) error {
-	var slots []byte
-	err := b.write.first(ctx, "DELETE FROM fragments WHERE document = ? RETURNING slots", []any{document}, &slots)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	for slot := range eachSlot(slots) {
-		free(slot)
-	}
-	return err
-}
 
 // transaction runs fn between BEGIN and COMMIT on the writer's connection.
 func (b *base) transaction(ctx context.Context, fn func() error) (err error) {

@@ -207,7 +207,7 @@ func (c *catalogue) join(documents []uint32, records []claudemem.RecordRef, elig
 		there[d] = true
 	}
 	for _, r := range records {
-		if d, ok := c.byRecord[keyOf(r)]; ok && !there[d] && (eligible == nil || eligible.Has(d)) {
+		if d, ok := c.byRecord.get(keyOf(r)); ok && !there[d] && (eligible == nil || eligible.Has(d)) {
 			there[d] = true
 			documents = append(documents, d)
 		}

@@ -88,7 +88,7 @@ type total struct {
 type catalogue struct {
 	mu       sync.RWMutex
 	entries  []entry // by document number; 0 is none
-	byRecord map[key]uint32
+	byRecord recordNumbers
 	projects map[string]uint32
 	paths    []string // by project number
 	types    map[claudemem.ObservationType]uint16
@@ -115,7 +115,6 @@ type catalogue struct {
 func newCatalogue() *catalogue {
 	return &catalogue{
 		entries:  make([]entry, 1),
-		byRecord: map[key]uint32{},
 		projects: map[string]uint32{},
 		paths:    []string{""},
 		types:    map[claudemem.ObservationType]uint16{"": 0},
@@ -164,7 +163,7 @@ func (c *catalogue) put(document uint32, e entry) {
 	}
 	c.drop(document)
 	c.entries[document] = e
-	c.byRecord[key{e.record, e.kind}] = document
+	c.byRecord.set(key{e.record, e.kind}, document)
 	c.counts[e.kind]++
 	c.byType[e.typ]++
 }
@@ -175,7 +174,7 @@ func (c *catalogue) drop(document uint32) {
 		return
 	}
 	e := c.entries[document]
-	delete(c.byRecord, key{e.record, e.kind})
+	c.byRecord.set(key{e.record, e.kind}, 0)
 	c.counts[e.kind]--
 	c.byType[e.typ]--
 	c.entries[document] = entry{}
@@ -210,7 +209,7 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	if f.Only != nil {
 		set, n := make(vectors.Documents, len(c.entries)/64+1), 0
 		for _, r := range f.Only {
-			if d, ok := c.byRecord[keyOf(r)]; ok && !set.Has(d) && (p == nil || p(&c.entries[d])) {
+			if d, ok := c.byRecord.get(keyOf(r)); ok && !set.Has(d) && (p == nil || p(&c.entries[d])) {
 				set.Add(d)
 				n++
 			}

@@ -34,11 +34,23 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 	wantTotals := map[uint32]total{}
 	wantText := map[string][]int64{}
 	wantFragments := 0
+	blocks := map[uint32]blockEntry{}
+	rows := func(fn func(sqlite.Scan) error) error {
+		return each(ctx, b.reader, "SELECT number, entries FROM blocks", fn)
+	}
+	if err := eachBlock(rows, func(document uint32, e *blockEntry) error {
+		kept := *e
+		kept.names = slices.Clone(e.names)
+		blocks[document] = kept
+		return nil
+	}); err != nil {
+		t.Fatalf("%v", err)
+	}
 	a := newAnalyser()
 	all := feed.all()
 	for i := range all {
 		d := &all[i]
-		document, ok := b.cat.byRecord[keyOf(d.RecordRef)]
+		document, ok := b.cat.byRecord.get(keyOf(d.RecordRef))
 		if !ok {
 			t.Errorf("%v is not in the index", d.RecordRef)
 			continue
@@ -49,8 +61,8 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		if e.project != project || e.session != int64(d.Session) || e.createdAt != int64(d.CreatedAt) || b.cat.typeList[e.typ] != d.Type {
 			t.Errorf("%v: entry %+v of project %d", d.RecordRef, e, project)
 		}
-		var content, pieces, slots []byte
-		if err := b.reader.QueryRowContext(ctx, "SELECT words, pieces, slots FROM contents JOIN fragments USING (document) WHERE document = ?", document).Scan(&content, &pieces, &slots); err != nil {
+		var content, pieces []byte
+		if err := b.reader.QueryRowContext(ctx, "SELECT words, pieces FROM contents WHERE document = ?", document).Scan(&content, &pieces); err != nil {
 			t.Errorf("%v: %v", d.RecordRef, err)
 			continue
 		}
@@ -63,7 +75,12 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 			t.Errorf("%v: other words or pieces than the record has", d.RecordRef)
 		}
 		n := 0
-		for slot, name := range eachSlot(slots) {
+		stored := blocks[document]
+		if stored.entry.typ = e.typ; stored.entry != e || stored.typ != d.Type || stored.length != want.length || stored.waits {
+			t.Errorf("%v: stored %+v, in memory %+v", d.RecordRef, stored, e)
+		}
+		for i, name := range stored.names {
+			slot := stored.first + uint32(i) //nolint:gosec // a few
 			if name != want.fragment[n].name || b.cat.names[slot] != name+1 {
 				t.Errorf("%v: fragment %d is called %d, in memory %d, want %d", d.RecordRef, n, name, b.cat.names[slot]-1, want.fragment[n].name)
 			}
@@ -119,12 +136,13 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		t.Errorf("totals of all: %v, want %v of %d documents", b.cat.all, sum, len(all))
 	}
 	var counts [4]int
-	for i, table := range []string{"documents", "contents", "fragments", "totals WHERE documents <> 0 OR words <> 0"} {
+	counts[3] = len(blocks)
+	for i, table := range []string{"documents", "contents", "totals WHERE documents <> 0 OR words <> 0"} {
 		if err := b.reader.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&counts[i]); err != nil {
 			t.Errorf("%v", err)
 		}
 	}
-	if want := [4]int{len(all), len(all), len(all), len(wantTotals)}; counts != want {
+	if want := [4]int{len(all), len(all), len(wantTotals), len(all)}; counts != want {
 		t.Errorf("rows %v, want %v", counts, want)
 	}
 	used, vectors := 0, 0
@@ -162,8 +180,8 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 			entries++
 		}
 	}
-	if entries != len(all) || len(b.cat.byRecord) != len(all) || len(b.cat.waiting) != 0 {
-		t.Errorf("%d entries, %d records, %d waiting, want %d", entries, len(b.cat.byRecord), len(b.cat.waiting), len(all))
+	if entries != len(all) || b.cat.byRecord.used != len(all) || len(b.cat.waiting) != 0 {
+		t.Errorf("%d entries, %d records, %d waiting, want %d", entries, b.cat.byRecord.used, len(b.cat.waiting), len(all))
 	}
 }
 

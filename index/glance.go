@@ -149,5 +149,11 @@ func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 		copy(entries, c.entries)
 		c.entries = entries
 	}
-	return b.loadEntries(ctx, b.reader, "SELECT "+entryColumns+" FROM documents WHERE id IN (SELECT value FROM json_each(?))", jsonList(documents))
+	only := make(map[uint32]bool, len(documents))
+	numbers := make([]uint32, 0, len(documents))
+	for _, d := range documents {
+		number, _ := blockOf(d)
+		only[d], numbers = true, append(numbers, number)
+	}
+	return b.loadEntries(ctx, b.reader, only, nil, "SELECT number, entries FROM blocks WHERE number IN (SELECT value FROM json_each(?))", jsonList(numbers))
 }

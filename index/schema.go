@@ -28,14 +28,13 @@ const (
 
 // schema makes the tables.
 //
-// documents has the fields that filters use; a row is small, so that reading all of
-// them at the start is quick. contents has the words as package rank scores them, as
+// documents has what the writer looks up by record; blocks has the fields that filters use
+// and the slots of the vectors, many documents a row (blocks.go). contents has the words as package rank scores them, as
 // numbers of the vocabulary, and the numbers of the embedding table's pieces
 // (vocabulary.go). texts is the full-text index: it gets the words that package words
 // made, already stemmed, so its tokenizer has only to cut at spaces; scope has
 // tokens like _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
-// that have a word, totals the documents and their words. A row of fragments has
-// the slots of a document's vectors; a document without one waits for its vectors.
+// that have a word, totals the documents and their words.
 const schema = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cursor(seq INTEGER NOT NULL);
@@ -47,8 +46,6 @@ CREATE TABLE documents(
 	record_id INTEGER NOT NULL,
 	project INTEGER NOT NULL,
 	session INTEGER NOT NULL,
-	type TEXT NOT NULL,
-	created_at INTEGER NOT NULL,
 	previous INTEGER NOT NULL,
 	length INTEGER NOT NULL,
 	digest INTEGER NOT NULL
@@ -62,7 +59,7 @@ CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neigh
 CREATE TABLE terms(term INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL,
 	PRIMARY KEY (term, project)) WITHOUT ROWID;
 CREATE TABLE totals(project INTEGER PRIMARY KEY, documents INTEGER NOT NULL, words INTEGER NOT NULL);
-CREATE TABLE fragments(document INTEGER PRIMARY KEY, slots BLOB NOT NULL);
+CREATE TABLE blocks(number INTEGER PRIMARY KEY, entries BLOB NOT NULL);
 `
 
 // Names of rows of meta.

@@ -14,20 +14,30 @@ func intersectWithRanking[T comparable](eligible, ranking []T, limit int) []T {
 	if limit <= 0 {
 		return nil
 	}
-	left := make(map[T]bool, len(eligible))
-	for _, e := range eligible {
-		left[e] = true
+	// Many may be eligible, and few are ranked.
+	ranked := make(map[T]bool, len(ranking)) // true: eligible, and not in the result yet
+	for _, e := range ranking {
+		ranked[e] = false
 	}
-	result := make([]T, 0, min(limit, len(left)))
-	for _, list := range [][]T{ranking, eligible} {
-		for _, e := range list {
-			if len(result) == limit {
-				return result
-			}
-			if left[e] {
-				delete(left, e)
-				result = append(result, e)
-			}
+	for _, e := range eligible {
+		if _, ok := ranked[e]; ok {
+			ranked[e] = true
+		}
+	}
+	result := make([]T, 0, min(limit, len(eligible)))
+	for _, e := range ranking {
+		if len(result) < limit && ranked[e] {
+			ranked[e] = false
+			result = append(result, e)
+		}
+	}
+	for _, e := range eligible {
+		if len(result) == limit {
+			break
+		}
+		if _, ok := ranked[e]; !ok {
+			ranked[e] = false
+			result = append(result, e)
 		}
 	}
 	return result
