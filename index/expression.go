@@ -54,16 +54,25 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	if n == 0 {
 		return answer, nil
 	}
-	documents, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", inScope(e.match, c.scope(f)), max(syntaxRows, limit))
+	found, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", inScope(e.match(), c.scope(f)), max(syntaxRows, limit))
 	if err != nil {
 		return Answer{}, err
 	}
-	list := make([]candidate, 0, min(len(documents), syntaxScored))
-	for _, id := range documents {
+	documents := make([]uint32, 0, len(found))
+	for _, id := range found {
 		d := uint32(id) //nolint:gosec // SQLite's rows end before
-		if c.has(d) && (eligible == nil || eligible.Has(d)) && len(list) < max(syntaxScored, limit) {
-			list = append(list, candidate{document: d})
+		if c.has(d) && (eligible == nil || eligible.Has(d)) {
+			documents = append(documents, d)
 		}
+	}
+	if !e.exact() {
+		if documents, err = b.matching(ctx, e.clause, documents); err != nil {
+			return Answer{}, err
+		}
+	}
+	list := make([]candidate, 0, min(len(documents), syntaxScored))
+	for _, d := range documents[:min(len(documents), max(syntaxScored, limit))] {
+		list = append(list, candidate{document: d})
 	}
 	q, err := b.wordsQuery(ctx, e, f)
 	if err != nil {

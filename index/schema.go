@@ -23,7 +23,7 @@ const (
 	applicationID = 0x636d6978
 	// schemaObjects is the number of tables and indexes that the schema makes, those of
 	// the full-text index included.
-	schemaObjects = 17
+	schemaObjects = 18
 )
 
 // schema makes the tables.
@@ -32,7 +32,8 @@ const (
 // and the slots of the vectors, many documents a row (blocks.go). contents has the words as package rank scores them, as
 // numbers of the vocabulary, and the numbers of the embedding table's pieces
 // (vocabulary.go). texts is the full-text index: it gets the words that package words
-// made, already stemmed, so its tokenizer has only to cut at spaces; scope has
+// made, already stemmed, so its tokenizer has only to cut at spaces, and which columns have a
+// word, not where (clause.go); scope has
 // tokens like _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
 // that have a word, totals the documents and their words.
 const schema = `
@@ -55,7 +56,8 @@ CREATE INDEX documents_previous ON documents(session, previous) WHERE kind = 3;
 CREATE TABLE vocabulary(row INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
 CREATE TABLE contents(document INTEGER PRIMARY KEY, words BLOB NOT NULL, pieces BLOB NOT NULL);
 CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neighbours, scope,
-	content='', contentless_delete=1, tokenize='ascii tokenchars _');
+	content='', contentless_delete=1, tokenize='ascii tokenchars _', detail=column);
+CREATE VIRTUAL TABLE words USING fts5vocab(texts, row);
 CREATE TABLE terms(term INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL,
 	PRIMARY KEY (term, project)) WITHOUT ROWID;
 CREATE TABLE totals(project INTEGER PRIMARY KEY, documents INTEGER NOT NULL, words INTEGER NOT NULL);

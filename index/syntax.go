@@ -1,12 +1,14 @@
 package index
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/index/rank"
 	"claudemem/index/words"
 )
 
@@ -19,7 +21,7 @@ import (
 //	term    = word [ "*" ] | '"' text '"' [ "*" ]
 //
 // as people know it from FTS5, with NOT allowed after AND. It is read by this
-// package and written anew for FTS5 with the words as package words makes them, so
+// package and written anew for FTS5 (clause.go) with the words as package words makes them, so
 // no text of the user's gets into FTS5's own parser but inside of quotes.
 
 const (
@@ -37,17 +39,24 @@ const (
 
 // expression is a parsed expression.
 type expression struct {
-	// match is the expression for FTS5.
-	match string
+	*clause
 	// words are those that a record shall have, for scoring.
 	words []words.QueryWord
 }
 
-// columns maps the fields that a user may search in to columns of the index.
-var columns = map[string]string{
-	"title": "title", "text": "text", "narrative": "text", "facts": "text", "fact": "text",
-	"files": "{files parts}", "file": "{files parts}", "concepts": "concepts", "concept": "concepts",
+// columns maps the names of the fields that a user may search in to a clause's column and
+// fields.
+var columns = map[string]clause{
+	"title": inTitle, "text": inText, "narrative": inText, "facts": inText, "fact": inText,
+	"files": inFiles, "file": inFiles, "concepts": inConcepts, "concept": inConcepts,
 }
+
+var (
+	inTitle    = clause{op: clauseIn, column: "title", fields: 1 << rank.Title}
+	inText     = clause{op: clauseIn, column: "text", fields: 1 << rank.Text}
+	inFiles    = clause{op: clauseIn, column: "{files parts}", fields: 1<<rank.Files | 1<<rank.Parts}
+	inConcepts = clause{op: clauseIn, column: "concepts", fields: 1 << rank.Concepts}
+)
 
 type tokenKind int
 
@@ -133,13 +142,13 @@ func parseExpression(s string) (*expression, error) {
 		p.fail("a parenthesis or a colon stands alone")
 	case !p.operator:
 		p.fail("there is no operator")
-	case root == "":
+	case root == nil:
 		p.fail("there is nothing to look for")
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &expression{match: root, words: p.words}, nil
+	return &expression{root, p.words}, nil
 }
 
 type parser struct {
@@ -182,48 +191,48 @@ func (p *parser) accept(word string) bool {
 }
 
 // fail notes the first error and ends the parse: no token is left.
-func (p *parser) fail(format string, args ...any) string {
+func (p *parser) fail(format string, args ...any) *clause {
 	if p.err == nil {
 		p.err = errSyntax(format, args...)
 	}
 	p.at = len(p.tokens)
-	return ""
+	return nil
 }
 
 // orExpression parses operands that OR joins. It and the levels below it (andExpression,
-// nearExpression, primary) return the FTS5 form of what they parsed, "" for what has no
+// nearExpression, primary) return the clause of what they parsed, nil for what has no
 // word in it and after an error. depth bounds the nesting; wanted says that the words
 // shall be in the records, as those behind NOT are not.
-func (p *parser) orExpression(depth int, wanted bool) string {
+func (p *parser) orExpression(depth int, wanted bool) *clause {
 	if depth > maxNesting {
 		return p.fail("it is nested too deeply")
 	}
-	var parts []string
+	var parts []*clause
 	for {
-		if part := p.andExpression(depth, wanted); part != "" {
+		if part := p.andExpression(depth, wanted); part != nil {
 			parts = append(parts, part)
 		}
 		if !p.accept("OR") {
-			return joined(parts, " OR ")
+			return clauseOf(clauseOr, parts)
 		}
 	}
 }
 
-// joined returns parts with operator between them, in parentheses if there are several.
-func joined(parts []string, operator string) string {
+// clauseOf returns a clause of several parts, nil of none and the part itself of one.
+func clauseOf(op clauseOp, parts []*clause) *clause {
 	switch len(parts) {
 	case 0:
-		return ""
+		return nil
 	case 1:
 		return parts[0]
 	}
-	return "(" + strings.Join(parts, operator) + ")"
+	return &clause{op: op, parts: parts}
 }
 
 // andExpression parses operands that follow each other, with AND or nothing between
 // them, each perhaps behind a NOT.
-func (p *parser) andExpression(depth int, wanted bool) string {
-	var with, without []string
+func (p *parser) andExpression(depth int, wanted bool) *clause {
+	var with, without []*clause
 	for first := true; ; first = false {
 		if !first {
 			and := p.accept("AND")
@@ -233,7 +242,7 @@ func (p *parser) andExpression(depth int, wanted bool) string {
 		}
 		not := p.accept("NOT")
 		switch part := p.nearExpression(depth, wanted && !not); {
-		case part == "":
+		case part == nil:
 		case not:
 			without = append(without, part)
 		default:
@@ -241,17 +250,17 @@ func (p *parser) andExpression(depth int, wanted bool) string {
 		}
 	}
 	if len(without) == 0 {
-		return joined(with, " AND ")
+		return clauseOf(clauseAnd, with)
 	}
 	if len(with) == 0 {
 		return p.fail("NOT needs something to take away from")
 	}
-	return "(" + joined(with, " AND ") + " NOT " + joined(without, " OR ") + ")"
+	return &clause{op: clauseAnd, parts: with, without: without}
 }
 
 // nearExpression parses one operand, or terms with NEAR or NEAR/5 between them. Without
 // a NEAR it returns what primary does.
-func (p *parser) nearExpression(depth int, wanted bool) string {
+func (p *parser) nearExpression(depth int, wanted bool) *clause {
 	from := p.at
 	left := p.primary(depth, wanted)
 	distance, ok := p.nearOperator()
@@ -264,7 +273,7 @@ func (p *parser) nearExpression(depth int, wanted bool) string {
 	for {
 		d, ok := p.nearOperator()
 		if !ok {
-			return nearText(phrases, distance)
+			return nearClause(phrases, distance)
 		}
 		distance = max(distance, d)
 		phrases = p.nearTerm(phrases, wanted)
@@ -293,9 +302,9 @@ func (p *parser) nearOperator() (distance int, ok bool) {
 	return distance, true
 }
 
-// nearTerm parses one operand of NEAR, which must be a word or a phrase, and appends its
-// FTS5 form to phrases.
-func (p *parser) nearTerm(phrases []string, wanted bool) []string {
+// nearTerm parses one operand of NEAR, which must be a word or a phrase, and appends it to
+// phrases.
+func (p *parser) nearTerm(phrases []phrase, wanted bool) []phrase {
 	t := p.next()
 	if t.kind != tokenWord && t.kind != tokenText || isOperator(t) {
 		p.fail("NEAR stands between words and phrases only")
@@ -304,20 +313,20 @@ func (p *parser) nearTerm(phrases []string, wanted bool) []string {
 	return p.appendPhrase(phrases, t, wanted)
 }
 
-// appendPhrase appends the FTS5 form of a word or phrase, if it has a word.
-func (p *parser) appendPhrase(phrases []string, t token, wanted bool) []string {
-	if phrase := p.phrase(t, false, wanted); phrase != "" {
-		phrases = append(phrases, phrase)
+// appendPhrase appends a word or phrase, if it has a word.
+func (p *parser) appendPhrase(phrases []phrase, t token, wanted bool) []phrase {
+	if c := p.phrase(t, false, wanted); c != nil {
+		phrases = append(phrases, c.phrases...)
 	}
 	return phrases
 }
 
-// nearText returns the FTS5 group of phrases that are at most so many words apart.
-func nearText(phrases []string, distance int) string {
-	if len(phrases) < 2 {
-		return joined(phrases, " ")
+// nearClause returns the clause of phrases that are at most so many words apart, nil of none.
+func nearClause(phrases []phrase, distance int) *clause {
+	if len(phrases) == 0 {
+		return nil
 	}
-	return "NEAR(" + strings.Join(phrases, " ") + ", " + strconv.Itoa(distance) + ")"
+	return &clause{op: clauseNear, phrases: phrases, distance: distance}
 }
 
 func isOperator(t token) bool {
@@ -326,7 +335,7 @@ func isOperator(t token) bool {
 
 // primary parses an operand: a parenthesis, NEAR(a b, 5), column:operand, or a word or
 // phrase with or without a star.
-func (p *parser) primary(depth int, wanted bool) string {
+func (p *parser) primary(depth int, wanted bool) *clause {
 	t := p.next()
 	switch t.kind {
 	case tokenOpen:
@@ -354,7 +363,7 @@ func (p *parser) primary(depth int, wanted bool) string {
 }
 
 // inColumn parses column:operand from its colon.
-func (p *parser) inColumn(name string, depth int, wanted bool) string {
+func (p *parser) inColumn(name string, depth int, wanted bool) *clause {
 	column, ok := columns[strings.ToLower(name)]
 	if !ok {
 		return p.fail("there is no column of this name")
@@ -365,29 +374,30 @@ func (p *parser) inColumn(name string, depth int, wanted bool) string {
 	p.at++
 	p.operator = true
 	inner := p.primary(depth+1, wanted)
-	if inner == "" {
-		return ""
+	if inner == nil {
+		return nil
 	}
-	return column + " : (" + inner + ")"
+	column.parts = []*clause{inner}
+	return &column
 }
 
 // nearList parses NEAR(a b, 5) from its parenthesis.
-func (p *parser) nearList(wanted bool) string {
+func (p *parser) nearList(wanted bool) *clause {
 	p.at++
 	p.operator = true
-	var phrases []string
+	var phrases []phrase
 	for {
 		switch t := p.next(); t.kind {
 		case tokenWord, tokenText:
 			phrases = p.appendPhrase(phrases, t, wanted)
 		case tokenClose:
-			return nearText(phrases, nearDistance)
+			return nearClause(phrases, nearDistance)
 		case tokenComma:
 			n, err := strconv.Atoi(p.next().text)
 			if err != nil || n < 0 || p.next().kind != tokenClose {
 				return p.fail("NEAR's distance is no number")
 			}
-			return nearText(phrases, min(n, maxNear))
+			return nearClause(phrases, min(n, maxNear))
 		default:
 			return p.fail("NEAR takes words and phrases only")
 		}
@@ -395,8 +405,8 @@ func (p *parser) nearList(wanted bool) string {
 }
 
 // starred parses what may follow a word or phrase, a star and commas, and returns the
-// FTS5 form of it all.
-func (p *parser) starred(t token, wanted bool) string {
+// clause of it all.
+func (p *parser) starred(t token, wanted bool) *clause {
 	star := false
 	if s := p.peek(); s.kind == tokenStar {
 		if !s.glued {
@@ -412,9 +422,9 @@ func (p *parser) starred(t token, wanted bool) string {
 	return p.phrase(t, star, wanted)
 }
 
-// phrase writes the words of a term as FTS5 shall find them. A stop word that
+// phrase returns the clause of a term, its words as the index has them. A stop word that
 // stands alone is left out, as in plain queries.
-func (p *parser) phrase(t token, star, wanted bool) string {
+func (p *parser) phrase(t token, star, wanted bool) *clause {
 	p.terms++
 	if p.terms > maxTerms {
 		return p.fail("it has too many words")
@@ -426,7 +436,7 @@ func (p *parser) phrase(t token, star, wanted bool) string {
 		}
 	}
 	if len(whole) == 0 || len(whole) == 1 && t.kind == tokenWord && !star && words.IsStop(whole[0].Raw) {
-		return ""
+		return nil
 	}
 	if wanted {
 		p.words = append(p.words, whole...)
@@ -435,7 +445,7 @@ func (p *parser) phrase(t token, star, wanted bool) string {
 	for i, w := range whole {
 		stems[i] = w.Text
 	}
-	stemmed := quote(strings.Join(stems, " "))
+	stemmed := nearClause([]phrase{newPhrase(slices.Clone(stems), false)}, 0)
 	if !star {
 		return stemmed
 	}
@@ -445,5 +455,5 @@ func (p *parser) phrase(t token, star, wanted bool) string {
 	}
 	stems[last] = whole[last].Raw
 	// What is kept are stems: of "running" only "run", which no longer begins with "runni".
-	return "(" + quote(strings.Join(stems, " ")) + " * OR " + stemmed + ")"
+	return clauseOf(clauseOr, []*clause{nearClause([]phrase{newPhrase(stems, true)}, 0), stemmed})
 }
