@@ -3,8 +3,10 @@ package index
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"claudemem"
@@ -185,7 +187,14 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		}
 		return list, nil
 	}
+	// By meaning meanwhile: the one waits for the database, the other for the file of vectors.
+	var near []vectors.Match
+	var searching sync.WaitGroup
+	if vector != nil {
+		searching.Go(func() { near = b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit/2)) })
+	}
 	documents, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
+	searching.Wait()
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +206,6 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if vector == nil {
 		return list, nil
 	}
-	near := b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit/2))
 	// The likeness of those that the words found is needed too.
 	lexical := make(map[uint32]bool, len(documents))
 	for _, d := range documents {
@@ -248,19 +256,37 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 	for i, t := range q.terms {
 		terms[i] = t.Term
 	}
-	scorer := rank.NewQuery(terms, q.collection)
-	var d rank.Document
-	return b.readContents(ctx, documents, func(document uint32, row content) error {
-		if err := b.cat.vocabulary.decodeWords(row.words, &d); err != nil {
-			return err
-		}
-		x := &list[at[document]]
-		s := scorer.Score(&d)
-		x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, row.pieces
-		x.sum, x.sumNear = x.keyword, x.near
-		return nil
-	})
+	score := func(documents []uint32) error {
+		scorer := rank.NewQuery(terms, q.collection)
+		var d rank.Document
+		return b.readContents(ctx, documents, func(document uint32, row content) error {
+			if err := b.cat.vocabulary.decodeWords(row.words, &d); err != nil {
+				return err
+			}
+			x := &list[at[document]]
+			s := scorer.Score(&d)
+			x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, row.pieces
+			x.sum, x.sumNear = x.keyword, x.near
+			return nil
+		})
+	}
+	// Reading the rows takes most of the time: two connections share it.
+	half := len(documents)
+	if half >= scoredTogether {
+		half /= 2
+	}
+	var others error
+	var scoring sync.WaitGroup
+	if half < len(documents) {
+		scoring.Go(func() { others = score(documents[half:]) })
+	}
+	err := score(documents[:half])
+	scoring.Wait()
+	return errors.Join(err, others)
 }
+
+// scoredTogether is the least number of candidates that two goroutines share.
+const scoredTogether = 64
 
 // combine makes shares of the keyword scores and puts the list in order.
 func (b *base) combine(list []candidate) {
