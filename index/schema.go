@@ -76,7 +76,9 @@ const (
 
 // readSource and writeSource return the driver's name for the database file at path.
 func readSource(path string) string {
-	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)", "cache_size(-4000)")
+	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)",
+		// The driver's allocator takes twice of it. The system keeps the pages too.
+		"cache_size(-2000)")
 }
 
 // writeSource returns the data source name, with its pragmas, of the connection that

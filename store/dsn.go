@@ -10,6 +10,9 @@ const (
 	// into the database. SQLite's default of 1000 makes a worker under load sync
 	// the database ten times a second.
 	checkpointPages = "wal_autocheckpoint(4000)"
+	// readCache bounds the pages that a reading connection keeps, in KB. The driver's
+	// allocator takes twice of it, and the system keeps the pages of the file too.
+	readCache = "cache_size(-1000)"
 	// journalLimit cuts the log file back to this many bytes after a checkpoint.
 	journalLimit = "journal_size_limit(33554432)"
 )
@@ -18,7 +21,7 @@ const (
 // reading. With immutable=1 it needs no shared-memory file of the write-ahead log:
 // for a file that nobody writes, in a directory where none can be made.
 func readSource(path string, parameters ...string) string {
-	return sqlite.Source(path, append(parameters, "mode=ro"), busyTimeout, "query_only(1)")
+	return sqlite.Source(path, append(parameters, "mode=ro"), busyTimeout, "query_only(1)", readCache)
 }
 
 // writeSource returns the driver's name for the database file at path, opened for writing.

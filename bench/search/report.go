@@ -75,7 +75,8 @@ func report(w io.Writer, f *figures) bool {
 			k.Name, timing.MS(k.P50), timing.MS(k.P95), timing.MS(k.Longest), timing.MS(k.CPU), k.Found)
 	}
 	if f.Served > 0 {
-		out("  %-16s %8.0f MB after opening, %.0f MB after the requests (Go's heap %.0f MB), at most %.0f MB\n", "memory", mb(f.Opened), mb(f.Served), mb(f.Heap), mb(f.Peak))
+		out("  %-16s %8.0f MB after opening, %.0f MB after the requests (Go's heap %.0f MB, its runtime %.0f MB, the program %.0f MB, the rest SQLite's), at most %.0f MB\n",
+			"memory", mb(f.Opened), mb(f.Served), mb(f.Heap), mb(f.Runtime), mb(f.Mapped), mb(f.Peak))
 	}
 	for _, x := range f.Files {
 		out("  %-16s %8.1f MB   %6.0f bytes a record\n", x.Name, mb(x.Bytes), float64(x.Bytes)/float64(f.Observations))

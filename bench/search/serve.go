@@ -41,9 +41,13 @@ type figures struct {
 	Served int64 `json:"served,omitempty"`
 	Peak   int64 `json:"peak,omitempty"`
 	// Heap is what of Served is Go's, the rest being SQLite's and the program's.
-	Heap  int64         `json:"heap,omitempty"`
-	Files []file        `json:"files,omitempty"`
-	Kinds []timing.Kind `json:"kinds,omitempty"`
+	Heap int64 `json:"heap,omitempty"`
+	// Runtime is what Go takes besides its heap, Mapped the program's file as far as it is in
+	// memory.
+	Runtime int64         `json:"runtime,omitempty"`
+	Mapped  int64         `json:"mapped,omitempty"`
+	Files   []file        `json:"files,omitempty"`
+	Kinds   []timing.Kind `json:"kinds,omitempty"`
 }
 
 type file struct {
@@ -129,6 +133,7 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	f.Heap = int64(m.HeapSys - m.HeapReleased)
+	f.Runtime, f.Mapped = int64(m.Sys-m.HeapSys), timing.MemoryOf("RssFile")
 	// The files are measured as an idle worker leaves them.
 	if err := s.Checkpoint(ctx); err != nil {
 		return f, err
