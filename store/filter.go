@@ -263,13 +263,11 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 		for _, concept := range f.concepts {
 			s := source{kind: claudemem.RecordObservation, id: "c.observation_id", at: "c.created_at", repeated: len(f.concepts) > 1}
 			checked := []string{"concepts", "project"}
+			s.from = "observation_concepts c"
+			s.and("c.concept = ?", concept)
 			if project == "" {
-				s.from = "observation_concepts c INDEXED BY observation_concepts_everywhere"
-				s.and("c.concept = ?", concept)
 				f.checkProject(&s, "c.project")
 			} else {
-				s.from = "observation_concepts c"
-				s.and("c.concept = ?", concept)
 				s.and("c.project = ?", project)
 			}
 			if !alone {
@@ -299,7 +297,7 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 	if open("concepts", len(f.concepts) > 0) {
 		condition, value := in("k.concept", f.concepts)
 		s.and(`EXISTS (SELECT 1 FROM observation_concepts k WHERE `+condition+`
-			AND k.project = r.project AND k.created_at = r.created_at AND k.observation_id = r.id)`, value)
+			AND k.created_at = r.created_at AND k.observation_id = r.id)`, value)
 	}
 	if open("files", len(f.files) > 0) {
 		var matches []string

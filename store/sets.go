@@ -184,7 +184,7 @@ func typePart(t string) part {
 
 func conceptPart(concept string) part {
 	return part{recordFilter{concepts: []string{concept}}, "concept " + concept,
-		"SELECT observation_id FROM observation_concepts INDEXED BY observation_concepts_everywhere WHERE concept = ?", []any{concept}}
+		"SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{concept}}
 }
 
 func projectPart(project string) part {

@@ -237,3 +237,35 @@ CREATE TABLE project_aliases (
     project    TEXT    NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- observation_concepts has one order instead of two, by project and by time: with the project
+-- in each row, a list of a project goes through the concept's rows alone.
+DROP TRIGGER observations_concepts_added;
+DROP TRIGGER observations_concepts_moved;
+DROP TRIGGER observations_concepts_deleted;
+CREATE TABLE concepts_by_time (
+    concept        TEXT    NOT NULL,
+    created_at     INTEGER NOT NULL,
+    observation_id INTEGER NOT NULL,
+    project        TEXT    NOT NULL,
+    PRIMARY KEY (concept, created_at, observation_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO concepts_by_time (concept, created_at, observation_id, project)
+    SELECT concept, created_at, observation_id, project FROM observation_concepts ORDER BY concept, created_at, observation_id;
+DROP TABLE observation_concepts;
+ALTER TABLE concepts_by_time RENAME TO observation_concepts;
+-- observation_concepts has what is not hidden.
+CREATE TRIGGER observations_concepts_added AFTER INSERT ON observations WHEN NEW.deleted_at IS NULL BEGIN
+    INSERT OR IGNORE INTO observation_concepts (concept, created_at, observation_id, project)
+        SELECT value, NEW.created_at, NEW.id, NEW.project FROM json_each(NEW.concepts);
+END;
+CREATE TRIGGER observations_concepts_moved AFTER UPDATE OF concepts, project, created_at, deleted_at ON observations BEGIN
+    DELETE FROM observation_concepts WHERE (concept, created_at, observation_id) IN
+        (SELECT value, OLD.created_at, OLD.id FROM json_each(OLD.concepts));
+    INSERT OR IGNORE INTO observation_concepts (concept, created_at, observation_id, project)
+        SELECT value, NEW.created_at, NEW.id, NEW.project FROM json_each(NEW.concepts) WHERE NEW.deleted_at IS NULL;
+END;
+CREATE TRIGGER observations_concepts_deleted AFTER DELETE ON observations BEGIN
+    DELETE FROM observation_concepts WHERE (concept, created_at, observation_id) IN
+        (SELECT value, OLD.created_at, OLD.id FROM json_each(OLD.concepts));
+END;
