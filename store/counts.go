@@ -6,32 +6,31 @@ import "sync"
 // paged through.
 const rememberedCounts = 256
 
-// countMemory keeps counts for as long as nothing changes.
-type countMemory struct {
+// countMemory keeps counts, a T each, for as long as nothing changes.
+type countMemory[T any] struct {
 	mu    sync.Mutex
 	seq   int64 // of the change feed
-	known map[string]int
+	known map[string]T
 }
 
 // get returns the count that was put under key at the change seq; false if none was or
 // the store has changed since.
-func (c *countMemory) get(seq int64, key string) (int, bool) {
+func (c *countMemory[T]) get(seq int64, key string) (n T, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seq != c.seq {
-		return 0, false
+	if seq == c.seq {
+		n, ok = c.known[key]
 	}
-	n, ok := c.known[key]
 	return n, ok
 }
 
 // put remembers a count as of the change seq. A newer seq makes it forget all others; an
 // older one is ignored.
-func (c *countMemory) put(seq int64, key string, n int) {
+func (c *countMemory[T]) put(seq int64, key string, n T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || seq > c.seq || len(c.known) >= rememberedCounts {
-		c.seq, c.known = max(seq, c.seq), map[string]int{}
+		c.seq, c.known = max(seq, c.seq), map[string]T{}
 	}
 	if seq == c.seq { // an older moment's is of no use to anybody
 		c.known[key] = n

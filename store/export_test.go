@@ -137,7 +137,7 @@ func (s *Store) FilterWide(ctx context.Context, q claudemem.Query, kinds []claud
 }
 
 // ForgetCounts drops the counts that are kept.
-func (s *Store) ForgetCounts() { s.counts = countMemory{} }
+func (s *Store) ForgetCounts() { s.counts = countMemory[int]{} }
 
 // AroundPlan explains both sides of a timeline.
 func (s *Store) AroundPlan(project string, ref claudemem.RecordRef) (string, error) {

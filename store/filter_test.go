@@ -427,6 +427,10 @@ func TestCountsFollowChanges(t *testing.T) {
 				if err != nil || got != n {
 					t.Errorf("counted %d %v, want %d", got, err, n)
 				}
+				totals, err := s.Totals(ctx, "shop")
+				if err != nil || totals.Observations != n {
+					t.Errorf("totals %+v, %v, want %d observations", totals, err, n)
+				}
 			}
 		}
 	}

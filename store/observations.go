@@ -141,9 +141,14 @@ func (s *Store) CountObservations(ctx context.Context, q claudemem.Query) (int, 
 }
 
 // Totals implements recall.Source and httpapi.Records. The project is a root
-// path or a label; "" counts everything.
-func (s *Store) Totals(ctx context.Context, projectPath string) (t claudemem.Totals, err error) {
-	defer wrap(&err, "count records")
+// path or a label; "" counts everything. The counts are kept until something changes.
+func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Totals, error) {
+	return countOnce(ctx, s, &s.totals, "count records", projectPath, func(reader querier, _ int64) (claudemem.Totals, error) {
+		return totals(ctx, reader, projectPath)
+	})
+}
+
+func totals(ctx context.Context, reader querier, projectPath string) (t claudemem.Totals, err error) {
 	query, args := `SELECT
 		(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
 		(SELECT count(*) FROM sessions),
@@ -151,7 +156,7 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (t claudemem.Tot
 		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
 		(SELECT count(*) FROM session_summaries)`, []any(nil)
 	if projectPath != "" {
-		projects, err := projectsNamed(ctx, s.reader, projectPath)
+		projects, err := projectsNamed(ctx, reader, projectPath)
 		if err != nil {
 			return t, err
 		}
@@ -165,6 +170,6 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (t claudemem.Tot
 				(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL AND `+mine+`),
 				(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, []any{named, named}
 	}
-	err = s.reader.QueryRowContext(ctx, query, args...).Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
+	err = reader.QueryRowContext(ctx, query, args...).Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 	return t, err
 }

@@ -135,7 +135,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	return s.countOnce(ctx, what, key, func(reader querier, seq int64) (int, error) {
+	return countOnce(ctx, s, &s.counts, what, key, func(reader querier, seq int64) (int, error) {
 		f, err := resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return 0, err
@@ -149,20 +149,20 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	})
 }
 
-// countOnce returns what count counts at a change of the feed; the number is kept under key
+// countOnce returns what count counts at a change of the feed; it is kept under key in memory
 // until something changes.
-func (s *Store) countOnce(ctx context.Context, what, key string, count func(reader querier, seq int64) (int, error)) (int, error) {
-	return inSnapshot(ctx, s, what, func(reader querier) (int, error) {
+func countOnce[T any](ctx context.Context, s *Store, memory *countMemory[T], what, key string, count func(reader querier, seq int64) (T, error)) (T, error) {
+	return inSnapshot(ctx, s, what, func(reader querier) (T, error) {
 		seq, err := feedPosition(ctx, reader)
 		if err != nil {
-			return 0, err
+			return *new(T), err
 		}
-		if n, known := s.counts.get(seq, key); known {
+		if n, known := memory.get(seq, key); known {
 			return n, nil
 		}
 		n, err := count(reader, seq)
 		if err == nil {
-			s.counts.put(seq, key, n)
+			memory.put(seq, key, n)
 		}
 		return n, err
 	})

@@ -39,7 +39,8 @@ type Store struct {
 	reader pool
 	writer *writer // nil when opened for reading only
 	feed   feed
-	counts countMemory
+	counts countMemory[int]
+	totals countMemory[claudemem.Totals]
 	sets   sets
 
 	closing sync.Once

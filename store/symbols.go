@@ -121,7 +121,7 @@ func (s *Store) CountSymbols(ctx context.Context, q claudemem.Query, name string
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	return s.countOnce(ctx, what, key, func(reader querier, _ int64) (int, error) {
+	return countOnce(ctx, s, &s.counts, what, key, func(reader querier, _ int64) (int, error) {
 		c, err := symbolFilter(ctx, reader, q, name)
 		if err != nil {
 			return 0, err
