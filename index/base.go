@@ -30,7 +30,9 @@ type base struct {
 
 	// vectors is nil while the number of dimensions is unknown or when a reader
 	// finds no file. cat.mu guards the pointer.
-	vectors    *vectors.Set
+	vectors *vectors.Set
+	// ahead gets the set that openAhead opens; nil when none is being opened. Capacity 1.
+	ahead      chan openedSet
 	model      string
 	dimensions int
 	// savedModel and savedDimensions are those of the vectors that the documents have.
@@ -104,6 +106,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	if err := b.loadHead(ctx, b.conn); err != nil {
 		return nil, err
 	}
+	b.openAhead(vectors.Open)
 	if err := b.loadDocuments(ctx, b.conn); err != nil {
 		return nil, err
 	}
@@ -158,12 +161,13 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 	if glance {
 		return b, nil
 	}
+	b.openAhead(vectors.OpenReadOnly)
 	if err := b.loadDocuments(ctx, tx); err != nil {
 		return nil, err
 	}
 	if b.dimensions > 0 {
 		// Without the file, or with one of another model, words do.
-		if set, err := vectors.OpenReadOnly(vectorPath(path), b.model, b.dimensions); err == nil {
+		if set, err := b.opened(vectors.OpenReadOnly); err == nil {
 			b.vectors = set
 		}
 	}
@@ -276,7 +280,7 @@ func (b *base) openVectors(ctx context.Context) error {
 	if b.dimensions == 0 {
 		return nil
 	}
-	set, err := vectors.Open(vectorPath(b.path), b.model, b.dimensions)
+	set, err := b.opened(vectors.Open)
 	if err != nil {
 		return unwritable(err)
 	}
@@ -284,6 +288,36 @@ func (b *base) openVectors(ctx context.Context) error {
 	defer b.cat.mu.Unlock()
 	b.vectors = set
 	return b.compareVectors(ctx)
+}
+
+// openedSet is the result of opening a file of vectors.
+type openedSet struct {
+	set *vectors.Set
+	err error
+}
+
+// openAhead begins to open the file of vectors, which takes as long as reading the documents,
+// if it is of the model. opened or close waits for the end.
+func (b *base) openAhead(open func(path, model string, dimensions int) (*vectors.Set, error)) {
+	if b.savedModel != b.model || b.savedDimensions == 0 || b.dimensions != 0 && b.dimensions != b.savedDimensions {
+		return
+	}
+	b.ahead = make(chan openedSet, 1)
+	path, model, dimensions, ahead := vectorPath(b.path), b.model, b.savedDimensions, b.ahead
+	go func() {
+		set, err := open(path, model, dimensions)
+		ahead <- openedSet{set, err}
+	}()
+}
+
+// opened returns the file of vectors, the one that is being opened ahead if there is one.
+func (b *base) opened(open func(path, model string, dimensions int) (*vectors.Set, error)) (*vectors.Set, error) {
+	if b.ahead == nil {
+		return open(vectorPath(b.path), b.model, b.dimensions)
+	}
+	o := <-b.ahead
+	b.ahead = nil
+	return o.set, o.err
 }
 
 // forgetVectors makes every document wait for vectors of the model.
@@ -393,6 +427,12 @@ func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
 // also closes a base that was only opened in part.
 func (b *base) close() error {
 	var errs []error
+	if b.ahead != nil { // it was not taken over
+		if o := <-b.ahead; o.err == nil {
+			errs = append(errs, o.set.Close())
+		}
+		b.ahead = nil
+	}
 	b.read.close()
 	b.write.close()
 	// Readers first: only the last connection to leave removes the log.
