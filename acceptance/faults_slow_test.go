@@ -53,7 +53,7 @@ const opening = "open,openat"
 
 var (
 	databaseFiles = []string{"memory.db", "memory.db-wal", "memory.db-shm"}
-	indexFiles    = []string{"index.db", "index.db-wal", "index.db-shm", "index.vec"}
+	indexFiles    = []string{"index.db", "index.db-wal", "index.db-shm", "index.vec", "index.table"}
 )
 
 // workerFaults strike the worker.

@@ -14,6 +14,7 @@ import (
 const (
 	indexName   = "index.db"
 	vectorsName = "index.vec"
+	tableName   = "index.table"
 	// openWait is how long a search waits for an index that is still being opened.
 	// 100,000 records take a fraction of a second.
 	openWait = 10 * time.Second
@@ -28,6 +29,8 @@ type openIndex interface {
 	Rank(ctx context.Context, r index.Request) (index.Answer, error)
 	Syntax(ctx context.Context, expression string, f index.Filter, limit int) (index.Answer, error)
 	Reindex(ctx context.Context, report func(done, total int)) error
+	TrainingDue() bool
+	Train(ctx context.Context, o index.TrainOptions) error
 	Status() index.Status
 	Close() error
 }
@@ -193,6 +196,12 @@ func (f *finder) StartReindex() error {
 			defer f.mu.Unlock()
 			f.built.Done, f.built.Total = done, total
 		})
+		if err == nil {
+			err = ix.Train(f.life, index.TrainOptions{})
+			if claudemem.CodeOf(err) == claudemem.CodeConflict {
+				err = nil // it is being trained already
+			}
+		}
 		status := ix.Status()
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -198,6 +198,7 @@ func TestIndexThatCannotBeOpened(t *testing.T) {
 type fakeIndex struct {
 	mu       sync.Mutex
 	closed   bool
+	trained  int
 	rebuild  chan error
 	reported chan struct{}
 }
@@ -219,6 +220,15 @@ func (f *fakeIndex) Reindex(ctx context.Context, report func(done, total int)) e
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (*fakeIndex) TrainingDue() bool { return false }
+
+func (f *fakeIndex) Train(context.Context, index.TrainOptions) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.trained++
+	return nil
 }
 
 func (*fakeIndex) Status() index.Status { return index.Status{Documents: 40} }

@@ -236,9 +236,14 @@ func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	embedder, end := embedderOf(e.settings, time.Now, e.log)
+	// The words of what is erased moved the vectors of the trained table, if by a trace: the
+	// next worker trains it again without them.
+	if err := index.DropTable(path); err != nil {
+		return err
+	}
+	options, end := indexOptions(e.settings, time.Now, e.log)
 	defer end()
-	ix, err := index.Open(ctx, path, s, index.Options{Embedder: embedder})
+	ix, err := index.Open(ctx, path, s, options)
 	if err != nil {
 		return err
 	}

@@ -43,10 +43,10 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	if err != nil {
 		return 0, err
 	}
-	embedder, end := embedderOf(resolved, time.Now, slog.New(slog.DiscardHandler))
+	options, end := indexOptions(resolved, time.Now, slog.New(slog.DiscardHandler))
 	defer end()
 	err = asWorker(ctx, dataDir, false, func(s *store.Store) error {
-		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), embedder, report)
+		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), options, report)
 		return err
 	})
 	return records, err
@@ -81,9 +81,9 @@ func followReindex(ctx context.Context, worker *api.Remote, report func(done, to
 }
 
 // reindexStore builds the index at path in this process.
-func reindexStore(ctx context.Context, s *store.Store, path string, embedder index.Embedder, report func(done, total int)) (records int, err error) {
+func reindexStore(ctx context.Context, s *store.Store, path string, options index.Options, report func(done, total int)) (records int, err error) {
 	_, missing := os.Stat(path)
-	ix, err := index.Open(ctx, path, s, index.Options{Embedder: embedder})
+	ix, err := index.Open(ctx, path, s, options)
 	if err != nil {
 		return 0, err
 	}
@@ -92,6 +92,9 @@ func reindexStore(ctx context.Context, s *store.Store, path string, embedder ind
 		err = ix.CatchUp(ctx)
 	} else {
 		err = ix.Reindex(ctx, report)
+	}
+	if err == nil {
+		err = ix.Train(ctx, index.TrainOptions{})
 	}
 	if err != nil {
 		return 0, err

@@ -57,7 +57,7 @@ func (s *Sizes) place(path string) *int64 {
 		return &s.Logs
 	case strings.HasPrefix(first, databaseName):
 		return &s.Memory
-	case strings.HasPrefix(first, indexName), strings.HasPrefix(first, vectorsName):
+	case strings.HasPrefix(first, indexName), strings.HasPrefix(first, vectorsName), strings.HasPrefix(first, tableName):
 		return &s.Index
 	}
 	return &s.Other

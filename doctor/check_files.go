@@ -123,7 +123,7 @@ var shared = map[string]bool{"backups": true, "logs": true}
 // ours are the entries of the data directory that no other program uses, but for shared ones.
 var ours = map[string]bool{
 	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
-	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
+	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true, "index.vec.new": true, "index.table": true, "index.table.new": true,
 	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
 	"spool": true, "private": true, "backups": true, "aside": true, "logs": true, "observer": true,
 	"memory.json": true, "forgetting.json": true, "forgotten.json": true, "lost-events": true, "imported-node.json": true,

@@ -140,6 +140,9 @@ func (b *base) zero() error {
 	if err := b.vectors.Delete(b.toZero...); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "empty vectors: %w", err)
 	}
+	if err := b.successor.delete(b.toZero); err != nil {
+		b.failSuccessor(err)
+	}
 	b.toZero = nil
 	return nil
 }
@@ -271,6 +274,9 @@ func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) e
 		}
 		e.names = append(e.names, f.name)
 		a.vectors = true
+		if err := a.b.successor.put(slot, ch.document, d, i); err != nil {
+			a.b.failSuccessor(err)
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/index/embed"
 	"claudemem/index/vectors"
 	"claudemem/sqlite"
 )
@@ -35,6 +36,8 @@ type base struct {
 	ahead      chan openedSet
 	model      string
 	dimensions int
+	// trained is the table of the vectors of observations; nil for the built-in one.
+	trained *embed.Table
 	// savedModel and savedDimensions are those of the vectors that the documents have.
 	savedModel      string
 	savedDimensions int
@@ -48,6 +51,8 @@ type base struct {
 	expected int
 	// toZero are slots that a failed write left behind: they are emptied later.
 	toZero []uint32
+	// successor has the vectors of the next table while they are made.
+	successor *successor
 	// deletions says that the full-text index still has words of deleted documents
 	// in its segments.
 	deletions, sweeping bool
@@ -77,12 +82,12 @@ func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + "
 
 // openBase opens the index at path for writing, or makes it. The errors for
 // which only a new one helps are those that damaged reports.
-func openBase(ctx context.Context, path string, model string, dimensions int) (b *base, err error) {
+func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table) (b *base, err error) {
 	db, err := sqlite.OpenWriter(path, writeSource(path))
 	if err != nil {
 		return nil, err
 	}
-	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
+	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions, trained: trained}
 	opened := b // b is nil when an error is returned
 	defer func() {
 		if err != nil {
@@ -106,6 +111,9 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	if err := b.loadHead(ctx, b.conn); err != nil {
 		return nil, err
 	}
+	if err := b.adoptVectors(ctx); err != nil {
+		return nil, err
+	}
 	b.openAhead(vectors.Open)
 	if err := b.loadDocuments(ctx, b.conn); err != nil {
 		return nil, err
@@ -121,9 +129,10 @@ func unwritable(err error) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
 }
 
-// openBaseReadOnly opens the index at path without ever writing. For a glance
-// the catalogue has no records and there are no vectors.
-func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, err error) {
+// openBaseReadOnly opens the index at path without ever writing. tableFor
+// returns the trained table of a model; nil for a glance, for which the catalogue
+// has no records and there are no vectors.
+func openBaseReadOnly(ctx context.Context, path string, tableFor func(model string) (*embed.Table, bool)) (b *base, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open index: there is no index yet").
 			WithHint("the worker builds it: claude-mem worker start")
@@ -158,10 +167,15 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 		return nil, err
 	}
 	b.model, b.dimensions = b.savedModel, b.savedDimensions
-	if glance {
+	if tableFor == nil {
 		return b, nil
 	}
-	b.openAhead(vectors.OpenReadOnly)
+	var known bool
+	if b.trained, known = tableFor(b.model); known {
+		b.openAhead(vectors.OpenReadOnly)
+	} else {
+		b.dimensions = 0 // without the table, or with another one, words do
+	}
 	if err := b.loadDocuments(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -448,5 +462,6 @@ func (b *base) close() error {
 	if b.vectors != nil {
 		errs = append(errs, b.vectors.Close())
 	}
+	b.dropSuccessor()
 	return errors.Join(errs...)
 }

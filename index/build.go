@@ -104,6 +104,7 @@ func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 		r.done <- claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
 		return
 	}
+	f.endRetraining(errReplaced)
 	err := removeNext(ix.path)
 	if err == nil {
 		r.base, err = ix.openBase(ctx, nextPath(ix.path))

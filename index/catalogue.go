@@ -21,6 +21,9 @@ func kindOf(k claudemem.RecordKind) kind {
 	return 0
 }
 
+// kindObservation is the kind whose vectors a trained table makes.
+const kindObservation kind = 1
+
 func (k kind) recordKind() claudemem.RecordKind {
 	return claudemem.RecordKinds()[k-1]
 }
@@ -96,7 +99,9 @@ type catalogue struct {
 	totals   map[uint32]total
 	all      total
 	counts   map[kind]int
-	byType   []int // documents by type number
+	// observations are the documents of this kind.
+	observations vectors.Documents
+	byType       []int // documents by type number
 	// names has the code of a fragment's name by slot, free the slots that no
 	// document has; both belong to the writer, names is read by queries.
 	names []uint16
@@ -165,6 +170,9 @@ func (c *catalogue) put(document uint32, e entry) {
 	c.entries[document] = e
 	c.byRecord.set(key{e.record, e.kind}, document)
 	c.counts[e.kind]++
+	if e.kind == kindObservation {
+		c.observations.Add(document)
+	}
 	c.byType[e.typ]++
 }
 
@@ -176,6 +184,7 @@ func (c *catalogue) drop(document uint32) {
 	e := c.entries[document]
 	c.byRecord.set(key{e.record, e.kind}, 0)
 	c.counts[e.kind]--
+	c.observations.Remove(document)
 	c.byType[e.typ]--
 	c.entries[document] = entry{}
 }

@@ -195,8 +195,8 @@ func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 }
 
 // typical returns the mean and the spread of the likeness that eligible documents have
-// with a text's vector, by a sample at even distances.
-func (b *base) typical(vector []float32, eligible vectors.Documents, n int) (mean, spread float64) {
+// with a text's vectors, by a sample at even distances.
+func (b *base) typical(vector vectors.Query, eligible vectors.Documents, n int) (mean, spread float64) {
 	step := max(n/typicalDocuments, 1)
 	sample := make([]uint32, 0, typicalDocuments)
 	at := 0

@@ -36,13 +36,16 @@ type follower struct {
 	cancel   context.CancelFunc
 	done     chan struct{}
 	requests chan *reindexing // capacity 0: the sender waits
+	tables   chan *retraining // capacity 0, too
 	// damage gets a signal from queries that met damage; capacity 1.
 	damage chan struct{}
 
 	// Of the goroutine alone.
-	next    *reindexing
-	embeds  embedding
-	sweptAt time.Time
+	next   *reindexing
+	embeds embedding
+	// retrained is the change to another table that is under way, nil without one.
+	retrained *retraining
+	sweptAt   time.Time
 	// trimAt is when the log is looked at, zero when it was since the last change.
 	trimAt time.Time
 }
@@ -59,6 +62,9 @@ type state struct {
 	// embedErr is why there are no vectors at the moment.
 	embedErr   error
 	embedErrAt time.Time
+	// trainErr is why the table could not be trained.
+	trainErr   error
+	trainErrAt time.Time
 }
 
 // update changes the state by fn under the lock and wakes those who wait for s.changed;
@@ -98,6 +104,7 @@ func (f *follower) start(ix *Index) {
 	f.cancel = cancel
 	f.done = make(chan struct{})
 	f.requests = make(chan *reindexing)
+	f.tables = make(chan *retraining)
 	f.damage = make(chan struct{}, 1)
 	f.embeds.results = make(chan embedResult, 1)
 	go func() {
@@ -132,7 +139,7 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 	changed, stop := ix.feed.Follow()
 	defer stop()
 	defer f.embeds.running.Wait()
-	defer func() { f.abandon(ix, errClosed) }()
+	defer func() { f.abandon(ix, errClosed); f.endRetraining(errClosed) }()
 	pause := firstPause
 	f.trimAt = ix.clock().Add(trimAfter) // a process that was killed may have left a log
 	for {
@@ -164,6 +171,8 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 		case <-again:
 		case r := <-f.requests:
 			f.begin(ctx, ix, r)
+		case r := <-f.tables:
+			f.beginRetraining(ix, r)
 		case result := <-f.embeds.results:
 			f.embeds.took(ix, result)
 		case <-f.damage:
@@ -178,6 +187,9 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 func (f *follower) timer(ix *Index) <-chan time.Time {
 	var wait time.Duration
 	if d := f.embeds.pause(ix); d > 0 {
+		wait = d
+	}
+	if d := f.retrainIn(ix); d > 0 && (wait == 0 || d < wait) {
 		wait = d
 	}
 	if b := ix.base; b != nil && b.deletions {
@@ -246,6 +258,8 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 		select {
 		case r := <-f.requests:
 			f.begin(ctx, ix, r)
+		case r := <-f.tables:
+			f.beginRetraining(ix, r)
 		case result := <-f.embeds.results:
 			f.embeds.took(ix, result)
 		default:
@@ -269,6 +283,9 @@ func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 	b := ix.base
 	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {
 		return more, err
+	}
+	if f.stepRetraining(ctx, ix) {
+		return true, nil
 	}
 	if b.deletions && f.sweepIn(ix) <= 0 {
 		more, err := b.sweep(ctx)
@@ -413,10 +430,7 @@ func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Docu
 	batch := &batch{put: analyseAll(documents, ix.table), gone: gone, cursor: cursor, build: build}
 	if ix.local && b.vectors != nil {
 		for _, d := range batch.put {
-			d.vectors = make([][]float32, len(d.cut))
-			for i, pieces := range d.cut {
-				d.vectors[i] = ix.table.Vector(pieces)
-			}
+			d.embed(ix.tableOf(b.trained, d.document.Kind))
 		}
 	}
 	return b.apply(ctx, batch)
@@ -431,6 +445,7 @@ func (f *follower) replace(ctx context.Context, ix *Index) error {
 	default:
 	}
 	if ix.base != nil {
+		f.endRetraining(errReplaced)
 		err := ix.base.close()
 		ix.base = nil
 		if err != nil {

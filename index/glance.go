@@ -36,7 +36,7 @@ type Glance struct {
 //
 // The codes of its errors are those of OpenReadOnly.
 func OpenGlance(ctx context.Context, path string) (*Glance, error) {
-	b, err := openBaseReadOnly(ctx, path, true)
+	b, err := openBaseReadOnly(ctx, path, nil)
 	if err != nil {
 		return nil, fault("open index", err)
 	}

@@ -23,6 +23,8 @@ type Options struct {
 	Clock    func() time.Time // time.Now
 	// After is time.After; for the pauses after failures.
 	After func(time.Duration) <-chan time.Time
+	// Untrained takes the built-in table as it is, and deletes one that was trained further.
+	Untrained bool
 }
 
 // Index is an open index. Its methods may be called from any goroutine.
@@ -36,6 +38,9 @@ type Index struct {
 	clock    func() time.Time
 	after    func(time.Duration) <-chan time.Time
 	readOnly bool
+	// untrained is Options.Untrained, also set for models that are not trained.
+	untrained bool
+	training  sync.Mutex // held by Train
 
 	// mu guards the pointer; queries hold it for reading as long as they run, so
 	// that a base is not closed under them.
@@ -82,7 +87,7 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 		return nil, fault("open index", err)
 	}
 	ix.readOnly = true
-	if ix.base, err = openBaseReadOnly(ctx, ix.path, false); err != nil {
+	if ix.base, err = openBaseReadOnly(ctx, ix.path, ix.tableFor); err != nil {
 		return nil, fault("open index", err)
 	}
 	return ix, nil
@@ -111,6 +116,7 @@ func newIndex(path string, opts Options) (*Index, error) {
 	if ix.after == nil {
 		ix.after = time.After
 	}
+	ix.untrained = opts.Untrained || !ix.local
 	ix.state.changed = make(chan struct{})
 	return ix, nil
 }
@@ -137,7 +143,15 @@ func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
 	if ix.local {
 		dimensions = ix.table.Dimensions()
 	}
-	b, err := openBase(ctx, path, ix.embedder.Model(), dimensions)
+	trained, err := ix.openTable()
+	if err != nil {
+		return nil, err
+	}
+	model := ix.embedder.Model()
+	if trained != nil {
+		model = trained.Model()
+	}
+	b, err := openBase(ctx, path, model, dimensions, trained)
 	if err != nil {
 		return nil, err
 	}

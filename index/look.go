@@ -19,7 +19,7 @@ type Looked struct {
 // The codes of its errors are those of OpenReadOnly.
 func Look(ctx context.Context, path string) (Looked, error) {
 	const what = "look at index"
-	b, err := openBaseReadOnly(ctx, path, true)
+	b, err := openBaseReadOnly(ctx, path, nil)
 	if err != nil {
 		return Looked{}, fault(what, err)
 	}

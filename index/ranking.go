@@ -56,12 +56,18 @@ type candidate struct {
 func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	const what = "rank records"
 	asked := text.FirstBytes(r.Text, maxQueryBytes)
-	vector := ix.queryVector(ctx, asked)
+	var vector vectors.Query
+	if !ix.local {
+		vector.Vector = ix.queryVector(ctx, asked)
+	}
 	b, done, err := ix.current()
 	if err != nil {
 		return Answer{}, fault(what, err)
 	}
 	defer done()
+	if ix.local {
+		vector = b.tableVectors(ix.table, asked) // of the tables that b's vectors are from
+	}
 	answer, err := b.rank(ctx, asked, r, vector, ix.table)
 	if damaged(err) {
 		ix.follower.noteDamage()
@@ -69,15 +75,21 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	return answer, fault(what, err)
 }
 
-// queryVector asks the model for the text's vector; nil when there is none.
-func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
-	if ix.local {
-		pieces := ix.table.Pieces(text)
-		if len(pieces) == 0 {
-			return nil
-		}
-		return ix.table.Vector(pieces)
+// tableVectors returns the text's vectors by the tables, zero without pieces.
+func (b *base) tableVectors(table *embed.Table, text string) (q vectors.Query) {
+	pieces := table.Pieces(text)
+	if len(pieces) == 0 {
+		return q
 	}
+	q.Vector = table.Vector(pieces)
+	if b.trained != nil {
+		q.Other, q.Others = b.trained.Vector(pieces), b.cat.observations
+	}
+	return q
+}
+
+// queryVector asks a far model for the text's vector; nil when there is none.
+func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	ix.state.mu.Lock()
 	failed := ix.state.embedErr != nil
 	since := ix.clock().Sub(ix.state.embedErrAt)
@@ -109,7 +121,7 @@ const queryRest = 30 * time.Second
 // vector fits the index, by likeness, and scores them. table gives vectors of words, by
 // which words of the query are compared with those of a document. Without words and
 // vector the answer is empty.
-func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, table *embed.Table) (Answer, error) {
+func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.Query, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
 	eligible, n := c.eligible(r.Filter)
@@ -129,11 +141,11 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 			compared = nil
 		}
 	}
-	if b.vectors == nil || len(vector) != b.dimensions || c.fragments == 0 {
-		vector = nil
+	if b.vectors == nil || len(vector.Vector) != b.dimensions || c.fragments == 0 {
+		vector = vectors.Query{}
 	}
-	answer.Semantic = vector != nil
-	if n == 0 || len(q.terms) == 0 && vector == nil {
+	answer.Semantic = vector.Vector != nil
+	if n == 0 || len(q.terms) == 0 && vector.Vector == nil {
 		return answer, nil
 	}
 	list, err := b.candidates(ctx, q, r, eligible, n, vector)
@@ -141,7 +153,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 		return Answer{}, err
 	}
 	common := claudemem.Evidence{Records: n}
-	if r.Prose && vector != nil {
+	if r.Prose && vector.Vector != nil {
 		common.Typical, common.Spread = b.typical(vector, eligible, n)
 	}
 	answer.Matches, err = b.weigh(ctx, q, w, list, compared, common)
@@ -175,14 +187,14 @@ func (b *base) behind() int64 {
 
 // candidates gathers the documents to score: all when few are eligible, else
 // those with the rarer words and those nearest in meaning.
-func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector []float32) ([]candidate, error) {
+func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query) ([]candidate, error) {
 	c := b.cat
 	if n <= directDocuments {
 		list := make([]candidate, 0, n)
 		for d := range c.among(eligible) {
 			list = append(list, candidate{document: d})
 		}
-		if vector != nil {
+		if vector.Vector != nil {
 			addLikeness(list, b.vectors.Search(vector, eligible, n))
 		}
 		return list, nil
@@ -190,7 +202,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	// By meaning meanwhile: the one waits for the database, the other for the file of vectors.
 	var near []vectors.Match
 	var searching sync.WaitGroup
-	if vector != nil {
+	if vector.Vector != nil {
 		searching.Go(func() { near = b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit/2)) })
 	}
 	documents, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
@@ -203,7 +215,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	for _, d := range documents {
 		list = append(list, candidate{document: d})
 	}
-	if vector == nil {
+	if vector.Vector == nil {
 		return list, nil
 	}
 	// The likeness of those that the words found is needed too.

@@ -21,6 +21,12 @@ type Status struct {
 	Dimensions int    `json:"dimensions"`
 	// Waiting counts the documents that have no vectors of the model yet.
 	Waiting int `json:"waiting"`
+	// Trained is the number of observations that the table of the vectors was trained on
+	// further; 0 for none.
+	Trained int `json:"trained"`
+	// TrainError is why it could not be trained at the last attempt.
+	TrainError   string           `json:"train_error,omitempty"`
+	TrainErrorAt claudemem.Millis `json:"train_error_at,omitempty"`
 	// Bytes is the size of the files.
 	Bytes int64 `json:"bytes"`
 	// Error is why nothing is indexed at the moment, EmbedError why there are no new
@@ -45,8 +51,11 @@ func (ix *Index) Status() Status {
 	if ix.state.embedErr != nil {
 		s.EmbedError, s.EmbedErrorAt = ix.state.embedErr.Error(), claudemem.MillisOf(ix.state.embedErrAt)
 	}
+	if ix.state.trainErr != nil {
+		s.TrainError, s.TrainErrorAt = ix.state.trainErr.Error(), claudemem.MillisOf(ix.state.trainErrAt)
+	}
 	ix.state.mu.Unlock()
-	for _, path := range []string{ix.path, ix.path + "-wal", vectorPath(ix.path)} {
+	for _, path := range []string{ix.path, ix.path + "-wal", vectorPath(ix.path), tablePath(ix.path)} {
 		if info, err := os.Stat(path); err == nil {
 			s.Bytes += info.Size()
 		}
@@ -70,6 +79,10 @@ func (ix *Index) Status() Status {
 	defer done()
 	s.Documents, s.Fragments = b.cat.all.documents, b.cat.fragments
 	s.Model, s.Dimensions = b.model, b.dimensions
+	if b.trained != nil {
+		training, _ := b.trained.Training()
+		s.Trained = training.Records
+	}
 	s.Waiting = len(b.cat.waiting)
 	s.Building = b.build.kind != 0
 	s.Behind = b.behind() + max(newest-max(b.newest, b.cursor), 0)

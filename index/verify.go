@@ -22,7 +22,7 @@ type Verified struct {
 // codes of its errors are those of OpenReadOnly; a damaged file is CodeUnavailable.
 func Verify(ctx context.Context, path string) (v Verified, err error) {
 	const what = "verify index"
-	b, err := openBaseReadOnly(ctx, path, true)
+	b, err := openBaseReadOnly(ctx, path, nil)
 	if err != nil {
 		return v, fault(what, err)
 	}

@@ -82,11 +82,12 @@ const (
 	KeyRecall                 = "CLAUDE_MEM_RECALL"
 	KeyAgentFiles             = "CLAUDE_MEM_AGENT_FILES"
 
-	KeyEmbedder        = "CLAUDE_MEM_EMBEDDER"
-	KeyEmbedderBaseURL = "CLAUDE_MEM_EMBEDDER_BASE_URL"
-	KeyEmbedderModel   = "CLAUDE_MEM_EMBEDDER_MODEL"
-	KeyEmbedderAPIKey  = "CLAUDE_MEM_EMBEDDER_API_KEY"
-	KeyRecencyDays     = "CLAUDE_MEM_RECENCY_DAYS"
+	KeyEmbedder         = "CLAUDE_MEM_EMBEDDER"
+	KeyEmbedderTraining = "CLAUDE_MEM_EMBEDDER_TRAINING"
+	KeyEmbedderBaseURL  = "CLAUDE_MEM_EMBEDDER_BASE_URL"
+	KeyEmbedderModel    = "CLAUDE_MEM_EMBEDDER_MODEL"
+	KeyEmbedderAPIKey   = "CLAUDE_MEM_EMBEDDER_API_KEY"
+	KeyRecencyDays      = "CLAUDE_MEM_RECENCY_DAYS"
 
 	KeyWorkerPort      = "CLAUDE_MEM_WORKER_PORT"
 	KeyRequireToken    = "CLAUDE_MEM_REQUIRE_TOKEN"
@@ -162,6 +163,7 @@ var table = [...]Setting{
 	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: List, Choices: "off root folders cursor", Help: "files of a project that get a block of recent records: off, or a list of root, folders, cursor"},
 
 	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "source of the vectors for semantic search"},
+	{Key: KeyEmbedderTraining, Default: "on", Group: "search", Kind: Bool, Help: "train the built-in vectors further on your own observations, from 1000 on; in the background, and nothing leaves the machine"},
 	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "URL of an OpenAI-compatible embedding server"},
 	{Key: KeyEmbedderModel, Group: "search", Kind: Text, Help: "model of the embedding server"},
 	{Key: KeyEmbedderAPIKey, Group: "search", Kind: Text, Secret: true, Help: "API key for the embedding server"},

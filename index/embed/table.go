@@ -41,6 +41,8 @@ type Table struct {
 	// norms are 1/length of the vectors before scaling, as float32 bits; 0 until
 	// somebody asks.
 	norms []atomic.Uint32
+	// own is nil for the built-in table.
+	own *trained
 }
 
 var openBuiltin = sync.OnceValues(func() (*Table, error) { return open(Model, builtin) })
@@ -192,7 +194,7 @@ func (t *Table) add(out []float32, pieces []uint16) float64 {
 		if int(p) >= len(t.tokens) {
 			continue
 		}
-		scale := math.Float32frombits(t.uint32(t.scales + 4*int(p)))
+		scale := t.scale(p)
 		v := t.values(p)[:len(out)]
 		for i := range out {
 			out[i] += scale * float32(int8(v[i]))
@@ -214,6 +216,19 @@ func (t *Table) Telling(word string) float64 {
 
 // values are the int8 values of an entry.
 func (t *Table) values(entry uint16) string {
+	if t.own != nil && t.own.rows[entry] != 0 {
+		at := t.own.vectors + int(t.own.rows[entry]-1)*t.dims
+		return t.own.data[at : at+t.dims]
+	}
 	at := t.vectors + int(entry)*t.dims
 	return t.data[at : at+t.dims]
+}
+
+// scale is what the values of an entry are multiplied by.
+func (t *Table) scale(entry uint16) float32 {
+	data, at := t.data, t.scales+4*int(entry)
+	if t.own != nil && t.own.rows[entry] != 0 {
+		data, at = t.own.data, t.own.scales+4*int(t.own.rows[entry]-1)
+	}
+	return math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[at : at+4])))
 }

@@ -17,6 +17,13 @@ func (d *Documents) Add(document uint32) {
 	(*d)[word] |= 1 << (document & 63)
 }
 
+// Remove takes a document out of the set.
+func (d Documents) Remove(document uint32) {
+	if word := int(document >> 6); word < len(d) {
+		d[word] &^= 1 << (document & 63)
+	}
+}
+
 // Has reports whether a document is in the set.
 func (d Documents) Has(document uint32) bool {
 	word := int(document >> 6)

@@ -23,7 +23,7 @@ func TestReopenFindsWhatWasSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, path, "m", 2)
-	if got := documentsOf(s.Search([]float32{1, .1}, nil, 9)); !slices.Equal(got, []uint32{7, 8}) {
+	if got := documentsOf(s.Search(vectors.Query{Vector: []float32{1, .1}}, nil, 9)); !slices.Equal(got, []uint32{7, 8}) {
 		t.Errorf("got %v, want [7 8]", got)
 	}
 	if document, ok := s.Document(100_000); document != 8 || !ok {
@@ -114,7 +114,7 @@ func TestTornFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, path, "m", 2)
-		got := documentsOf(s.Search([]float32{1, 0}, nil, 9))
+		got := documentsOf(s.Search(vectors.Query{Vector: []float32{1, 0}}, nil, 9))
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
@@ -169,7 +169,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := open(t, path, "m", 4)
-		if got, most := len(s.Search([]float32{1, 0, 0, 0}, nil, 9)), s.Len(); got > most {
+		if got, most := len(s.Search(vectors.Query{Vector: []float32{1, 0, 0, 0}}, nil, 9)), s.Len(); got > most {
 			t.Errorf("got %d matches of %d", got, most)
 		}
 		if err := s.Keep(func(slot, _ uint32) bool { return slot%2 == 0 }); err != nil {
@@ -257,7 +257,7 @@ func TestProperty(t *testing.T) {
 						best[f.document] = max(cosine(query, f.vector), orLow(best, f.document))
 					}
 				}
-				got := s.Search(query, nil, 100)
+				got := s.Search(vectors.Query{Vector: query}, nil, 100)
 				if len(got) != len(best) {
 					t.Fatalf("got %v, want %v", got, best)
 				}
@@ -266,11 +266,11 @@ func TestProperty(t *testing.T) {
 						t.Fatalf("document %d: got %f, want %f", m.Document, m.Cosine, best[m.Document])
 					}
 				}
-				if compared := s.Compare(query, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 77, math.MaxUint32); !slices.Equal(compared, got) {
+				if compared := s.Compare(vectors.Query{Vector: query}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 77, math.MaxUint32); !slices.Equal(compared, got) {
 					t.Fatalf("compared: got %v, want %v", compared, got)
 				}
 				eligible := vectors.Documents{1 << 7}
-				if one, want := s.Search(query, eligible, 3), s.Compare(query, 7); !slices.Equal(one, want) {
+				if one, want := s.Search(vectors.Query{Vector: query}, eligible, 3), s.Compare(vectors.Query{Vector: query}, 7); !slices.Equal(one, want) {
 					t.Fatalf("document 7: got %v, want %v", one, want)
 				}
 			},

@@ -47,26 +47,30 @@ type place struct {
 	distance       uint32
 }
 
+// Query is a text as it is compared: with the vectors of most documents, and with those
+// of others, which are of another table. Others may be nil: then Other is not used.
+type Query struct {
+	Vector, Other []float32
+	Others        Documents
+}
+
 // Search returns the n documents whose best fragments are nearest to the query by
 // cosine, the best first, of those that are eligible (nil: all). A query of
 // another length, of zeros or not of numbers finds nothing.
-func (s *Set) Search(query []float32, eligible Documents, n int) []Match {
-	if len(query) != s.dims || n <= 0 {
-		return nil
-	}
-	q, ok := s.prepare(query)
-	if !ok {
+func (s *Set) Search(query Query, eligible Documents, n int) []Match {
+	q, ok := s.prepareBoth(query)
+	if !ok || n <= 0 {
 		return nil
 	}
 	wanted := max(candidateFragments, candidatesPerDocument*n)
 	places, all := s.gather(eligible, exactFragments)
 	switch {
 	case !all:
-		places = s.scan(q.code, eligible, wanted)
+		places = s.scan(&q, eligible, wanted)
 	case s.reads(places) > exactReads:
-		places = s.nearest(q.code, places, wanted)
+		places = s.nearest(&q, places, wanted)
 	}
-	matches := best(s.compare(q, places), n)
+	matches := best(s.compare(&q, places), n)
 	keepPlaces(places)
 	return matches
 }
@@ -91,11 +95,8 @@ func keepPlaces(list []place) {
 
 // Compare returns the best fragment of each of these documents that has one, the
 // best first.
-func (s *Set) Compare(query []float32, documents ...uint32) []Match {
-	if len(query) != s.dims {
-		return nil
-	}
-	q, ok := s.prepare(query)
+func (s *Set) Compare(query Query, documents ...uint32) []Match {
+	q, ok := s.prepareBoth(query)
 	if !ok {
 		return nil
 	}
@@ -105,7 +106,7 @@ func (s *Set) Compare(query []float32, documents ...uint32) []Match {
 		places = s.slotsOf(places, d)
 	}
 	s.memory.RUnlock()
-	matches := best(s.compare(q, inOrder(places)), len(documents))
+	matches := best(s.compare(&q, inOrder(places)), len(documents))
 	keepPlaces(places)
 	return matches
 }
@@ -123,13 +124,41 @@ type prepared struct {
 	scale  float32 // for length 1
 }
 
+// both is a query as it is compared with the vectors of most documents, and of others.
+type both struct {
+	prepared
+	other  prepared
+	others Documents
+}
+
+// of returns what a document's vectors are compared with.
+func (q *both) of(document uint32) *prepared {
+	if q.others.Has(document) {
+		return &q.other
+	}
+	return &q.prepared
+}
+
+// prepareBoth prepares a query; false for one that finds nothing.
+func (s *Set) prepareBoth(query Query) (q both, ok bool) {
+	if q.prepared, ok = s.prepare(query.Vector); !ok || query.Others == nil {
+		return q, ok
+	}
+	q.others = query.Others
+	q.other, ok = s.prepare(query.Other)
+	return q, ok
+}
+
 // queryLevels is the resolution of a query: 12 bits and a sign, much finer than the
 // vectors, and small enough for sums of 32 bits (see maxDimensions).
 const queryLevels = 4095
 
 // prepare returns the query as whole numbers with their scale, and its bit code. It is
-// false for a vector of zeros and for one with NaN or infinity.
+// false for a vector of zeros, of another length and for one with NaN or infinity.
 func (s *Set) prepare(query []float32) (q prepared, ok bool) {
+	if len(query) != s.dims {
+		return q, false
+	}
 	largest := 0.0
 	for _, x := range query {
 		if x-x != 0 {
@@ -209,20 +238,20 @@ func (s *Set) reads(places []place) int {
 func (s *Set) gapSlots() int { return 1 + gapBytes/s.recordSize() }
 
 // scan lists the wanted nearest of all eligible slots, by the distance of codes.
-func (s *Set) scan(code []uint64, eligible Documents, wanted int) []place {
+func (s *Set) scan(q *both, eligible Documents, wanted int) []place {
 	s.memory.RLock()
 	defer s.memory.RUnlock()
 	workers := min(runtime.GOMAXPROCS(0), 1+len(s.chunks)*chunkSlots/parallelSlots)
 	parts := make([]*nearest, workers)
 	var wg sync.WaitGroup
 	for w := range parts {
-		parts[w] = newNearest(wanted, 64*len(code))
+		parts[w] = newNearest(wanted, 64*len(q.code))
 		part, chunks := parts[w], s.chunks[w*len(s.chunks)/workers:(w+1)*len(s.chunks)/workers]
 		first := uint32(w * len(s.chunks) / workers * chunkSlots)
 		run := func() {
 			for i, c := range chunks {
 				if c != nil {
-					part.scan(c, first+uint32(i*chunkSlots), code, eligible)
+					part.scan(c, first+uint32(i*chunkSlots), q, eligible)
 				}
 			}
 		}
@@ -243,14 +272,15 @@ func (s *Set) scan(code []uint64, eligible Documents, wanted int) []place {
 }
 
 // nearest does so for places that are listed already.
-func (s *Set) nearest(code []uint64, places []place, wanted int) []place {
+func (s *Set) nearest(q *both, places []place, wanted int) []place {
 	s.memory.RLock()
 	defer s.memory.RUnlock()
-	near := newNearest(wanted, 64*len(code))
+	near := newNearest(wanted, 64*len(q.code))
 	for _, p := range places {
 		if s.document(p.slot) != p.document {
 			continue // changed since
 		}
+		code := q.of(p.document).code
 		at := int(p.slot%chunkSlots) * len(code)
 		p.distance = distance(code, s.chunks[p.slot/chunkSlots].codes[at:])
 		near.offer(p)
@@ -312,15 +342,20 @@ func (n *nearest) result() []place {
 
 // scan offers the places of a chunk whose code is near enough. first is the chunk's
 // first slot; eligible nil means all documents.
-func (n *nearest) scan(c *chunk, first uint32, code []uint64, eligible Documents) {
-	if len(code) == 4 { // the built-in model
-		n.scan4(c, first, [4]uint64(code), eligible)
+func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
+	if len(q.code) == 4 { // the built-in model
+		if q.others == nil {
+			n.scan4(c, first, [4]uint64(q.code), eligible)
+		} else {
+			n.scanBoth4(c, first, q, eligible)
+		}
 		return
 	}
 	for at, document := range c.documents {
 		if document == 0 || eligible != nil && !eligible.Has(document) {
 			continue
 		}
+		code := q.of(document).code
 		if d := distance(code, c.codes[at*len(code):]); d <= n.limit {
 			n.offer(place{first + uint32(at), document, d})
 		}
@@ -333,6 +368,27 @@ func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents)
 	for at, document := range c.documents {
 		if document == 0 || eligible != nil && !eligible.Has(document) {
 			continue
+		}
+		v := codes[at*4 : at*4+4 : at*4+4]
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
+			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
+		if d <= n.limit {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+// scanBoth4 is scan4 for a query with other documents.
+func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Documents) {
+	codes := c.codes
+	most, other := [4]uint64(query.code), [4]uint64(query.other.code)
+	for at, document := range c.documents {
+		if document == 0 || eligible != nil && !eligible.Has(document) {
+			continue
+		}
+		q := &most
+		if query.others.Has(document) {
+			q = &other
 		}
 		v := codes[at*4 : at*4+4 : at*4+4]
 		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
@@ -356,7 +412,7 @@ var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); retu
 
 // compare reads the vectors of places, which are in order, and returns their
 // cosines. What is no longer the document's, or damaged, is left out.
-func (s *Set) compare(q prepared, places []place) []Match {
+func (s *Set) compare(query *both, places []place) []Match {
 	size := s.recordSize()
 	pooled := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(pooled)
@@ -381,6 +437,7 @@ func (s *Set) compare(q prepared, places []place) []Match {
 			if !ok || document != p.document || scale == 0 {
 				continue
 			}
+			q := query.of(document)
 			matches = append(matches, Match{p.slot, p.document, float32(dot(q.values, values)) * q.scale * scale})
 		}
 		places = places[run:]

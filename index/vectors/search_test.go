@@ -120,7 +120,7 @@ func TestRecallAgainstFloats(t *testing.T) {
 				for i := range query {
 					query[i] += .05 * float32(r.NormFloat64())
 				}
-				got := documentsOf(s.Search(query, eligible, 10))
+				got := documentsOf(s.Search(vectors.Query{Vector: query}, eligible, 10))
 				sum += recall(got, exact(all, query, eligible, 10))
 			}
 			if got := sum / float64(queries); got < test.least {
@@ -136,7 +136,7 @@ func TestRecallAgainstFloats(t *testing.T) {
 func TestEveryDocumentWhenAllAreAskedFor(t *testing.T) {
 	all := clustered(rand.New(rand.NewPCG(3, 4)), 30_000, 64, 100, .7)
 	s := fill(t, all)
-	got := documentsOf(s.Search(all[0], nil, 10_000))
+	got := documentsOf(s.Search(vectors.Query{Vector: all[0]}, nil, 10_000))
 	slices.Sort(got)
 	if n := len(got); n != 10_000 || len(slices.Compact(got)) != n {
 		t.Errorf("got %d documents, want each of 10000 once", n)
@@ -148,7 +148,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Run(fmt.Sprintf("dims=%d/fragments=%d", size.dims, size.fragments), func(b *testing.B) {
 			s, queries := large(b, size.fragments, size.dims)
 			for i := 0; b.Loop(); i++ {
-				if len(s.Search(queries[i%len(queries)], nil, 300)) == 0 {
+				if len(s.Search(vectors.Query{Vector: queries[i%len(queries)]}, nil, 300)) == 0 {
 					b.Fatal("nothing found")
 				}
 			}
@@ -165,7 +165,7 @@ func TestDocumentsOfManyFragments(t *testing.T) {
 	put(t, s, 2000, 2, []float32{1, 1, 0})
 	put(t, s, 2001, 3, []float32{-1, 0, 0})
 	flush(t, s)
-	if got := documentsOf(s.Search([]float32{1, 0, 0}, nil, 3)); !slices.Equal(got, []uint32{1, 2, 3}) {
+	if got := documentsOf(s.Search(vectors.Query{Vector: []float32{1, 0, 0}}, nil, 3)); !slices.Equal(got, []uint32{1, 2, 3}) {
 		t.Errorf("got %v, want [1 2 3]", got)
 	}
 }
@@ -181,7 +181,7 @@ func BenchmarkSearchEligible(b *testing.B) {
 				eligible.Add(d)
 			}
 			for i := 0; b.Loop(); i++ {
-				if len(s.Search(queries[i%len(queries)], eligible, 300)) == 0 {
+				if len(s.Search(vectors.Query{Vector: queries[i%len(queries)]}, eligible, 300)) == 0 {
 					b.Fatal("nothing found")
 				}
 			}
@@ -225,4 +225,51 @@ func large(b *testing.B, fragments, dims int) (s *vectors.Set, queries [][]float
 	}
 	flush(b, s)
 	return s, all[:100]
+}
+
+// TestSearchWithTwoTables searches vectors of two tables: the documents of one are compared
+// with one vector of the query, the others with the other, whether all are compared, or
+// their codes first.
+func TestSearchWithTwoTables(t *testing.T) {
+	const dims, n = 128, 24_000
+	r := rand.New(rand.NewPCG(11, 1))
+	all := clustered(r, n, dims, 200, .5)
+	s := fill(t, all)
+	others, few := vectors.Documents{}, vectors.Documents{}
+	for document := uint32(1); document <= n/3; document++ {
+		if document%2 == 0 {
+			others.Add(document)
+		}
+		if document <= 400 {
+			few.Add(document)
+		}
+	}
+	for _, slot := range []int{300, 600, 900} {
+		// Of a document of each table: both are found, each by the vector of its table.
+		query := vectors.Query{Vector: all[slot], Other: all[slot+3], Others: others}
+		for name, eligible := range map[string]vectors.Documents{"all": nil, "few": few} {
+			got := s.Search(query, eligible, 200)
+			if len(got) != 200 {
+				t.Fatalf("%s: %d matches", name, len(got))
+			}
+			for _, m := range got {
+				with := query.Vector
+				if others.Has(m.Document) {
+					with = query.Other
+				}
+				if want := cosine(with, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .01 {
+					t.Errorf("%s: document %d has the cosine %.3f, want %.3f", name, m.Document, m.Cosine, want)
+				}
+			}
+			if got[0].Cosine < .99 || got[1].Cosine < .99 || others.Has(got[0].Document) == others.Has(got[1].Document) {
+				t.Errorf("%s: the two documents of the query are not first: %v", name, got[:2])
+			}
+			if compared := s.Compare(query, got[0].Document, got[1].Document); !slices.Equal(compared, got[:2]) {
+				t.Errorf("%s: compared %v, searched %v", name, compared, got[:2])
+			}
+		}
+	}
+	if got := s.Search(vectors.Query{Vector: all[0], Other: make([]float32, 3), Others: others}, nil, 5); got != nil {
+		t.Errorf("a query of two sizes finds %v", got)
+	}
 }

@@ -404,3 +404,14 @@ func (s *Set) Close() error {
 	s.forget()
 	return errors.Join(err, s.file.Close())
 }
+
+// Holds reports whether the file at path has vectors of a model and size, as Open would
+// take them.
+func Holds(path, model string, dims int) bool {
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	return checkHeader(f, model, dims) == nil
+}

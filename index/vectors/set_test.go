@@ -78,7 +78,7 @@ func TestSearchReturnsDocumentsByTheirBestFragment(t *testing.T) {
 	put(t, s, 4, 30, []float32{0, 0, -1})
 	put(t, s, 5, 40, []float32{0, 0, 0}) // says nothing
 	flush(t, s)
-	got := s.Search([]float32{0, 2, 0}, nil, 10)
+	got := s.Search(vectors.Query{Vector: []float32{0, 2, 0}}, nil, 10)
 	want := []vectors.Match{{Slot: 2, Document: 10, Cosine: 1}, {Slot: 3, Document: 20, Cosine: float32(math.Sqrt(.5))}, {Slot: 4, Document: 30}}
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)
@@ -88,16 +88,16 @@ func TestSearchReturnsDocumentsByTheirBestFragment(t *testing.T) {
 			t.Errorf("match %d: got %v, want %v", i, g, w)
 		}
 	}
-	if got := documentsOf(s.Search([]float32{0, 2, 0}, nil, 1)); !slices.Equal(got, []uint32{10}) {
+	if got := documentsOf(s.Search(vectors.Query{Vector: []float32{0, 2, 0}}, nil, 1)); !slices.Equal(got, []uint32{10}) {
 		t.Errorf("the first: got %v, want [10]", got)
 	}
 	var eligible vectors.Documents
 	eligible.Add(30)
 	eligible.Add(20)
-	if got := documentsOf(s.Search([]float32{0, 2, 0}, eligible, 10)); !slices.Equal(got, []uint32{20, 30}) {
+	if got := documentsOf(s.Search(vectors.Query{Vector: []float32{0, 2, 0}}, eligible, 10)); !slices.Equal(got, []uint32{20, 30}) {
 		t.Errorf("eligible: got %v, want [20 30]", got)
 	}
-	if got := s.Search([]float32{0, 2, 0}, vectors.Documents{}, 10); len(got) != 0 {
+	if got := s.Search(vectors.Query{Vector: []float32{0, 2, 0}}, vectors.Documents{}, 10); len(got) != 0 {
 		t.Errorf("none eligible: got %v, want none", got)
 	}
 	if got := s.Len(); got != 5 {
@@ -126,12 +126,12 @@ func TestSearchRefusesWhatIsNoQuery(t *testing.T) {
 	flush(t, s)
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for name, query := range map[string][]float32{"nil": nil, "short": {1}, "long": {1, 2, 3, 4}, "zeros": {0, 0, 0}, "infinite": {1, inf, 0}, "no number": {nan, 1, 1}} {
-		if got := s.Search(query, nil, 5); len(got) != 0 {
+		if got := s.Search(vectors.Query{Vector: query}, nil, 5); len(got) != 0 {
 			t.Errorf("%s: got %v, want nothing", name, got)
 		}
 	}
 	for _, n := range []int{0, -1} {
-		if got := s.Search([]float32{1, 0, 0}, nil, n); len(got) != 0 {
+		if got := s.Search(vectors.Query{Vector: []float32{1, 0, 0}}, nil, n); len(got) != 0 {
 			t.Errorf("n %d: got %v, want nothing", n, got)
 		}
 	}
@@ -173,7 +173,7 @@ func TestCosineIsCloseToTheFloats(t *testing.T) {
 		}
 		flush(t, s)
 		query := random(r, dims)
-		got := s.Search(query, nil, 20)
+		got := s.Search(vectors.Query{Vector: query}, nil, 20)
 		if len(got) != 20 {
 			t.Fatalf("%d dimensions: got %d matches, want 20", dims, len(got))
 		}
@@ -196,7 +196,7 @@ func TestDeleteLeavesZerosInTheFile(t *testing.T) {
 	if err := s.Delete(4, 2, 3, 2, 9, 10, 77, math.MaxUint32); err != nil {
 		t.Fatal(err)
 	}
-	got := documentsOf(s.Search([]float32{1, 2, 3, 4}, nil, 20))
+	got := documentsOf(s.Search(vectors.Query{Vector: []float32{1, 2, 3, 4}}, nil, 20))
 	if want := []uint32{1, 2, 6, 7, 8, 9}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -255,7 +255,7 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := documentsOf(r.Search([]float32{1, 0}, nil, 2)); !slices.Equal(got, []uint32{1}) {
+	if got := documentsOf(r.Search(vectors.Query{Vector: []float32{1, 0}}, nil, 2)); !slices.Equal(got, []uint32{1}) {
 		t.Errorf("got %v, want [1]", got)
 	}
 	if r.Put(1, 1, []float32{1, 1}) == nil || r.Delete(1) == nil {
@@ -268,7 +268,7 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 	if err := os.Truncate(path, 64); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Search([]float32{1, 0}, nil, 2); len(got) != 0 {
+	if got := r.Search(vectors.Query{Vector: []float32{1, 0}}, nil, 2); len(got) != 0 {
 		t.Errorf("file emptied: got %v, want nothing", got)
 	}
 	if err := r.Close(); err != nil {
@@ -288,7 +288,7 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 	if err := s.Delete(1); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Delete: got %v, want closed", err)
 	}
-	if got := s.Search([]float32{1, 1}, nil, 2); len(got) != 0 {
+	if got := s.Search(vectors.Query{Vector: []float32{1, 1}}, nil, 2); len(got) != 0 {
 		t.Errorf("got %v, want nothing", got)
 	}
 }
@@ -318,7 +318,7 @@ func TestOneWriterManySearchers(t *testing.T) {
 				default:
 				}
 				query := ways[1+n%documents]
-				for _, m := range s.Search(query, eligible, documents) {
+				for _, m := range s.Search(vectors.Query{Vector: query}, eligible, documents) {
 					if want := cosine(query, ways[m.Document]); math.Abs(float64(m.Cosine)-want) > .01 {
 						t.Errorf("document %d: got %f, want %f", m.Document, m.Cosine, want)
 						return
@@ -326,7 +326,7 @@ func TestOneWriterManySearchers(t *testing.T) {
 				}
 				s.Len()
 				s.Document(uint32(n % 3000))
-				s.Compare(query, 1, 2, 3)
+				s.Compare(vectors.Query{Vector: query}, 1, 2, 3)
 			}
 		})
 	}

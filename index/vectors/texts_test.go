@@ -8,6 +8,7 @@ import (
 	"claudemem"
 	"claudemem/index/corpus"
 	"claudemem/index/embed"
+	"claudemem/index/vectors"
 )
 
 // TestRecallOnTexts embeds observations and queries with the built-in table; there
@@ -45,7 +46,7 @@ func TestRecallOnTexts(t *testing.T) {
 			want = append(want, d)
 		}
 		slices.SortFunc(want, func(a, b uint32) int { return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b)) })
-		got := documentsOf(s.Search(query, nil, 10))
+		got := documentsOf(s.Search(vectors.Query{Vector: query}, nil, 10))
 		// Texts that say the same are as near as each other: what is no worse counts.
 		found := 0
 		for _, d := range got {
