@@ -33,6 +33,7 @@ func main() {
 	data := flag.String("data", os.Getenv("EVAL_DATA"), "folder of the sets")
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
 	files := flag.Bool("files", false, "let the sessions that ask know half of the files of the commit that they are about to make")
+	trained := flag.Bool("train", false, "train the embedding table of each memory, without the documents that its queries were made from or look for")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
@@ -40,7 +41,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	measure := func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
-		return evaluate(ctx, out, data, only, *files)
+		return evaluate(ctx, out, data, only, conditions{files: *files, trained: *trained})
 	}
 	if *recall {
 		measure = evaluateRecall
@@ -62,7 +63,7 @@ func main() {
 	}
 }
 
-func evaluate(ctx context.Context, out io.Writer, data, only string, files bool) (met bool, err error) {
+func evaluate(ctx context.Context, out io.Writer, data, only string, under conditions) (met bool, err error) {
 	names, err := setsIn(data)
 	if err != nil {
 		return false, err
@@ -80,7 +81,7 @@ func evaluate(ctx context.Context, out io.Writer, data, only string, files bool)
 		if err != nil {
 			return false, fmt.Errorf("read set %s: %w", name, err)
 		}
-		s.files = files
+		s.conditions = under
 		r, err := s.measure(ctx)
 		if err != nil {
 			return false, fmt.Errorf("measure set %s: %w", name, err)

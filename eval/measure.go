@@ -32,11 +32,8 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	project := func(corpus string) string { return "/eval/" + s.name + "/" + label(corpus) }
-	entered, err := w.enterAll(ctx, s.documents, project)
+	entered, err := s.enter(ctx, w, project)
 	if err != nil {
-		return r, err
-	}
-	if err := w.indexed(ctx); err != nil {
 		return r, err
 	}
 
@@ -107,6 +104,45 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 		r.took += t / time.Duration(len(times))
 	}
 	return r, nil
+}
+
+// enter enters the documents. Those of which queries know come last, so that a table can be
+// trained on the others alone.
+func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) string) (map[record][]string, error) {
+	asked := map[string]bool{}
+	for _, q := range s.queries {
+		for _, id := range slices.Concat(q.Relevant, q.Exclude) {
+			asked[id] = true
+		}
+	}
+	var first, last []document
+	for _, d := range s.documents {
+		// The neighbours of what is spoken are part of it, so conversations stay whole; tables
+		// are not trained on them anyway.
+		if asked[d.ID] && !d.spoken() {
+			last = append(last, d)
+		} else {
+			first = append(first, d)
+		}
+	}
+	entered, err := w.enterAll(ctx, first, project)
+	if err == nil {
+		err = w.indexed(ctx)
+	}
+	if err == nil && s.trained {
+		err = w.train(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	later, err := w.enterAll(ctx, last, project)
+	if err != nil {
+		return nil, err
+	}
+	for r, ids := range later {
+		entered[r] = slices.Sorted(slices.Values(append(entered[r], ids...)))
+	}
+	return entered, w.indexed(ctx)
 }
 
 // filesOf returns a function that returns every second file of the document that a question

@@ -19,8 +19,16 @@ type set struct {
 	name      string
 	documents []document
 	queries   []query
+	conditions
+}
+
+// conditions are those under which a set is measured.
+type conditions struct {
 	// files says that a question with a date comes from a session with files.
 	files bool
+	// trained says that the table is trained on the documents that no query was made from
+	// or looks for.
+	trained bool
 }
 
 type document struct {

@@ -250,6 +250,28 @@ func (w *worker) indexed(ctx context.Context) error {
 	}
 }
 
+// train has the worker train the table, which it does after a rebuild of the index.
+func (w *worker) train(ctx context.Context) error {
+	const path = "/api/admin/reindex"
+	var state struct {
+		Running bool   `json:"running"`
+		Error   string `json:"error"`
+	}
+	err := w.post(ctx, path, struct{}{}, &state)
+	for err == nil && state.Running {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+		err = w.get(ctx, path, nil, &state)
+	}
+	if err == nil && state.Error != "" {
+		err = errors.New("train: " + state.Error)
+	}
+	return err
+}
+
 // search returns which documents are found for a query, the best first.
 func (w *worker) search(ctx context.Context, q url.Values, entered map[record][]string) ([]string, error) {
 	var answer struct {
