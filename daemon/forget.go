@@ -233,13 +233,13 @@ func (e *eraser) takeSpool(ctx context.Context, s *store.Store) error {
 // index that cannot be opened is deleted; the next worker builds it.
 func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, indexName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	// The words of what is erased moved the vectors of the trained table, if by a trace: the
 	// next worker trains it again without them.
 	if err := index.DropTable(path); err != nil {
 		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	options, end := indexOptions(e.settings, time.Now, e.log)
 	defer end()

@@ -232,7 +232,13 @@ func (e *exam) index(ix daemon.IndexHealth) ([]Finding, string) {
 	if ix.EmbedError != "" {
 		list = append(list, e.found("embedder-failing", ix.Model+": "+ix.EmbedError))
 	}
+	if ix.TrainError != "" {
+		list = append(list, e.found("training-failed", ix.TrainError))
+	}
 	fine := text.Count(ix.Documents, "record")
+	if ix.Trained > 0 {
+		fine += ", vectors trained on " + text.Count(ix.Trained, "observation")
+	}
 	if ix.Building {
 		fine += fmt.Sprintf(", being built: %d to go", ix.Behind)
 	} else if ix.Behind > 0 {

@@ -292,6 +292,8 @@ func Checks() []Check {
 				"claude-mem reindex", RemedyReindex},
 			{"embedder-failing", Warn, "The embedder does not answer, so searches use words alone.",
 				"claude-mem config get CLAUDE_MEM_EMBEDDER_BASE_URL", ""},
+			{"training-failed", Warn, "The vectors could not be trained on the memory's own observations; searches use those that were there before. The worker tries again.",
+				"claude-mem reindex", RemedyReindex},
 		}},
 		{"provider", "the provider, its key or login, and the outcome of its last calls; only --online asks it whether it accepts the key", reading, checkProvider, []Kind{
 			{"key-missing", Fail, "The provider in the settings has no API key.",

@@ -15,6 +15,7 @@ import (
 	"claudemem/index/embed"
 	"claudemem/index/embed/train"
 	"claudemem/index/vectors"
+	"claudemem/openfile"
 )
 
 const (
@@ -256,9 +257,12 @@ func dropNextTable(path string) error {
 	return errors.Join(ifExists(os.Remove(tablePath(path)+nextSuffix)), ifExists(os.Remove(vectorPath(path)+nextSuffix)))
 }
 
+// maxTableBytes is more than a table with vectors of all entries has.
+const maxTableBytes = 16 << 20
+
 // readTable returns the trained table at path, nil if there is none or it is damaged.
 func (ix *Index) readTable(path string) *embed.Table {
-	file, err := os.ReadFile(path)
+	file, _, err := openfile.Beginning(path, maxTableBytes)
 	if err != nil {
 		return nil
 	}

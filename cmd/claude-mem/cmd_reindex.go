@@ -17,7 +17,8 @@ func (a *app) reindexCommand() *cobra.Command {
 		GroupID: groupSeldom,
 		Long: `Rebuild the search index from the records. An interruption loses nothing: the old index
 is used until the new one is complete. A running worker does it; without a worker this
-command does it itself.
+command does it itself. Then the vectors are trained on the memory's own observations at
+once, if there are 1000 of them and CLAUDE_MEM_EMBEDDER_TRAINING is on.
 
 It is not needed in daily use: the index is updated with every record, and a damaged
 index is rebuilt automatically.
