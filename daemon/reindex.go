@@ -67,7 +67,7 @@ func followReindex(ctx context.Context, worker *api.Remote, report func(done, to
 			return 0, err
 		case !state.Running && state.Error != "":
 			return 0, claudemem.Errorf(claudemem.CodeInternal, "%s", state.Error).
-				WithHint("the old index is as it was; `claude-mem worker logs` tells more")
+				WithHint("an index that could not be rebuilt is as it was; `claude-mem worker logs` tells more")
 		case !state.Running:
 			return state.Done, nil
 		}

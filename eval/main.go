@@ -33,7 +33,7 @@ func main() {
 	data := flag.String("data", os.Getenv("EVAL_DATA"), "folder of the sets")
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
 	files := flag.Bool("files", false, "let the sessions that ask know half of the files of the commit that they are about to make")
-	trained := flag.Bool("train", false, "train the embedding table of each memory, without the documents that its queries were made from or look for")
+	trained := flag.Bool("train", false, "train the embedding table of each memory, without the documents that its queries were made from")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")

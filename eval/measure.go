@@ -106,12 +106,14 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	return r, nil
 }
 
-// enter enters the documents. Those of which queries know come last, so that a table can be
-// trained on the others alone.
+// enter enters the documents. Those that queries were made from come last, so that a table
+// can be trained on the others alone: those that a query excludes, and the one that it is
+// named after.
 func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) string) (map[record][]string, error) {
 	asked := map[string]bool{}
 	for _, q := range s.queries {
-		for _, id := range slices.Concat(q.Relevant, q.Exclude) {
+		asked[strings.TrimPrefix(q.ID, "q:")] = true
+		for _, id := range q.Exclude {
 			asked[id] = true
 		}
 	}

@@ -26,8 +26,7 @@ type set struct {
 type conditions struct {
 	// files says that a question with a date comes from a session with files.
 	files bool
-	// trained says that the table is trained on the documents that no query was made from
-	// or looks for.
+	// trained says that the table is trained, on the documents that no query was made from.
 	trained bool
 }
 

@@ -240,6 +240,7 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 			more = true
 		}
 		if err != nil {
+			f.endRetraining(err) // the disk may be full of its vectors
 			return fault("follow changes", err)
 		}
 		if f.next != nil {

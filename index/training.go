@@ -68,7 +68,7 @@ func (ix *Index) Train(ctx context.Context, o TrainOptions) error {
 	defer ix.training.Unlock()
 	err := ix.train(ctx, &pace{share: o.Share, ix: ix, ctx: ctx})
 	ix.state.update(func(s *state) {
-		if ctx.Err() != nil || errors.Is(err, errClosed) {
+		if ctx.Err() != nil || errors.Is(err, errClosed) || claudemem.CodeOf(err) == claudemem.CodeConflict {
 			return // nothing is wrong
 		}
 		s.trainErr, s.trainErrAt = err, ix.clock()
@@ -126,11 +126,16 @@ func (ix *Index) train(ctx context.Context, p *pace) error {
 	r := &retraining{ctx: ctx, table: table, file: file, pace: p, done: make(chan error, 1)}
 	select {
 	case ix.follower.tables <- r:
-		return <-r.done // the follower ends it when ctx ends
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-ix.follower.done:
 		return errClosed
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done(): // the follower, which may be pausing after a failure, ends it later
+		return ctx.Err()
 	}
 }
 

@@ -412,6 +412,27 @@ func TestTrainOnFullDisk(t *testing.T) {
 		t.Error("the old table does not answer")
 	}
 
+	// The store cannot be read while they are made.
+	stuck := &changingFeed{memoryFeed: trainableFeed()}
+	ix3 := openIndex(t, filepath.Join(t.TempDir(), "index.db"), stuck, Options{After: func(time.Duration) <-chan time.Time { return nil }})
+	catchUp(t, ix3)
+	failed := errors.New("disk error")
+	stuck.mu.Lock()
+	stuck.change = func(int) {
+		if ix3.base.successor != nil {
+			stuck.memoryFeed.mu.Lock()
+			stuck.memoryFeed.fail = failed
+			stuck.memoryFeed.mu.Unlock()
+		}
+	}
+	stuck.mu.Unlock()
+	if err := ix3.Train(t.Context(), TrainOptions{}); !errors.Is(err, failed) {
+		t.Errorf("with a store that cannot be read: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(ix3.path), "*"+nextSuffix)); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+
 	trainIndex(t, ix)
 	if s := ix.Status(); s.TrainError != "" || s.Trained != trainable {
 		t.Errorf("with room again: %+v", s)
@@ -480,8 +501,8 @@ func TestNotTrained(t *testing.T) {
 	}
 }
 
-// TestRank in the order of many slots: the two tables of a query are compared by code too.
-func TestTrainingSampleIsBounded(t *testing.T) {
+// TestLot: what a large memory is trained on is drawn from all of it.
+func TestLot(t *testing.T) {
 	ids := []int64{}
 	for id := range int64(1000) {
 		ids = append(ids, id)

@@ -20,8 +20,8 @@ const (
 	leastBatch = 32
 	// temperature divides the cosines.
 	temperature = .07
-	// rate is the step of Adagrad, with one size for all dimensions of a piece. .05 and .1
-	// were worse.
+	// rate is the step of Adagrad, with one size for all dimensions of a piece. With .02,
+	// commits were found as well and code less well.
 	rate = .01
 	seed = 1
 	// method changes with the numbers above and with the code below: another method gives
