@@ -454,6 +454,9 @@ func TestTrainEnds(t *testing.T) {
 			return now
 		},
 		After: func(d time.Duration) <-chan time.Time {
+			if d > 10*time.Second {
+				return nil // until the log is cut
+			}
 			if d > time.Second {
 				t.Errorf("a rest of %v", d)
 			}
