@@ -193,13 +193,13 @@ func part(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 // The bars: means over the sets whose questions have no date, one for each set with, and no
 // set below BM25.
 const (
-	barNDCG     = 0.580
+	barNDCG     = 0.602
 	barRecall10 = 0.690
 )
 
 // barsAsOf are those of the sets whose questions have a date, by name: asked by an agent, and
 // by one whose session knows half of the files.
-var barsAsOf = map[string]struct{ agent, files float64 }{"jj-followup": {0.590, 0.600}, "ovs-fixes": {0.485, 0.510}}
+var barsAsOf = map[string]struct{ agent, files, recall10 float64 }{"jj-followup": {0.590, 0.600, 0.72}, "ovs-fixes": {0.485, 0.510, 0}}
 
 // printBars prints the means and what was to be reached, and reports whether it was.
 func printBars(out io.Writer, results []result) (met bool) {
@@ -233,6 +233,11 @@ func printBars(out io.Writer, results []result) (met bool) {
 				least = b.files
 			}
 			bar(r.search.ndcg >= least, "%s nDCG@10 %.4f, at least %.3f", r.name, r.search.ndcg, least)
+			if b.recall10 > 0 {
+				bar(r.search.recall10 >= b.recall10, "%s R@10 %.4f, at least %.2f", r.name, r.search.recall10, b.recall10)
+			}
+		} else if r.asOf {
+			_, _ = fmt.Fprintf(out, "no bar     %s: its questions have a date, and no figure is known for it\n", r.name)
 		}
 	}
 	return met

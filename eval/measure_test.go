@@ -145,8 +145,8 @@ func TestReadLines(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
-	good := result{name: "good", search: figures{recall10: 0.7, ndcg: 0.6}, plain: figures{ndcg: 0.5}}
-	asOf := result{name: "jj-followup", asOf: true, search: figures{ndcg: 0.595}, plain: figures{ndcg: 0.4}}
+	good := result{name: "good", search: figures{recall10: 0.7, ndcg: 0.61}, plain: figures{ndcg: 0.5}}
+	asOf := result{name: "jj-followup", asOf: true, search: figures{recall10: 0.73, ndcg: 0.595}, plain: figures{ndcg: 0.4}}
 	for name, tt := range map[string]struct {
 		results []result
 		missed  string
@@ -155,8 +155,10 @@ func TestBars(t *testing.T) {
 		"below BM25":       {[]result{good, {name: "bad", search: figures{recall10: 0.9, ndcg: 0.7}, plain: figures{ndcg: 0.8}}}, "bad"},
 		"mean too low":     {[]result{{name: "low", search: figures{recall10: 0.9, ndcg: 0.5}}}, "mean nDCG"},
 		"few found":        {[]result{{name: "low", search: figures{recall10: 0.6, ndcg: 0.9}}}, "mean R@10"},
-		"what came before": {[]result{good, {name: "jj-followup", asOf: true, search: figures{ndcg: 0.58}}}, "at least 0.590"},
-		"files known":      {[]result{good, {name: "jj-followup", asOf: true, files: true, search: figures{ndcg: 0.595}}}, "at least 0.600"},
+		"what came before": {[]result{good, {name: "jj-followup", asOf: true, search: figures{recall10: 0.73, ndcg: 0.58}}}, "at least 0.590"},
+		"files known":      {[]result{good, {name: "jj-followup", asOf: true, files: true, search: figures{recall10: 0.73, ndcg: 0.595}}}, "at least 0.600"},
+		"few came before":  {[]result{good, {name: "jj-followup", asOf: true, search: figures{recall10: 0.71, ndcg: 0.595}}}, "at least 0.72"},
+		"another set":      {[]result{good, {name: "new", asOf: true, search: figures{recall10: 0.1, ndcg: 0.1}}}, ""},
 	} {
 		var out bytes.Buffer
 		met := printBars(&out, tt.results)

@@ -13,6 +13,8 @@ import (
 
 	"claudemem"
 	"claudemem/index/corpus"
+	"claudemem/index/embed"
+	"claudemem/index/words"
 	"claudemem/text"
 )
 
@@ -157,5 +159,17 @@ func BenchmarkProse(b *testing.B) {
 				b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")
 			})
 		}
+	}
+}
+
+// BenchmarkOtherForms: the forms of a question's words, which every search looks for.
+func BenchmarkOtherForms(b *testing.B) {
+	table, err := embed.Builtin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	list := words.Query("why do the handlers of failing deliveries retry the configuration of the parser without a lock")
+	for b.Loop() {
+		otherForms(list, table)
 	}
 }
