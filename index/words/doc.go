@@ -10,8 +10,9 @@
 // other joiners and its capitals. So user_service.go, UserService, user-service
 // and userservice have the word "userservic" in common, and each but the last
 // has the parts "user" and "servic". A query of plain neighbours (user service)
-// looks for their joined form too. Version numbers stay whole: 1.2.3 also counts
-// as 1.2, with or without a v.
+// looks for their joined form too, a verb before a particle by its stem (timed out,
+// timeout). [Forms] has forms of a word with other stems. Version numbers stay whole:
+// 1.2.3 also counts as 1.2, with or without a v.
 //
 // Scripts without spaces between words (Chinese, Japanese, Korean, Thai and a few
 // more) give each pair of neighbouring characters; one that stands alone is a

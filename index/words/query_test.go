@@ -17,6 +17,8 @@ func TestQuery(t *testing.T) {
 		{"what is this about?", "what is this about"},
 		{"user service", "user userservice+ service"},
 		{"log in fails", "log login+ in- fails"},
+		{"it timed out", "it- timed timeout+ out-"},
+		{"rolling back", "rolling rollback+ back"},
 		{"getUserByID", "getuserbyid? (get?) (user?) (by?-) (id?)"},
 		{"認証 エラー", "認証 エラ ラー"},
 		{"warum läuft der Test nicht", "warum- lauft der- test nicht-"},
