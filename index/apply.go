@@ -87,6 +87,7 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	// From here on the context can't end it: the driver starts a goroutine for each
 	// statement of a context that can end, and a batch takes a fraction of a second.
 	ctx = context.WithoutCancel(ctx)
+	a.words.introduce(batch.put)
 	err := b.transaction(ctx, func() error {
 		for _, d := range batch.put {
 			if err := a.put(ctx, d); err != nil {

@@ -31,8 +31,8 @@ import (
 //	the first slot, minus the one behind the last slot of the document before
 //	the code of each fragment's name
 
-// blockDocuments is such that a block of usual documents (22 bytes each) fills a page.
-const blockDocuments = 160
+// blockDocuments is such that a block of usual documents (17 bytes each) fills a page.
+const blockDocuments = 200
 
 // blockEntry is a document in a block.
 type blockEntry struct {

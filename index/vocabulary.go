@@ -1,8 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"claudemem/index/rank"
@@ -11,14 +13,13 @@ import (
 
 // A row of contents has a document's words as numbers of the vocabulary: of a hash of
 // four bytes the number takes one or two, since words that many documents have come
-// early and so have low numbers. Number 0 is rank's gap.
+// early, in the order of their frequency, and so have low numbers. Number 0 is rank's gap.
 //
 // The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
 // word that no document has any more leaves its place to another.
 
-// vocabularyRow is the number of hashes in a row of the table vocabulary: a new word
-// rewrites 2 KB.
-const vocabularyRow = 512
+// vocabularyRow is the number of hashes in a row of the table vocabulary, which fills a page.
+const vocabularyRow = 1000
 
 // maxWords bounds the memory that a damaged row can ask for.
 const maxWords = 1 << 27
@@ -96,6 +97,25 @@ func (w *wordChanges) number(hash uint32) uint32 {
 	}
 	w.added[hash] = n
 	return n
+}
+
+// introduce gives numbers to the new words of documents, the most frequent first.
+func (w *wordChanges) introduce(documents []*analysed) {
+	counts := map[uint32]int{}
+	for _, d := range documents {
+		for _, field := range d.words.Words {
+			for _, hash := range field {
+				if _, ok := w.v.numbers[hash]; !ok && hash != 0 {
+					counts[hash]++
+				}
+			}
+		}
+	}
+	for _, hash := range slices.SortedFunc(maps.Keys(counts), func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
+	}) {
+		w.number(hash)
+	}
 }
 
 // drop notes that no document has a word any more.
