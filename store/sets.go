@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -108,9 +107,25 @@ func (t *timeline) compare(x, y int64) int {
 	return cmp.Or(cmp.Compare(t.at[x], t.at[y]), cmp.Compare(x, y))
 }
 
-// with returns a copy in which ids have the times of at, or are not there.
-func (t *timeline) with(ids []int64, at map[int64]claudemem.Millis) *timeline {
-	next := &timeline{at: slices.Clone(t.at), order: make([]int64, 0, len(t.order)+len(at))}
+// timed is an observation and its time.
+type timed struct {
+	id int64
+	at claudemem.Millis
+}
+
+// newTimeline returns the timeline of observations whose numbers are at most most.
+func newTimeline(list []timed, most int64) *timeline {
+	t := &timeline{at: slices.Repeat([]claudemem.Millis{noTime}, int(most)+1), order: make([]int64, len(list))}
+	for i, x := range list {
+		t.at[x.id], t.order[i] = x.at, x.id
+	}
+	slices.SortFunc(t.order, t.compare)
+	return t
+}
+
+// with returns a copy in which ids have the times of list, or are not there.
+func (t *timeline) with(ids []int64, list []timed) *timeline {
+	next := &timeline{at: slices.Clone(t.at), order: make([]int64, 0, len(t.order)+len(list))}
 	for most := slices.Max(ids); int64(len(next.at)) <= most; {
 		next.at = append(next.at, noTime)
 	}
@@ -123,20 +138,10 @@ func (t *timeline) with(ids []int64, at map[int64]claudemem.Millis) *timeline {
 	for _, id := range ids {
 		next.at[id] = noTime
 	}
-	added := make([]int64, 0, len(at))
-	for id, time := range at {
-		next.at[id] = time
-		added = append(added, id)
-	}
-	if len(added) > caughtUp {
-		next.order = append(next.order, added...)
-		slices.SortFunc(next.order, next.compare)
-		return next
-	}
-	slices.SortFunc(added, next.compare)
-	for _, id := range added { // most are the newest
-		place, _ := slices.BinarySearchFunc(next.order, id, next.compare)
-		next.order = slices.Insert(next.order, place, id)
+	for _, x := range list {
+		next.at[x.id] = x.at
+		place, _ := slices.BinarySearchFunc(next.order, x.id, next.compare)
+		next.order = slices.Insert(next.order, place, x.id) // most are the newest
 	}
 	return next
 }
@@ -384,27 +389,27 @@ func (c *sets) timeline(ctx context.Context, q querier, seq int64) (*timeline, e
 	next := known
 	switch {
 	case !ok:
-		at, err := timesOf(ctx, q, "SELECT id, created_at FROM observations INDEXED BY observations_newest_everywhere WHERE pinned IN (0, 1) AND deleted_at IS NULL")
+		list, err := timesOf(ctx, q, "SELECT id, created_at FROM observations INDEXED BY observations_newest_everywhere WHERE pinned IN (0, 1) AND deleted_at IS NULL")
 		if err != nil {
 			return nil, err
 		}
-		next = &timeline{}
-		ids := slices.Collect(maps.Keys(at))
-		if !dense(ids, maxSparse+8*int64(len(at))) {
+		least, most := int64(0), int64(0)
+		for _, x := range list {
+			least, most = min(least, x.id), max(most, x.id)
+		}
+		if least < 0 || most > maxSparse+8*int64(len(list)) {
 			return nil, errSparse
 		}
-		if len(ids) > 0 {
-			next = next.with(ids, at)
-		}
+		next = newTimeline(list, most)
 	case len(changed) > 0:
-		at, err := timesOf(ctx, q, "SELECT id, created_at FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", jsonList(changed))
+		list, err := timesOf(ctx, q, "SELECT id, created_at FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", jsonList(changed))
 		if err != nil {
 			return nil, err
 		}
 		if !dense(changed, maxSparse+8*int64(len(known.order))) {
 			return nil, errSparse
 		}
-		next = known.with(changed, at)
+		next = known.with(changed, list)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -416,12 +421,12 @@ func (c *sets) timeline(ctx context.Context, q querier, seq int64) (*timeline, e
 
 // timesOf reads the id and created_at of a query. They come in one text: a row of its own for
 // each takes three times as long.
-func timesOf(ctx context.Context, q querier, query string, args ...any) (map[int64]claudemem.Millis, error) {
+func timesOf(ctx context.Context, q querier, query string, args ...any) ([]timed, error) {
 	joined, err := value[string](ctx, q, "SELECT coalesce(group_concat(id || ' ' || created_at), '') FROM ("+query+")", args...)
 	if err != nil || joined == "" {
 		return nil, err
 	}
-	at := make(map[int64]claudemem.Millis, strings.Count(joined, ",")+1)
+	list := make([]timed, 0, strings.Count(joined, ",")+1)
 	for item := range strings.SplitSeq(joined, ",") {
 		left, right, _ := strings.Cut(item, " ")
 		id, err := strconv.ParseInt(left, 10, 64)
@@ -432,9 +437,9 @@ func timesOf(ctx context.Context, q querier, query string, args ...any) (map[int
 		if err != nil {
 			return nil, err
 		}
-		at[id] = claudemem.Millis(time)
+		list = append(list, timed{id, claudemem.Millis(time)})
 	}
-	return at, nil
+	return list, nil
 }
 
 // changedSince lists the observations that changed after one change of the feed, up to
