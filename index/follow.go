@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -25,10 +24,6 @@ const (
 	// out of the full-text index, which rewrite all of it. A hidden record is purged
 	// after the same time.
 	sweepEvery = 10 * time.Minute
-	// trimAfter is the time after the last change, or the start, at which a log of more
-	// than keptLog bytes is cut. SQLite itself leaves the file as large as it once was.
-	trimAfter = 30 * time.Second
-	keptLog   = 1 << 20
 )
 
 // follower is the goroutine that writes.
@@ -296,23 +291,6 @@ func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 		return more, err
 	}
 	return false, f.trim(ctx, ix)
-}
-
-// trim cuts a large log when its time has come. With a reader in the way it tries again
-// after the next change.
-func (f *follower) trim(ctx context.Context, ix *Index) error {
-	if f.trimAt.IsZero() || ix.until(f.trimAt, trimAfter) > 0 {
-		return nil
-	}
-	f.trimAt = time.Time{}
-	info, err := os.Stat(ix.path + "-wal")
-	if err != nil || info.Size() <= keptLog {
-		return ifExists(err)
-	}
-	if err := ix.base.checkpoint(ctx); claudemem.CodeOf(err) != claudemem.CodeConflict {
-		return err
-	}
-	return nil
 }
 
 // takeChanges reads the next entries of the feed and brings the records that they
