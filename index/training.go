@@ -29,16 +29,16 @@ const (
 )
 
 // trainingStep returns the number of observations that a memory of n is trained on, or
-// rather those that they are drawn from: 1000, and then each time half as many again. So
-// it depends on the memory alone and not on the moment at which somebody looked. 0 is for
+// rather those that they are drawn from: 1000, and then each time a quarter more. So it
+// depends on the memory alone and not on the moment at which somebody looked. 0 is for
 // none.
 func trainingStep(n int) int {
 	if n < leastTrained {
 		return 0
 	}
 	step := leastTrained
-	for step+step/2 <= n {
-		step += step / 2
+	for step+step/4 <= n {
+		step += step / 4
 	}
 	return step
 }
