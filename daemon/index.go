@@ -80,8 +80,8 @@ const (
 	// memory.
 	largeIndex = 50_000
 	// sparingGC is GOGC for a large index, whose memory is constant, so that 40 % more
-	// for garbage is enough. At 100,000 observations the worker takes 180 MB instead of
-	// the 250 MB with the default.
+	// for garbage is enough. With the index of an earlier version the worker took 180 MB
+	// at 100,000 observations instead of the 250 MB with the default.
 	sparingGC = 40
 )
 
