@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +40,8 @@ func (r *rig) body(path string) (string, time.Duration) {
 	must(r.t, err)
 	if resp.StatusCode != http.StatusOK {
 		_, shown, _ := strings.Cut(string(text), "<main")
-		r.t.Fatalf("GET %s: %s: %.1000s", path, resp.Status, shown)
+		logged, _ := os.ReadFile(filepath.Join(r.dir, "logs", "worker.log"))
+		r.t.Fatalf("GET %s: %s: %.1000s\n%s", path, resp.Status, shown, logged[max(0, len(logged)-2000):])
 	}
 	return string(text), time.Since(started)
 }
