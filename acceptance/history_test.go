@@ -61,7 +61,9 @@ func TestNodeHistory(t *testing.T) {
 			if out := m.mustCommand("recent", "--project", "shop", "-n", "50"); !bytes.Contains(out, []byte("rounded")) {
 				t.Errorf("recent shows nothing of it: %s", out)
 			}
-			found := inTime(func(int) string { return string(m.mustCommand("search", "cart rounded floats", "--project", "shop", "-n", "1")) },
+			found := inTime(func(int) string {
+				return string(m.mustCommand("search", "cart rounded floats", "--project", "shop", "-n", "1"))
+			},
 				func(text string) bool { return strings.Contains(text, "#4213") })
 			if !strings.Contains(found, "#4213") {
 				t.Errorf("search finds %s", found)

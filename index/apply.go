@@ -225,7 +225,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest); err != nil {
 		return err
 	}
-	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, a.words.encodeWords(nil, &d.words), packPieces(d.pieces)); err != nil {
+	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, a.words.encodeWords(&d.words), packPieces(d.pieces)); err != nil {
 		return err
 	}
 	e, err := a.blocks.at(ctx, ch.document)

@@ -123,7 +123,7 @@ func TestClausesMatchAsFTS5Does(t *testing.T) {
 		c := someClause(t, 3)
 		var want []int64
 		rows := func(fn func(sqlite.Scan) error) error {
-			return sqlite.Rows(full.Query("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", c.reference())).Each(fn)
+			return sqlite.Rows(full.Query("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", c.reference())).Each(fn) //nolint:rowserrcheck // Each checks it
 		}
 		if err := rows(func(scan sqlite.Scan) error {
 			want = append(want, 0)

@@ -43,9 +43,12 @@ type successor struct {
 	err error
 }
 
+// usable reports whether there is one that can be used; false for nil.
+func (s *successor) usable() bool { return s != nil && s.err == nil }
+
 // put puts the vector of fragment i of a document that has changed; nothing for nil.
 func (s *successor) put(slot, document uint32, d *analysed, i int) error {
-	if s == nil || s.err != nil {
+	if !s.usable() {
 		return nil
 	}
 	return s.set.Put(slot, document, s.table(d.document.Kind).Vector(d.cut[i]))
@@ -53,7 +56,7 @@ func (s *successor) put(slot, document uint32, d *analysed, i int) error {
 
 // delete empties slots; nothing for nil.
 func (s *successor) delete(slots []uint32) error {
-	if s == nil || s.err != nil {
+	if !s.usable() {
 		return nil
 	}
 	return s.set.Delete(slots...)

@@ -421,7 +421,7 @@ func TestTrainOnFullDisk(t *testing.T) {
 	stuck.change = func(int) {
 		if ix3.base.successor != nil {
 			stuck.memoryFeed.mu.Lock()
-			stuck.memoryFeed.fail = failed
+			stuck.fail = failed
 			stuck.memoryFeed.mu.Unlock()
 		}
 	}

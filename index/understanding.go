@@ -23,7 +23,7 @@ const (
 	// look-ups.
 	maxCorrected = 6
 	// correctedLikeness is the least likeness of a word that the table has to the one that it
-	// is taken for: "recieve" is near "receive", "broker" is not near "broke".
+	// is taken for: "databse" is near "database", "broker" is not near "broke".
 	correctedLikeness = 0.4
 	// guessedWeight is the weight of a corrected or split word, so that a record with
 	// the word as it was typed goes first. Not measured.

@@ -183,9 +183,9 @@ func (w *wordChanges) commit() {
 	}
 }
 
-// encodeWords appends the row's form of a document's words to b: the number of words of
-// each field, then the words, all as uvarints.
-func (w *wordChanges) encodeWords(b []byte, d *rank.Document) []byte {
+// encodeWords returns the row's form of a document's words: the number of words of each
+// field, then the words, all as uvarints.
+func (w *wordChanges) encodeWords(d *rank.Document) (b []byte) {
 	for _, field := range d.Words {
 		b = binary.AppendUvarint(b, uint64(len(field)))
 	}

@@ -73,7 +73,7 @@ func TestWordsReturn(t *testing.T) {
 					delete(w.gone, hash)
 				}
 			}
-			row := w.encodeWords(nil, &d)
+			row := w.encodeWords(&d)
 			w.commit()
 			for hash := range w.added {
 				held = append(held, hash)
@@ -100,7 +100,7 @@ func TestDecodeWordsAllocatesNothing(t *testing.T) {
 	w := v.change()
 	o := observation(1, "Cart total", "The cart is rounded twice, per line and at the end.")
 	d := newAnalyser().analyse(&o, nil).words
-	row := w.encodeWords(nil, &d)
+	row := w.encodeWords(&d)
 	w.commit()
 	var into rank.Document
 	if n := testing.AllocsPerRun(10, func() { _ = v.decodeWords(row, &into) }); n != 0 {
@@ -111,7 +111,7 @@ func TestDecodeWordsAllocatesNothing(t *testing.T) {
 func FuzzDecodeWords(f *testing.F) {
 	var v vocabulary
 	w := v.change()
-	f.Add(w.encodeWords(nil, &rank.Document{Words: [rank.NumFields][]uint32{{1, 2, 0, 1 << 31}, {5}}}))
+	f.Add(w.encodeWords(&rank.Document{Words: [rank.NumFields][]uint32{{1, 2, 0, 1 << 31}, {5}}}))
 	w.commit()
 	f.Add([]byte{255, 255, 255, 255, 15, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, row []byte) {

@@ -83,7 +83,7 @@ func (t *Table) WithVectors(training Training, entries []uint16, vectors []float
 	}
 	values := make([]byte, 0, len(vectors))
 	for i := range entries {
-		scale := float32(0)
+		var scale float32
 		values, scale = appendRounded(values, vectors[i*t.dims:(i+1)*t.dims])
 		file = binary.LittleEndian.AppendUint32(file, math.Float32bits(scale))
 	}
