@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,25 @@ func TestQueueEmpty(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "Nothing waits") || strings.Contains(b.String(), "Retry all") || strings.Contains(b.String(), "Failed</h2>") {
 		t.Errorf("%s", b.String())
+	}
+}
+
+// lateWorker is a worker whose index is behind the records.
+type lateWorker struct{ *fake }
+
+func (lateWorker) Stats(context.Context) map[string]any {
+	return map[string]any{"index": map[string]any{"state": "ok", "documents": 88, "behind": int64(1200), "building": true, "waiting": 30, "model": "m"},
+		"spool": map[string]int{"waiting": 2, "corrupt": 1}}
+}
+
+// TestQueueBehind: the page says what the index lacks, and what the spool has.
+func TestQueueBehind(t *testing.T) {
+	f := &fake{text: "x"}
+	body := serve(New(f.memory(), Options{Worker: lateWorker{f}, Clock: func() time.Time { return noon }}), "/queue").Body.String()
+	for _, want := range []string{"88 records, being rebuilt, 1,200 changes behind", "30 to be made", "2 files to be taken in", "1 unreadable"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page is without %q", want)
+		}
 	}
 }
 

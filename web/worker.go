@@ -35,7 +35,7 @@ type health struct {
 	Index struct {
 		State      string `json:"state"`
 		Documents  int    `json:"documents"`
-		Behind     int64  `json:"behind"`
+		Behind     int    `json:"behind"`
 		Building   bool   `json:"building"`
 		Model      string `json:"model"`
 		Waiting    int    `json:"waiting"`
