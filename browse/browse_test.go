@@ -485,6 +485,7 @@ func FuzzWrap(f *testing.F) {
 	f.Add("a long line of words, and some more\n  - indented by two", 12, 2)
 	f.Add(hostile, 7, 0)
 	f.Add("語語語語 語語語", 3, 1)
+	f.Add(" 語", 2, 0) // the last character is wider than what the indentation leaves
 	f.Fuzz(func(t *testing.T, s string, n, hang int) {
 		if n < 2 || n > 300 || hang < 0 || hang > n/2 {
 			t.Skip()

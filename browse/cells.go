@@ -138,7 +138,7 @@ func wrap(s string, n, hang int) (lines []string) {
 			if end == 0 {
 				end = len(string([]rune(words)[:1])) // a character that is wider than the line
 			}
-			if i := strings.LastIndexByte(words[:end+1], ' '); i > 0 {
+			if i := strings.LastIndexByte(words[:min(end+1, len(words))], ' '); i > 0 {
 				end = i
 			}
 			lines = append(lines, strings.TrimRight(lead+words[:end], " "))
