@@ -10,6 +10,7 @@ import (
 	"claudemem/jsonscan"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // tomlServers is TOML with a table of MCP servers, as Codex CLI has it. Ours is a table at
@@ -17,15 +18,13 @@ import (
 // after, and a change that would not be ours alone is refused.
 type tomlServers struct{}
 
-const (
-	tomlTable  = "mcp_servers"
-	tomlHeader = "[" + tomlTable + "." + ServerName + "]"
-)
+// tomlTable is the table that has a table of each server.
+const tomlTable = "mcp_servers"
 
 // tomlEntry returns the table of our server.
 func (in *Installer) tomlEntry(newline string) string {
 	quoted := func(s string) string { return string(jsonscan.AppendQuote(nil, s)) } // a JSON string is a TOML string
-	lines := []string{tomlHeader, "command = " + quoted(in.programPath(PluginName)), `args = ["mcp"]`}
+	lines := []string{"[" + tomlTable + "." + ServerName + "]", "command = " + quoted(in.programPath(PluginName)), `args = ["mcp"]`}
 	if in.opts.DataDirMoved {
 		lines = append(lines, "env = { "+dataDirVariable+" = "+quoted(in.opts.DataDir)+" }")
 	}
@@ -64,7 +63,8 @@ func (f tomlServers) add(in *Installer, _ claudemem.Host, now []byte) ([]byte, e
 	return after, onlyServerChanged(now, after)
 }
 
-// strip removes the table and those below it, with the empty line before it.
+// strip removes the table and those below it, with the empty line before it; comments behind
+// their last entry stay.
 func (f tomlServers) strip(in *Installer, now, _ []byte) ([]byte, error) {
 	values, err := parseTOML(now)
 	if err != nil {
@@ -74,60 +74,61 @@ func (f tomlServers) strip(in *Installer, now, _ []byte) ([]byte, error) {
 	if !ok || !in.isOurProgram(commandIn(server)) {
 		return now, nil
 	}
-	var kept, held []string // held: comments and empty lines behind our entries
-	ours, quote := false, ""
-	for line := range strings.Lines(string(now)) {
-		name := strings.TrimSpace(line)
-		if quote == "" && strings.HasPrefix(name, "[") {
-			was := ours
-			ours = isServerHeader(name)
-			switch {
-			case !ours:
-				kept = append(kept, held...)
-			case !was && len(kept) > 0 && strings.TrimSpace(kept[len(kept)-1]) == "":
-				kept = kept[:len(kept)-1]
-			}
-			held = nil
+	var after []byte
+	from := 0
+	for _, lines := range serverLines(now) {
+		kept := now[from:lines[0]]
+		if last := lineStart(kept, max(len(kept)-1, 0)); len(bytes.TrimSpace(kept[last:])) == 0 {
+			kept = kept[:last]
 		}
-		quote = openQuote(line, quote)
-		switch {
-		case !ours:
-			kept = append(kept, line)
-		case name == "" || strings.HasPrefix(name, "#"):
-			held = append(held, line)
-		default:
-			held = nil
-		}
+		after = append(after, kept...)
+		from = lines[1]
 	}
-	kept = append(kept, held...)
-	after := []byte(strings.Join(kept, ""))
+	after = append(after, now[from:]...)
 	return after, onlyServerChanged(now, after)
 }
 
-// openQuote returns the quotes of the text of several lines that is open at the end of a
-// line, "" for none; quote is what was open before it.
-func openQuote(line, quote string) string {
-	if quote == "" {
-		quote = `"""`
-		if at := strings.Index(line, "'''"); at >= 0 && !strings.Contains(line[:at], quote) {
-			quote = "'''"
+// serverLines returns where the lines of our table and of those below it begin and end, in
+// bytes, in order: from a header to the last entry before a table of somebody else.
+func serverLines(data []byte) (lines [][2]int) {
+	bare := jsonscan.TrimBOM(data)
+	bom := len(data) - len(bare)
+	var p unstable.Parser
+	p.Reset(bare)
+	ours := false
+	for p.NextExpression() {
+		e := p.Expression()
+		at := e.Raw
+		if e.Kind == unstable.Table || e.Kind == unstable.ArrayTable {
+			var path []string
+			for key := e.Key(); key.Next(); {
+				if len(path) == 0 {
+					at = key.Node().Raw
+				}
+				path = append(path, string(key.Node().Data))
+			}
+			was := ours
+			ours = len(path) > 1 && path[0] == tomlTable && path[1] == ServerName
+			if start := bom + lineStart(bare, int(at.Offset)); ours && !was {
+				lines = append(lines, [2]int{start, start})
+			}
 		}
-		if strings.Count(line, quote)%2 == 1 {
-			return quote
+		if ours {
+			lines[len(lines)-1][1] = bom + lineEnd(bare, int(at.Offset+at.Length))
 		}
-		return ""
 	}
-	if strings.Contains(line, quote) {
-		return ""
-	}
-	return quote
+	return lines
 }
 
-// isServerHeader reports whether a line is the header of our table or one below it.
-func isServerHeader(line string) bool {
-	header, _, _ := strings.Cut(line, "#")
-	header = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "").Replace(header)
-	return header == tomlHeader || strings.HasPrefix(header, strings.TrimSuffix(tomlHeader, "]")+".")
+// lineStart returns where the line with the byte at begins.
+func lineStart(data []byte, at int) int { return bytes.LastIndexByte(data[:at], '\n') + 1 }
+
+// lineEnd returns where the line with the byte at ends, its line break included.
+func lineEnd(data []byte, at int) int {
+	if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(data)
 }
 
 func (tomlServers) isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }

@@ -14,6 +14,7 @@ func FuzzTOML(f *testing.F) {
 		"", "a = 1", "# only a comment\n", "[mcp_servers.docs]\ncommand = \"x\"\r\n", "a = \"\"\"\n[mcp_servers.claude-mem]\n\"\"\"\n",
 		"mcp_servers = {}\n", "[mcp_servers]\n", "[[mcp_servers]]\n", "[mcp_servers.claude-mem]\ncommand = \"/data/bin/claude-mem\"\n[mcp_servers.claude-mem.env]\nA = \"1\"\n\n# mine\n[x]\n",
 		"a = '''\n[x] \"\"\"\n'''\n", "[ mcp_servers . \"claude-mem\" ] # ours\ncommand = \"/data/bin/claude-mem\"\n", "mcp_servers.claude-mem.command = \"/data/bin/claude-mem\"\n",
+		"0=''#000'''", "\n[mcp_servers.claude-mem]\ncommand = \"/data/bin/claude-mem\"\nx = \"\"\"\n#\"\"\"\n# mine\n",
 	} {
 		f.Add([]byte(text))
 	}
