@@ -13,6 +13,9 @@ type querier = sqlite.Querier
 
 // each calls row for each row that a query selects. An error of row ends it.
 func each(ctx context.Context, q queryOnly, row func(scan sqlite.Scan) error, query string, args ...any) error {
+	if moment, ok := q.(*snapshot); ok {
+		return moment.each(ctx, row, query, args)
+	}
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }
 
@@ -59,28 +62,18 @@ func numbersByName(ctx context.Context, q querier, query string, args ...any) (m
 type pool struct {
 	*sql.DB
 	mismatch func()
+	repeated *repeated
+}
+
+func newPool(db *sql.DB, opts Options) pool { return pool{db, opts.Mismatched, newRepeated(db)} }
+
+// Close closes the connections.
+func (p pool) Close() error {
+	p.repeated.close()
+	return p.DB.Close()
 }
 
 func (p pool) mismatched() { p.mismatch() }
-
-// snapshot is a transaction of pool.
-type snapshot struct {
-	*sql.Tx
-	mismatch func()
-}
-
-func (s snapshot) mismatched() { s.mismatch() }
-
-// inSnapshot returns the result of several reads that have to see the same moment.
-func inSnapshot[T any](ctx context.Context, s *Store, what string, read func(querier) (T, error)) (result T, err error) {
-	defer wrap(&err, what)
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return result, err
-	}
-	defer func() { _ = tx.Rollback() }()
-	return read(snapshot{tx, s.reader.mismatch})
-}
 
 // inKeeping returns the result of a transaction that doesn't touch sessions or
 // tombstones, the zero value when it failed.

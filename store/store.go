@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, opts Options) (s *Store, err error) 
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s = &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: pool{reader, opts.Mismatched}}
+	s = &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: newPool(reader, opts)}
 	if s.writer, err = startWriter(ctx, db, opts, &s.feed); err != nil {
 		return nil, errors.Join(err, reader.Close(), db.Close())
 	}
@@ -112,7 +112,7 @@ func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
 		return nil, errors.Join(err, reader.Close())
 	}
 	opts := withDefaults(Options{})
-	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: pool{reader, opts.Mismatched}}, nil
+	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: newPool(reader, opts)}, nil
 }
 
 // withDefaults fills in what opts leaves out.

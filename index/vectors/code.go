@@ -61,21 +61,69 @@ func newCoder(dims int) *coder {
 // size² of any other rotation.
 func (c *coder) code(v []float32) []uint64 {
 	out := make([]uint64, c.words)
+	signs(out, c.turned(v))
+	return out
+}
+
+// turned returns the numbers whose signs are the code of v: one a bit, or v itself.
+func (c *coder) turned(v []float32) []float32 {
 	if c.size == 0 {
-		signs(out, v)
-		return out
+		return v
 	}
-	work := make([]float32, c.size)
-	per := c.size / 64
+	out := make([]float32, c.size*len(c.flips))
 	for turn, flips := range c.flips {
+		part := out[turn*c.size : (turn+1)*c.size]
 		for i, x := range v {
-			work[i] = x * flips[i]
+			part[i] = x * flips[i]
 		}
-		clear(work[len(v):])
-		hadamard(work)
-		signs(out[turn*per:(turn+1)*per], work)
+		hadamard(part)
 	}
 	return out
+}
+
+// shares tells how near a vector is to a query by the vector's code alone: the sum over
+// the bits of the query's number there, negative where the bit is set. The query is not
+// rounded to its signs, as it is for the distance of two codes, and has length 1. For each byte of a code
+// there are the sums of its 256 values.
+type shares [][256]float32
+
+// shares returns those of a query.
+func (c *coder) shares(query []float32) shares {
+	turned := make([]float32, 64*c.words)
+	copy(turned, c.turned(query))
+	square := float32(0)
+	for _, x := range turned {
+		square += x * x
+	}
+	length := float32(math.Sqrt(float64(square)))
+	for i := range turned {
+		turned[i] /= length
+	}
+	list := make(shares, 8*c.words)
+	for at := range list {
+		sums, numbers := &list[at], turned[8*at:8*at+8]
+		for _, x := range numbers {
+			sums[0] += x
+		}
+		for bit, x := range numbers {
+			for value := 1 << bit; value < 2<<bit; value++ {
+				sums[value] = sums[value-1<<bit] - 2*x
+			}
+		}
+	}
+	return list
+}
+
+// of returns the sum for a code.
+func (s shares) of(code []uint64) float32 {
+	sum := float32(0)
+	for w, bits := range code {
+		part := s[8*w : 8*w+8 : 8*w+8]
+		for i := range part {
+			sum += part[i][byte(bits>>(8*i))]
+		}
+	}
+	return sum
 }
 
 // signs writes a bit for each number: 1 where it is negative.

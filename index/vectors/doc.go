@@ -8,9 +8,10 @@
 // byte a dimension. The document's number and the code are in memory too, 36 bytes a
 // slot with the built-in model; one sequential read at the start fetches them.
 //
-// Search compares codes by their Hamming distance, reads the vectors of the best
-// candidates from the file and orders those by their cosine; where few
-// fragments are eligible it reads them all, so that the answer is exact.
+// Search compares codes by their Hamming distance, compares the nearest of them with the
+// query itself, reads the vectors of the best of these from the file and orders those by
+// their cosine; where few fragments are eligible it reads them all, so that the answer is
+// exact.
 //
 // Guarantees: what Sync has returned for is in the file after a crash. A record
 // that was torn, by a crash or a full disk, is an empty slot. A deleted vector is
