@@ -274,7 +274,7 @@ func (b *blockMemory) builder(source recall.Source, finder recall.Finder, now ti
 		Clock: func() time.Time { return now },
 		// A busy machine makes no layer late here: what is late is left out, which is
 		// another property.
-		Timeout: time.Minute,
+		Timeout: 10 * time.Minute,
 	})
 }
 
