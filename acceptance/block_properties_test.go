@@ -41,7 +41,7 @@ func TestBlockProperties(t *testing.T) {
 	if raceDetector {
 		// It makes SQLite, which is Go here, ten times slower; what runs beside what is
 		// the same in each of them.
-		databases = 6
+		databases = 3
 	}
 	var blocks, empty, largest atomic.Int64
 	t.Run("databases", func(t *testing.T) {

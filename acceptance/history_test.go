@@ -26,6 +26,7 @@ import (
 func TestNodeHistory(t *testing.T) {
 	for _, version := range layouts.Versions {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			t.Parallel()
 			m := newMemory(t)
 			path := filepath.Join(m.dir, nodedb.FileName)
 			db, err := layouts.Create(path, version)

@@ -26,8 +26,8 @@ const (
 	// words and by vectors. On collections of 10,000 the results of 200 and 150, and of
 	// 100 and 100, are those of 4000 and 4000 (nDCG@10 within .001 on the five and
 	// seven sets that were tried).
-	lexicalCandidates  = 250
-	semanticCandidates = 150
+	lexicalCandidates  = 150
+	semanticCandidates = 100
 	// queryTimeout bounds the request to a far model for a query's vector: who
 	// searches waits for it.
 	queryTimeout = 3 * time.Second

@@ -22,7 +22,7 @@ const (
 	// RankedPool bounds the records of a ranking. Lower ranks are noise to a reader;
 	// the bound keeps time and memory of any query the same, and the same number for
 	// every page keeps the pages consistent.
-	RankedPool = 250
+	RankedPool = 150
 	// MaxText bounds the text that is searched for, in bytes: several times the
 	// longest commit message or error that a person pastes.
 	MaxText = 4 << 10

@@ -50,13 +50,32 @@ func dot(a, b string) int32 {
 type Comparison struct {
 	table *Table
 	query []uint16
+	// pairs has for every two pieces of the query the values of both, those of the
+	// second times 2^32: one multiplication then serves both, and the sums do not meet,
+	// since that of the first stays below 2^31.
+	pairs [][]int64
+	norms []float32      // of the query's pieces, 1/length
 	known map[uint16]int // where a piece's cosines begin in rows
 	rows  []float32
 }
 
 // Compare prepares a comparison with a query of these pieces.
 func (t *Table) Compare(query []uint16) *Comparison {
-	return &Comparison{table: t, query: query, known: map[uint16]int{}}
+	c := &Comparison{table: t, query: query, known: map[uint16]int{}, norms: make([]float32, len(query))}
+	for i, piece := range query {
+		if i%2 == 0 {
+			c.pairs = append(c.pairs, make([]int64, t.dims))
+		}
+		if int(piece) >= len(t.tokens) {
+			continue
+		}
+		c.norms[i] = t.norm(piece)
+		pair, shift := c.pairs[i/2], 32*(i%2)
+		for d, x := range []byte(t.values(piece)) {
+			pair[d] += int64(int8(x)) << shift
+		}
+	}
+	return c
 }
 
 // Best sets best[i] to the cosine of the query's piece i with the piece of the
@@ -79,10 +98,41 @@ func (c *Comparison) row(p uint16) []float32 {
 	at, ok := c.known[p]
 	if !ok {
 		at = len(c.rows)
-		for _, q := range c.query {
-			c.rows = append(c.rows, c.table.Cosine(q, p))
-		}
 		c.known[p] = at
+		c.rows = append(c.rows, make([]float32, n)...)
+		if int(p) < len(c.table.tokens) {
+			c.fill(c.rows[at:], p)
+		}
 	}
 	return c.rows[at : at+n]
+}
+
+// fill sets row to the cosines of the query's pieces with p.
+func (c *Comparison) fill(row []float32, p uint16) {
+	values, norm := c.table.values(p), c.table.norm(p)
+	for i, pair := range c.pairs {
+		first, second := dotBoth(pair, values)
+		row[2*i] = float32(first) * c.norms[2*i] * norm
+		if 2*i+1 < len(row) {
+			row[2*i+1] = float32(second) * c.norms[2*i+1] * norm
+		}
+	}
+}
+
+// dotBoth returns the dot products of the two vectors in pair with v.
+func dotBoth(pair []int64, v string) (first, second int32) {
+	var a, b, c, d int64
+	for len(pair) >= 4 && len(v) >= 4 {
+		a += pair[0] * int64(int8(v[0]))
+		b += pair[1] * int64(int8(v[1]))
+		c += pair[2] * int64(int8(v[2]))
+		d += pair[3] * int64(int8(v[3]))
+		pair, v = pair[4:], v[4:]
+	}
+	for i := range min(len(pair), len(v)) {
+		a += pair[i] * int64(int8(v[i]))
+	}
+	sum := a + b + c + d
+	first = int32(sum)
+	return first, int32((sum - int64(first)) >> 32)
 }
