@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,8 @@ type base struct {
 	dimensions int
 	// trained is the table of the vectors of observations; nil for the built-in one.
 	trained *embed.Table
+	// owners has the document of each slot by the table while the file is compared with it.
+	owners []uint32
 	// savedModel and savedDimensions are those of the vectors that the documents have.
 	savedModel      string
 	savedDimensions int
@@ -252,8 +255,12 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 // they are of the model.
 func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	c := b.cat
-	slot := func(slot, _ uint32, name uint16) {
+	slot := func(slot, document uint32, name uint16) {
 		c.setName(slot, name+1)
+		for int(slot) >= len(b.owners) {
+			b.owners = append(b.owners, 0)
+		}
+		b.owners[slot] = document
 		c.fragments++
 	}
 	if b.savedModel != b.model {
@@ -378,21 +385,16 @@ func (b *base) forgetVectors(ctx context.Context) error {
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
 	var lost []uint32
-	rows := func(fn func(sqlite.Scan) error) error {
-		return each(ctx, b.conn, "SELECT number, entries FROM blocks", fn)
-	}
-	err := eachBlock(rows, func(document uint32, e *blockEntry) error {
-		for i := range e.names {
-			if d, ok := b.vectors.Document(e.first + uint32(i)); !ok || d != document { //nolint:gosec // a few dozen
-				lost = append(lost, document)
-				break
-			}
+	for slot, name := range c.names {
+		if name == 0 {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		owner := b.owners[slot]
+		if d, ok := b.vectors.Document(uint32(slot)); (!ok || d != owner) && !slices.Contains(lost[max(len(lost)-1, 0):], owner) { //nolint:gosec // slots are uint32
+			lost = append(lost, owner)
+		}
 	}
+	b.owners = nil
 	if len(lost) > 0 {
 		err := b.transaction(ctx, func() error {
 			changes := b.changeBlocks()

@@ -212,6 +212,7 @@ func (b *base) resize(ctx context.Context, dimensions int) error {
 	old := b.vectors
 	b.vectors, b.dimensions = nil, dimensions
 	b.cat.mu.Unlock()
+	b.savedDimensions = 0 // openVectors begins anew
 	if old != nil {
 		if err := old.Close(); err != nil {
 			return err
