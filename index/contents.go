@@ -9,9 +9,9 @@ import (
 )
 
 // contentBytes bounds the memory for the words of documents: reading a
-// document's row costs three times as much as scoring it. The words of 100,000
-// observations are 100 MB, of which the queries of a day touch a part.
-const contentBytes = 8 << 20
+// document's row costs three times as much as scoring it, and the pages of one query
+// read the same. With 8 MB a search at 100,000 observations takes as long.
+const contentBytes = 3 << 20
 
 // content is a row of contents.
 type content struct {
