@@ -341,6 +341,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 		return
 	}
 	comparison := table.Compare(numbers)
+	defer comparison.Close()
 	cosines := make([]float32, len(numbers))
 	var stored []uint16
 	for i := range best {

@@ -1,6 +1,10 @@
 package embed
 
-import "math"
+import (
+	"math"
+	"slices"
+	"sync"
+)
 
 // Cosine returns the likeness of two pieces, from -1 to 1.
 func (t *Table) Cosine(a, b uint16) float32 {
@@ -46,7 +50,7 @@ func dot(a, b string) int32 {
 
 // Comparison compares the pieces of one text, a query, with those of others. It
 // remembers what it has compared: the documents that a query finds share most of
-// their words. It is for one goroutine.
+// their words. It is for one goroutine, which calls Close at the end.
 type Comparison struct {
 	table *Table
 	query []uint16
@@ -54,14 +58,36 @@ type Comparison struct {
 	// second times 2^32: one multiplication then serves both, and the sums do not meet,
 	// since that of the first stays below 2^31.
 	pairs [][]int64
-	norms []float32      // of the query's pieces, 1/length
-	known map[uint16]int // where a piece's cosines begin in rows
-	rows  []float32
+	norms []float32 // of the query's pieces, 1/length
+	*compared
+}
+
+// compared is what a comparison remembers. It is used again: a search compares thousands
+// of pieces.
+type compared struct {
+	known []uint32  // by piece, the number of its row plus 1; 0: not compared yet
+	seen  []uint16  // the pieces that have a row, in the order of rows
+	rows  []float32 // the cosines of a piece with each of the query's
+}
+
+var comparedPool = sync.Pool{New: func() any { return new(compared) }}
+
+// Close gives the memory of the comparison back.
+func (c *Comparison) Close() {
+	for _, p := range c.seen {
+		c.known[p] = 0
+	}
+	c.seen, c.rows = c.seen[:0], c.rows[:0]
+	comparedPool.Put(c.compared)
+	c.compared = nil
 }
 
 // Compare prepares a comparison with a query of these pieces.
 func (t *Table) Compare(query []uint16) *Comparison {
-	c := &Comparison{table: t, query: query, known: map[uint16]int{}, norms: make([]float32, len(query))}
+	c := &Comparison{table: t, query: query, norms: make([]float32, len(query)), compared: comparedPool.Get().(*compared)}
+	if len(c.known) == 0 {
+		c.known = make([]uint32, math.MaxUint16+1)
+	}
 	for i, piece := range query {
 		if i%2 == 0 {
 			c.pairs = append(c.pairs, make([]int64, t.dims))
@@ -95,15 +121,17 @@ func (c *Comparison) Best(best []float32, document []uint16) {
 // row returns the cosines of the query's pieces with p.
 func (c *Comparison) row(p uint16) []float32 {
 	n := len(c.query)
-	at, ok := c.known[p]
-	if !ok {
-		at = len(c.rows)
-		c.known[p] = at
-		c.rows = append(c.rows, make([]float32, n)...)
-		if int(p) < len(c.table.tokens) {
-			c.fill(c.rows[at:], p)
+	if c.known[p] == 0 {
+		c.rows = slices.Grow(c.rows, n)[:len(c.rows)+n]
+		c.seen = append(c.seen, p)
+		c.known[p] = uint32(len(c.seen)) //nolint:gosec // at most as many as there are pieces
+		if row := c.rows[len(c.rows)-n:]; int(p) < len(c.table.tokens) {
+			c.fill(row, p)
+		} else {
+			clear(row)
 		}
 	}
+	at := n * int(c.known[p]-1)
 	return c.rows[at : at+n]
 }
 

@@ -172,21 +172,30 @@ func TestCosine(t *testing.T) {
 
 func TestComparison(t *testing.T) {
 	table := builtinTable(t)
-	query, document := table.Pieces("token expired"), table.Pieces("the session failed because its token was too old")
-	c := table.Compare(query)
-	best := make([]float32, len(query))
-	for range 2 { // the second time from memory
-		c.Best(best, document)
-		for i, q := range query {
-			want := float32(0)
-			for _, d := range document {
-				want = max(want, table.Cosine(q, d))
-			}
-			if best[i] != want {
-				t.Errorf("best[%d] = %f, want %f", i, best[i], want)
+	document := table.Pieces("the session failed because its token was too old")
+	for _, text := range []string{"token expired", "expired token of yesterday", "session"} { // the later ones with the memory of the first
+		query := table.Pieces(text)
+		c := table.Compare(query)
+		best := make([]float32, len(query))
+		for range 2 { // the second time from memory
+			c.Best(best, document)
+			for i, q := range query {
+				want := float32(0)
+				for _, d := range document {
+					want = max(want, table.Cosine(q, d))
+				}
+				if best[i] != want {
+					t.Errorf("%s: best[%d] = %f, want %f", text, i, best[i], want)
+				}
 			}
 		}
+		c.Close()
 	}
+	query := table.Pieces("token expired")
+	c := table.Compare(query)
+	defer c.Close()
+	best := make([]float32, len(query))
+	c.Best(best, document)
 	if math.Abs(float64(best[0])-1) > 1e-5 {
 		t.Errorf("a word that both have: %f", best[0])
 	}
@@ -285,6 +294,7 @@ func BenchmarkComparison(b *testing.B) {
 		for _, d := range documents {
 			c.Best(best, d)
 		}
+		c.Close()
 	}
 }
 
