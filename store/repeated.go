@@ -42,7 +42,7 @@ func (r *repeated) statement(query string) *sql.Stmt {
 func (r *repeated) learn(ctx context.Context, queries []string) {
 	for _, query := range r.again(queries) {
 		// Without the lock: who holds a connection may wait for it.
-		s, err := r.db.PrepareContext(ctx, query)
+		s, err := r.db.PrepareContext(ctx, query) //nolint:sqlclosecheck // close closes it
 		if err != nil {
 			return
 		}
