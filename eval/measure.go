@@ -118,6 +118,7 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 		}
 	}
 	var first, last []document
+	written := 0 // of first, observations
 	for _, d := range s.documents {
 		// The neighbours of what is spoken are part of it, so conversations stay whole; tables
 		// are not trained on them anyway.
@@ -125,6 +126,9 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 			last = append(last, d)
 		} else {
 			first = append(first, d)
+			if !d.spoken() {
+				written++
+			}
 		}
 	}
 	entered, err := w.enterAll(ctx, first, project)
@@ -132,7 +136,7 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 		err = w.indexed(ctx)
 	}
 	if err == nil && s.trained {
-		err = w.train(ctx)
+		err = w.train(ctx, written)
 	}
 	if err != nil {
 		return nil, err

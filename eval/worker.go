@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"claudemem/daemon"
+	"claudemem/index"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -221,26 +222,32 @@ func (w *worker) enterAll(ctx context.Context, documents []document, project fun
 	return entered, err
 }
 
-// indexed waits until every record can be found.
-func (w *worker) indexed(ctx context.Context) error {
+// indexState is the index's part of the worker's figures.
+type indexState struct {
+	State    string `json:"state"`
+	Error    string `json:"error"`
+	Behind   *int64 `json:"behind"`
+	Building bool   `json:"building"`
+	Waiting  int    `json:"waiting"`
+	Trained  int    `json:"trained"`
+}
+
+func (w *worker) indexState(ctx context.Context) (indexState, error) {
+	var stats struct {
+		Index indexState `json:"index"`
+	}
+	err := w.get(ctx, "/api/stats", nil, &stats)
+	if err == nil && stats.Index.Error != "" {
+		err = errors.New("index: " + stats.Index.Error)
+	}
+	return stats.Index, err
+}
+
+// poll calls ready until it says true.
+func poll(ctx context.Context, ready func() (bool, error)) error {
 	for {
-		var stats struct {
-			Index struct {
-				State    string `json:"state"`
-				Error    string `json:"error"`
-				Behind   *int64 `json:"behind"`
-				Building bool   `json:"building"`
-				Waiting  int    `json:"waiting"`
-			} `json:"index"`
-		}
-		if err := w.get(ctx, "/api/stats", nil, &stats); err != nil {
+		if done, err := ready(); err != nil || done {
 			return err
-		}
-		switch x := stats.Index; {
-		case x.Error != "":
-			return errors.New("index: " + x.Error)
-		case x.Behind != nil && *x.Behind == 0 && !x.Building && x.Waiting == 0:
-			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -250,26 +257,40 @@ func (w *worker) indexed(ctx context.Context) error {
 	}
 }
 
-// train has the worker train the table, which it does after a rebuild of the index.
-func (w *worker) train(ctx context.Context) error {
+// indexed waits until every record can be found.
+func (w *worker) indexed(ctx context.Context) error {
+	return poll(ctx, func() (bool, error) {
+		x, err := w.indexState(ctx)
+		return x.Behind != nil && *x.Behind == 0 && !x.Building && x.Waiting == 0, err
+	})
+}
+
+// train has the worker train the table on that many observations, which it does after a
+// rebuild of the index. One that trains on fewer meanwhile, as it does by itself when
+// entering is slow, is asked again.
+func (w *worker) train(ctx context.Context, observations int) error {
 	const path = "/api/admin/reindex"
-	var state struct {
-		Running bool   `json:"running"`
-		Error   string `json:"error"`
-	}
-	err := w.post(ctx, path, struct{}{}, &state)
-	for err == nil && state.Running {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+	return poll(ctx, func() (bool, error) {
+		var state struct {
+			Running bool   `json:"running"`
+			Error   string `json:"error"`
 		}
-		err = w.get(ctx, path, nil, &state)
-	}
-	if err == nil && state.Error != "" {
-		err = errors.New("train: " + state.Error)
-	}
-	return err
+		if err := w.post(ctx, path, struct{}{}, &state); err != nil {
+			return false, err
+		}
+		err := poll(ctx, func() (bool, error) {
+			err := w.get(ctx, path, nil, &state)
+			return !state.Running, err
+		})
+		if err == nil && state.Error != "" {
+			err = errors.New("train: " + state.Error)
+		}
+		if err != nil || observations < index.LeastTrained {
+			return true, err
+		}
+		x, err := w.indexState(ctx)
+		return x.Trained*5/4 >= min(observations, index.MostTrained), err
+	})
 }
 
 // search returns which documents are found for a query, the best first.

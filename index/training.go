@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// leastTrained is the number of observations from which on the table is trained: with
+	// LeastTrained is the number of observations from which on the table is trained: with
 	// fewer it learned little.
-	leastTrained = 1000
-	// mostTrained bounds the observations that it is trained on. More were not better.
-	mostTrained = 20_000
+	LeastTrained = 1000
+	// MostTrained bounds the observations that it is trained on. More were not better.
+	MostTrained = 20_000
 	// readForTraining is the number of records that are read at once.
 	readForTraining = 200
 )
@@ -33,10 +33,10 @@ const (
 // depends on the memory alone and not on the moment at which somebody looked. 0 is for
 // none.
 func trainingStep(n int) int {
-	if n < leastTrained {
+	if n < LeastTrained {
 		return 0
 	}
-	step := leastTrained
+	step := LeastTrained
 	for step+step/4 <= n {
 		step += step / 4
 	}
@@ -154,9 +154,9 @@ func (ix *Index) trainingSample() (sample []claudemem.RecordRef, of int, present
 	of = trainingStep(len(ids))
 	slices.Sort(ids)
 	ids = ids[:of]
-	if len(ids) > mostTrained {
+	if len(ids) > MostTrained {
 		slices.SortFunc(ids, func(x, y int64) int { return cmp.Or(cmp.Compare(lot(x), lot(y)), cmp.Compare(x, y)) })
-		ids = ids[:mostTrained]
+		ids = ids[:MostTrained]
 		slices.Sort(ids)
 	}
 	for _, id := range ids {

@@ -28,7 +28,7 @@ func TestTrainingStep(t *testing.T) {
 }
 
 // trainable is the number of observations of trainableFeed: one training step.
-const trainable = leastTrained
+const trainable = LeastTrained
 
 var trainableDocuments = sync.OnceValue(func() (list []claudemem.Document) {
 	c := corpus.New(3, trainable, 1_700_000_000_000)
