@@ -101,8 +101,10 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 	}
 	best(t.touched, limit, func(x, y uint32) bool {
-		// Of equal ones the newest: those with the highest numbers.
-		return t.scores[x] > t.scores[y] || t.scores[x] == t.scores[y] && x > y
+		if t.scores[x] != t.scores[y] {
+			return t.scores[x] > t.scores[y]
+		}
+		return c.compareAge(x, y) < 0
 	})
 	return slices.Clone(t.touched[:limit]), nil
 }

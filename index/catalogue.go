@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"iter"
 	"sync"
 
@@ -236,6 +237,13 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 		}
 	}
 	return set, n
+}
+
+// compareAge orders documents by what their records say, the newest first: their numbers are
+// others after a rebuild.
+func (c *catalogue) compareAge(x, y uint32) int {
+	e, f := &c.entries[x], &c.entries[y]
+	return cmp.Or(cmp.Compare(f.createdAt, e.createdAt), cmp.Compare(e.kind, f.kind), cmp.Compare(f.record, e.record))
 }
 
 // among yields the documents of a set in order, all for nil.

@@ -27,7 +27,7 @@ const (
 	// 100 and 100, are those of 4000 and 4000 (nDCG@10 within .001 on the five and
 	// seven sets that were tried).
 	lexicalCandidates  = 150
-	semanticCandidates = 100
+	semanticCandidates = 150
 	// queryTimeout bounds the request to a far model for a query's vector: who
 	// searches waits for it.
 	queryTimeout = 3 * time.Second
@@ -203,7 +203,10 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	var near []vectors.Match
 	var searching sync.WaitGroup
 	if vector.Vector != nil {
-		searching.Go(func() { near = b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit/2)) })
+		searching.Go(func() {
+			most := max(semanticCandidates, r.Limit/2)
+			near = c.cutNearest(b.vectors.Search(vector, eligible, most), most)
+		})
 	}
 	documents, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
 	searching.Wait()
@@ -224,7 +227,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		lexical[d] = true
 	}
 	for _, m := range near {
-		if !lexical[m.Document] && c.has(m.Document) {
+		if !lexical[m.Document] {
 			list = append(list, candidate{document: m.Document})
 		}
 		delete(lexical, m.Document)
@@ -234,6 +237,21 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		addLikeness(list, b.vectors.Compare(vector, slices.Collect(maps.Keys(lexical))...))
 	}
 	return list, nil
+}
+
+// cutNearest returns the first most of the matches, of those that are as near as the last of
+// these the newest: records often have a sentence in common.
+func (c *catalogue) cutNearest(near []vectors.Match, most int) []vectors.Match {
+	near = slices.DeleteFunc(near, func(m vectors.Match) bool { return !c.has(m.Document) })
+	if len(near) <= most {
+		return near
+	}
+	last := near[most-1].Cosine
+	first := slices.IndexFunc(near, func(m vectors.Match) bool { return m.Cosine <= last })
+	slices.SortFunc(near[first:], func(x, y vectors.Match) int {
+		return cmp.Or(cmp.Compare(y.Cosine, x.Cosine), c.compareAge(x.Document, y.Document))
+	})
+	return near[:most]
 }
 
 // has reports whether the catalogue has a document: vectors become visible a moment
@@ -328,8 +346,7 @@ func (b *base) order(list []candidate) {
 		if d := cmp.Compare(y.total, x.total); d != 0 {
 			return d
 		}
-		e, f := &c.entries[x.document], &c.entries[y.document]
-		return cmp.Or(cmp.Compare(f.createdAt, e.createdAt), cmp.Compare(e.kind, f.kind), cmp.Compare(f.record, e.record))
+		return c.compareAge(x.document, y.document)
 	})
 }
 

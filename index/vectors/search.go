@@ -65,8 +65,9 @@ type Query struct {
 }
 
 // Search returns the n documents whose best fragments are nearest to the query by
-// cosine, the best first, of those that are eligible (nil: all). A query of
-// another length, of zeros or not of numbers finds nothing.
+// cosine, the best first, of those that are eligible (nil: all), and after them those that
+// are exactly as near as the last, n more at most. A query of another length, of zeros or
+// not of numbers finds nothing.
 func (s *Set) Search(query Query, eligible Documents, n int) []Match {
 	q, ok := s.prepareBoth(query)
 	if !ok || n <= 0 {
@@ -527,14 +528,14 @@ func best(matches []Match, n int) []Match {
 			part = top(matches, most)
 		}
 		kept := onePerDocument(part, n)
-		if len(kept) == n || len(part) == len(matches) {
+		if len(kept) >= n || len(part) == len(matches) {
 			return kept
 		}
 	}
 }
 
 // onePerDocument returns the n matches with the highest cosines, the highest first, with
-// only the best of each document.
+// only the best of each document, and those that are as near as the last, n more at most.
 func onePerDocument(matches []Match, n int) []Match {
 	// Numbers are ordered much faster than matches: the cosine's bits, turned so that
 	// a larger one gives a smaller number, then the place in the list.
@@ -550,10 +551,11 @@ func onePerDocument(matches []Match, n int) []Match {
 	seen := make(map[uint32]bool, min(n, len(matches)))
 	kept := make([]Match, 0, min(n, len(matches)))
 	for _, key := range order {
-		if len(kept) == n {
+		m := matches[uint32(key)]
+		if len(kept) >= 2*n || len(kept) >= n && m.Cosine < kept[n-1].Cosine {
 			break
 		}
-		if m := matches[uint32(key)]; !seen[m.Document] {
+		if !seen[m.Document] {
 			seen[m.Document] = true
 			kept = append(kept, m)
 		}
