@@ -39,8 +39,9 @@ type base struct {
 	dimensions int
 	// trained is the table of the vectors of observations; nil for the built-in one.
 	trained *embed.Table
-	// owners has the document of each slot by the table while the file is compared with it.
-	owners []uint32
+	// owners has, from loading the documents until they are compared with the file of vectors,
+	// the document of each slot, and disputed the documents of slots that several have.
+	owners, disputed []uint32
 	// savedModel and savedDimensions are those of the vectors that the documents have.
 	savedModel      string
 	savedDimensions int
@@ -182,6 +183,7 @@ func openBaseReadOnly(ctx context.Context, path string, tableFor func(model stri
 	if err := b.loadDocuments(ctx, tx); err != nil {
 		return nil, err
 	}
+	b.owners, b.disputed = nil, nil // who reads does not mend
 	if b.dimensions > 0 {
 		// Without the file, or with one of another model, words do.
 		if set, err := b.opened(vectors.OpenReadOnly); err == nil {
@@ -259,6 +261,9 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 		c.setName(slot, name+1)
 		for int(slot) >= len(b.owners) {
 			b.owners = append(b.owners, 0)
+		}
+		if other := b.owners[slot]; other != 0 {
+			b.disputed = append(b.disputed, other, document)
 		}
 		b.owners[slot] = document
 		c.fragments++
@@ -372,6 +377,7 @@ func (b *base) forgetVectors(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names, c.free, c.fragments = nil, nil, 0
+	b.owners, b.disputed = nil, nil
 	for d, e := range c.entries {
 		if e.kind != 0 {
 			c.waiting[uint32(d)] = struct{}{} //nolint:gosec // SQLite's rows end before
@@ -384,17 +390,18 @@ func (b *base) forgetVectors(ctx context.Context) error {
 // missing wait for new ones, slots that no document has are emptied and free.
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
-	var lost []uint32
-	for slot, name := range c.names {
-		if name == 0 {
+	lost := b.disputed
+	for slot, owner := range b.owners {
+		if owner == 0 {
 			continue
 		}
-		owner := b.owners[slot]
-		if d, ok := b.vectors.Document(uint32(slot)); (!ok || d != owner) && !slices.Contains(lost[max(len(lost)-1, 0):], owner) { //nolint:gosec // slots are uint32
+		if d, ok := b.vectors.Document(uint32(slot)); !ok || d != owner { //nolint:gosec // slots are uint32
 			lost = append(lost, owner)
 		}
 	}
-	b.owners = nil
+	b.owners, b.disputed = nil, nil
+	slices.Sort(lost)
+	lost = slices.Compact(lost)
 	if len(lost) > 0 {
 		err := b.transaction(ctx, func() error {
 			changes := b.changeBlocks()

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"claudemem/index/vectors"
 )
 
 func TestBest(t *testing.T) {
@@ -64,5 +66,26 @@ func TestContentCacheIsBounded(t *testing.T) {
 	}
 	if sum != c.bytes || sum > contentBytes {
 		t.Errorf("%d bytes, counted %d", sum, c.bytes)
+	}
+}
+
+// TestCutNearest: of documents that are equally near, the newest are kept, whatever their numbers.
+func TestCutNearest(t *testing.T) {
+	c := newCatalogue()
+	for document, at := range map[uint32]int64{1: 30, 2: 10, 3: 20, 4: 40} {
+		c.put(document, entry{record: int64(document), createdAt: at, kind: kindObservation})
+	}
+	near := []vectors.Match{{Document: 2, Cosine: .9}, {Document: 3, Cosine: .5}, {Document: 7, Cosine: .5}, {Document: 1, Cosine: .5}, {Document: 4, Cosine: .5}}
+	for most, want := range [][]uint32{1: {2}, 2: {2, 4}, 3: {2, 4, 1}, 4: {2, 3, 1, 4}} {
+		if most == 0 {
+			continue
+		}
+		var got []uint32
+		for _, m := range c.cutNearest(slices.Clone(near), most) {
+			got = append(got, m.Document)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d: got %v, want %v", most, got, want)
+		}
 	}
 }

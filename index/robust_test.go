@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/index/embed"
 	"claudemem/sqlite"
 )
 
@@ -47,6 +48,7 @@ func TestDamagedOrForeign(t *testing.T) {
 		}, "index.db.foreign"},
 		{"vectors of garbage", func(t *testing.T, path string) { writeFile(t, vectorPath(path), "no vectors") }, ""},
 		{"vectors cut off", func(t *testing.T, path string) { truncate(t, vectorPath(path), 300) }, ""},
+		{"two documents of the same slots", shareSlots, ""},
 		{"vectors zeroed", func(t *testing.T, path string) { overwrite(t, vectorPath(path), 64, 256) }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -92,6 +94,33 @@ func overwrite(t *testing.T, path string, at int64, n int) {
 	}
 	defer func() { _ = f.Close() }()
 	if _, err := f.WriteAt(make([]byte, n), at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shareSlots gives all documents of an index the slots of vectors of one.
+func shareSlots(t *testing.T, path string) {
+	t.Helper()
+	table, err := embed.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBase(t.Context(), path, table.Model(), table.Dimensions(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := b.readBlock(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := k[1].first
+	if k[2].first == first || len(k[2].names) == 0 {
+		t.Fatal("there are no two documents with vectors")
+	}
+	for i := range k {
+		k[i].first = first
+	}
+	if err := errors.Join(b.writeBlock(t.Context(), 0, k), b.close()); err != nil {
 		t.Fatal(err)
 	}
 }

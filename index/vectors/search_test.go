@@ -273,3 +273,19 @@ func TestSearchWithTwoTables(t *testing.T) {
 		t.Errorf("a query of two sizes finds %v", got)
 	}
 }
+
+// TestEquallyNear: documents that are exactly as near as the last come too, as many again at most.
+func TestEquallyNear(t *testing.T) {
+	s := open(t, newPath(t), "m", 2)
+	put(t, s, 0, 1, []float32{1, 0})
+	for d := uint32(2); d < 12; d++ {
+		put(t, s, d, d, []float32{1, 1})
+	}
+	put(t, s, 20, 20, []float32{0, 1})
+	flush(t, s)
+	for n, want := range map[int]int{1: 1, 2: 4, 3: 6, 8: 11, 11: 11, 12: 12} {
+		if got := s.Search(vectors.Query{Vector: []float32{1, .1}}, nil, n); len(got) != want || got[0].Document != 1 {
+			t.Errorf("%d: got %v, want %d documents", n, got, want)
+		}
+	}
+}
