@@ -239,8 +239,8 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	return set, n
 }
 
-// compareAge orders documents by what their records say, the newest first: their numbers are
-// others after a rebuild.
+// compareAge orders documents by the time, kind and number of their records, the newest
+// first. The numbers of documents would not do: a rebuild of the index gives out others.
 func (c *catalogue) compareAge(x, y uint32) int {
 	e, f := &c.entries[x], &c.entries[y]
 	return cmp.Or(cmp.Compare(f.createdAt, e.createdAt), cmp.Compare(e.kind, f.kind), cmp.Compare(f.record, e.record))

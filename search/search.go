@@ -23,9 +23,10 @@ const (
 	// the bound keeps time and memory of any query the same, and the same number for
 	// every page keeps the pages consistent.
 	RankedPool = 150
-	// duringPool is how many records the index ranks when an agent asks during a session,
-	// of which RankedPool are given. Their age and their files count as well there, which
-	// the index does not know: with 150, ovs-fixes has .481 instead of .486.
+	// duringPool is how many records the index ranks when an agent asks during a session.
+	// This package then adds their age and the session's files, which the index does not
+	// know, and keeps the best RankedPool. With 150 instead of 400, nDCG@10 of ovs-fixes is
+	// .481 instead of .487.
 	duringPool = 400
 	// MaxText bounds the text that is searched for, in bytes: several times the
 	// longest commit message or error that a person pastes.

@@ -8,8 +8,8 @@ import (
 	"claudemem/sqlite"
 )
 
-// repeated keeps prepared what snapshots run again and again: to compile a statement takes
-// about as long as to find a few records by it.
+// repeated keeps prepared statements of the queries that snapshots run more than once:
+// compiling a query takes about as long as finding a few records by it.
 type repeated struct {
 	db *sql.DB
 
@@ -19,9 +19,10 @@ type repeated struct {
 }
 
 const (
-	// maxPrepared bounds the statements that are kept, each on every connection.
+	// maxPrepared is the greatest number of statements that are kept. Each takes memory on
+	// every connection.
 	maxPrepared = 40
-	// maxOnce bounds those of which a second run is waited for.
+	// maxOnce is the greatest number of queries that are remembered after their first run.
 	maxOnce = 200
 )
 
@@ -37,8 +38,8 @@ func (r *repeated) statement(query string) *sql.Stmt {
 }
 
 // learn prepares those of the queries that were run before. The caller must not hold a
-// connection of the pool, since preparing takes one. An error costs the next run its time
-// only.
+// connection of the pool, since preparing takes one. After an error the query stays
+// unprepared, which only takes time.
 func (r *repeated) learn(ctx context.Context, queries []string) {
 	for _, query := range r.again(queries) {
 		// Without the lock: who holds a connection may wait for it.

@@ -43,7 +43,8 @@ func (lateWorker) Stats(context.Context) map[string]any {
 		"spool": map[string]int{"waiting": 2, "corrupt": 1}}
 }
 
-// TestQueueBehind: the page says what the index lacks, and what the spool has.
+// TestQueueBehind: while the index is behind, the page says how many changes and vectors it lacks
+// and how many files wait in the spool.
 func TestQueueBehind(t *testing.T) {
 	f := &fake{text: "x"}
 	body := serve(New(f.memory(), Options{Worker: lateWorker{f}, Clock: func() time.Time { return noon }}), "/queue").Body.String()

@@ -54,9 +54,9 @@ func dot(a, b string) int32 {
 type Comparison struct {
 	table *Table
 	query []uint16
-	// pairs has for every two pieces of the query the values of both, those of the
-	// second times 2^32: one multiplication then serves both, and the sums do not meet,
-	// since that of the first stays below 2^31.
+	// pairs has one number a dimension for every two pieces of the query: the value of the
+	// first piece plus that of the second times 2^32. One multiplication by such a number
+	// computes both products. The two sums stay apart, as the first is below 2^31.
 	pairs [][]int64
 	norms []float32 // of the query's pieces, 1/length
 	*compared

@@ -87,7 +87,7 @@ func (c *coder) turned(v []float32) []float32 {
 // there are the sums of its 256 values.
 type shares [][256]float32
 
-// shares returns those of a query.
+// shares returns the sums of a query, for each byte of a code.
 func (c *coder) shares(query []float32) shares {
 	turned := make([]float32, 64*c.words)
 	copy(turned, c.turned(query))
