@@ -65,6 +65,28 @@ func (c *coder) code(v []float32) []uint64 {
 	return out
 }
 
+// first returns those of the turned numbers that are the vector by themselves: of the first
+// turn, or all.
+func (c *coder) first(turned []float32) []float32 {
+	if c.size == 0 {
+		return turned
+	}
+	return turned[:c.size]
+}
+
+// numbers is how many first returns.
+func (c *coder) numbers() int {
+	if c.size == 0 {
+		return c.dims
+	}
+	return c.size
+}
+
+// levelBytes is the size of that many numbers of 4 bits, signWords the words of the code that
+// are their signs.
+func (c *coder) levelBytes() int { return (c.numbers() + 1) / 2 }
+func (c *coder) signWords() int  { return (c.numbers() + 63) / 64 }
+
 // turned returns the numbers whose signs are the code of v: one a bit, or v itself.
 func (c *coder) turned(v []float32) []float32 {
 	if c.size == 0 {

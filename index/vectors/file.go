@@ -24,16 +24,16 @@ import (
 //	uint32     CRC-32C of the rest of the record
 //	uint32     document
 //	float32    scale
-//	uint64 × words of the code
-//	int8 × dimensions; the vector is scale times these
+//	4 bits × numbers of the first turn (coder): which level each is next to (levels.go); the
+//	           vector is scale times these. Their signs are the code's first words
+//	uint64 × other words of the code
 //
 // An empty slot is all zeros, which is also what a hole in a file reads as.
 const (
-	magic      = "CMVECT01" // a change of the format changes the digits
+	magic      = "CMVECT02" // a change of the format changes the digits
 	headerSize = 64
-	recordHead = 12 // what stands before the code
-	// maxDimensions is the size of the largest models of 2026. With more, a sum of
-	// products of search could pass 31 bits: 4096 × 127 × queryLevels is below 2^31.
+	recordHead = 12 // what stands before the numbers
+	// maxDimensions is the size of the largest models of 2026.
 	maxDimensions = 4096
 	// maxSlots bounds the memory that one wrong number of a slot or a document can
 	// take. SQLite gives numbers in order, so this is 50 million observations.
@@ -89,7 +89,9 @@ func startFile(f *os.File, model string, dims int) error {
 	return nil
 }
 
-func (s *Set) recordSize() int { return recordHead + 8*s.coder.words + s.dims }
+func (s *Set) recordSize() int {
+	return recordHead + s.coder.levelBytes() + 8*(s.coder.words-s.coder.signWords())
+}
 
 func (s *Set) offset(slot uint32) int64 {
 	return headerSize + int64(slot)*int64(s.recordSize())
@@ -102,42 +104,38 @@ func (s *Set) encode(b []byte, document uint32, vector []float32) []byte {
 	b = append(b, make([]byte, s.recordSize())...)
 	record := b[start:]
 	binary.LittleEndian.PutUint32(record[4:], document)
-	values := record[recordHead+8*s.coder.words:]
-	scale := quantise(values, vector)
+	turned := s.coder.turned(vector)
+	scale := quantise(record[recordHead:recordHead+s.coder.levelBytes()], s.coder.first(turned))
 	binary.LittleEndian.PutUint32(record[8:], math.Float32bits(scale))
-	for i, word := range s.coder.code(vector) {
-		binary.LittleEndian.PutUint64(record[recordHead+8*i:], word)
+	code := make([]uint64, s.coder.words)
+	signs(code, turned)
+	rest := record[recordHead+s.coder.levelBytes():]
+	for i, word := range code[s.coder.signWords():] {
+		binary.LittleEndian.PutUint64(rest[8*i:], word)
 	}
 	binary.LittleEndian.PutUint32(record, crc32.Checksum(record[4:], castagnoli))
 	return b
 }
 
-// quantise writes v as signed bytes, the largest as ±127, and returns what to
-// multiply these by for a vector of length 1.
-func quantise(values []byte, v []float32) float32 {
-	largest := 0.0
-	for _, x := range v {
-		largest = max(largest, math.Abs(float64(x)))
-	}
-	if largest == 0 {
-		return 0
-	}
-	square := 0.0
-	for i, x := range v {
-		n := math.RoundToEven(float64(x) * (127 / largest))
-		values[i] = byte(int8(n))
-		square += n * n
-	}
-	return float32(1 / math.Sqrt(square))
-}
-
 // decode checks a record; ok is false for an empty slot and for a damaged record.
-// code and values are the record's own bytes.
-func (s *Set) decode(record []byte) (document uint32, scale float32, code, values []byte, ok bool) {
+// numbers are the record's own bytes.
+func (s *Set) decode(record []byte) (document uint32, scale float32, numbers []byte, ok bool) {
 	document = binary.LittleEndian.Uint32(record[4:])
 	if document == 0 || document >= maxSlots || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
-		return 0, 0, nil, nil, false
+		return 0, 0, nil, false
 	}
-	split := recordHead + 8*s.coder.words
-	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead:split], record[split:], true
+	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead : recordHead+s.coder.levelBytes()], true
+}
+
+// readCode reads the code of a whole record into code.
+func (s *Set) readCode(code []uint64, record []byte) {
+	numbers := record[recordHead : recordHead+s.coder.levelBytes()]
+	n := s.coder.signWords()
+	for w := range n {
+		code[w] = signsOf(numbers[32*w : min(len(numbers), 32*w+32)])
+	}
+	rest := record[recordHead+len(numbers):]
+	for i := range code[n:] {
+		code[n+i] = binary.LittleEndian.Uint64(rest[8*i:])
+	}
 }

@@ -262,7 +262,7 @@ func TestProperty(t *testing.T) {
 					t.Fatalf("got %v, want %v", got, best)
 				}
 				for _, m := range got {
-					if math.Abs(best[m.Document]-float64(m.Cosine)) > .02 {
+					if math.Abs(best[m.Document]-float64(m.Cosine)) > fewDimensions {
 						t.Fatalf("document %d: got %f, want %f", m.Document, m.Cosine, best[m.Document])
 					}
 				}

@@ -13,7 +13,7 @@ import (
 type Match struct {
 	Slot     uint32
 	Document uint32
-	// Cosine is between -1 and 1, of the vectors as they are kept (8 bits a dimension).
+	// Cosine is between -1 and 1, of the vectors as they are kept (4 bits a number).
 	Cosine float32
 }
 
@@ -133,8 +133,10 @@ func inOrder(places []place) []place {
 type prepared struct {
 	vector []float32 // of any length
 	code   []uint64
-	values []int32
-	scale  float32 // for length 1
+	// numbers are the query's, of length 1, as the file has those of the vectors.
+	numbers []float32
+	// products are made of them when they are needed.
+	products products
 }
 
 // both is a query as it is compared with the vectors of most documents, and of others.
@@ -152,6 +154,14 @@ func (q *both) of(document uint32) *prepared {
 	return &q.prepared
 }
 
+// multiply prepares the query for products with vectors.
+func (q *both) multiply() {
+	q.products = productsOf(q.numbers)
+	if q.others != nil {
+		q.other.products = productsOf(q.other.numbers)
+	}
+}
+
 // prepareBoth prepares a query; false for one that finds nothing.
 func (s *Set) prepareBoth(query Query) (q both, ok bool) {
 	if q.prepared, ok = s.prepare(query.Vector); !ok || query.Others == nil {
@@ -162,11 +172,7 @@ func (s *Set) prepareBoth(query Query) (q both, ok bool) {
 	return q, ok
 }
 
-// queryLevels is the resolution of a query: 12 bits and a sign, much finer than the
-// vectors, and small enough for sums of 32 bits (see maxDimensions).
-const queryLevels = 4095
-
-// prepare returns the query as whole numbers with their scale, and its bit code. It is
+// prepare returns the query as it is compared. It is
 // false for a vector of zeros, of another length and for one with NaN or infinity.
 func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	if len(query) != s.dims {
@@ -182,15 +188,18 @@ func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	if largest == 0 {
 		return q, false
 	}
-	q.values = make([]int32, len(query))
+	turned := s.coder.turned(query)
+	q.vector, q.code = query, make([]uint64, s.coder.words)
+	signs(q.code, turned)
+	first := s.coder.first(turned)
 	square := 0.0
-	for i, x := range query {
-		v := math.RoundToEven(float64(x) * (queryLevels / largest))
-		q.values[i] = int32(v)
-		square += v * v
+	for _, x := range first {
+		square += float64(x) * float64(x)
 	}
-	q.scale = float32(1 / math.Sqrt(square))
-	q.vector, q.code = query, s.coder.code(query)
+	q.numbers = make([]float32, len(first))
+	for i, x := range first {
+		q.numbers[i] = float32(float64(x) / math.Sqrt(square))
+	}
 	return q, true
 }
 
@@ -464,6 +473,7 @@ var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); retu
 // compare reads the vectors of places, which are in order, and returns their
 // cosines. What is no longer the document's, or damaged, is left out.
 func (s *Set) compare(query *both, places []place) []Match {
+	query.multiply()
 	size := s.recordSize()
 	pooled := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(pooled)
@@ -484,34 +494,16 @@ func (s *Set) compare(query *both, places []place) []Match {
 			if at+size > read {
 				break
 			}
-			document, scale, _, values, ok := s.decode(part[at : at+size])
+			document, scale, numbers, ok := s.decode(part[at : at+size])
 			if !ok || document != p.document || scale == 0 {
 				continue
 			}
-			q := query.of(document)
-			matches = append(matches, Match{p.slot, p.document, float32(dot(q.values, values)) * q.scale * scale})
+			cosine := query.of(document).products.with(numbers) * scale
+			matches = append(matches, Match{p.slot, p.document, max(-1, min(cosine, 1))})
 		}
 		places = places[run:]
 	}
 	return matches
-}
-
-// dot returns the dot product of q and the signed bytes of v, of which there are at
-// least as many.
-func dot(q []int32, v []byte) int32 {
-	var a, b, c, d int32
-	v = v[:len(q)]
-	for len(q) >= 4 {
-		a += q[0] * int32(int8(v[0]))
-		b += q[1] * int32(int8(v[1]))
-		c += q[2] * int32(int8(v[2]))
-		d += q[3] * int32(int8(v[3]))
-		q, v = q[4:], v[4:]
-	}
-	for i, x := range q {
-		a += x * int32(int8(v[i]))
-	}
-	return a + b + c + d
 }
 
 // best keeps each document's best fragment and returns the n best of these.

@@ -95,13 +95,13 @@ func TestRecallAgainstFloats(t *testing.T) {
 		every            int // one of so many documents is eligible; 0: all, without a filter
 		least            float64
 	}{
-		{n: 3_000, dims: 128, centres: 100, least: .97},              // exact but for the bytes
-		{n: 24_000, dims: 128, centres: 2000, least: .93},            // by codes
-		{n: 24_000, dims: 128, centres: 2000, every: 1, least: .93},  // by codes with a filter
-		{n: 24_000, dims: 128, centres: 2000, every: 2, least: .97},  // exact
-		{n: 24_000, dims: 128, centres: 2000, every: 40, least: .97}, // exact, each read alone
-		{n: 21_000, dims: 768, centres: 1000, least: .97},
-		{n: 21_000, dims: 48, centres: 1000, least: .93},
+		{n: 3_000, dims: 128, centres: 100, least: .92},              // all read: what is off is the rounding
+		{n: 24_000, dims: 128, centres: 2000, least: .91},            // by codes
+		{n: 24_000, dims: 128, centres: 2000, every: 1, least: .91},  // by codes with a filter
+		{n: 24_000, dims: 128, centres: 2000, every: 2, least: .92},  // all read
+		{n: 24_000, dims: 128, centres: 2000, every: 40, least: .90}, // all read, each alone
+		{n: 21_000, dims: 768, centres: 1000, least: .91},
+		{n: 21_000, dims: 48, centres: 1000, least: .90},
 	} {
 		t.Run(fmt.Sprintf("%d of %d, one of %d", test.n, test.dims, test.every), func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +191,7 @@ func BenchmarkSearchEligible(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	s, _ := large(b, 1_000_000, 128)
-	b.SetBytes(1_000_000 * 172)
+	b.SetBytes(1_000_000 * 92)
 	for b.Loop() {
 		r, err := vectors.OpenReadOnly(s.Path(), "m", 128)
 		if err != nil {
@@ -257,7 +257,7 @@ func TestSearchWithTwoTables(t *testing.T) {
 				if others.Has(m.Document) {
 					with = query.Other
 				}
-				if want := cosine(with, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .01 {
+				if want := cosine(with, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .05 {
 					t.Errorf("%s: document %d has the cosine %.3f, want %.3f", name, m.Document, m.Cosine, want)
 				}
 			}

@@ -1,7 +1,6 @@
 package vectors
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -94,14 +93,14 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 // load reads the file from its first record to its last whole one.
 func (s *Set) load() error {
 	size := s.recordSize()
-	// About 1 MB at a time; a record of 128 dimensions has 172 bytes.
+	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
 	for slot := uint32(0); slot < maxSlots; {
 		n, err := io.ReadFull(reader, buf)
 		for part := buf[:n-n%size]; len(part) > 0 && slot < maxSlots; part = part[size:] {
-			if document, _, code, _, ok := s.decode(part[:size]); ok {
-				s.enter(slot, document, code)
+			if document, _, _, ok := s.decode(part[:size]); ok {
+				s.enter(slot, document, part[:size])
 			}
 			slot++
 		}
@@ -116,9 +115,9 @@ func (s *Set) load() error {
 	return nil
 }
 
-// enter adds a vector to the memory that searches read; memory is held, or the set
+// enter adds a record to the memory that searches read; memory is held, or the set
 // is not shared yet.
-func (s *Set) enter(slot, document uint32, code []byte) {
+func (s *Set) enter(slot, document uint32, record []byte) {
 	number, at := int(slot/chunkSlots), int(slot%chunkSlots)
 	if number >= len(s.chunks) {
 		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
@@ -135,9 +134,7 @@ func (s *Set) enter(slot, document uint32, code []byte) {
 	c.documents[at] = document
 	head := s.head(document)
 	c.next[at], *head = *head, slot+1
-	for i := range s.coder.words {
-		c.codes[at*s.coder.words+i] = binary.LittleEndian.Uint64(code[8*i:])
-	}
+	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
 }
 
 // head returns a pointer to the first slot of a document's list.
@@ -264,8 +261,8 @@ func (s *Set) flush() error {
 	s.memory.Lock()
 	defer s.memory.Unlock()
 	for _, slot := range slots {
-		document, _, code, _, _ := s.decode(record(slot))
-		s.enter(slot, document, code)
+		document, _, _, _ := s.decode(record(slot))
+		s.enter(slot, document, record(slot))
 	}
 	clear(s.pending)
 	s.records = s.records[:0]

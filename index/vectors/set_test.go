@@ -16,6 +16,10 @@ import (
 
 const dims = 128
 
+// fewDimensions is how much a cosine may be off where there are so few dimensions that the
+// numbers of a turned vector have no normal distribution, which the levels suppose.
+const fewDimensions = .1
+
 func open(t testing.TB, path, model string, dims int) *vectors.Set {
 	t.Helper()
 	s, err := vectors.Open(path, model, dims)
@@ -84,7 +88,7 @@ func TestSearchReturnsDocumentsByTheirBestFragment(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	for i, w := range want {
-		if g := got[i]; g.Slot != w.Slot || g.Document != w.Document || math.Abs(float64(g.Cosine-w.Cosine)) > 1e-3 {
+		if g := got[i]; g.Slot != w.Slot || g.Document != w.Document || math.Abs(float64(g.Cosine-w.Cosine)) > fewDimensions {
 			t.Errorf("match %d: got %v, want %v", i, g, w)
 		}
 	}
@@ -178,7 +182,7 @@ func TestCosineIsCloseToTheFloats(t *testing.T) {
 			t.Fatalf("%d dimensions: got %d matches, want 20", dims, len(got))
 		}
 		for _, m := range got {
-			if want := cosine(query, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .006 {
+			if want := cosine(query, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .5/math.Sqrt(max(64, float64(dims))) { // five standard deviations
 				t.Errorf("%d dimensions: got cosine %f, want %f", dims, m.Cosine, want)
 			}
 		}
@@ -204,7 +208,7 @@ func TestDeleteLeavesZerosInTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const header, record = 64, 12 + 32 + 4
+	const header, record = 64, 12 + 32 + 24
 	for slot := range 10 {
 		empty := !slices.ContainsFunc(b[header+slot*record:header+(slot+1)*record], func(c byte) bool { return c != 0 })
 		if want := slices.Contains([]int{2, 3, 4, 9}, slot); empty != want {
@@ -319,7 +323,7 @@ func TestOneWriterManySearchers(t *testing.T) {
 				}
 				query := ways[1+n%documents]
 				for _, m := range s.Search(vectors.Query{Vector: query}, eligible, documents) {
-					if want := cosine(query, ways[m.Document]); math.Abs(float64(m.Cosine)-want) > .01 {
+					if want := cosine(query, ways[m.Document]); math.Abs(float64(m.Cosine)-want) > .05 {
 						t.Errorf("document %d: got %f, want %f", m.Document, m.Cosine, want)
 						return
 					}

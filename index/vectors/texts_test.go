@@ -56,8 +56,8 @@ func TestRecallOnTexts(t *testing.T) {
 		}
 		sum += float64(found) / 10
 	}
-	if got := sum / float64(queries); got < .97 {
-		t.Errorf("got recall@10 %.3f, want at least .97", got)
+	if got := sum / float64(queries); got < .92 {
+		t.Errorf("got recall@10 %.3f, want at least .92", got)
 	} else {
 		t.Logf("%d fragments, recall@10 %.3f", len(all), got)
 	}
