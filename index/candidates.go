@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 
@@ -39,8 +38,9 @@ type tally struct {
 
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
-// gather lists the documents that are best at first sight, by the rarer words.
-func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, eligibleDocuments, limit int) ([]uint32, error) {
+// gather lists the documents that are best at first sight, by the rarer words, with their
+// scores.
+func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, eligibleDocuments, limit int) ([]candidate, error) {
 	c := b.cat
 	narrow := c.scope(f)
 	t := tallies.Get().(*tally)
@@ -90,7 +90,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 	}
 	if len(t.touched) <= limit {
-		return slices.Clone(t.touched), nil
+		return t.candidates(len(t.touched)), nil
 	}
 	for _, term := range gathered {
 		err := add(term, "title : ", func(norm float32) float32 {
@@ -106,7 +106,16 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 		return c.compareAge(x, y) < 0
 	})
-	return slices.Clone(t.touched[:limit]), nil
+	return t.candidates(limit), nil
+}
+
+// candidates returns the first n documents as candidates.
+func (t *tally) candidates(n int) []candidate {
+	list := make([]candidate, n)
+	for i, d := range t.touched[:n] {
+		list[i] = candidate{document: d, glance: t.scores[d]}
+	}
+	return list
 }
 
 // best moves the n first elements of list in the order of before to its beginning,
@@ -199,20 +208,27 @@ func (c *catalogue) scope(f Filter) string {
 	return strings.Join(parts, " AND ")
 }
 
-// join returns documents with those of the records that are eligible and not among them.
-func (c *catalogue) join(documents []uint32, records []claudemem.RecordRef, eligible vectors.Documents) []uint32 {
+// join returns the candidates with those of the records that are eligible and not among them,
+// all of which are to be kept.
+func (c *catalogue) join(list []candidate, records []claudemem.RecordRef, eligible vectors.Documents) []candidate {
 	if len(records) == 0 {
-		return documents
+		return list
 	}
-	there := make(map[uint32]bool, len(documents))
-	for _, d := range documents {
-		there[d] = true
+	at := make(map[uint32]int, len(list))
+	for i, x := range list {
+		at[x.document] = i
 	}
 	for _, r := range records {
-		if d, ok := c.byRecord.get(keyOf(r)); ok && !there[d] && (eligible == nil || eligible.Has(d)) {
-			there[d] = true
-			documents = append(documents, d)
+		d, ok := c.byRecord.get(keyOf(r))
+		if !ok || eligible != nil && !eligible.Has(d) {
+			continue
 		}
+		if i, there := at[d]; there {
+			list[i].wanted = true
+			continue
+		}
+		at[d] = len(list)
+		list = append(list, candidate{document: d, wanted: true})
 	}
-	return documents
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ const (
 	// seven sets that were tried).
 	lexicalCandidates  = 150
 	semanticCandidates = 150
+	// promisingCandidates is how many of them are scored.
+	promisingCandidates = 180
 	// queryTimeout bounds the request to a far model for a query's vector: who
 	// searches waits for it.
 	queryTimeout = 3 * time.Second
@@ -37,7 +40,9 @@ const (
 type candidate struct {
 	document uint32
 	slot     uint32
-	semantic bool // slot is set
+	semantic bool    // slot is set
+	wanted   bool    // whatever its score
+	glance   float32 // the score at first sight, without words that are frequent
 	keyword  float64
 	near     float64
 	sum      float64 // keyword and near before they are shares
@@ -208,23 +213,19 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 			near = c.cutNearest(b.vectors.Search(vector, eligible, most), most)
 		})
 	}
-	documents, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
+	list, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
 	searching.Wait()
 	if err != nil {
 		return nil, err
 	}
-	documents = c.join(documents, r.Also, eligible)
-	list := make([]candidate, 0, len(documents)+semanticCandidates)
-	for _, d := range documents {
-		list = append(list, candidate{document: d})
-	}
+	list = c.join(list, r.Also, eligible)
 	if vector.Vector == nil {
 		return list, nil
 	}
 	// The likeness of those that the words found is needed too.
-	lexical := make(map[uint32]bool, len(documents))
-	for _, d := range documents {
-		lexical[d] = true
+	lexical := make(map[uint32]bool, len(list))
+	for _, x := range list {
+		lexical[x.document] = true
 	}
 	for _, m := range near {
 		if !lexical[m.Document] {
@@ -236,7 +237,28 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if len(lexical) > 0 {
 		addLikeness(list, b.vectors.Compare(vector, slices.Collect(maps.Keys(lexical))...))
 	}
-	return list, nil
+	return b.promising(list, max(promisingCandidates, r.Limit)), nil
+}
+
+// promising returns the candidates that are wanted and the best of the others, most in all,
+// by their score at first sight and their likeness: to score one takes ten times as long.
+func (b *base) promising(list []candidate, most int) []candidate {
+	if len(list) <= most {
+		return list
+	}
+	largest := float32(0)
+	for _, x := range list {
+		largest = max(largest, x.glance)
+	}
+	for i := range list {
+		x := &list[i]
+		x.total = rank.Combine(float64(x.glance/max(largest, math.SmallestNonzeroFloat32)), x.likeness, 0, b.isPrompt(x.document))
+		if x.wanted {
+			x.total += 10 // more than any has
+		}
+	}
+	b.order(list)
+	return list[:most]
 }
 
 // cutNearest returns the first most of the matches, of those that are as near as the last of

@@ -87,16 +87,20 @@ func (c *coder) numbers() int {
 func (c *coder) levelBytes() int { return (c.numbers() + 1) / 2 }
 func (c *coder) signWords() int  { return (c.numbers() + 63) / 64 }
 
-// turned returns the numbers whose signs are the code of v: one a bit, or v itself.
+// turned returns the numbers whose signs are the code of v: one a bit, of any scale, or v itself.
 func (c *coder) turned(v []float32) []float32 {
 	if c.size == 0 {
 		return v
+	}
+	largest := float32(math.SmallestNonzeroFloat32)
+	for _, x := range v {
+		largest = max(largest, x, -x)
 	}
 	out := make([]float32, c.size*len(c.flips))
 	for turn, flips := range c.flips {
 		part := out[turn*c.size : (turn+1)*c.size]
 		for i, x := range v {
-			part[i] = x * flips[i]
+			part[i] = x / largest * flips[i] // so that no sum is infinite
 		}
 		hadamard(part)
 	}
@@ -105,44 +109,49 @@ func (c *coder) turned(v []float32) []float32 {
 
 // shares tells how near a vector is to a query by the vector's code alone: the sum over
 // the bits of the query's number there, negative where the bit is set. The query is not
-// rounded to its signs, as it is for the distance of two codes, and has length 1. For each byte of a code
-// there are the sums of its 256 values.
-type shares [][256]float32
+// rounded to its signs, as it is for the distance of two codes. For each byte of a code
+// there are the sums of its 256 values, in parts of shareUnit.
+type shares [][256]int16
+
+// shareUnit is such that eight numbers of a query of length 1, whose sum is below 3, do not
+// exceed an int16.
+const shareUnit = 8192
 
 // shares returns the sums of a query, for each byte of a code.
 func (c *coder) shares(query []float32) shares {
 	turned := make([]float32, 64*c.words)
 	copy(turned, c.turned(query))
-	square := float32(0)
+	square := 0.0
 	for _, x := range turned {
-		square += x * x
+		square += float64(x) * float64(x)
 	}
-	length := float32(math.Sqrt(float64(square)))
-	for i := range turned {
-		turned[i] /= length
-	}
+	unit := shareUnit / math.Sqrt(square)
 	list := make(shares, 8*c.words)
 	for at := range list {
-		sums, numbers := &list[at], turned[8*at:8*at+8]
+		var sums [256]float64
+		numbers := turned[8*at : 8*at+8]
 		for _, x := range numbers {
-			sums[0] += x
+			sums[0] += float64(x) * unit
 		}
 		for bit, x := range numbers {
 			for value := 1 << bit; value < 2<<bit; value++ {
-				sums[value] = sums[value-1<<bit] - 2*x
+				sums[value] = sums[value-1<<bit] - 2*float64(x)*unit
 			}
+		}
+		for value, sum := range sums {
+			list[at][value] = int16(math.RoundToEven(sum)) //nolint:gosec // see shareUnit
 		}
 	}
 	return list
 }
 
 // of returns the sum for a code.
-func (s shares) of(code []uint64) float32 {
-	sum := float32(0)
+func (s shares) of(code []uint64) int32 {
+	sum := int32(0)
 	for w, bits := range code {
 		part := s[8*w : 8*w+8 : 8*w+8]
 		for i := range part {
-			sum += part[i][byte(bits>>(8*i))]
+			sum += int32(part[i][byte(bits>>(8*i))])
 		}
 	}
 	return sum
