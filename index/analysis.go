@@ -19,7 +19,7 @@ type analysed struct {
 	length   int
 	words    rank.Document
 	pieces   []uint16 // each once
-	columns  [6]string
+	text     string   // the words, each once, and those of the title as tokens, for the full-text index
 	terms    []uint32 // each once
 	fragment []fragment
 	// cut are the fragments' pieces, when there is a table of them.
@@ -90,7 +90,7 @@ func fragmentsOf(d *claudemem.Document) []fragment {
 // is not safe for concurrent use.
 type analyser struct {
 	scored rank.Document
-	column [6][]byte
+	text   []byte
 	seen   map[uint32]struct{}
 	digest []byte
 }
@@ -125,11 +125,16 @@ func (a *analyser) add(field, parts rank.Field, list []words.Word) {
 	last := 0
 	for _, w := range list {
 		h := hash(w.Text)
-		a.seen[h] = struct{}{}
+		if _, ok := a.seen[h]; !ok {
+			a.seen[h] = struct{}{}
+			a.text = append(append(a.text, w.Text...), ' ')
+		}
 		if w.Part {
 			a.scored.Words[parts] = append(a.scored.Words[parts], h)
-			a.column[parts] = append(append(a.column[parts], w.Text...), ' ')
 			continue
+		}
+		if field == rank.Title {
+			a.text = append(append(a.text, headingToken(w.Text)...), ' ')
 		}
 		if gap := w.Position - last - 1; gap > 0 && len(*at) > start {
 			for range min(gap, maxGap) {
@@ -138,7 +143,6 @@ func (a *analyser) add(field, parts rank.Field, list []words.Word) {
 		}
 		last = w.Position
 		*at = append(*at, h)
-		a.column[field] = append(append(a.column[field], w.Text...), ' ')
 	}
 }
 
@@ -155,8 +159,8 @@ func hash(word string) uint32 {
 func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed {
 	for f := range a.scored.Words {
 		a.scored.Words[f] = a.scored.Words[f][:0]
-		a.column[f] = a.column[f][:0]
 	}
+	a.text = a.text[:0]
 	clear(a.seen)
 	a.add(rank.Title, rank.Parts, words.Text(d.Title))
 	a.add(rank.Text, rank.Parts, words.Text(d.Text))
@@ -173,12 +177,9 @@ func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed 
 	// What stands beside a prompt counts little, and so do the parts of its words.
 	a.add(rank.Neighbours, rank.Neighbours, words.Text(d.Neighbours))
 
-	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), fragment: fragmentsOf(d)}
+	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), text: string(a.text), fragment: fragmentsOf(d)}
 	for f, field := range a.scored.Words {
 		out.words.Words[f] = slices.Clone(field)
-	}
-	for i := range out.columns {
-		out.columns[i] = string(a.column[i])
 	}
 	out.terms = make([]uint32, 0, len(a.seen))
 	for h := range a.seen {

@@ -61,8 +61,7 @@ type application struct {
 
 type textRow struct {
 	document uint32
-	columns  *[6]string
-	scope    string
+	words    string // and tokens
 }
 
 type termKey struct {
@@ -233,7 +232,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		return err
 	}
 	*e = blockEntry{entry: ch.entry, typ: doc.Type, length: d.length, waits: true}
-	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
+	a.texts = append(a.texts, textRow{ch.document, d.text + scope(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
 	}
@@ -336,9 +335,7 @@ func (a *application) writeTexts(ctx context.Context) error {
 		}
 	}
 	for _, t := range a.texts {
-		c := t.columns
-		if err := a.b.write.exec(ctx, "INSERT INTO texts(rowid, title, text, files, concepts, parts, neighbours, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			t.document, c[0], c[1], c[2], c[3], c[4], c[5], t.scope); err != nil {
+		if err := a.b.write.exec(ctx, "INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words); err != nil {
 			return err
 		}
 	}
@@ -463,6 +460,9 @@ func scope(e entry, t claudemem.ObservationType) string {
 	}
 	return s
 }
+
+// headingToken is the full-text token of a word in the title.
+func headingToken(word string) string { return "_h" + word }
 
 func projectToken(number uint32) string { return fmt.Sprintf("_p%d", number) }
 func kindToken(k kind) string           { return "_k" + string(k.recordKind()) }

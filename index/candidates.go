@@ -70,10 +70,10 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 	mean := float32(max(q.collection.MeanLength, 1))
 	// add adds the weight of a word to the scores of the documents that have it, the
 	// shorter the document the more.
-	add := func(term term, column string, score func(norm float32) float32) error {
+	add := func(term term, token string, score func(norm float32) float32) error {
 		all := float64(max(q.collection.Documents, term.Documents))
 		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
-		return b.documentsWith(ctx, inScope(column+quote(term.text), narrow), func(d uint32) {
+		return b.documentsWith(ctx, inScope(quote(token), narrow), func(d uint32) {
 			if !c.has(d) || eligible != nil && !eligible.Has(d) {
 				return
 			}
@@ -85,7 +85,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 	}
 	once := func(norm float32) float32 { return (firstK1 + 1) / (1 + norm) }
 	for _, term := range gathered {
-		if err := add(term, "", once); err != nil {
+		if err := add(term, term.text, once); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		return t.candidates(len(t.touched)), nil
 	}
 	for _, term := range gathered {
-		err := add(term, "title : ", func(norm float32) float32 {
+		err := add(term, headingToken(term.text), func(norm float32) float32 {
 			return titleCounts*(firstK1+1)/(titleCounts+norm) - once(norm)
 		})
 		if err != nil {

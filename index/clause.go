@@ -9,9 +9,10 @@ import (
 	"claudemem/sqlite"
 )
 
-// The full-text index knows which words a column of a document has, not where they stand,
-// which would take as much space again: the rows of contents know. So the expression for FTS5
-// finds the documents that have all words of a phrase, and matches then looks at each.
+// The full-text index knows which words a document has, and which its title has, not where
+// they stand, which would take three times the space: the rows of contents know. So the
+// expression for FTS5 finds the documents that have all words of a phrase, in whatever field,
+// and matches then looks at each.
 
 // clause is an expression or a part of one.
 type clause struct {
@@ -20,8 +21,7 @@ type clause struct {
 	parts []*clause
 	// without are the parts of clauseAnd that must not match.
 	without []*clause
-	// column is FTS5's name of the columns of clauseIn, fields the same for matches.
-	column string
+	// fields are those of clauseIn.
 	fields fieldSet
 	// phrases are near each other in clauseNear: at most distance words lie between the end
 	// of one and the beginning of another. A single one has any place.
@@ -59,32 +59,44 @@ func newPhrase(words []string, begins bool) phrase {
 // fieldSet has a bit for each field of rank.Document.
 type fieldSet uint8
 
-const allFields fieldSet = 1<<rank.NumFields - 1
+const (
+	allFields  fieldSet = 1<<rank.NumFields - 1
+	onlyTitles fieldSet = 1 << rank.Title
+)
 
-// exact reports whether the expression for FTS5 matches what c does: it has single words only.
-func (c *clause) exact() bool {
-	exact := func(part *clause) bool { return part.exact() }
-	return !slices.ContainsFunc(c.parts, func(p *clause) bool { return !exact(p) }) &&
-		!slices.ContainsFunc(c.without, func(p *clause) bool { return !exact(p) }) &&
-		(c.op != clauseNear || len(c.phrases) == 1 && len(c.phrases[0].words) == 1)
+// exact reports whether the expression for FTS5 matches what c does in the fields: it has
+// single words only, in any field or the title.
+func (c *clause) exact(in fieldSet) bool {
+	if c.op == clauseNear {
+		return len(c.phrases) == 1 && len(c.phrases[0].words) == 1 && (in == allFields || in == onlyTitles)
+	}
+	if c.op == clauseIn {
+		in &= c.fields
+	}
+	inexact := func(part *clause) bool { return !part.exact(in) }
+	return !slices.ContainsFunc(c.parts, inexact) && !slices.ContainsFunc(c.without, inexact)
 }
 
-// match returns the expression for FTS5, which matches every document that c does.
-func (c *clause) match() string {
+// match returns the expression for FTS5, which matches every document that c does in the
+// fields.
+func (c *clause) match(in fieldSet) string {
+	if c.op == clauseIn {
+		in &= c.fields
+	}
 	var parts []string
 	for _, p := range c.parts {
-		parts = append(parts, p.match())
+		parts = append(parts, p.match(in))
 	}
 	switch c.op {
 	case clauseOr:
 		return joined(parts, " OR ")
 	case clauseIn:
-		return c.column + " : (" + joined(parts, " AND ") + ")"
+		return joined(parts, " AND ")
 	case clauseAnd:
 		var without []string
 		for _, p := range c.without {
-			if p.exact() { // what only looks alike must not be taken away
-				without = append(without, p.match())
+			if p.exact(in) { // what only looks alike must not be taken away
+				without = append(without, p.match(in))
 			}
 		}
 		if len(without) > 0 {
@@ -94,6 +106,9 @@ func (c *clause) match() string {
 	}
 	for _, p := range c.phrases {
 		for i, word := range p.words {
+			if in == onlyTitles {
+				word = headingToken(word)
+			}
 			if p.begins && i == len(p.words)-1 {
 				parts = append(parts, quote(word)+" *")
 			} else {

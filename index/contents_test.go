@@ -12,7 +12,6 @@ import (
 
 	"claudemem/index/embed"
 	"claudemem/index/rank"
-	"claudemem/index/words"
 	"claudemem/sqlite"
 )
 
@@ -96,11 +95,9 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		for _, term := range want.terms {
 			wantTerms[row{int64(term), int64(project)}]++
 		}
-		for _, text := range []string{d.Title, d.Text, d.Neighbours, strings.Join(d.Facts, " ")} {
-			for _, w := range words.Text(text) {
-				if l := wantText[w.Text]; !slices.Contains(l, int64(document)) {
-					wantText[w.Text] = append(l, int64(document))
-				}
+		for token := range strings.FieldsSeq(want.text) {
+			if l := wantText[token]; !slices.Contains(l, int64(document)) {
+				wantText[token] = append(l, int64(document))
 			}
 		}
 		sum := wantTotals[project]
@@ -165,7 +162,7 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		t.Errorf("%d slots, %d used, %d free", len(b.cat.names), used, free)
 	}
 	for word, want := range wantText {
-		got, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", "{title text neighbours parts} : "+quote(word))
+		got, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", quote(word))
 		slices.Sort(want)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: full text finds %v, want %v; %v", word, got, want, err)
@@ -241,12 +238,12 @@ func TestFragmentsOf(t *testing.T) {
 
 func TestAnalyseKeepsGaps(t *testing.T) {
 	d := observation(1, "", "cart queue")
-	d.Facts = []string{"red"}
+	d.Facts = []string{"red cart"}
 	d.Concepts = []string{"a", "b"}
 	a := newAnalyser().analyse(&d, nil)
 	r := a.words
 	got := r.Words[rank.Text]
-	want := []uint32{hash("cart"), hash("queue"), 0, 0, 0, 0, hash("red")}
+	want := []uint32{hash("cart"), hash("queue"), 0, 0, 0, 0, hash("red"), hash("cart")}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -256,7 +253,11 @@ func TestAnalyseKeepsGaps(t *testing.T) {
 	if slices.SortFunc(a.terms, cmp.Compare[uint32]); len(slices.Compact(a.terms)) != 5 {
 		t.Errorf("terms %v", a.terms)
 	}
-	if a.columns[1] != "cart queue red " {
-		t.Errorf("column %q", a.columns[1])
+	if a.text != "cart queue red a b " {
+		t.Errorf("text %q", a.text)
+	}
+	d.Title = "Cart"
+	if a := newAnalyser().analyse(&d, nil); a.text != "cart _hcart queue red a b " {
+		t.Errorf("text with a title %q", a.text)
 	}
 }

@@ -269,7 +269,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		defer done()
 		if _, err := b.matchExpression(t.Context(), e, Filter{}, 10); err != nil {
-			t.Errorf("%q became %s: %v", text, e.match(), err)
+			t.Errorf("%q became %s: %v", text, e.match(allFields), err)
 		}
 	})
 }

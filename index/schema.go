@@ -18,7 +18,7 @@ const (
 	// schemaVersion changes with the tables, with what package words makes of a
 	// text and with what a document's columns hold: an index of another version is
 	// deleted and built anew.
-	schemaVersion = 2
+	schemaVersion = 3
 	// applicationID marks the file as an index of ours ("cmix").
 	applicationID = 0x636d6978
 	// schemaObjects is the number of tables and indexes that the schema makes, those of
@@ -32,9 +32,9 @@ const (
 // and the slots of the vectors, many documents a row (blocks.go). contents has the words as package rank scores them, as
 // numbers of the vocabulary, and the numbers of the embedding table's pieces
 // (vocabulary.go). texts is the full-text index: it gets the words that package words
-// made, already stemmed, so its tokenizer has only to cut at spaces, and which columns have a
-// word, not where (clause.go); scope has
-// tokens like _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
+// made, already stemmed, so its tokenizer has only to cut at spaces, and knows which documents
+// have a word, not where (clause.go). Besides words it has tokens: _hcart for a word of the
+// title, and for filters _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
 // that have a word, totals the documents and their words.
 const schema = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -55,8 +55,8 @@ CREATE UNIQUE INDEX documents_record ON documents(kind, record_id);
 CREATE INDEX documents_previous ON documents(session, previous) WHERE kind = 3;
 CREATE TABLE vocabulary(row INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
 CREATE TABLE contents(document INTEGER PRIMARY KEY, words BLOB NOT NULL, pieces BLOB NOT NULL);
-CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neighbours, scope,
-	content='', contentless_delete=1, tokenize='ascii tokenchars _', detail=column);
+CREATE VIRTUAL TABLE texts USING fts5(words,
+	content='', contentless_delete=1, tokenize='ascii tokenchars _', detail=none);
 CREATE VIRTUAL TABLE words USING fts5vocab(texts, row);
 CREATE TABLE terms(term INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL,
 	PRIMARY KEY (term, project)) WITHOUT ROWID;

@@ -44,18 +44,17 @@ type expression struct {
 	words []words.QueryWord
 }
 
-// columns maps the names of the fields that a user may search in to a clause's column and
-// fields.
+// columns maps the names of the columns that a user may search in to clauses with their fields.
 var columns = map[string]clause{
 	"title": inTitle, "text": inText, "narrative": inText, "facts": inText, "fact": inText,
 	"files": inFiles, "file": inFiles, "concepts": inConcepts, "concept": inConcepts,
 }
 
 var (
-	inTitle    = clause{op: clauseIn, column: "title", fields: 1 << rank.Title}
-	inText     = clause{op: clauseIn, column: "text", fields: 1 << rank.Text}
-	inFiles    = clause{op: clauseIn, column: "{files parts}", fields: 1<<rank.Files | 1<<rank.Parts}
-	inConcepts = clause{op: clauseIn, column: "concepts", fields: 1 << rank.Concepts}
+	inTitle    = clause{op: clauseIn, fields: 1 << rank.Title}
+	inText     = clause{op: clauseIn, fields: 1 << rank.Text}
+	inFiles    = clause{op: clauseIn, fields: 1<<rank.Files | 1<<rank.Parts}
+	inConcepts = clause{op: clauseIn, fields: 1 << rank.Concepts}
 )
 
 type tokenKind int
