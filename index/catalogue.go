@@ -110,6 +110,8 @@ type catalogue struct {
 	// waiting are the documents without vectors.
 	waiting   map[uint32]struct{}
 	fragments int
+	// ofProject keeps sets that were asked for.
+	ofProject projectSets
 	// vocabulary has the words that the rows of contents number.
 	vocabulary vocabulary
 	// contents are the words of documents that queries had to do with.
@@ -168,6 +170,7 @@ func (c *catalogue) put(document uint32, e entry) {
 		c.entries = append(c.entries, entry{})
 	}
 	c.drop(document)
+	c.ofProject.forget(e.project)
 	c.entries[document] = e
 	c.byRecord.set(key{e.record, e.kind}, document)
 	c.counts[e.kind]++
@@ -184,6 +187,7 @@ func (c *catalogue) drop(document uint32) {
 	}
 	e := c.entries[document]
 	c.byRecord.set(key{e.record, e.kind}, 0)
+	c.ofProject.forget(e.project)
 	c.counts[e.kind]--
 	c.observations.Remove(document)
 	c.byType[e.typ]--
@@ -229,6 +233,14 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	if p == nil {
 		return nil, c.all.documents
 	}
+	if project, ok := c.onlyProject(f); ok {
+		return c.ofProject.get(project, func() (vectors.Documents, int) { return c.passing(p) })
+	}
+	return c.passing(p)
+}
+
+// passing returns the documents that pass p as a set, and how many they are.
+func (c *catalogue) passing(p func(*entry) bool) (vectors.Documents, int) {
 	set, n := make(vectors.Documents, len(c.entries)/64+1), 0
 	for d := range c.entries {
 		if e := &c.entries[d]; e.kind != 0 && p(e) {
@@ -237,6 +249,56 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 		}
 	}
 	return set, n
+}
+
+// onlyProject returns the number of the project if f asks for that and nothing else.
+func (c *catalogue) onlyProject(f Filter) (uint32, bool) {
+	if len(f.Kinds) > 0 || len(f.Types) > 0 || f.Session != 0 || f.Since != 0 || f.Until != 0 {
+		return 0, false
+	}
+	numbers := c.projectNumbers(f)
+	if len(numbers) != 1 {
+		return 0, false
+	}
+	return numbers[0], true
+}
+
+// maxProjectSets bounds the sets that are kept; with 175,000 documents each takes 22 KB.
+const maxProjectSets = 16
+
+// projectSets keeps the documents of projects, as most searches are made in one of a few. A
+// change of a project's documents removes its set under the catalogue's lock, which a reader
+// holds meanwhile.
+type projectSets struct {
+	mu   sync.Mutex
+	sets map[uint32]projectSet
+}
+
+type projectSet struct {
+	documents vectors.Documents
+	n         int
+}
+
+// get returns a project's set and its size, from find if it is not here. It must not be changed.
+func (s *projectSets) get(project uint32, find func() (vectors.Documents, int)) (vectors.Documents, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if set, ok := s.sets[project]; ok {
+		return set.documents, set.n
+	}
+	documents, n := find()
+	if s.sets == nil || len(s.sets) >= maxProjectSets {
+		s.sets = map[uint32]projectSet{}
+	}
+	s.sets[project] = projectSet{documents, n}
+	return documents, n
+}
+
+// forget removes a project's set.
+func (s *projectSets) forget(project uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sets, project)
 }
 
 // compareAge orders documents by the time, kind and number of their records, the newest

@@ -382,11 +382,14 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	comparison := table.Compare(numbers)
 	defer comparison.Close()
 	cosines := make([]float32, len(numbers))
-	var stored []uint16
+	documents := make([][]uint16, len(best))
+	for i, x := range best {
+		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces)
+	}
+	comparison.Know(documents)
 	for i := range best {
 		x := &best[i]
-		stored = unpackPieces(stored[:0], x.pieces)
-		comparison.Best(cosines, stored)
+		comparison.Best(cosines, documents[i])
 		for j, cosine := range cosines {
 			x.maxSim += shares[j] * float64(cosine) * float64(cosine)
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"claudemem"
 )
@@ -206,8 +208,28 @@ func countQuery(sources []source) (query string, args []any) {
 // RecordsByRefs implements search.Records: the records in the order asked for,
 // without those that are gone or hidden.
 func (s *Store) RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error) {
-	return inSnapshot(ctx, s, "read records", func(q querier) ([]claudemem.Hit, error) { return recordsByRefs(ctx, q, refs) })
+	read := func(refs []claudemem.RecordRef) ([]claudemem.Hit, error) {
+		return inSnapshot(ctx, s, "read records", func(q querier) ([]claudemem.Hit, error) { return recordsByRefs(ctx, q, refs) })
+	}
+	if len(refs) < readTogether {
+		return read(refs)
+	}
+	// Each record is of one moment; they need not all be of the same.
+	var first []claudemem.Hit
+	var failed error
+	var reading sync.WaitGroup
+	half := len(refs) / 2
+	reading.Go(func() { first, failed = read(refs[:half]) })
+	second, err := read(refs[half:])
+	reading.Wait()
+	if err := cmp.Or(failed, err); err != nil {
+		return nil, err
+	}
+	return append(first, second...), nil
 }
+
+// readTogether is the least number of records for which two connections share the reading.
+const readTogether = 10
 
 // recordsByRefs returns the records of refs in their order, without hidden and missing
 // ones.

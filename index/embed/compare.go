@@ -104,6 +104,30 @@ func (t *Table) Compare(query []uint16) *Comparison {
 	return c
 }
 
+// Know compares the pieces of documents, on two processors, so that Best finds the results.
+func (c *Comparison) Know(documents [][]uint16) {
+	n, from := len(c.query), len(c.seen)
+	for _, document := range documents {
+		for _, p := range document {
+			if c.known[p] == 0 {
+				c.seen = append(c.seen, p)
+				c.known[p] = uint32(len(c.seen)) //nolint:gosec // at most as many as there are pieces
+			}
+		}
+	}
+	c.rows = slices.Grow(c.rows, n*(len(c.seen)-from))[:n*len(c.seen)]
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			c.fill(c.rows[n*i:n*(i+1)], c.seen[i])
+		}
+	}
+	half := from + (len(c.seen)-from)/2
+	var filling sync.WaitGroup
+	filling.Go(func() { fill(from, half) })
+	fill(half, len(c.seen))
+	filling.Wait()
+}
+
 // Best sets best[i] to the cosine of the query's piece i with the piece of the
 // document that is nearest to it, 0 where none is on the same side. best has the
 // query's length.
@@ -125,18 +149,19 @@ func (c *Comparison) row(p uint16) []float32 {
 		c.rows = slices.Grow(c.rows, n)[:len(c.rows)+n]
 		c.seen = append(c.seen, p)
 		c.known[p] = uint32(len(c.seen)) //nolint:gosec // at most as many as there are pieces
-		if row := c.rows[len(c.rows)-n:]; int(p) < len(c.table.tokens) {
-			c.fill(row, p)
-		} else {
-			clear(row)
-		}
+		c.fill(c.rows[len(c.rows)-n:], p)
 	}
 	at := n * int(c.known[p]-1)
 	return c.rows[at : at+n]
 }
 
-// fill sets row to the cosines of the query's pieces with p.
+// fill sets row to the cosines of the query's pieces with p, 0 for a piece that the table
+// does not have.
 func (c *Comparison) fill(row []float32, p uint16) {
+	if int(p) >= len(c.table.tokens) {
+		clear(row)
+		return
+	}
 	values, norm := c.table.values(p), c.table.norm(p)
 	for i, pair := range c.pairs {
 		first, second := dotBoth(pair, values)
