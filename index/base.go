@@ -14,6 +14,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/embed"
+	"claudemem/index/pages"
 	"claudemem/index/vectors"
 	"claudemem/sqlite"
 )
@@ -259,9 +260,7 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	c := b.cat
 	slot := func(slot, document uint32, name uint16) {
 		c.setName(slot, name+1)
-		for int(slot) >= len(b.owners) {
-			b.owners = append(b.owners, 0)
-		}
+		b.owners = reach(b.owners, slot)
 		if other := b.owners[slot]; other != 0 {
 			b.disputed = append(b.disputed, other, document)
 		}
@@ -271,8 +270,21 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	if b.savedModel != b.model {
 		slot = nil // openVectors begins anew
 	}
+	var newest uint32
+	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM documents").Scan(&newest); err != nil {
+		return err
+	}
+	// To let them grow would take twice as much.
+	c.entries = pages.Make[entry](int(min(newest, maxPresized)) + 1)[:1]
+	if slot != nil {
+		slots := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
+		c.names, b.owners = pages.Make[uint16](slots)[:0], pages.Make[uint32](slots)[:0]
+	}
 	return b.loadEntries(ctx, q, nil, slot, "SELECT number, entries FROM blocks ORDER BY number")
 }
+
+// maxPresized bounds the memory that a damaged file can ask for at once.
+const maxPresized = 1 << 22
 
 // each runs fn for every row of a query.
 func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"maps"
@@ -186,7 +187,7 @@ func decodeBlock(b []byte, fn func(place uint32, e *blockEntry)) error {
 func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(document uint32, e *blockEntry) error) error {
 	return rows(func(scan sqlite.Scan) error {
 		var number uint32
-		var entries []byte
+		var entries sql.RawBytes
 		if err := scan(&number, &entries); err != nil {
 			return err
 		}

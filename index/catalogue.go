@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"sync"
 
 	"claudemem"
@@ -166,9 +167,7 @@ func (c *catalogue) dropProject(number int64) {
 
 // put sets a document's entry.
 func (c *catalogue) put(document uint32, e entry) {
-	for int(document) >= len(c.entries) {
-		c.entries = append(c.entries, entry{})
-	}
+	c.entries = reach(c.entries, document)
 	c.drop(document)
 	c.ofProject.forget(e.project)
 	c.entries[document] = e
@@ -210,10 +209,20 @@ func (c *catalogue) next() uint32 { return uint32(len(c.entries)) } //nolint:gos
 
 // setName records the code of the fragment whose vector is in a slot.
 func (c *catalogue) setName(slot uint32, name uint16) {
-	for int(slot) >= len(c.names) {
-		c.names = append(c.names, 0)
-	}
+	c.names = reach(c.names, slot)
 	c.names[slot] = name
+}
+
+// reach returns list with zeros appended until it has an element number n. What is appended
+// one by one is copied more often, and takes two thirds of the time to open an index.
+func reach[T any](list []T, n uint32) []T {
+	if int(n) < len(list) {
+		return list
+	}
+	if int(n) >= cap(list) {
+		list = slices.Grow(list, max(int(n)+1-len(list), len(list)))
+	}
+	return list[:n+1]
 }
 
 // eligible returns the documents that pass f as a set, nil for all of them, and

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -39,9 +40,7 @@ func (v *vocabulary) load(row uint32, hashes []byte) error {
 		return errDamaged
 	}
 	start := int(row) * vocabularyRow
-	if end := start + vocabularyRow; end > len(v.hashes) {
-		v.hashes = append(v.hashes, make([]uint32, end-len(v.hashes))...)
-	}
+	v.hashes = reach(v.hashes, (row+1)*vocabularyRow-1)
 	for i := range vocabularyRow {
 		v.hashes[start+i] = binary.LittleEndian.Uint32(hashes[4*i:])
 	}
@@ -251,7 +250,7 @@ func (b *base) loadVocabulary(ctx context.Context, q querier) error {
 	v := &b.cat.vocabulary
 	return each(ctx, q, "SELECT row, hashes FROM vocabulary ORDER BY row", func(scan sqlite.Scan) error {
 		var row uint32
-		var hashes []byte
+		var hashes sql.RawBytes
 		if err := scan(&row, &hashes); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"claudemem/index/pages"
 	"claudemem/openfile"
 )
 
@@ -18,9 +19,8 @@ import (
 const chunkSlots = 1 << 14
 
 type chunk struct {
-	documents [chunkSlots]uint32 // 0: empty
-	next      [chunkSlots]uint32 // another slot of the document, plus one; 0: none
-	codes     []uint64           // of all slots, one after the other
+	documents []uint32 // 0: empty
+	codes     []uint64 // of all slots, one after the other
 }
 
 // Set is an open file of vectors.
@@ -40,10 +40,14 @@ type Set struct {
 	// the file is read or written.
 	memory sync.RWMutex
 	chunks []*chunk
-	used   int
-	// heads are the beginnings of the lists that next continues, by document, in
-	// pieces like chunks.
+	// spare is the memory of the next chunks.
+	spare chunk
+	used  int
+	// heads are the first slots of documents plus one, by document, in pieces like chunks: the
+	// slots of a document follow each other. Where they do not, more has the first slots of
+	// its other runs.
 	heads []*[chunkSlots]uint32
+	more  map[uint32][]uint32
 }
 
 // Open opens the file at path for vectors of a model, or starts it. A file that
@@ -93,6 +97,12 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 // load reads the file from its first record to its last whole one.
 func (s *Set) load() error {
 	size := s.recordSize()
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("read vector file: %w", err)
+	}
+	n := int(min(info.Size()/int64(size), maxSlots))/chunkSlots + 1
+	s.spare = chunk{documents: pages.Make[uint32](n * chunkSlots), codes: pages.Make[uint64](n * chunkSlots * s.coder.words)}
 	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
@@ -124,7 +134,7 @@ func (s *Set) enter(slot, document uint32, record []byte) {
 	}
 	c := s.chunks[number]
 	if c == nil {
-		c = &chunk{codes: make([]uint64, chunkSlots*s.coder.words)}
+		c = s.newChunk()
 		s.chunks[number] = c
 	}
 	if c.documents[at] != 0 {
@@ -132,9 +142,27 @@ func (s *Set) enter(slot, document uint32, record []byte) {
 	}
 	s.used++
 	c.documents[at] = document
-	head := s.head(document)
-	c.next[at], *head = *head, slot+1
+	before, after := slot > 0 && s.document(slot-1) == document, s.document(slot+1) == document
+	switch {
+	case before && after:
+		s.endRun(document, slot+1)
+	case after:
+		s.moveRun(document, slot+1, slot)
+	case !before:
+		s.startRun(document, slot)
+	}
 	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
+}
+
+// newChunk returns an empty chunk.
+func (s *Set) newChunk() *chunk {
+	n := chunkSlots * s.coder.words
+	if len(s.spare.documents) == 0 {
+		return &chunk{documents: make([]uint32, chunkSlots), codes: make([]uint64, n)}
+	}
+	c := &chunk{documents: s.spare.documents[:chunkSlots:chunkSlots], codes: s.spare.codes[:n:n]}
+	s.spare = chunk{documents: s.spare.documents[chunkSlots:], codes: s.spare.codes[n:]}
+	return c
 }
 
 // head returns a pointer to the first slot of a document's list.
@@ -149,28 +177,74 @@ func (s *Set) head(document uint32) *uint32 {
 	return &s.heads[number][document%chunkSlots]
 }
 
-// unlink takes a slot that is in use out of its document's list and empties it.
+// startRun, moveRun and endRun note that slots of a document begin at a slot, at another one
+// than so far, and no longer.
+func (s *Set) startRun(document, slot uint32) {
+	if head := s.head(document); *head == 0 {
+		*head = slot + 1
+		return
+	}
+	if s.more == nil {
+		s.more = map[uint32][]uint32{}
+	}
+	s.more[document] = append(s.more[document], slot)
+}
+
+func (s *Set) moveRun(document, from, to uint32) {
+	if head := s.head(document); *head == from+1 {
+		*head = to + 1
+		return
+	}
+	s.more[document][slices.Index(s.more[document], from)] = to
+}
+
+func (s *Set) endRun(document, slot uint32) {
+	head, others := s.head(document), s.more[document]
+	if *head == slot+1 {
+		if *head = 0; len(others) == 0 {
+			return
+		}
+		*head, others = others[0]+1, others[1:]
+	} else {
+		at := slices.Index(others, slot)
+		others = slices.Delete(others, at, at+1)
+	}
+	if s.more[document] = others; len(others) == 0 {
+		delete(s.more, document)
+	}
+}
+
+// unlink empties a slot that is in use.
 func (s *Set) unlink(slot uint32) {
 	c, at := s.chunks[slot/chunkSlots], slot%chunkSlots
-	link := s.head(c.documents[at])
-	for *link != slot+1 {
-		link = &s.chunks[(*link-1)/chunkSlots].next[(*link-1)%chunkSlots]
+	document := c.documents[at]
+	before, after := slot > 0 && s.document(slot-1) == document, s.document(slot+1) == document
+	switch {
+	case before && after:
+		s.startRun(document, slot+1)
+	case after:
+		s.moveRun(document, slot, slot+1)
+	case !before:
+		s.endRun(document, slot)
 	}
-	*link = c.next[at]
-	c.documents[at], c.next[at] = 0, 0
+	c.documents[at] = 0
 	s.used--
 }
 
 // slotsOf appends the places of a document.
 func (s *Set) slotsOf(places []place, document uint32) []place {
 	number := int(document / chunkSlots)
-	if number >= len(s.heads) || s.heads[number] == nil {
+	if number >= len(s.heads) || s.heads[number] == nil || s.heads[number][document%chunkSlots] == 0 {
 		return places
 	}
-	for link := s.heads[number][document%chunkSlots]; link != 0; {
-		slot := link - 1
-		places = append(places, place{slot: slot, document: document})
-		link = s.chunks[slot/chunkSlots].next[slot%chunkSlots]
+	run := func(slot uint32) {
+		for ; s.document(slot) == document; slot++ {
+			places = append(places, place{slot: slot, document: document})
+		}
+	}
+	run(s.heads[number][document%chunkSlots] - 1)
+	for _, slot := range s.more[document] {
+		run(slot)
 	}
 	return places
 }
@@ -360,7 +434,7 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) error {
 func (s *Set) forget() {
 	s.memory.Lock()
 	defer s.memory.Unlock()
-	s.chunks, s.heads, s.used = nil, nil, 0
+	s.chunks, s.spare, s.heads, s.more, s.used = nil, chunk{}, nil, nil, 0
 }
 
 // Sync writes what Put collected and waits until the file is on the disk.
@@ -400,6 +474,16 @@ func (s *Set) Close() error {
 	err := s.sync()
 	s.forget()
 	return errors.Join(err, s.file.Close())
+}
+
+// Slots returns how many slots the file at path has room for, 0 for no file.
+func Slots(path string, dims int) int {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() < headerSize {
+		return 0
+	}
+	s := Set{coder: newCoder(dims)}
+	return int((info.Size() - headerSize) / int64(s.recordSize()))
 }
 
 // Holds reports whether the file at path has vectors of a model and size, as Open would
