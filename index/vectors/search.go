@@ -444,15 +444,15 @@ func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
 
 // scan4 is scan for codes of four words.
 func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
-	codes := c.codes
-	for at, document := range c.documents {
-		if document == 0 || eligible != nil && !eligible.Has(document) {
-			continue
-		}
+	codes := c.codes[:4*len(c.documents)]
+	for at := range c.documents {
 		v := codes[at*4 : at*4+4 : at*4+4]
 		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
 			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d <= n.limit {
+		if d > n.limit { // of most: whose they are, and whether that counts, takes longer to tell
+			continue
+		}
+		if document := c.documents[at]; document != 0 && (eligible == nil || eligible.Has(document)) {
 			n.offer(place{first + uint32(at), document, d})
 		}
 	}
