@@ -490,10 +490,27 @@ func distance(a, b []uint64) uint32 {
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
 
+// readTogether is the least number of places for which two goroutines share the reading.
+const readTogether = 100
+
 // compare reads the vectors of places, which are in order, and returns their
 // cosines. What is no longer the document's, or damaged, is left out.
 func (s *Set) compare(query *both, places []place) []Match {
 	query.multiply()
+	if len(places) < readTogether {
+		return s.readMatches(query, places)
+	}
+	var first []Match
+	var reading sync.WaitGroup
+	half := len(places) / 2
+	reading.Go(func() { first = s.readMatches(query, places[:half]) })
+	second := s.readMatches(query, places[half:])
+	reading.Wait()
+	return append(first, second...)
+}
+
+// readMatches is compare for a query that is multiplied, by one goroutine.
+func (s *Set) readMatches(query *both, places []place) []Match {
 	size := s.recordSize()
 	pooled := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(pooled)
