@@ -30,7 +30,7 @@ const (
 	lexicalCandidates  = 150
 	semanticCandidates = 150
 	// promisingCandidates is how many of them are scored.
-	promisingCandidates = 180
+	promisingCandidates = 150
 	// queryTimeout bounds the request to a far model for a query's vector: who
 	// searches waits for it.
 	queryTimeout = 3 * time.Second
@@ -129,7 +129,12 @@ const queryRest = 30 * time.Second
 func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.Query, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
+	if b.vectors == nil || len(vector.Vector) != b.dimensions || c.fragments == 0 {
+		vector = vectors.Query{}
+	}
 	eligible, n := c.eligible(r.Filter)
+	near := b.nearest(vector, eligible, n, max(semanticCandidates, r.Limit/2))
+	defer near.wait() // it reads what the lock guards
 	q, err := b.readQuery(ctx, text, r, table)
 	if err != nil {
 		return Answer{}, err
@@ -146,14 +151,11 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.
 			compared = nil
 		}
 	}
-	if b.vectors == nil || len(vector.Vector) != b.dimensions || c.fragments == 0 {
-		vector = vectors.Query{}
-	}
 	answer.Semantic = vector.Vector != nil
 	if n == 0 || len(q.terms) == 0 && vector.Vector == nil {
 		return answer, nil
 	}
-	list, err := b.candidates(ctx, q, r, eligible, n, vector)
+	list, err := b.candidates(ctx, q, r, eligible, n, vector, near)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -192,29 +194,17 @@ func (b *base) behind() int64 {
 
 // candidates gathers the documents to score: all when few are eligible, else
 // those with the rarer words and those nearest in meaning.
-func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query) ([]candidate, error) {
+func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query, near *nearest) ([]candidate, error) {
 	c := b.cat
 	if n <= directDocuments {
 		list := make([]candidate, 0, n)
 		for d := range c.among(eligible) {
 			list = append(list, candidate{document: d})
 		}
-		if vector.Vector != nil {
-			addLikeness(list, b.vectors.Search(vector, eligible, n))
-		}
+		addLikeness(list, near.wait())
 		return list, nil
 	}
-	// By meaning meanwhile: the one waits for the database, the other for the file of vectors.
-	var near []vectors.Match
-	var searching sync.WaitGroup
-	if vector.Vector != nil {
-		searching.Go(func() {
-			most := max(semanticCandidates, r.Limit/2)
-			near = c.cutNearest(b.vectors.Search(vector, eligible, most), most)
-		})
-	}
 	list, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
-	searching.Wait()
 	if err != nil {
 		return nil, err
 	}
@@ -227,17 +217,48 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	for _, x := range list {
 		lexical[x.document] = true
 	}
-	for _, m := range near {
+	for _, m := range near.wait() {
 		if !lexical[m.Document] {
 			list = append(list, candidate{document: m.Document})
 		}
 		delete(lexical, m.Document)
 	}
-	addLikeness(list, near)
+	addLikeness(list, near.wait())
 	if len(lexical) > 0 {
 		addLikeness(list, b.vectors.Compare(vector, slices.Collect(maps.Keys(lexical))...))
 	}
 	return b.promising(list, max(promisingCandidates, r.Limit)), nil
+}
+
+// nearest are the documents nearest in meaning, which are searched for while the words are
+// looked up: the one waits for the file of vectors, the other for the database.
+type nearest struct {
+	searching sync.WaitGroup
+	matches   []vectors.Match
+}
+
+// nearest begins to search for the most nearest of the n eligible documents, all of them if
+// they are few. Without a vector it finds none. The caller waits for it before it gives up
+// the catalogue's lock.
+func (b *base) nearest(vector vectors.Query, eligible vectors.Documents, n, most int) *nearest {
+	near := new(nearest)
+	if vector.Vector == nil || n == 0 {
+		return near
+	}
+	near.searching.Go(func() {
+		if n <= directDocuments {
+			near.matches = b.vectors.Search(vector, eligible, n)
+			return
+		}
+		near.matches = b.cat.cutNearest(b.vectors.Search(vector, eligible, most), most)
+	})
+	return near
+}
+
+// wait returns the documents once they are found, the nearest first.
+func (n *nearest) wait() []vectors.Match {
+	n.searching.Wait()
+	return n.matches
 }
 
 // promising returns the candidates that are wanted and the best of the others, most in all,
