@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"claudemem"
-	"claudemem/sqlite"
 )
 
 // The kinds of records that have hashes besides those of claudemem.RecordKind.
@@ -110,11 +109,11 @@ type sums struct {
 
 const sumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
 
-// sumsByID are the queries of the sums of the records of a kind with the numbers of a list.
-// Reads make them: over record_sums, a union of all kinds, a query takes longer to prepare
-// than to run.
-var sumsByID = func() map[claudemem.RecordKind]string {
-	queries := map[claudemem.RecordKind]string{}
+// rowSums are, for the rows r of a kind of records, the columns of their sums without the id,
+// and the join that these need. Over record_sums, a union of all kinds, a query takes longer to
+// prepare than to run.
+var rowSums = func() map[claudemem.RecordKind]struct{ columns, join string } {
+	parts := map[claudemem.RecordKind]struct{ columns, join string }{}
 	for _, k := range hashedKinds {
 		files := "0"
 		if k.kind == claudemem.RecordObservation {
@@ -124,15 +123,28 @@ var sumsByID = func() map[claudemem.RecordKind]string {
 		if len(k.rest) > 0 {
 			rest = "record_hash(" + files + ", r." + strings.Join(k.rest, ", r.") + ")"
 		}
-		queries[k.kind] = "SELECT r.id, record_hash(0, r." + strings.Join(k.text, ", r.") + "), " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL FROM " +
-			k.table + " r LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id WHERE r.id IN (SELECT value FROM json_each(?))"
+		parts[k.kind] = struct{ columns, join string }{
+			"record_hash(0, r." + strings.Join(k.text, ", r.") + "), " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL",
+			" LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id",
+		}
+	}
+	return parts
+}()
+
+// sumsByID are the queries of the sums of the records of a kind with the numbers of a list.
+var sumsByID = func() map[claudemem.RecordKind]string {
+	queries := map[claudemem.RecordKind]string{}
+	for _, k := range hashedKinds {
+		sums := rowSums[k.kind]
+		queries[k.kind] = "SELECT r.id, " + sums.columns + " FROM " + k.table + " r" + sums.join + " WHERE r.id IN (SELECT value FROM json_each(?))"
 	}
 	return queries
 }()
 
-func sumFields(s *sums) []any {
-	return []any{&s.id, &s.text, &s.rest, &s.keptText, &s.keptRest, &s.known}
-}
+func sumFields(s *sums) []any { return append([]any{&s.id}, s.fields()...) }
+
+// fields returns the destinations of the columns of rowSums.
+func (s *sums) fields() []any { return []any{&s.text, &s.rest, &s.keptText, &s.keptRest, &s.known} }
 
 func (s *sums) textRight() bool { return s.keptText.Valid && s.keptText.Int64 == s.text }
 func (s *sums) restRight() bool { return s.keptRest.Valid && s.keptRest.Int64 == s.rest }
@@ -143,11 +155,16 @@ func mismatched(ctx context.Context, q queryOnly, kind claudemem.RecordKind, ids
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	list, err := all(ctx, q, sumFields, sumsByID[kind], jsonList(ids))
+	return wrongTexts(q, list), err
+}
+
+// wrongTexts is mismatched for records whose sums have been read.
+func wrongTexts(q queryOnly, list []sums) (wrong map[int64]bool) {
 	unknown := false
-	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var s sums
-		if err := scan(sumFields(&s)...); err != nil || s.textRight() && s.restRight() {
-			return err
+	for _, s := range list {
+		if s.textRight() && s.restRight() {
+			continue
 		}
 		unknown = unknown || !s.known
 		if !s.textRight() {
@@ -156,12 +173,11 @@ func mismatched(ctx context.Context, q queryOnly, kind claudemem.RecordKind, ids
 			}
 			wrong[s.id] = true
 		}
-		return nil
-	}, sumsByID[kind], jsonList(ids))
+	}
 	if q, ok := q.(interface{ mismatched() }); ok && unknown {
 		q.mismatched()
 	}
-	return wrong, err
+	return wrong
 }
 
 // withhold calls withhold for each of the records of a kind whose text is not the one that
@@ -172,14 +188,20 @@ func withhold[T any](ctx context.Context, q queryOnly, kind claudemem.RecordKind
 		ids[i] = id(r)
 	}
 	wrong, err := mismatched(ctx, q, kind, ids)
-	if len(wrong) > 0 {
-		for _, r := range records {
-			if wrong[id(r)] {
-				withhold(r)
-			}
+	withholdWrong(records, wrong, id, withhold)
+	return err
+}
+
+// withholdWrong calls withhold for those of the records that are wrong.
+func withholdWrong[T any](records []T, wrong map[int64]bool, id func(T) int64, withhold func(T)) {
+	if len(wrong) == 0 {
+		return
+	}
+	for _, r := range records {
+		if wrong[id(r)] {
+			withhold(r)
 		}
 	}
-	return err
 }
 
 func withholdPrompts(ctx context.Context, q queryOnly, prompts []*claudemem.Prompt) error {

@@ -32,13 +32,18 @@ func readObservations(ctx context.Context, q querier, from string, args ...any) 
 	return found, readRest(ctx, q, wanted)
 }
 
-// readRest reads what observations have outside of their rows: their files, which record
-// supersedes them, and whether they are as they were written.
-func readRest(ctx context.Context, q querier, observations []*claudemem.Observation) error {
+// readOutside reads what observations have outside of their rows: their files, and which
+// record supersedes them.
+func readOutside(ctx context.Context, q querier, observations []*claudemem.Observation) error {
 	if err := readFiles(ctx, q, observations); err != nil {
 		return err
 	}
-	if err := readSuperseding(ctx, q, observations); err != nil {
+	return readSuperseding(ctx, q, observations)
+}
+
+// readRest is readOutside, and looks whether the observations are as they were written.
+func readRest(ctx context.Context, q querier, observations []*claudemem.Observation) error {
+	if err := readOutside(ctx, q, observations); err != nil {
 		return err
 	}
 	return withhold(ctx, q, claudemem.RecordObservation, observations,

@@ -257,24 +257,25 @@ func recordsByRefs(ctx context.Context, q querier, refs []claudemem.RecordRef) (
 	return hits, nil
 }
 
-// recordRows tells for each kind of record where its rows r are and which of their
-// columns go into which fields.
+// recordRows tells for each kind of record where its rows r are, with a condition if all of
+// them have one, and which of their columns go into which fields.
 var recordRows = map[claudemem.RecordKind]struct {
-	columns, from string
-	fields        func(*claudemem.Hit) []any
+	columns, from, where string
+	fields               func(*claudemem.Hit) []any
+	withhold             func(*claudemem.Hit)
 }{
-	claudemem.RecordObservation: {observationColumns, "observations r NOT INDEXED WHERE r.deleted_at IS NULL AND ", func(h *claudemem.Hit) []any {
+	claudemem.RecordObservation: {observationColumns, "observations r NOT INDEXED", "r.deleted_at IS NULL AND ", func(h *claudemem.Hit) []any {
 		h.Observation = new(claudemem.Observation)
 		return observationFields(h.Observation)
-	}},
-	claudemem.RecordSummary: {summaryColumns, "session_summaries r WHERE ", func(h *claudemem.Hit) []any {
+	}, func(h *claudemem.Hit) { h.Observation.Withhold() }},
+	claudemem.RecordSummary: {summaryColumns, "session_summaries r", "", func(h *claudemem.Hit) []any {
 		h.Summary = new(claudemem.Summary)
 		return summaryFields(h.Summary)
-	}},
-	claudemem.RecordPrompt: {promptColumns, "prompts r WHERE ", func(h *claudemem.Hit) []any {
+	}, func(h *claudemem.Hit) { h.Summary.Withhold() }},
+	claudemem.RecordPrompt: {promptColumns, "prompts r", "", func(h *claudemem.Hit) []any {
 		h.Prompt = new(claudemem.Prompt)
 		return promptFields(h.Prompt)
-	}},
+	}, func(h *claudemem.Hit) { h.Prompt.Withhold() }},
 }
 
 // readRecords reads the records of a kind. The condition, which may have an order
@@ -284,30 +285,32 @@ func readRecords(ctx context.Context, q querier, kind claudemem.RecordKind, cond
 	if !known {
 		return nil, unknownKind(kind)
 	}
-	hits, err := all(ctx, q, func(h *claudemem.Hit) []any {
-		h.Kind = kind
-		return append(rows.fields(h), &h.ID, &h.ProjectPath, &h.CreatedAt)
-	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at FROM "+rows.from+condition, args...)
+	// The sums come with the rows, which are not read twice.
+	type row struct {
+		claudemem.Hit
+		sums sums
+	}
+	list, err := all(ctx, q, func(r *row) []any {
+		r.Kind = kind
+		return append(append(rows.fields(&r.Hit), &r.ID, &r.ProjectPath, &r.CreatedAt), r.sums.fields()...)
+	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at, "+rowSums[kind].columns+" FROM "+rows.from+rowSums[kind].join+" WHERE "+rows.where+condition, args...)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case claudemem.RecordObservation:
-		return hits, readRest(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Observation { return h.Observation }))
-	case claudemem.RecordSummary:
-		return hits, withholdSummaries(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Summary { return h.Summary }))
-	default:
-		return hits, withholdPrompts(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Prompt { return h.Prompt }))
+	hits, sums := make([]claudemem.Hit, len(list)), make([]sums, len(list))
+	var observations []*claudemem.Observation
+	for i := range list {
+		hits[i], sums[i] = list[i].Hit, list[i].sums
+		sums[i].id = hits[i].ID
+		if o := hits[i].Observation; o != nil {
+			observations = append(observations, o)
+		}
 	}
-}
-
-// recordsOf returns the record of each hit.
-func recordsOf[T any](hits []claudemem.Hit, record func(claudemem.Hit) T) []T {
-	list := make([]T, len(hits))
-	for i, h := range hits {
-		list[i] = record(h)
+	if err := readOutside(ctx, q, observations); err != nil {
+		return nil, err
 	}
-	return list
+	withholdWrong(pointers(hits), wrongTexts(q, sums), func(h *claudemem.Hit) int64 { return h.ID }, rows.withhold)
+	return hits, nil
 }
 
 func unknownKind(kind claudemem.RecordKind) error {
