@@ -27,6 +27,7 @@ type batch struct {
 type change struct {
 	document uint32
 	entry    entry // kind 0: deleted
+	length   int   // in words
 	typ      claudemem.ObservationType
 	added    []slotName
 	freed    []uint32
@@ -175,7 +176,7 @@ func (a *application) commit(batch *batch) {
 			continue
 		}
 		ch.entry.typ = c.typeNumber(ch.typ)
-		c.put(ch.document, ch.entry)
+		c.put(ch.document, ch.entry, ch.length)
 		if ch.waits {
 			c.waiting[ch.document] = struct{}{}
 		}
@@ -203,8 +204,8 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 	if err != nil {
 		return err
 	}
-	ch := change{document: a.next, typ: doc.Type, entry: entry{
-		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, length: shortLength(d.length),
+	ch := change{document: a.next, typ: doc.Type, length: d.length, entry: entry{
+		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k,
 	}}
 	if found {
 		ch.document = old.document

@@ -275,6 +275,7 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 		return err
 	}
 	// To let them grow would take twice as much.
+	c.lengths = make(lengths, 0, min(newest, maxPresized)+1)
 	c.entries = pages.Make[entry](int(min(newest, maxPresized)) + 1)[:1]
 	if slot != nil {
 		slots := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
@@ -439,9 +440,6 @@ func (b *base) compareVectors(ctx context.Context) error {
 	}
 	return nil
 }
-
-// shortLength is a document's length for the first look at it.
-func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) } //nolint:gosec // bounded
 
 // transaction runs fn between BEGIN and COMMIT on the writer's connection.
 func (b *base) transaction(ctx context.Context, fn func() error) (err error) {

@@ -157,7 +157,6 @@ func decodeBlock(b []byte, fn func(place uint32, e *blockEntry)) error {
 		e.project = uint32(r.unsigned(1 << 24)) //nolint:gosec // bounded
 		e.typ = types[r.unsigned(uint64(len(types)-1))]
 		e.length = int(r.unsigned(1 << 32)) //nolint:gosec // bounded
-		e.entry.length = shortLength(e.length)
 		n := r.unsigned(maxFacts + 4)
 		e.waits, e.first, e.names = n == 0, 0, names[:0]
 		if n > 1 {
@@ -286,7 +285,7 @@ func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool,
 			return errDamaged
 		}
 		e.entry.typ = c.typeNumber(e.typ)
-		c.put(document, e.entry)
+		c.put(document, e.entry, e.length)
 		if slot == nil || e.waits {
 			c.waiting[document] = struct{}{}
 			return nil

@@ -22,7 +22,6 @@ func someBlock(t *rapid.T) *block {
 			length: rapid.IntRange(0, 1<<20).Draw(t, "length"),
 			waits:  rapid.Bool().Draw(t, "waits"),
 		}
-		e.entry.length = shortLength(e.length)
 		if !e.waits {
 			e.names = rapid.SliceOfN(rapid.Uint16Range(0, maxFacts+3), 0, maxFacts+2).Draw(t, "names")
 			if len(e.names) > 0 {

@@ -81,13 +81,14 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 			scope = ""
 		}
 		return b.documentsWith(ctx, inScope(quote(token), scope), func(d uint32) {
-			if !c.has(d) || eligible != nil && !eligible.Has(d) {
+			length, ok := c.lengths.of(d)
+			if !ok || eligible != nil && !eligible.Has(d) {
 				return
 			}
 			if t.scores[d] == 0 {
 				t.touched = append(t.touched, d)
 			}
-			t.scores[d] += idf * score(firstK1*(1-firstB+firstB*float32(c.entries[d].length)/mean))
+			t.scores[d] += idf * score(firstK1*(1-firstB+firstB*float32(length)/mean))
 		})
 	}
 	once := func(norm float32) float32 { return (firstK1 + 1) / (1 + norm) }

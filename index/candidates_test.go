@@ -69,11 +69,37 @@ func TestContentCacheIsBounded(t *testing.T) {
 	}
 }
 
+// TestEligibleOfProject: the sets of projects that are kept follow the changes.
+func TestEligibleOfProject(t *testing.T) {
+	c := newCatalogue()
+	c.addProject(1, "/cart")
+	c.addProject(2, "/queue")
+	check := func(path string, want ...uint32) {
+		t.Helper()
+		for range 2 { // the second time from memory
+			set, n := c.eligible(Filter{Projects: []string{path}})
+			if got := slices.Collect(set.All()); !slices.Equal(got, want) || n != len(want) {
+				t.Errorf("%s: got %v, %d of them, want %v", path, got, n, want)
+			}
+		}
+	}
+	check("/cart")
+	c.put(1, entry{record: 1, project: 1, kind: kindObservation}, 3)
+	c.put(2, entry{record: 2, project: 2, kind: kindObservation}, 3)
+	check("/cart", 1)
+	check("/queue", 2)
+	c.put(1, entry{record: 1, project: 2, kind: kindObservation}, 3)
+	check("/cart")
+	check("/queue", 1, 2)
+	c.drop(2)
+	check("/queue", 1)
+}
+
 // TestCutNearest: of documents that are equally near, the newest are kept, whatever their numbers.
 func TestCutNearest(t *testing.T) {
 	c := newCatalogue()
 	for document, at := range map[uint32]int64{1: 30, 2: 10, 3: 20, 4: 40} {
-		c.put(document, entry{record: int64(document), createdAt: at, kind: kindObservation})
+		c.put(document, entry{record: int64(document), createdAt: at, kind: kindObservation}, 0)
 	}
 	near := []vectors.Match{{Document: 2, Cosine: .9}, {Document: 3, Cosine: .5}, {Document: 7, Cosine: .5}, {Document: 1, Cosine: .5}, {Document: 4, Cosine: .5}}
 	for most, want := range [][]uint32{1: {2}, 2: {2, 4}, 3: {2, 4, 1}, 4: {2, 3, 1, 4}} {

@@ -37,7 +37,6 @@ type entry struct {
 	session   int64
 	createdAt int64
 	project   uint32
-	length    uint16 // in words, as package rank counts
 	typ       uint16
 	kind      kind
 }
@@ -93,6 +92,7 @@ type total struct {
 type catalogue struct {
 	mu       sync.RWMutex
 	entries  []entry // by document number; 0 is none
+	lengths  lengths
 	byRecord recordNumbers
 	projects map[string]uint32
 	paths    []string // by project number
@@ -165,12 +165,27 @@ func (c *catalogue) dropProject(number int64) {
 	c.paths[number] = ""
 }
 
-// put sets a document's entry.
-func (c *catalogue) put(document uint32, e entry) {
+// lengths has the documents' lengths in words plus one, as package rank counts them, by
+// document number; 0 is no document. The first look at documents needs nothing else, and
+// finds them close together here.
+type lengths []uint16
+
+// of returns a document's length, at most 65534; ok is false without a document.
+func (l lengths) of(document uint32) (words uint16, ok bool) {
+	if int(document) >= len(l) || l[document] == 0 {
+		return 0, false
+	}
+	return l[document] - 1, true
+}
+
+// put sets a document's entry and its length in words.
+func (c *catalogue) put(document uint32, e entry, length int) {
 	c.entries = reach(c.entries, document)
 	c.drop(document)
 	c.ofProject.forget(e.project)
 	c.entries[document] = e
+	c.lengths = reach(c.lengths, document)
+	c.lengths[document] = uint16(min(max(length, 0), 1<<16-2)) + 1 //nolint:gosec // bounded
 	c.byRecord.set(key{e.record, e.kind}, document)
 	c.counts[e.kind]++
 	if e.kind == kindObservation {
@@ -190,7 +205,7 @@ func (c *catalogue) drop(document uint32) {
 	c.counts[e.kind]--
 	c.observations.Remove(document)
 	c.byType[e.typ]--
-	c.entries[document] = entry{}
+	c.entries[document], c.lengths[document] = entry{}, 0
 }
 
 // addTotal adds to the numbers of documents and words of a project and of all; both may
@@ -272,8 +287,9 @@ func (c *catalogue) onlyProject(f Filter) (uint32, bool) {
 	return numbers[0], true
 }
 
-// maxProjectSets bounds the sets that are kept; with 175,000 documents each takes 22 KB.
-const maxProjectSets = 16
+// projectSetBytes bounds the memory of the sets that are kept; with 175,000 documents each
+// takes 22 KB.
+const projectSetBytes = 1 << 20
 
 // projectSets keeps the documents of projects, as most searches are made in one of a few. A
 // change of a project's documents removes its set under the catalogue's lock, which a reader
@@ -296,7 +312,7 @@ func (s *projectSets) get(project uint32, find func() (vectors.Documents, int)) 
 		return set.documents, set.n
 	}
 	documents, n := find()
-	if s.sets == nil || len(s.sets) >= maxProjectSets {
+	if s.sets == nil || 8*len(documents)*(len(s.sets)+1) > projectSetBytes {
 		s.sets = map[uint32]projectSet{}
 	}
 	s.sets[project] = projectSet{documents, n}

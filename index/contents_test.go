@@ -60,6 +60,12 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		if e.project != project || e.session != int64(d.Session) || e.createdAt != int64(d.CreatedAt) || b.cat.typeList[e.typ] != d.Type {
 			t.Errorf("%v: entry %+v of project %d", d.RecordRef, e, project)
 		}
+		if length, ok := b.cat.lengths.of(document); !ok || int(length) != min(want.length, 1<<16-2) {
+			t.Errorf("%v: %d words in memory, want %d", d.RecordRef, length, want.length)
+		}
+		if of, _ := b.cat.eligible(Filter{Projects: []string{d.ProjectPath}}); !of.Has(document) {
+			t.Errorf("%v: its project %s does not have it", d.RecordRef, d.ProjectPath)
+		}
 		var content, pieces []byte
 		if err := b.reader.QueryRowContext(ctx, "SELECT words, pieces FROM contents WHERE document = ?", document).Scan(&content, &pieces); err != nil {
 			t.Errorf("%v: %v", d.RecordRef, err)
