@@ -118,7 +118,6 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 		}
 	}
 	var first, last []document
-	written := 0 // of first, observations
 	for _, d := range s.documents {
 		// The neighbours of what is spoken are part of it, so conversations stay whole; tables
 		// are not trained on them anyway.
@@ -126,9 +125,6 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 			last = append(last, d)
 		} else {
 			first = append(first, d)
-			if !d.spoken() {
-				written++
-			}
 		}
 	}
 	entered, err := w.enterAll(ctx, first, project)
@@ -136,6 +132,12 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 		err = w.indexed(ctx)
 	}
 	if err == nil && s.trained {
+		written := 0 // texts that are the same are one observation
+		for r := range entered {
+			if r.kind == "observation" {
+				written++
+			}
+		}
 		err = w.train(ctx, written)
 	}
 	if err != nil {
