@@ -14,6 +14,10 @@ type Request struct {
 	// mistyped, of a long text those that weigh most are looked for, and the matches'
 	// evidence has what the text has in common with records in general.
 	Prose bool
+	// Untrained is how far the text's vector is moved from that of the trained table towards
+	// the one of the built-in table, where it is compared with vectors of the trained one: 0 for
+	// not at all, 1 for all of the way.
+	Untrained float32
 	// Also are records to score besides those that the text finds, if they pass the filter.
 	Also []claudemem.RecordRef
 }

@@ -71,7 +71,7 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	}
 	defer done()
 	if ix.local {
-		vector = b.tableVectors(ix.table, asked) // of the tables that b's vectors are from
+		vector = b.tableVectors(ix.table, asked, r.Untrained) // of the tables that b's vectors are from
 	}
 	answer, err := b.rank(ctx, asked, r, vector, ix.table)
 	if damaged(err) {
@@ -80,8 +80,9 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	return answer, fault(what, err)
 }
 
-// tableVectors returns the text's vectors by the tables, zero without pieces.
-func (b *base) tableVectors(table *embed.Table, text string) (q vectors.Query) {
+// tableVectors returns the text's vectors by the tables, zero without pieces; untrained is
+// that of a request.
+func (b *base) tableVectors(table *embed.Table, text string, untrained float32) (q vectors.Query) {
 	pieces := table.Pieces(text)
 	if len(pieces) == 0 {
 		return q
@@ -89,6 +90,9 @@ func (b *base) tableVectors(table *embed.Table, text string) (q vectors.Query) {
 	q.Vector = table.Vector(pieces)
 	if b.trained != nil {
 		q.Other, q.Others = b.trained.Vector(pieces), b.cat.observations
+		for i, x := range q.Vector {
+			q.Other[i] += untrained * (x - q.Other[i])
+		}
 	}
 	return q
 }

@@ -119,6 +119,16 @@ func TestTrain(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+nextSuffix)); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+	// A request may move its vector to the built-in table's.
+	trained, half, builtin := ix.base.tableVectors(ix.table, "close the handles", 0), ix.base.tableVectors(ix.table, "close the handles", .5), ix.base.tableVectors(ix.table, "close the handles", 1)
+	if slices.Equal(trained.Other, trained.Vector) || !slices.Equal(builtin.Other, builtin.Vector) {
+		t.Error("the vector by the trained table is that of the built-in one, or the moved one is not")
+	}
+	for i, x := range half.Other {
+		if want := (trained.Other[i] + trained.Vector[i]) / 2; math.Abs(float64(x-want)) > 1e-6 {
+			t.Fatalf("number %d moved half of the way is %f, want %f", i, x, want)
+		}
+	}
 	// What is new afterwards gets vectors of the same tables.
 	feed.put(observation(5000, "The walrus service leaks file handles", "Each upload opens a handle that nobody closes."), prompt(5001, 3, "close the walrus handles"))
 	catchUp(t, ix)

@@ -55,6 +55,20 @@ func (p *plan) company() (weight, distance float64) {
 	return rank.CompanyWeight, companyTime
 }
 
+// sessionUntrained is for how far the vector of a question during a session is moved from the
+// trained table to the built-in one and beyond. A trained table finds what says the same in
+// other words; the answers of a session are often old records of the same part of the program
+// about something else, and it finds fewer of those (docs/how-search-ranks.md).
+const sessionUntrained = 1.1
+
+// untrained is that of the request to the index.
+func (p *plan) untrained() float32 {
+	if p.during != nil {
+		return sessionUntrained
+	}
+	return 0
+}
+
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most
 // sharedCandidates: they are looked at whatever their text says, if they pass the filter.
 func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]claudemem.RecordRef, error) {

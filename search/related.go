@@ -64,7 +64,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		filter.Projects = []string{project}
 	}
 	limit := min(p.query.Limit, RankedPool)
-	request := index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true}
+	request := index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true, Untrained: p.untrained()}
 	wait := func() error { return nil }
 	if r.During.Waiting {
 		wait = s.shareBeside(ctx, &p)

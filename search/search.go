@@ -256,7 +256,7 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	if p.during != nil {
 		pool = duringPool
 	}
-	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: pool, Also: also})
+	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: pool, Also: also, Untrained: p.untrained()})
 	if err != nil {
 		return found{}, err
 	}

@@ -228,9 +228,17 @@ func TestRankedPool(t *testing.T) {
 		t.Errorf("got %s of %d, want ten of 700 that go on by date", names(got.Hits), got.Total)
 	}
 	for _, req := range r.requests {
-		if req.Limit != RankedPool {
-			t.Errorf("the index was asked for %d, want %d", req.Limit, RankedPool)
+		if req.Limit != RankedPool || req.Untrained != 0 {
+			t.Errorf("the index was asked for %d, untrained %v, want %d", req.Limit, req.Untrained, RankedPool)
 		}
+	}
+	r.requests = nil
+	find(t, s, claudemem.SearchRequest{Text: "alpha", During: &claudemem.During{}})
+	if _, err := s.Related(t.Context(), claudemem.RelatedRequest{Text: "alpha"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.requests) != 2 || r.requests[0].Limit != duringPool || r.requests[0].Untrained != sessionUntrained || r.requests[1].Untrained != sessionUntrained {
+		t.Errorf("during a session the index was asked %+v", r.requests)
 	}
 }
 
