@@ -30,7 +30,7 @@ const (
 	lexicalCandidates  = 150
 	semanticCandidates = 150
 	// promisingCandidates is how many of them are scored.
-	promisingCandidates = 150
+	promisingCandidates = 200
 	// queryTimeout bounds the request to a far model for a query's vector: who
 	// searches waits for it.
 	queryTimeout = 3 * time.Second

@@ -29,7 +29,7 @@ const (
 
 	// filesWeight is the weight of the session's files: what a record is worth that names all
 	// of them.
-	filesWeight = 0.3
+	filesWeight = 0.27
 	// maxWorkingFiles bounds the files of a session that count, the latest first; maxOfFile is
 	// how many records of a file are looked at, the newest: what more have tells nothing.
 	maxWorkingFiles = 50
@@ -59,7 +59,7 @@ func (p *plan) company() (weight, distance float64) {
 // trained table to the built-in one and beyond. A trained table finds what says the same in
 // other words; the answers of a session are often old records of the same part of the program
 // about something else, and it finds fewer of those (docs/how-search-ranks.md).
-const sessionUntrained = 1.1
+const sessionUntrained = 1.2
 
 // untrained is that of the request to the index.
 func (p *plan) untrained() float32 {
