@@ -4,9 +4,9 @@
 // A slot is a place in the file, numbered by whoever fills it (the index gives
 // the number of the fragment's row); a document is what a fragment belongs to, 0
 // for an empty slot. The file is a header, then one record of fixed size a slot:
-// a checksum, the document, a scale, a code of the vector's signs and one signed
-// byte a dimension. The document's number and the code are in memory too, 36 bytes a
-// slot with the built-in model; one sequential read at the start fetches them.
+// a checksum, the document, a scale, the vector with 4 bits a number, and a code of more
+// signs (coder). The document's number and the code of all signs are in memory too, 36 bytes
+// a slot with the built-in model; one sequential read at the start fetches them.
 //
 // Search compares codes by their Hamming distance, compares the nearest of them with the
 // query itself, reads the vectors of the best of these from the file and orders those by
