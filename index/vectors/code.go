@@ -56,15 +56,6 @@ func newCoder(dims int) *coder {
 	return c
 }
 
-// code returns the code of v. A turn is a change of random signs and a
-// Walsh–Hadamard transform, which takes size × log2(size) additions instead of the
-// size² of any other rotation.
-func (c *coder) code(v []float32) []uint64 {
-	out := make([]uint64, c.words)
-	signs(out, c.turned(v))
-	return out
-}
-
 // first returns those of the turned numbers that are the vector by themselves: of the first
 // turn, or all.
 func (c *coder) first(turned []float32) []float32 {
@@ -88,6 +79,8 @@ func (c *coder) levelBytes() int { return (c.numbers() + 1) / 2 }
 func (c *coder) signWords() int  { return (c.numbers() + 63) / 64 }
 
 // turned returns the numbers whose signs are the code of v: one a bit, of any scale, or v itself.
+// A turn is a change of random signs and a Walsh–Hadamard transform, which takes size ×
+// log2(size) additions instead of the size² of any other rotation.
 func (c *coder) turned(v []float32) []float32 {
 	if c.size == 0 {
 		return v

@@ -18,7 +18,9 @@ func TestCodesStayTheSame(t *testing.T) {
 		for i := range v {
 			v[i] = float32(i*i%17) - 8
 		}
-		if got := newCoder(test.dims).code(v); !slices.Equal(got, test.want) {
+		c := newCoder(test.dims)
+		got := make([]uint64, c.words)
+		if signs(got, c.turned(v)); !slices.Equal(got, test.want) {
 			t.Errorf("%d dimensions: got %#x, want %#x", test.dims, got, test.want)
 		}
 	}
