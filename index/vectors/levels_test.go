@@ -80,3 +80,28 @@ func TestRounded(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOf: exactly the wanted largest are taken, of equal ones any.
+func TestLimitOf(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		numbers := make([]int32, 2+r.IntN(400))
+		spread := 1 + r.IntN(1<<r.IntN(20))
+		for i := range numbers {
+			numbers[i] = int32(r.IntN(spread) - spread/2)
+		}
+		wanted := 1 + r.IntN(len(numbers)-1)
+		limit, next, spare := limitOf(numbers, wanted)
+		sure, others := 0, 0
+		for _, x := range numbers {
+			if x >= next {
+				sure++
+			} else if x >= limit {
+				others++
+			}
+		}
+		if sure+spare != wanted || others < spare || spare < 1 {
+			t.Fatalf("wanted %d of %d: %d above, %d of %d at the limit", wanted, len(numbers), sure, spare, others)
+		}
+	}
+}

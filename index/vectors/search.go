@@ -3,7 +3,6 @@ package vectors
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -176,8 +175,8 @@ func (s *Set) prepareBoth(query Query) (q both, ok bool) {
 	return q, ok
 }
 
-// prepare returns the query as it is compared. It is
-// false for a vector of zeros, of another length and for one with NaN or infinity.
+// prepare returns the query as it is compared; false for a vector of zeros, of another length
+// and for one with NaN or infinity.
 func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	if len(query) != s.dims {
 		return q, false
@@ -326,166 +325,59 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 		others = s.coder.shares(q.other.vector)
 	}
 	near := make([]int32, 0, len(places)) // of places
-	lowest, highest := int32(math.MaxInt32), int32(math.MinInt32)
 	s.memory.RLock()
+	unchanged := places[:0]
 	for _, p := range places {
+		if s.document(p.slot) != p.document {
+			continue // changed since
+		}
 		by := mine
 		if q.others.Has(p.document) {
 			by = others
 		}
-		x := lowest
-		if s.document(p.slot) == p.document {
-			words := s.coder.words
-			at := int(p.slot%chunkSlots) * words
-			x = by.of(s.chunks[p.slot/chunkSlots].codes[at : at+words])
-		}
-		near = append(near, x)
-		lowest, highest = min(lowest, x), max(highest, x)
+		words := s.coder.words
+		at := int(p.slot%chunkSlots) * words
+		near = append(near, by.of(s.chunks[p.slot/chunkSlots].codes[at:at+words]))
+		unchanged = append(unchanged, p)
 	}
 	s.memory.RUnlock()
-	limit := atLeast(near, lowest, highest, wanted)
-	kept := places[:0]
-	for i, p := range places {
-		if near[i] >= limit && len(kept) < wanted {
-			kept = append(kept, p)
+	if len(unchanged) <= wanted {
+		return unchanged
+	}
+	limit, next, spare := limitOf(near, wanted)
+	kept := unchanged[:0]
+	for i, p := range unchanged {
+		switch {
+		case near[i] >= next:
+		case near[i] >= limit && spare > 0:
+			spare--
+		default:
+			continue
 		}
+		kept = append(kept, p)
 	}
 	return kept
 }
 
-// atLeast returns a limit that about the wanted largest of the numbers, not fewer, reach.
-func atLeast(numbers []int32, lowest, highest int32, wanted int) int32 {
+// limitOf returns what the wanted largest of the numbers, of which there are more, have to
+// reach: all that reach next are among them, and spare of those that reach only limit. The
+// two are a small part of the numbers' range apart.
+func limitOf(numbers []int32, wanted int) (limit, next int32, spare int) {
 	const steps = 1 << 11
-	width := (int64(highest)-int64(lowest))/steps + 1
+	lowest, highest := int64(slices.Min(numbers)), int64(slices.Max(numbers))
+	width := (highest-lowest)/steps + 1
 	var counts [steps + 1]int
 	for _, x := range numbers {
-		counts[(int64(x)-int64(lowest))/width]++
+		counts[(int64(x)-lowest)/width]++
 	}
-	step := steps
-	for sum := counts[step]; sum < wanted && step > 0; sum += counts[step] {
+	step, above := steps, 0
+	for above+counts[step] < wanted {
+		above += counts[step]
 		step--
 	}
-	return int32(int64(lowest) + int64(step)*width) //nolint:gosec // between the two
-}
-
-// nearest collects the places with the smallest distances. Instead of keeping
-// them in order it counts how often each distance came; the limit falls as soon as
-// enough lie below it.
-type nearest struct {
-	wanted int
-	counts []int // by distance
-	limit  uint32
-	within int // counts up to limit
-	places []place
-}
-
-func newNearest(wanted, bits int) *nearest {
-	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: uint32(bits), places: emptyPlaces()}
-}
-
-// offer keeps a place if its distance is within the limit, and lowers the limit as soon
-// as nearer ones are enough.
-func (n *nearest) offer(p place) {
-	if p.distance > n.limit {
-		return
-	}
-	n.places = append(n.places, p)
-	n.counts[p.distance]++
-	n.within++
-	for n.within-n.counts[n.limit] >= n.wanted {
-		n.within -= n.counts[n.limit]
-		n.limit--
-	}
-	if len(n.places) > 8*n.wanted {
-		n.prune()
-	}
-}
-
-func (n *nearest) prune() {
-	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
-}
-
-// result returns the wanted places in the order of their slots. Of those at the
-// limit, all equally far, the lowest slots are taken.
-func (n *nearest) result() []place {
-	n.prune()
-	slices.SortFunc(n.places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
-	spare := n.wanted - (n.within - n.counts[n.limit])
-	return slices.DeleteFunc(n.places, func(p place) bool {
-		if p.distance < n.limit {
-			return false
-		}
-		spare--
-		return spare < 0
-	})
-}
-
-// scan offers the places of a chunk whose code is near enough. first is the chunk's
-// first slot; eligible nil means all documents.
-func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
-	if len(q.code) == 4 { // the built-in model
-		if q.others == nil {
-			n.scan4(c, first, [4]uint64(q.code), eligible)
-		} else {
-			n.scanBoth4(c, first, q, eligible)
-		}
-		return
-	}
-	for at, document := range c.documents {
-		if document == 0 || eligible != nil && !eligible.Has(document) {
-			continue
-		}
-		code := q.of(document).code
-		if d := distance(code, c.codes[at*len(code):]); d <= n.limit {
-			n.offer(place{first + uint32(at), document, d})
-		}
-	}
-}
-
-// scan4 is scan for codes of four words.
-func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
-	codes := c.codes[:4*len(c.documents)]
-	for at := range c.documents {
-		v := codes[at*4 : at*4+4 : at*4+4]
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
-			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d > n.limit { // of most: whose they are, and whether that counts, takes longer to tell
-			continue
-		}
-		if document := c.documents[at]; document != 0 && (eligible == nil || eligible.Has(document)) {
-			n.offer(place{first + uint32(at), document, d})
-		}
-	}
-}
-
-// scanBoth4 is scan4 for a query with other documents.
-func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Documents) {
-	codes := c.codes
-	most, other := [4]uint64(query.code), [4]uint64(query.other.code)
-	for at, document := range c.documents {
-		if document == 0 || eligible != nil && !eligible.Has(document) {
-			continue
-		}
-		q := &most
-		if query.others.Has(document) {
-			q = &other
-		}
-		v := codes[at*4 : at*4+4 : at*4+4]
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
-			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d <= n.limit {
-			n.offer(place{first + uint32(at), document, d})
-		}
-	}
-}
-
-// distance returns the number of bits in which two codes of the same length differ.
-func distance(a, b []uint64) uint32 {
-	d := 0
-	for i, x := range a {
-		d += bits.OnesCount64(x ^ b[i])
-	}
-	return uint32(d)
+	limit = int32(lowest + int64(step)*width)                           //nolint:gosec // at most highest
+	next = int32(min(lowest+int64(step+1)*width, int64(math.MaxInt32))) //nolint:gosec // bounded
+	return limit, next, wanted - above
 }
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}

@@ -1,0 +1,127 @@
+package vectors
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// nearest collects the places with the smallest distances. Instead of keeping
+// them in order it counts how often each distance came; the limit falls as soon as
+// enough lie below it.
+type nearest struct {
+	wanted int
+	counts []int // by distance
+	limit  uint32
+	within int // counts up to limit
+	places []place
+}
+
+func newNearest(wanted, bits int) *nearest {
+	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: uint32(bits), places: emptyPlaces()}
+}
+
+// offer keeps a place if its distance is within the limit, and lowers the limit as soon
+// as nearer ones are enough.
+func (n *nearest) offer(p place) {
+	if p.distance > n.limit {
+		return
+	}
+	n.places = append(n.places, p)
+	n.counts[p.distance]++
+	n.within++
+	for n.within-n.counts[n.limit] >= n.wanted {
+		n.within -= n.counts[n.limit]
+		n.limit--
+	}
+	if len(n.places) > 8*n.wanted {
+		n.prune()
+	}
+}
+
+func (n *nearest) prune() {
+	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
+}
+
+// result returns the wanted places in the order of their slots. Of those at the
+// limit, all equally far, the lowest slots are taken.
+func (n *nearest) result() []place {
+	n.prune()
+	slices.SortFunc(n.places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
+	spare := n.wanted - (n.within - n.counts[n.limit])
+	return slices.DeleteFunc(n.places, func(p place) bool {
+		if p.distance < n.limit {
+			return false
+		}
+		spare--
+		return spare < 0
+	})
+}
+
+// scan offers the places of a chunk whose code is near enough. first is the chunk's
+// first slot; eligible nil means all documents.
+func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
+	if len(q.code) == 4 { // the built-in model
+		if q.others == nil {
+			n.scan4(c, first, [4]uint64(q.code), eligible)
+		} else {
+			n.scanBoth4(c, first, q, eligible)
+		}
+		return
+	}
+	for at, document := range c.documents {
+		if document == 0 || eligible != nil && !eligible.Has(document) {
+			continue
+		}
+		code := q.of(document).code
+		if d := distance(code, c.codes[at*len(code):]); d <= n.limit {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+// scan4 is scan for codes of four words.
+func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
+	codes := c.codes[:4*len(c.documents)]
+	for at := range c.documents {
+		v := codes[at*4 : at*4+4 : at*4+4]
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
+			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
+		if d > n.limit { // Most are too far. Only for the others is their document looked up.
+			continue
+		}
+		if document := c.documents[at]; document != 0 && (eligible == nil || eligible.Has(document)) {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+// scanBoth4 is scan4 for a query with other documents.
+func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Documents) {
+	codes := c.codes
+	most, other := [4]uint64(query.code), [4]uint64(query.other.code)
+	for at, document := range c.documents {
+		if document == 0 || eligible != nil && !eligible.Has(document) {
+			continue
+		}
+		q := &most
+		if query.others.Has(document) {
+			q = &other
+		}
+		v := codes[at*4 : at*4+4 : at*4+4]
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
+			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
+		if d <= n.limit {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+// distance returns the number of bits in which two codes of the same length differ.
+func distance(a, b []uint64) uint32 {
+	d := 0
+	for i, x := range a {
+		d += bits.OnesCount64(x ^ b[i])
+	}
+	return uint32(d)
+}
