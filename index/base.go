@@ -270,13 +270,14 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	if b.savedModel != b.model {
 		slot = nil // openVectors begins anew
 	}
-	var newest uint32
+	var newest int64
 	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM documents").Scan(&newest); err != nil {
 		return err
 	}
-	// To let them grow would take twice as much.
-	c.lengths = make(lengths, 0, min(newest, maxPresized)+1)
-	c.entries = pages.Make[entry](int(min(newest, maxPresized)) + 1)[:1]
+	// A list that grows takes twice as much while it is copied.
+	documents := int(min(max(newest, 0), maxPresized)) + 1
+	c.lengths = make(lengths, 0, documents)
+	c.entries = pages.Make[entry](documents)[:1]
 	if slot != nil {
 		slots := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
 		c.names, b.owners = pages.Make[uint16](slots)[:0], pages.Make[uint32](slots)[:0]

@@ -458,3 +458,21 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
 }
+
+// TestDamagedDocumentNumber: the number of a damaged row neither keeps the index from opening
+// nor asks for memory.
+func TestDamagedDocumentNumber(t *testing.T) {
+	for _, id := range []string{"1 << 40", "-7"} {
+		path := filepath.Join(t.TempDir(), "index.db")
+		ix := openIndex(t, path, newMemoryFeed(), Options{})
+		catchUp(t, ix)
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+		execFile(t, path, "INSERT INTO documents(id, kind, record_id, project, session, previous, length, digest) VALUES ("+id+", 1, 999, 1, 1, 0, 1, 1)")
+		ix = openIndex(t, path, newMemoryFeed(), Options{})
+		if got := cap(ix.base.cat.entries); got > maxPresized+1 {
+			t.Errorf("document %s: room for %d documents", id, got)
+		}
+	}
+}

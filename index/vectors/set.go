@@ -94,6 +94,10 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 	}
 }
 
+// maxSpare bounds the slots whose memory is asked for before they are read: a damaged file may
+// be one large hole.
+const maxSpare = 1 << 23
+
 // load reads the file from its first record to its last whole one.
 func (s *Set) load() error {
 	size := s.recordSize()
@@ -101,7 +105,7 @@ func (s *Set) load() error {
 	if err != nil {
 		return fmt.Errorf("read vector file: %w", err)
 	}
-	n := int(min(info.Size()/int64(size), maxSlots))/chunkSlots + 1
+	n := int(min(info.Size()/int64(size), maxSpare))/chunkSlots + 1
 	s.spare = chunk{documents: pages.Make[uint32](n * chunkSlots), codes: pages.Make[uint64](n * chunkSlots * s.coder.words)}
 	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
