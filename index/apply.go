@@ -170,7 +170,6 @@ func (a *application) commit(batch *batch) {
 			c.fragments++
 		}
 		delete(c.waiting, ch.document)
-		c.contents.forget(ch.document)
 		if ch.entry.kind == 0 {
 			c.drop(ch.document)
 			continue

@@ -47,28 +47,6 @@ func TestIDList(t *testing.T) {
 	}
 }
 
-func TestContentCacheIsBounded(t *testing.T) {
-	var c contentCache
-	for d := range uint32(1000) {
-		c.put(d, content{words: make([]byte, contentBytes/100)})
-	}
-	c.put(5, content{words: []byte("new")})
-	c.put(5, content{words: []byte("newer")})
-	got := map[uint32]string{}
-	missing := c.get([]uint32{5, 5000}, func(d uint32, row content) { got[d] = string(row.words) })
-	if got[5] != "newer" || !slices.Equal(missing, []uint32{5000}) {
-		t.Errorf("got %v, missing %v", got, missing)
-	}
-	sum := 0
-	for d, row := range c.rows {
-		sum += row.size()
-		defer c.forget(d)
-	}
-	if sum != c.bytes || sum > contentBytes {
-		t.Errorf("%d bytes, counted %d", sum, c.bytes)
-	}
-}
-
 // TestEligibleOfProject: the sets of projects that are kept follow the changes.
 func TestEligibleOfProject(t *testing.T) {
 	c := newCatalogue()

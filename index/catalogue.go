@@ -115,8 +115,6 @@ type catalogue struct {
 	ofProject projectSets
 	// vocabulary has the words that the rows of contents number.
 	vocabulary vocabulary
-	// contents are the words of documents that queries had to do with.
-	contents contentCache
 }
 
 // newCatalogue returns an empty catalogue. Document, path and type 0 are taken, and mean

@@ -342,7 +342,7 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 			}
 			x := &list[at[document]]
 			s := scorer.Score(&d)
-			x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, row.pieces
+			x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, slices.Clone(row.pieces)
 			x.sum, x.sumNear = x.keyword, x.near
 			return nil
 		})
