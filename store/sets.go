@@ -33,7 +33,7 @@ const (
 type idSet []uint64
 
 func (s idSet) has(id int64) bool {
-	return id>>6 < int64(len(s)) && s[id>>6]>>(id&63)&1 == 1
+	return id >= 0 && id>>6 < int64(len(s)) && s[id>>6]>>(id&63)&1 == 1
 }
 
 // with returns a copy of the set in which those of ids that are in present are there, and
@@ -180,26 +180,28 @@ type part struct {
 	key   string
 	query string // of the numbers that pass, hidden ones maybe too
 	args  []any
+	// condition is on rows r that changed, besides the filter's.
+	condition string
 }
 
 func typePart(t string) part {
-	return part{recordFilter{types: []string{t}}, "type " + t,
-		"SELECT id AS observation_id FROM observations INDEXED BY observations_type_everywhere WHERE type = ? AND deleted_at IS NULL", []any{t}}
+	return part{recordFilter: recordFilter{types: []string{t}}, key: "type " + t, args: []any{t},
+		query: "SELECT id AS observation_id FROM observations INDEXED BY observations_type_everywhere WHERE type = ? AND deleted_at IS NULL"}
 }
 
 func conceptPart(concept string) part {
-	return part{recordFilter{concepts: []string{concept}}, "concept " + concept,
-		"SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{concept}}
+	return part{recordFilter: recordFilter{concepts: []string{concept}}, key: "concept " + concept, args: []any{concept},
+		query: "SELECT observation_id FROM observation_concepts WHERE concept = ?"}
 }
 
 func projectPart(project string) part {
-	return part{recordFilter{projects: []string{project}}, "project " + project,
-		"SELECT id AS observation_id FROM observations INDEXED BY observations_newest WHERE project = ? AND pinned IN (0, 1) AND deleted_at IS NULL", []any{project}}
+	return part{recordFilter: recordFilter{projects: []string{project}}, key: "project " + project, args: []any{project},
+		query: "SELECT id AS observation_id FROM observations INDEXED BY observations_newest WHERE project = ? AND pinned IN (0, 1) AND deleted_at IS NULL"}
 }
 
 func filePart(f fileFilter) part {
 	query, args := f.query()
-	return part{recordFilter{files: []fileFilter{f}}, "file " + f.project + "\x00" + f.typed, query, args}
+	return part{recordFilter: recordFilter{files: []fileFilter{f}}, key: "file " + f.project + "\x00" + f.typed, query: query, args: args}
 }
 
 // inMemory reports whether the observations of the filter are counted and listed by sets.
@@ -322,6 +324,9 @@ func (c *sets) get(ctx context.Context, q querier, p part, seq int64) (idSet, er
 		s := source{id: "r.id", at: "r.created_at", from: "observations r NOT INDEXED", conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
 		s.and("r.id IN (SELECT value FROM json_each(?))", jsonList(changed))
 		p.check(&s)
+		if p.condition != "" {
+			s.and(p.condition)
+		}
 		present, err := idList(ctx, q, "SELECT "+s.id+" AS observation_id FROM "+s.from+" WHERE "+s.text(), s.args...)
 		if err != nil {
 			return nil, err

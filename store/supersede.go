@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -53,9 +55,36 @@ func (t *tx) relinkSuperseded(gone string) error {
 
 // Superseding implements search.Records: for those of the observations that are superseded,
 // and for what supersedes them and is superseded in turn, the record that did it.
-func (s *Store) Superseding(ctx context.Context, ids ...claudemem.ObservationID) (by map[claudemem.ObservationID]claudemem.ObservationID, err error) {
-	defer wrap(&err, "read superseded observations")
-	return superseding(ctx, s.reader, ids)
+func (s *Store) Superseding(ctx context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
+	const what = "read superseded observations"
+	return inSnapshot(ctx, s, what, func(q querier) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
+		marked, err := s.superseded(ctx, q, ids)
+		if err != nil || len(marked) == 0 {
+			return nil, err
+		}
+		return superseding(ctx, q, marked)
+	})
+}
+
+// supersededPart has the observations that name one that supersedes them.
+var supersededPart = part{key: "superseded", query: "SELECT id AS observation_id FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL",
+	condition: "r.superseded_by IS NOT NULL"}
+
+// superseded returns those of the observations that name one that supersedes them, maybe some
+// others too. They are few: most lists need no look at the database.
+func (s *Store) superseded(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.ObservationID, error) {
+	if s.writer == nil {
+		return ids, nil
+	}
+	seq, err := feedPosition(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.sets.get(ctx, q, supersededPart, seq)
+	if errors.Is(err, errSparse) {
+		return ids, nil
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id claudemem.ObservationID) bool { return !set.has(int64(id)) }), err
 }
 
 // supersededLink is an observation with the one that supersedes it.

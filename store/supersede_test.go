@@ -32,8 +32,15 @@ func (m *memory) supersededBy(t *testing.T, ids ...claudemem.ObservationID) stri
 	if err != nil {
 		t.Fatal(err)
 	}
+	by, err := m.Superseding(context.Background(), ids...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var said []string
 	for _, o := range found {
+		if by[o.ID] != o.SupersededBy {
+			t.Errorf("%d is superseded by %d, as a list by %d", o.ID, o.SupersededBy, by[o.ID])
+		}
 		said = append(said, fmt.Sprintf("%d→%d", o.ID, o.SupersededBy))
 	}
 	return strings.Join(said, " ")
