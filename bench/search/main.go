@@ -33,6 +33,7 @@ type run struct {
 	memory.Memory
 	Rounds  int    `json:"rounds"`
 	Rebuild bool   `json:"rebuild,omitempty"`
+	Swap    bool   `json:"swap,omitempty"`
 	Profile string `json:"profile,omitempty"`
 }
 
@@ -42,6 +43,7 @@ func main() {
 	dir := flag.String("dir", "", "where the memories are kept for the next run; none: a temporary directory")
 	rebuild := flag.Bool("rebuild", false, "build the index anew that an earlier run kept")
 	seed := flag.Uint64("seed", 1, "of the corpus")
+	swaps := flag.Bool("swap", false, "also train the table of vectors, on a copy of the index, and report the peak of memory and disk")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of the process that serves; one of its allocations goes to the same name with .allocs")
 	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	phase := flag.String("phase", "", "internal: what this process is for")
@@ -53,7 +55,7 @@ func main() {
 	if *phase != "" {
 		err = work(ctx, *phase)
 	} else {
-		met, err = bench(ctx, *sizes, run{Memory: memory.Memory{Dir: *dir, Seed: *seed}, Rounds: *rounds, Rebuild: *rebuild, Profile: *profile})
+		met, err = bench(ctx, *sizes, run{Memory: memory.Memory{Dir: *dir, Seed: *seed}, Rounds: *rounds, Rebuild: *rebuild, Swap: *swaps, Profile: *profile})
 	}
 	stop()
 	if err != nil {
@@ -82,7 +84,11 @@ func bench(ctx context.Context, sizes string, r run) (met bool, err error) {
 		}
 		r.Dir = filepath.Join(base, fmt.Sprintf("%d-%d", r.Observations, r.Seed))
 		f := figures{Observations: r.Observations}
-		for _, phase := range []string{"fill", "build", "serve"} {
+		phases := []string{"fill", "build", "serve"}
+		if r.Swap {
+			phases = append(phases, "swap")
+		}
+		for _, phase := range phases {
 			if err := inProcess(ctx, phase, r, &f); err != nil {
 				return false, err
 			}
@@ -119,7 +125,7 @@ func work(ctx context.Context, phase string) error {
 	if err := json.NewDecoder(os.Stdin).Decode(&r); err != nil {
 		return err
 	}
-	phases := map[string]func(context.Context, run) (figures, error){"fill": fill, "build": build, "serve": serve}
+	phases := map[string]func(context.Context, run) (figures, error){"fill": fill, "build": build, "serve": serve, "swap": swap}
 	do := phases[phase]
 	if do == nil {
 		return fmt.Errorf("unknown phase %q", phase)

@@ -81,6 +81,9 @@ func report(w io.Writer, f *figures) bool {
 	for _, x := range f.Files {
 		out("  %-16s %8.1f MB   %6.0f bytes a record\n", x.Name, mb(x.Bytes), float64(x.Bytes)/float64(f.Observations))
 	}
+	if f.Swap > 0 {
+		out("  %-16s %8.1f s   at most %.0f MB of memory, the index %.0f MB of disk\n", "table trained in", f.Swap.Seconds(), mb(f.SwapPeak), mb(f.SwapDisk))
+	}
 	met := true
 	say := func(holds bool, format string, args ...any) {
 		out("  %s: %s\n", verdict(holds), fmt.Sprintf(format, args...))

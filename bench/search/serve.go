@@ -44,10 +44,15 @@ type figures struct {
 	Heap int64 `json:"heap,omitempty"`
 	// Runtime is what Go takes besides its heap, Mapped the program's file as far as it is in
 	// memory.
-	Runtime int64         `json:"runtime,omitempty"`
-	Mapped  int64         `json:"mapped,omitempty"`
-	Files   []file        `json:"files,omitempty"`
-	Kinds   []timing.Kind `json:"kinds,omitempty"`
+	Runtime int64 `json:"runtime,omitempty"`
+	Mapped  int64 `json:"mapped,omitempty"`
+	// Swap is the time that training and new vectors take, SwapPeak and SwapDisk the most
+	// memory of that process and bytes of the index's files.
+	Swap     time.Duration `json:"swap,omitempty"`
+	SwapPeak int64         `json:"swap_peak,omitempty"`
+	SwapDisk int64         `json:"swap_disk,omitempty"`
+	Files    []file        `json:"files,omitempty"`
+	Kinds    []timing.Kind `json:"kinds,omitempty"`
 }
 
 type file struct {
