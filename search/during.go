@@ -20,7 +20,7 @@ const (
 	// was done a few days ago as well as to what was done years ago, as what people remember
 	// fades by a power of time and not by halves. Two halvings, of which one is fast, do less
 	// for both (docs/how-search-ranks.md).
-	sessionDays = 5.0
+	sessionDays = 7.0
 	// sessionCompany is the weight of company in place of rank.CompanyWeight, and
 	// sessionStretch the distance in milliseconds in place of companyTime: where what is new
 	// counts more, the neighbours in time rise by themselves.
@@ -55,18 +55,21 @@ func (p *plan) company() (weight, distance float64) {
 	return rank.CompanyWeight, companyTime
 }
 
-// sessionUntrained is for how far the vector of a question during a session is moved from the
-// trained table to the built-in one and beyond. A trained table finds what says the same in
-// other words; the answers of a session are often old records of the same part of the program
-// about something else, and it finds fewer of those (docs/how-search-ranks.md).
-const sessionUntrained = 1.2
+// How far the vector of a question is moved from the trained table to the built-in one. A
+// trained table finds what says the same in other words; the answers of a session are often
+// old records of the same part of the program about something else, and it finds fewer of
+// those (docs/how-search-ranks.md).
+const (
+	personUntrained  = 0.3
+	sessionUntrained = 1
+)
 
 // untrained is that of the request to the index.
 func (p *plan) untrained() float32 {
 	if p.during != nil {
 		return sessionUntrained
 	}
-	return 0
+	return personUntrained
 }
 
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most

@@ -98,8 +98,8 @@ func TestRecency(t *testing.T) {
 	person, agent := plan{}, plan{during: &claudemem.During{}}
 	for _, tt := range []struct{ days, person, agent float64 }{
 		{0, 1.3, 2},
-		{35, 1 + 0.3*math.Exp2(-35.0/60), 1.5},
-		{4995, 1 + 0.3*math.Exp2(-83.25), 1.1},
+		{49, 1 + 0.3*math.Exp2(-49.0/60), 1.5},
+		{6993, 1 + 0.3*math.Exp2(-116.55), 1.1},
 	} {
 		if got := person.recency(tt.days); math.Abs(got-tt.person) > 1e-12 {
 			t.Errorf("%v days old: a person's question counts it %v, want %v", tt.days, got, tt.person)

@@ -228,7 +228,7 @@ func TestRankedPool(t *testing.T) {
 		t.Errorf("got %s of %d, want ten of 700 that go on by date", names(got.Hits), got.Total)
 	}
 	for _, req := range r.requests {
-		if req.Limit != RankedPool || req.Untrained != 0 {
+		if req.Limit != RankedPool || req.Untrained != personUntrained {
 			t.Errorf("the index was asked for %d, untrained %v, want %d", req.Limit, req.Untrained, RankedPool)
 		}
 	}
