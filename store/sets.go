@@ -320,6 +320,8 @@ func (c *sets) get(ctx context.Context, q querier, p part, seq int64) (idSet, er
 	switch {
 	case ok && len(changed) == 0:
 		ids = known.ids
+	case ok && !dense(changed, maxSparse):
+		return nil, errSparse
 	case ok:
 		s := source{id: "r.id", at: "r.created_at", from: "observations r NOT INDEXED", conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
 		s.and("r.id IN (SELECT value FROM json_each(?))", jsonList(changed))

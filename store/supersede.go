@@ -58,7 +58,7 @@ func (t *tx) relinkSuperseded(gone string) error {
 func (s *Store) Superseding(ctx context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
 	const what = "read superseded observations"
 	return inSnapshot(ctx, s, what, func(q querier) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
-		marked, err := s.superseded(ctx, q, ids)
+		marked, err := s.possiblySuperseded(ctx, q, ids)
 		if err != nil || len(marked) == 0 {
 			return nil, err
 		}
@@ -66,13 +66,14 @@ func (s *Store) Superseding(ctx context.Context, ids ...claudemem.ObservationID)
 	})
 }
 
-// supersededPart has the observations that name one that supersedes them.
+// supersededPart is for the set of the observations that another one supersedes.
 var supersededPart = part{key: "superseded", query: "SELECT id AS observation_id FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL",
 	condition: "r.superseded_by IS NOT NULL"}
 
-// superseded returns those of the observations that name one that supersedes them, maybe some
-// others too. They are few: most lists need no look at the database.
-func (s *Store) superseded(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.ObservationID, error) {
+// possiblySuperseded returns the observations without those that the set in memory knows not
+// to be superseded; all of them where there is no set. Few are superseded, so that most lists
+// need no look at the database.
+func (s *Store) possiblySuperseded(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.ObservationID, error) {
 	if s.writer == nil {
 		return ids, nil
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,6 +102,33 @@ func TestSupersede(t *testing.T) {
 	if got := m.supersededBy(t, a); got != "1→0" {
 		t.Errorf("with the last one hidden: %s", got)
 	}
+}
+
+// TestSupersededInNoSet: an observation whose number is too large for a set in memory is
+// looked up in the database, and so is each of a store that only reads.
+func TestSupersededInNoSet(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	a := m.reversal(t, "Port 8080 for the server")
+	b := m.reversal(t, "Server moved behind the proxy", a)
+	reader, err := store.OpenReadOnly(ctx, m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	const large = 1 << 40
+	check := func(want map[claudemem.ObservationID]claudemem.ObservationID) {
+		t.Helper()
+		for name, s := range map[string]*store.Store{"writer": m.Store, "reader": reader} {
+			if got, err := s.Superseding(ctx, a, b, large, -3); err != nil || !maps.Equal(got, want) {
+				t.Errorf("%s: got %v, %v, want %v", name, got, err, want)
+			}
+		}
+	}
+	check(map[claudemem.ObservationID]claudemem.ObservationID{a: b})
+	rawExec(t, m.path, `INSERT INTO observations (id, ulid, session_id, project, type, title, content_hash, superseded_by, created_at)
+		SELECT ?, 'large', session_id, project, type, title, 'large', ?, created_at FROM observations WHERE id = ?`, large, int64(b), int64(a))
+	check(map[claudemem.ObservationID]claudemem.ObservationID{a: b, large: b})
 }
 
 // TestSupersedeRefuses checks which records stay as they are.
