@@ -20,7 +20,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -103,7 +102,7 @@ type figures struct {
 
 func measure(ctx context.Context, m memory.Memory, binaries process.Binaries, dir string, rounds, processes int) (f figures, err error) {
 	f.observations = m.Observations
-	if err := copyMemory(m, dir); err != nil {
+	if err := m.Copy(dir, "*.*"); err != nil {
 		return f, fmt.Errorf("copy memory: %w", err)
 	}
 	h := newHost(m, dir, binaries)
@@ -127,35 +126,4 @@ func measure(ctx context.Context, m memory.Memory, binaries process.Binaries, di
 	alone, err := h.alone(f.empty, processes)
 	f.processes = append(f.processes, alone...)
 	return f, err
-}
-
-// copyMemory copies what a worker would have left.
-func copyMemory(m memory.Memory, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(m.Dir, "*.*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		if err := copyFile(filepath.Join(dir, filepath.Base(path)), path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(to, from string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // was only read
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,14 +13,17 @@ import (
 	"claudemem/store"
 )
 
-// swap measures what it takes, at most, to train the table of vectors and to put its vectors
-// in the place of the old ones, on a copy of the index.
+// swap trains the table of vectors on a copy of the index, replaces the old vectors, and
+// measures the time and the most memory and disk that this takes.
 func swap(ctx context.Context, r run) (f figures, err error) {
 	dir := r.Dir + "-swap"
-	if err := copyIndex(dir, r.Dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil { // of a run that was broken off
 		return f, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := r.Copy(dir, "index.*"); err != nil {
+		return f, err
+	}
 	s, err := store.Open(ctx, r.Path(), store.Options{})
 	if err != nil {
 		return f, err
@@ -46,33 +48,6 @@ func swap(ctx context.Context, r run) (f figures, err error) {
 	stop()
 	f.SwapDisk = <-measured
 	return f, err
-}
-
-// copyIndex makes the folder to with the files of the index in from.
-func copyIndex(to, from string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	paths, err := filepath.Glob(filepath.Join(from, "index.*"))
-	for _, path := range paths {
-		err = errors.Join(err, copyFile(filepath.Join(to, filepath.Base(path)), path))
-	}
-	return err
-}
-
-func copyFile(to, from string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, in)
-	return err
 }
 
 // mostOnDisk looks at a folder until ctx ends, and returns the most bytes that its files had.
