@@ -24,9 +24,8 @@ const (
 	// commits were found as well and code less well.
 	rate = .01
 	// way is how much of the way from the base's vectors to the trained ones the table
-	// goes. All of it helps where the answer says the same in other words, and costs where
-	// it is old or a matter of its own; two thirds of it do as well there and cost less
-	// (docs/how-search-ranks.md).
+	// goes. With all of it, fewer answers are found that are old or about something else;
+	// with half of it, fewer that say the same in other words (docs/how-search-ranks.md).
 	way  = .65
 	seed = 1
 	// method changes with the numbers above and with the code below: another method gives
