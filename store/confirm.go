@@ -162,8 +162,8 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 		(id, ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
 		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at, provenance)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, o.Narrative,
-		jsonList(o.Facts), jsonList(o.Concepts), o.DiscoveryTokens, o.ContentHash, filesKey, string(o.Origin), o.AgentID, o.AgentType,
+		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, sqlite.Pack(o.Narrative),
+		sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens, hashArg(o.ContentHash), hashArg(filesKey), string(o.Origin), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt), string(o.Provenance))
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (t *tx) addFiles(o *claudemem.Observation) error {
 // files within a day in the project. One that was superseded is repeated by the same
 // content only: what nearly says the same may be its reversal.
 func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, error) {
-	id, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), o.ContentHash)
+	id, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), hashArg(o.ContentHash))
 	if id != 0 || err != nil {
 		return id, err
 	}
@@ -210,9 +210,12 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 	}, `SELECT id, title FROM observations
 		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL AND superseded_by IS NULL
 		ORDER BY created_at DESC, id DESC`,
-		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), filesKey)
+		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), hashArg(filesKey))
 	return same, err
 }
+
+// hashBytes is the length of contentHash and filesKey as they are stored: 128 bits of SHA-256.
+const hashBytes = 16
 
 // contentHash returns the hash, in hex, of what an observation says. Its files are part
 // of it if it was written by hand or imported.
@@ -226,7 +229,7 @@ func contentHash(o *claudemem.Observation, filesKey string) string {
 		// NUL ends a part, so that moving text between fields changes the hash.
 		h.Write(append([]byte(strings.TrimSpace(part)), 0))
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
 }
 
 // filesKey returns a hash of the files' paths, independent of their order and
@@ -241,7 +244,7 @@ func filesKey(files []claudemem.FileRef) string {
 	}
 	slices.Sort(paths)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(paths), "\x00")))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:hashBytes])
 }
 
 // addSummary stores a summary of a claimed batch and fills in its ID, defaults, and its ULID
@@ -259,7 +262,7 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	s.ID, err = t.insert(`INSERT INTO session_summaries
 		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
 		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
-		jsonList(s.FilesRead), jsonList(s.FilesEdited), s.Notes, string(s.Origin), int64(s.CreatedAt))
+		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, sqlite.Pack(s.Investigated), sqlite.Pack(s.Learned), sqlite.Pack(s.Completed), sqlite.Pack(s.NextSteps),
+		jsonList(s.FilesRead), jsonList(s.FilesEdited), sqlite.Pack(s.Notes), string(s.Origin), int64(s.CreatedAt))
 	return err
 }

@@ -87,7 +87,7 @@ func TestConfirmStoresEverything(t *testing.T) {
 	m.audited(t)
 	o := outcome.Observations[0]
 	if o.ID != 1 || len(o.ULID) != 26 || o.Session != claim.Session.ID || o.ProjectPath != "/home/dev/shop" ||
-		o.Origin != claudemem.OriginObserver || o.CreatedAt != base+99 || o.TimesSeen != 1 || len(o.ContentHash) != 64 {
+		o.Origin != claudemem.OriginObserver || o.CreatedAt != base+99 || o.TimesSeen != 1 || len(o.ContentHash) != 32 {
 		t.Errorf("the outcome was not filled in: %+v", o)
 	}
 	for i := range outcome.Observations {

@@ -44,7 +44,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("got %+v, want a hint that the disk is full", coded)
 	}
 	big := claudemem.Outcome{Observations: []claudemem.Observation{observation("Big", func(o *claudemem.Observation) {
-		o.Narrative = strings.Repeat("x", 1<<20)
+		o.Narrative = noise(1 << 20)
 	})}}
 	wantCode(t, m.Confirm(ctx, claim, big), claudemem.CodeStorage)
 	// What was there can still be read, and nothing is there by half.

@@ -72,14 +72,15 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 	sessions: `SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?1)) OR ?2 AND ?3 <> '' AND project = ?3`,
 	observations: `SELECT o.id FROM observations o WHERE o.id IN (SELECT value FROM json_each(?10)) OR o.session_id IN (SELECT value FROM json_each(?1)) OR ` +
 		fmt.Sprintf(filtered, "o.project", "o.created_at") + " AND " +
-		fmt.Sprintf(mentionsText, `(o.title || ' ' || o.subtitle || ' ' || o.narrative || ' ' || o.facts || ' ' || o.concepts || ' ' ||
+		fmt.Sprintf(mentionsText, `(o.title || ' ' || o.subtitle || ' ' || unpacked(o.narrative) || ' ' || unpacked(o.facts) || ' ' || o.concepts || ' ' ||
 			coalesce((SELECT group_concat(f.path, ' ') FROM observation_files f WHERE f.observation_id = o.id), ''))`) +
 		` AND (?9 = '' OR EXISTS (SELECT 1 FROM observation_files f WHERE f.observation_id = o.id AND ` + fmt.Sprintf(isFile, "f.path") + `))`,
 	prompts: `SELECT id FROM prompts WHERE session_id IN (SELECT value FROM json_each(?1)) OR ` +
 		fmt.Sprintf(filtered, "project", "created_at") + " AND " + fmt.Sprintf(mentionsText, "text") + " AND " + fmt.Sprintf(mentionsFile, "text"),
 	summaries: `SELECT r.id FROM session_summaries r WHERE r.session_id IN (SELECT value FROM json_each(?1)) OR ` +
 		fmt.Sprintf(filtered, "r.project", "r.created_at") + " AND " +
-		fmt.Sprintf(mentionsText, `(r.request || ' ' || r.investigated || ' ' || r.learned || ' ' || r.completed || ' ' || r.next_steps || ' ' || r.notes || ' ' ||
+		fmt.Sprintf(mentionsText, `(r.request || ' ' || unpacked(r.investigated) || ' ' || unpacked(r.learned) || ' ' || unpacked(r.completed) || ' ' ||
+			unpacked(r.next_steps) || ' ' || unpacked(r.notes) || ' ' ||
 			r.files_read || ' ' || r.files_edited)`) +
 		` AND (?9 = '' OR EXISTS (SELECT 1 FROM json_each(r.files_read) f WHERE ` + fmt.Sprintf(isFile, "f.value") + `)
 			OR EXISTS (SELECT 1 FROM json_each(r.files_edited) f WHERE ` + fmt.Sprintf(isFile, "f.value") + `))`,
@@ -296,7 +297,7 @@ func (t *tx) bury(f *claudemem.Forgetting, s *selection) error {
 	now := t.now()
 	for _, step := range []struct{ query, list string }{
 		{"SELECT 'record', ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
-		{"SELECT 'content', content_hash FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
+		{"SELECT 'content', lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
 		{"SELECT 'record', ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?1))", s.prompts},
 		{"SELECT 'record', ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?1))", s.summaries},
 		{"SELECT 'record', ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?1))", s.learnings},

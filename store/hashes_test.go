@@ -244,10 +244,7 @@ func TestHashedColumns(t *testing.T) {
 		"sessions.completed_at", "sessions.tokens_in", "sessions.tokens_out"}
 	for _, table := range []string{"sessions", "prompts", "observations", "observation_files", "session_summaries", "learnings"} {
 		for _, row := range rawRows(t, m.path, "SELECT name, type FROM pragma_table_info('"+table+"') WHERE name <> 'id'") {
-			column, other := row[0].(string), "'other'"
-			if row[1].(string) != "TEXT" {
-				other = "77"
-			}
+			column, other := row[0].(string), map[string]string{"TEXT": "'other'", "ANY": "'other'", "BLOB": "x'77'", "INTEGER": "77", "REAL": "77"}[row[1].(string)]
 			if column == "role" {
 				other = "'read'"
 			}

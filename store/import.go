@@ -391,7 +391,7 @@ func (im *importing) addObservation(p *claudemem.PortableObservation, session cl
 	o := observationOf(p)
 	o.Session = session
 	var other claudemem.ULID
-	err := im.row("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", []any{int64(session), o.ContentHash}, &other)
+	err := im.row("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", []any{int64(session), hashArg(o.ContentHash)}, &other)
 	if err == nil {
 		return here(claudemem.ImportPresent, other), nil
 	}
@@ -422,7 +422,7 @@ func (im *importing) addObservation(p *claudemem.PortableObservation, session cl
 func (im *importing) addSummary(p *claudemem.PortableSummary, session claudemem.SessionID) (claudemem.Imported, error) {
 	var other claudemem.ULID
 	err := im.row(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
-		AND (request, investigated, learned, completed, next_steps, notes) = (?, ?, ?, ?, ?, ?)`,
+		AND (request, unpacked(investigated), unpacked(learned), unpacked(completed), unpacked(next_steps), unpacked(notes)) = (?, ?, ?, ?, ?, ?)`,
 		[]any{int64(session), p.PromptNumber, int64(p.CreatedAt), p.Request, p.Investigated, p.Learned, p.Completed, p.NextSteps, p.Notes}, &other)
 	if err == nil {
 		return here(claudemem.ImportPresent, other), nil

@@ -182,7 +182,7 @@ func scanPortablePrompt(scan sqlite.Scan) (claudemem.Portable, error) {
 
 func scanPortableObservation(scan sqlite.Scan) (claudemem.Portable, error) {
 	var o claudemem.PortableObservation
-	err := scan(&o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative, toList(&o.Facts), toList(&o.Concepts),
+	err := scan(&o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, toText(&o.Narrative), toList(&o.Facts), toList(&o.Concepts),
 		&o.DiscoveryTokens, &o.Origin, &o.Provenance, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit, &o.TimesSeen, &o.Pinned,
 		&o.SupersededBy, &o.HiddenAt, &o.CreatedAt, toList(&o.Files))
 	return claudemem.Portable{Observation: &o}, err
@@ -190,8 +190,8 @@ func scanPortableObservation(scan sqlite.Scan) (claudemem.Portable, error) {
 
 func scanPortableSummary(scan sqlite.Scan) (claudemem.Portable, error) {
 	var r claudemem.PortableSummary
-	err := scan(&r.ULID, &r.Session, &r.PromptNumber, &r.Request, &r.Investigated, &r.Learned, &r.Completed, &r.NextSteps,
-		toList(&r.FilesRead), toList(&r.FilesEdited), &r.Notes, &r.Origin, &r.CreatedAt)
+	err := scan(&r.ULID, &r.Session, &r.PromptNumber, &r.Request, toText(&r.Investigated), toText(&r.Learned), toText(&r.Completed), toText(&r.NextSteps),
+		toList(&r.FilesRead), toList(&r.FilesEdited), toText(&r.Notes), &r.Origin, &r.CreatedAt)
 	return claudemem.Portable{Summary: &r}, err
 }
 

@@ -297,7 +297,7 @@ func titleWords(title string) []string {
 // pin. An observation that another row of the session has already is that row: it is not
 // counted again, and the row keeps its text.
 func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
-	other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), o.ContentHash, int64(row.ID))
+	other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), hashArg(o.ContentHash), int64(row.ID))
 	if err != nil {
 		return err
 	}
@@ -310,8 +310,8 @@ func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
 			content_hash = ?, files_key = ?, origin = ?, provenance = ?, agent_id = ?, agent_type = ?,
 			branch = ?, head_commit = ?, superseded_by = CASE WHEN superseded_by NOT IN
 				(SELECT id FROM observations WHERE session_id = ? AND prompt_number = ?) THEN superseded_by END WHERE id = ?`,
-		string(o.Type), o.Title, o.Subtitle, o.Narrative, jsonList(o.Facts), jsonList(o.Concepts), o.DiscoveryTokens,
-		o.ContentHash, filesKey(o.Files), string(o.Origin), string(o.Provenance), o.AgentID, o.AgentType,
+		string(o.Type), o.Title, o.Subtitle, sqlite.Pack(o.Narrative), sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens,
+		hashArg(o.ContentHash), hashArg(filesKey(o.Files)), string(o.Origin), string(o.Provenance), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, int64(o.Session), o.PromptNumber, int64(o.ID)); err != nil {
 		return err
 	}
@@ -342,7 +342,8 @@ func (r *redo) summaries(t *tx, rows []int64, found []claudemem.Summary) error {
 	}
 	n, err := t.change(`UPDATE session_summaries SET request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?,
 			files_read = ?, files_edited = ?, notes = ?, origin = ? WHERE id = ?`,
-		m.Request, m.Investigated, m.Learned, m.Completed, m.NextSteps, jsonList(m.FilesRead), jsonList(m.FilesEdited), m.Notes,
+		m.Request, sqlite.Pack(m.Investigated), sqlite.Pack(m.Learned), sqlite.Pack(m.Completed), sqlite.Pack(m.NextSteps),
+		jsonList(m.FilesRead), jsonList(m.FilesEdited), sqlite.Pack(m.Notes),
 		string(cmp.Or(m.Origin, claudemem.OriginObserver)), rows[0])
 	if err != nil {
 		return err

@@ -290,7 +290,7 @@ func TestRedoWithAFullDisk(t *testing.T) {
 	if err := m.Pragma(fmt.Sprintf("max_page_count = %d", pages)); err != nil {
 		t.Fatal(err)
 	}
-	answer := claudemem.Outcome{Observations: []claudemem.Observation{titled("Better", "a.go", func(o *claudemem.Observation) { o.Narrative = strings.Repeat("x", 1<<20) })}}
+	answer := claudemem.Outcome{Observations: []claudemem.Observation{titled("Better", "a.go", func(o *claudemem.Observation) { o.Narrative = noise(1 << 20) })}}
 	wantCode(t, m.Redo(t.Context(), batch, answer), claudemem.CodeStorage)
 	if got, want := m.titles(t), "#1 One, #2 Two"; got != want || m.kept(t) != "S1.1" {
 		t.Errorf("after a full disk %q, kept %q, want %q and the turn", got, m.kept(t), want)

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"claudemem"
@@ -34,18 +36,33 @@ type retained struct {
 const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
 
 // The columns of the two tables, in the order of their lists in hidden_records.
-const (
-	promptColumnsKept  = "id, ulid, session_id, project, number, prompt_id, text, branch, head_commit, created_at"
-	summaryColumnsKept = "id, ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at"
+var (
+	promptColumnsKept  = []string{"id", "ulid", "session_id", "project", "number", "prompt_id", "text", "branch", "head_commit", "created_at"}
+	summaryColumnsKept = []string{"id", "ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
+		"files_read", "files_edited", "notes", "origin", "created_at"}
 )
 
-// fromList returns the expressions that read n columns from the list in content.
-func fromList(n int) string {
-	text := ""
-	for i := range n {
-		text += fmt.Sprintf(", json_extract(content, '$[%d]')", i)
+// intoList returns the expression that makes the list in content of columns, and fromList those
+// that read them from it. JSON has no place for a packed text.
+func intoList(columns []string) string {
+	values := slices.Clone(columns)
+	for i, c := range columns {
+		if slices.Contains(packedOfSummaries, c) {
+			values[i] = "unpacked(" + c + ")"
+		}
 	}
-	return text[2:]
+	return "json_array(" + strings.Join(values, ", ") + ")"
+}
+
+func fromList(columns []string) string {
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		values[i] = fmt.Sprintf("json_extract(content, '$[%d]')", i)
+		if slices.Contains(packedOfSummaries, c) {
+			values[i] = "packed(" + values[i] + ")"
+		}
+	}
+	return strings.Join(values, ", ")
 }
 
 // promptEvents returns the statement that changes the outcome of the events of prompts: the
@@ -57,27 +74,26 @@ func promptEvents(from, to string) string {
 		AND (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))`
 }
 
-// moving returns the statements for a kind whose rows move to hidden_records. n is the number
-// of columns.
-func moving(kind claudemem.RecordKind, table, columns string, n int) retained {
+// moving returns the statements for a kind whose rows move to hidden_records.
+func moving(kind claudemem.RecordKind, table string, columns []string) retained {
 	return retained{
 		kind: kind,
 		old:  "SELECT r.id FROM " + table + " r WHERE r.created_at < ?1 AND ?2 <> '' AND NOT " + waitsInSession + " ORDER BY r.created_at LIMIT ?3",
-		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", n-1),
+		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", slices.Index(columns, "created_at")),
 		hide: []string{
-			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, json_array(" + columns + ") FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
+			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, " + intoList(columns) + " FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
 			"DELETE FROM " + table + " WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
 		},
 		show: []string{
 			// One that was imported meanwhile is there.
-			"INSERT OR IGNORE INTO " + table + " (" + columns + ") SELECT " + fromList(n) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+			"INSERT OR IGNORE INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + fromList(columns) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
 		},
 	}
 }
 
 // retainedKinds are the kinds that get old. What is pinned does not.
 var retainedKinds = func() []retained {
-	prompts := moving(claudemem.RecordPrompt, "prompts", promptColumnsKept, 10)
+	prompts := moving(claudemem.RecordPrompt, "prompts", promptColumnsKept)
 	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
 	prompts.show = append(prompts.show, promptEvents("forgotten", "processed"))
 	prompts.erase = []string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
@@ -95,7 +111,7 @@ var retainedKinds = func() []retained {
 			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))"},
 		},
 		prompts,
-		moving(claudemem.RecordSummary, "session_summaries", summaryColumnsKept, 15),
+		moving(claudemem.RecordSummary, "session_summaries", summaryColumnsKept),
 	}
 }()
 

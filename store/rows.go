@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 
 	"claudemem/sqlite"
@@ -116,18 +117,38 @@ func sqlLimit(limit int) int {
 // row must not hide the rest.
 type listColumn[T any] struct{ items *[]T }
 
-// toList returns the destination of a column that jsonList has encoded.
+// toList returns the destination of a column that jsonList has encoded, packed or not.
 func toList[T any](items *[]T) listColumn[T] { return listColumn[T]{items} }
 
 // Scan implements sql.Scanner.
 func (c listColumn[T]) Scan(column any) error {
 	*c.items = nil
-	text, _ := column.(string)
 	var items []T
-	if json.Unmarshal([]byte(text), &items) == nil && len(items) > 0 {
+	if json.Unmarshal([]byte(sqlite.Unpack(column)), &items) == nil && len(items) > 0 {
 		*c.items = items
 	}
 	return nil
+}
+
+// packedColumn scans a text that sqlite.Pack has made; a damaged one is empty.
+type packedColumn struct{ text *string }
+
+// toText returns the destination of a column with a packed text.
+func toText(text *string) packedColumn { return packedColumn{text} }
+
+// Scan implements sql.Scanner.
+func (c packedColumn) Scan(column any) error {
+	*c.text = sqlite.Unpack(column)
+	return nil
+}
+
+// hashArg returns the argument for a column that has a hash, given by its digits, as bytes; one
+// without digits is an empty text.
+func hashArg(digits string) any {
+	if bytes, err := hex.DecodeString(digits); err == nil && len(bytes) > 0 {
+		return bytes
+	}
+	return digits
 }
 
 // column returns the only column that a query selects.

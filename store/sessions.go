@@ -154,13 +154,16 @@ func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionI
 	return newestSummaries(ctx, s.reader, session, limit)
 }
 
+// packedOfSummaries are the columns of session_summaries whose texts are packed.
+var packedOfSummaries = []string{"investigated", "learned", "completed", "next_steps", "notes"}
+
 // summaryColumns are the columns of session_summaries r that summaryFields receive.
 const summaryColumns = `r.id, r.ulid, r.session_id, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
 	r.files_read, r.files_edited, r.notes, r.origin, r.created_at`
 
 func summaryFields(m *claudemem.Summary) []any {
-	return []any{&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
-		toList(&m.FilesRead), toList(&m.FilesEdited), &m.Notes, &m.Origin, &m.CreatedAt}
+	return []any{&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, toText(&m.Investigated), toText(&m.Learned), toText(&m.Completed), toText(&m.NextSteps),
+		toList(&m.FilesRead), toList(&m.FilesEdited), toText(&m.Notes), &m.Origin, &m.CreatedAt}
 }
 
 func newestSummaries(ctx context.Context, q querier, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {

@@ -512,3 +512,14 @@ func TestSizes(t *testing.T) {
 		t.Errorf("got %+v %v, want sizes of both files", sizes, err)
 	}
 }
+
+// noise returns a text of n letters, always the same, which takes at least half of that on disk:
+// other texts are packed.
+func noise(n int) string {
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = byte('0' + random.IntN(64))
+	}
+	return string(text)
+}

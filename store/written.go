@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // manualPrefix begins the host_session_id of a project's session for observations
@@ -105,7 +106,7 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 	o.ContentHash = contentHash(&o, filesKey)
 	same, err := t.number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2
 		UNION ALL SELECT id FROM observations WHERE project = ?3 AND content_hash = ?2 AND origin IN ('user', 'agent', 'import') LIMIT 1`,
-		int64(o.Session), o.ContentHash, o.ProjectPath)
+		int64(o.Session), hashArg(o.ContentHash), o.ProjectPath)
 	if err != nil {
 		return o, err
 	}
@@ -177,7 +178,7 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 				WithHint("what is within <private> tags is not kept")
 		}
 		o.ContentHash = contentHash(&o, filesKey(o.Files))
-		other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), o.ContentHash, int64(id))
+		other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), hashArg(o.ContentHash), int64(id))
 		if err != nil {
 			return o, err
 		}
@@ -186,7 +187,7 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 		}
 		_, err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
-			o.Title, o.Narrative, string(o.Type), o.Pinned, o.ContentHash, int64(id))
+			o.Title, sqlite.Pack(o.Narrative), string(o.Type), o.Pinned, hashArg(o.ContentHash), int64(id))
 		if err == nil && e.Pinned != nil && *e.Pinned {
 			o.SupersededBy = 0
 			_, err = t.exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))

@@ -212,7 +212,7 @@ func TestAddObservationToAFullDisk(t *testing.T) {
 	}
 	kept, err := addAll()
 	wantCode(t, err, claudemem.CodeStorage)
-	_, err = m.AddObservation(ctx, note("big", func(n *claudemem.NewObservation) { n.Narrative = strings.Repeat("x", 1<<20) }))
+	_, err = m.AddObservation(ctx, note("big", func(n *claudemem.NewObservation) { n.Narrative = noise(1 << 20) }))
 	wantCode(t, err, claudemem.CodeStorage)
 	for _, q := range []claudemem.Query{{}, {Concepts: []string{"gotcha"}}, {Files: []string{"src"}}} {
 		want := len(kept)

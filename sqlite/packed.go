@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"bytes"
+	"compress/flate"
+	"database/sql/driver"
+	_ "embed"
+	"io"
+	"strings"
+	"sync"
+
+	sqlite "modernc.org/sqlite"
+)
+
+// A packed text is a blob: a byte that names the dictionary, then the text by DEFLATE (RFC 1951)
+// with that dictionary. A text that would not become shorter stays a text, so that a column
+// has both.
+//
+// SQL has it too:
+//
+//	packed(text)      the text, packed if that makes it shorter
+//	unpacked(column)  the text of a column; '' for one that is damaged
+
+// dictionary1 is 32 KB, as far as DEFLATE looks back: pieces of 32 bytes of this project's
+// documentation and comments, chosen to have its most frequent sequences of five bytes (the
+// method is COVER's: Liao, Petri, Moffat, Wirth 2016, "Effective construction of relative
+// Lempel-Ziv dictionaries"). With it, texts of 300 to 1,200 bytes from commits and issues of
+// other projects shrink to .40 to .47 of their size, without it to .47 to .55. Memories
+// depend on it: it is never edited, another one gets another name.
+//
+//go:embed dictionary-1.txt
+var dictionary1 []byte
+
+const (
+	byDictionary1 = 1
+	// shortestPacked is the length in bytes from which packing is tried.
+	shortestPacked = 48
+	// mostUnpacked bounds the memory that a damaged column can ask for: no text is as long.
+	mostUnpacked = 16 << 20
+)
+
+// packer makes packed texts; it needs about 1 MB.
+type packer struct {
+	out bytes.Buffer
+	w   *flate.Writer
+}
+
+var packers = sync.Pool{New: func() any {
+	p := new(packer)
+	p.w, _ = flate.NewWriterDict(&p.out, flate.BestCompression, dictionary1) // the level is right
+	return p
+}}
+
+// Pack returns a text as it is stored: a blob, or the text itself if that is not longer.
+func Pack(text string) driver.Value {
+	if len(text) < shortestPacked || len(text) > mostUnpacked {
+		return text
+	}
+	p := packers.Get().(*packer) //nolint:forcetypeassert // New makes nothing else
+	defer packers.Put(p)
+	p.out.Reset()
+	p.out.WriteByte(byDictionary1)
+	p.w.Reset(&p.out)
+	// Writing to memory does not fail.
+	_, _ = io.WriteString(p.w, text)
+	_ = p.w.Close()
+	if p.out.Len() >= len(text) {
+		return text
+	}
+	return bytes.Clone(p.out.Bytes())
+}
+
+// unpacker reads packed texts; it needs about 80 KB.
+type unpacker struct {
+	in  bytes.Reader
+	r   io.ReadCloser
+	out strings.Builder
+}
+
+var unpackers = sync.Pool{New: func() any { return &unpacker{r: flate.NewReaderDict(bytes.NewReader(nil), dictionary1)} }}
+
+// Unpack returns the text of a column that Pack has filled: "" for one that is no text and no
+// packed text, or is damaged so that it cannot be read.
+func Unpack(column driver.Value) string {
+	packed, ok := column.([]byte)
+	if !ok {
+		text, _ := column.(string)
+		return text
+	}
+	if len(packed) == 0 || packed[0] != byDictionary1 {
+		return ""
+	}
+	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
+	defer unpackers.Put(u)
+	u.in.Reset(packed[1:])
+	if u.r.(flate.Resetter).Reset(&u.in, dictionary1) != nil { //nolint:forcetypeassert // documented
+		return ""
+	}
+	u.out = strings.Builder{} // the text before is its reader's
+	u.out.Grow(3 * len(packed))
+	if n, err := io.Copy(&u.out, io.LimitReader(u.r, mostUnpacked+1)); err != nil || n > mostUnpacked || u.in.Len() > 0 {
+		return ""
+	}
+	return u.out.String()
+}
+
+func init() {
+	sqlite.MustRegisterFunction("packed", &sqlite.FunctionImpl{
+		NArgs: 1, Deterministic: true,
+		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			if text, ok := args[0].(string); ok {
+				return Pack(text), nil
+			}
+			return args[0], nil
+		},
+	})
+	sqlite.MustRegisterFunction("unpacked", &sqlite.FunctionImpl{
+		NArgs: 1, Deterministic: true, VolatileArgs: true,
+		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) { return Unpack(args[0]), nil },
+	})
+}
