@@ -409,7 +409,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	cosines := make([]float32, len(numbers))
 	documents := make([][]uint16, len(best))
 	for i, x := range best {
-		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces)
+		documents[i] = unpackPieces(make([]uint16, 0, 2*len(x.pieces)), x.pieces) // at most one a nibble
 	}
 	comparison.Know(documents)
 	for i := range best {

@@ -13,8 +13,9 @@ import (
 )
 
 // A row of contents has a document's words as numbers of the vocabulary: of a hash of
-// four bytes the number takes one or two, since words that many documents have come
-// early, in the order of their frequency, and so have low numbers. Number 0 is rank's gap.
+// four bytes the number takes one and a quarter (nibbles.go), since words that many
+// documents have come early, in the order of their frequency, and so have low numbers.
+// Number 0 is rank's gap.
 //
 // The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
 // word that no document has any more leaves its place to another.
@@ -183,10 +184,11 @@ func (w *wordChanges) commit() {
 }
 
 // encodeWords returns the row's form of a document's words: the number of words of each
-// field, then the words, all as uvarints.
-func (w *wordChanges) encodeWords(d *rank.Document) (b []byte) {
+// field, then the words, by wordCode.
+func (w *wordChanges) encodeWords(d *rank.Document) []byte {
+	row := nibbleWriter{code: wordCode}
 	for _, field := range d.Words {
-		b = binary.AppendUvarint(b, uint64(len(field)))
+		row.write(uint32(len(field))) //nolint:gosec // the words of a text
 	}
 	for _, field := range d.Words {
 		for _, hash := range field {
@@ -194,52 +196,42 @@ func (w *wordChanges) encodeWords(d *rank.Document) (b []byte) {
 			if hash != 0 {
 				n = w.number(hash)
 			}
-			b = binary.AppendUvarint(b, uint64(n))
+			row.write(n)
 		}
 	}
-	return b
+	return row.row()
 }
 
 // decodeWords reads the row's form into d, whose memory it uses again. A number that v
-// does not have is a gap: a reader's vocabulary may be older than the row.
+// does not have is a gap: a reader's vocabulary may be older than the row. A row that is
+// cut short, or has more than its words, is errDamaged.
 func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
-	next := func() (uint64, bool) {
-		if len(b) > 0 && b[0] < 0x80 { // most are
-			n := uint64(b[0])
-			b = b[1:]
-			return n, true
-		}
-		n, size := binary.Uvarint(b)
-		if size <= 0 {
-			return 0, false
-		}
-		b = b[size:]
-		return n, true
+	row := nibbleReader{code: wordCode, b: b}
+	var lengths [rank.NumFields]uint32
+	if row.read(lengths[:]) < len(lengths) {
+		return errDamaged
 	}
-	var lengths [rank.NumFields]int
-	for f := range lengths {
-		n, ok := next()
-		if !ok || n > uint64(len(b)) {
+	left := row.left()
+	for _, n := range lengths {
+		if left -= int(n); left < 0 {
 			return errDamaged
 		}
-		lengths[f] = int(n) //nolint:gosec // at most the bytes of a row
 	}
 	for f, n := range lengths {
-		words := slices.Grow(d.Words[f][:0], n)
-		for range n {
-			number, ok := next()
-			if !ok {
-				return errDamaged
-			}
-			hash := uint32(0)
-			if number < uint64(len(v.hashes)) {
-				hash = v.hashes[number]
-			}
-			words = append(words, hash)
-		}
+		words := slices.Grow(d.Words[f][:0], int(n))[:n]
 		d.Words[f] = words
+		if row.read(words) < len(words) {
+			return errDamaged
+		}
+		hashes := v.hashes
+		for i, number := range words {
+			words[i] = 0
+			if int(number) < len(hashes) {
+				words[i] = hashes[number]
+			}
+		}
 	}
-	if len(b) != 0 {
+	if !row.ended() {
 		return errDamaged
 	}
 	return nil
@@ -258,32 +250,39 @@ func (b *base) loadVocabulary(ctx context.Context, q querier) error {
 	})
 }
 
-// A row of contents has a document's pieces in rising order, each as a uvarint of its
-// distance from the one before.
+// A row of contents has a document's pieces in rising order, each as the number of pieces
+// between it and the one before, by pieceCode.
 
 // packPieces returns the row's form of a list of pieces, each of which is there once.
 func packPieces(pieces []uint16) []byte {
 	sorted := slices.Clone(pieces)
 	slices.Sort(sorted)
-	b := make([]byte, 0, len(sorted)+len(sorted)/2)
-	last := uint16(0)
+	row := nibbleWriter{code: pieceCode, b: make([]byte, 0, len(sorted)+len(sorted)/4)}
+	next := uint32(0)
 	for _, p := range sorted {
-		b = binary.AppendUvarint(b, uint64(p-last))
-		last = p
+		row.write(uint32(p) - next)
+		next = uint32(p) + 1
 	}
-	return b
+	return row.row()
 }
 
 // unpackPieces appends the pieces of a row to list, up to the first that is damaged.
 func unpackPieces(list []uint16, b []byte) []uint16 {
-	last := uint64(0)
-	for len(b) > 0 {
-		n, size := binary.Uvarint(b)
-		if last += n; size <= 0 || last > 1<<16-1 {
-			break
+	row := nibbleReader{code: pieceCode, b: b}
+	var distances [64]uint32
+	next := uint32(0)
+	for {
+		n := row.read(distances[:])
+		for _, distance := range distances[:n] {
+			piece := next + distance
+			if piece > 1<<16-1 {
+				return list
+			}
+			list = append(list, uint16(piece))
+			next = piece + 1
 		}
-		list = append(list, uint16(last)) //nolint:gosec // checked above
-		b = b[size:]
+		if n < len(distances) {
+			return list
+		}
 	}
-	return list
 }

@@ -116,8 +116,15 @@ func FuzzDecodeWords(f *testing.F) {
 	f.Add([]byte{255, 255, 255, 255, 15, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, row []byte) {
 		var d rank.Document
-		if v.decodeWords(row, &d) == nil && len(d.Words[0]) > len(row) {
-			t.Errorf("%x is a document of %d words", row, len(d.Words[0]))
+		err := v.decodeWords(row, &d)
+		words, room := 0, 0
+		for _, field := range d.Words {
+			words += len(field)
+			room += cap(field)
+		}
+		// A word has a nibble at least. append and Grow round up.
+		if err == nil && words+len(d.Words) > 2*len(row) || room > 4*len(row)+100 {
+			t.Errorf("%x is a document of %d words, with room for %d; %v", row, words, room, err)
 		}
 	})
 }
@@ -135,4 +142,32 @@ func TestPieces(t *testing.T) {
 	if got := unpackPieces(nil, append(row, 9)); !slices.Equal(got, want) {
 		t.Errorf("beyond the last piece: got %v, want %v", got, want)
 	}
+}
+
+// TestPiecesReturn: any set of pieces comes back in rising order, and any bytes are some.
+func TestPiecesReturn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.OneOf(rapid.Uint16(), rapid.Uint16Range(0, 200), rapid.Uint16Range(65500, 65535))
+		list := rapid.SliceOfNDistinct(piece, 0, 300, rapid.ID).Draw(t, "pieces")
+		want := slices.Sorted(slices.Values(list))
+		row := packPieces(list)
+		if got := unpackPieces([]uint16{7}, row); !slices.Equal(got[1:], want) || got[0] != 7 {
+			t.Fatalf("got %v, want 7 and %v", got, want)
+		}
+		for n := range row {
+			if got := unpackPieces(nil, row[:n]); len(got) >= len(want) || !slices.Equal(got, want[:len(got)]) {
+				t.Fatalf("the first %d of %d bytes: got %v, want the first of %v", n, len(row), got, want)
+			}
+		}
+		damaged := rapid.SliceOf(rapid.Byte()).Draw(t, "damaged row")
+		got := unpackPieces(nil, damaged)
+		if len(got) > 2*len(damaged) {
+			t.Fatalf("%x: %d pieces, want one a nibble at most", damaged, len(got))
+		}
+		for i := 1; i < len(got); i++ {
+			if got[i] <= got[i-1] {
+				t.Fatalf("%x: got %v, want a rising list", damaged, got)
+			}
+		}
+	})
 }
