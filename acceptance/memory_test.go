@@ -22,6 +22,7 @@ import (
 
 	"claudemem"
 	"claudemem/lock"
+	"claudemem/sqlite"
 )
 
 // binDir holds the two binaries, built once for the package.
@@ -274,7 +275,8 @@ func (m *memory) query(dest func(*sql.Rows) error, query string, args ...any) {
 	}
 }
 
-// eachFile calls f with the bytes of every regular file in the data directory.
+// eachFile calls f with the bytes of every regular file in the data directory, and the packed
+// texts of a database.
 func (m *memory) eachFile(f func(path string, content []byte)) {
 	m.t.Helper()
 	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
@@ -286,6 +288,11 @@ func (m *memory) eachFile(f func(path string, content []byte)) {
 			return nil // a spool file that was taken in meanwhile
 		}
 		if err == nil {
+			if strings.HasPrefix(filepath.Base(path), "memory") {
+				for _, text := range sqlite.PackedTexts(b) {
+					b = append(append(b, '\n'), text...)
+				}
+			}
 			f(path, b)
 		}
 		return err

@@ -87,21 +87,44 @@ func Unpack(column driver.Value) string {
 		text, _ := column.(string)
 		return text
 	}
-	if len(packed) == 0 || packed[0] != byDictionary1 {
-		return ""
-	}
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
 	defer unpackers.Put(u)
-	u.in.Reset(packed[1:])
+	if text, rest := u.unpack(packed, 3*len(packed)); rest == 0 {
+		return text
+	}
+	return ""
+}
+
+// unpack returns the packed text at the start of b, of about the given length, and how many
+// bytes follow it; "" and -1 where none is.
+func (u *unpacker) unpack(b []byte, length int) (text string, rest int) {
+	if len(b) == 0 || b[0] != byDictionary1 {
+		return "", -1
+	}
+	u.in.Reset(b[1:])
 	if u.r.(flate.Resetter).Reset(&u.in, dictionary1) != nil { //nolint:forcetypeassert // documented
-		return ""
+		return "", -1
 	}
 	u.out = strings.Builder{} // the text before is its reader's
-	u.out.Grow(3 * len(packed))
-	if n, err := io.Copy(&u.out, io.LimitReader(u.r, mostUnpacked+1)); err != nil || n > mostUnpacked || u.in.Len() > 0 {
-		return ""
+	u.out.Grow(length)
+	if n, err := io.Copy(&u.out, io.LimitReader(u.r, mostUnpacked+1)); err != nil || n > mostUnpacked {
+		return "", -1
 	}
-	return u.out.String()
+	return u.out.String(), u.in.Len()
+}
+
+// PackedTexts returns the packed texts that begin anywhere in b, such as the bytes of a
+// database file: those of deleted rows too. Few others look like one. Tests look there for
+// what must not be on disk.
+func PackedTexts(b []byte) (texts []string) {
+	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
+	defer unpackers.Put(u)
+	for i := range b {
+		if text, rest := u.unpack(b[i:], 0); rest >= 0 && len(text) >= shortestPacked {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 func init() {
@@ -116,6 +139,8 @@ func init() {
 	})
 	sqlite.MustRegisterFunction("unpacked", &sqlite.FunctionImpl{
 		NArgs: 1, Deterministic: true, VolatileArgs: true,
-		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) { return Unpack(args[0]), nil },
+		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			return Unpack(args[0]), nil
+		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,16 @@ func TestPackedInSQL(t *testing.T) {
 	err = db.QueryRow("SELECT typeof(packed(?1)), unpacked(packed(?1)), typeof(packed(5)), unpacked(NULL)", sentence).Scan(&kind, &text, &number, &none)
 	if err != nil || kind != "blob" || text != sentence || number != "integer" || none != "" {
 		t.Errorf("got %s %q %s %q %v", kind, text, number, none, err)
+	}
+}
+
+func TestPackedTextsOfAFile(t *testing.T) {
+	other := strings.Repeat(sentence, 2)
+	b := append(bytes.Repeat([]byte{1, 0}, 500), Pack(sentence).([]byte)...)
+	b = append(append(b, "between"...), Pack(other).([]byte)...)
+	got := PackedTexts(append(b, 0, 1, 1))
+	if !slices.Contains(got, sentence) || !slices.Contains(got, other) || len(got) > 4 {
+		t.Errorf("found %q", got)
 	}
 }
 

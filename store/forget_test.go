@@ -1,18 +1,20 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"claudemem"
+	"claudemem/sqlite"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// holds reports whether the files of the database have a text.
+// holds reports whether the files of the database have a text, packed or not.
 func (m *memory) holds(t *testing.T, text string) bool {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {
@@ -20,7 +22,8 @@ func (m *memory) holds(t *testing.T, text string) bool {
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if bytes.Contains(b, []byte(text)) {
+		has := func(part string) bool { return strings.Contains(part, text) }
+		if has(string(b)) || slices.ContainsFunc(sqlite.PackedTexts(b), has) {
 			return true
 		}
 	}

@@ -484,7 +484,10 @@ func (im *importing) addTombstone(t *claudemem.Tombstone) (claudemem.Imported, e
 		known = len(key) == 26
 	case "event":
 		known = true
-	case "content", tombSession, tombProject:
+	case "content":
+		known = hex(key)
+		key = key[:min(len(key), 2*hashBytes)] // exports of schema 5 and before have twice as many digits
+	case tombSession, tombProject:
 		known = hex(key)
 	case tombRange:
 		r, err := parseRange(key)

@@ -313,7 +313,7 @@ func TestImportedTombstones(t *testing.T) {
 	}
 	tombs := []claudemem.Portable{
 		tomb("record", string(records[3].ULID())), tomb("session", "00ff"), tomb("range", fmt.Sprintf("0:%d:", claudemem.LatestTime)),
-		tomb("content", "00ff"), tomb("event", "tool:x"),
+		tomb("content", "00ff"), tomb("content", strings.Repeat("0f", 32)), tomb("event", "tool:x"),
 	}
 	if got := m.imported(t, tombs); got[claudemem.ImportAdded] != len(tombs) {
 		t.Errorf("%v", got)
@@ -326,6 +326,9 @@ func TestImportedTombstones(t *testing.T) {
 	}
 	if at, err := m.ForgottenAt(t.Context()); at != 0 || err != nil {
 		t.Errorf("something was forgotten at %d, %v", at, err)
+	}
+	if keys := rawRows(t, m.path, "SELECT key FROM tombstones WHERE kind = 'content' AND length(key) > 4"); fmt.Sprint(keys) != "[["+strings.Repeat("0f", 16)+"]]" {
+		t.Errorf("a hash of an older export is kept as %v", keys)
 	}
 	r := m.enqueue(t, event(claudemem.KindPrompt, "later", "p", 1_000_001), event(claudemem.KindPrompt, "earlier", "p", 5))
 	if r[0].Status != claudemem.StatusProcessed || r[1].Status != claudemem.StatusSkipped {

@@ -193,6 +193,12 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	if version == SchemaVersion() {
 		return nil
 	}
+	if version > 0 {
+		// Rows that became shorter leave their space to nobody else. Without it all is right, too.
+		if _, err := db.ExecContext(ctx, "VACUUM"); err != nil {
+			log.Warn("the migrated database was not made smaller", "error", err)
+		}
+	}
 	// Into the header, where an older program looks before it opens the file.
 	_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
