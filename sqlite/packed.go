@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	_ "embed"
 	"io"
-	"strings"
+	"slices"
 	"sync"
 
 	sqlite "modernc.org/sqlite"
@@ -74,7 +74,7 @@ func Pack(text string) driver.Value {
 type unpacker struct {
 	in  bytes.Reader
 	r   io.ReadCloser
-	out strings.Builder
+	out []byte
 }
 
 var unpackers = sync.Pool{New: func() any { return &unpacker{r: flate.NewReaderDict(bytes.NewReader(nil), dictionary1)} }}
@@ -88,29 +88,45 @@ func Unpack(column driver.Value) string {
 		return text
 	}
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
-	defer unpackers.Put(u)
-	if text, rest := u.unpack(packed, 3*len(packed)); rest == 0 {
-		return text
+	defer u.release()
+	if text, rest := u.unpack(packed); rest == 0 {
+		return string(text)
 	}
 	return ""
 }
 
-// unpack returns the packed text at the start of b, of about the given length, and how many
-// bytes follow it; "" and -1 where none is.
-func (u *unpacker) unpack(b []byte, length int) (text string, rest int) {
+// release gives u back, without the memory of an unusually long text.
+func (u *unpacker) release() {
+	if cap(u.out) > 64<<10 {
+		u.out = nil
+	}
+	unpackers.Put(u)
+}
+
+// unpack returns the packed text at the start of b, valid until the next one, and how many
+// bytes follow it; -1 where none is.
+func (u *unpacker) unpack(b []byte) (text []byte, rest int) {
 	if len(b) == 0 || b[0] != byDictionary1 {
-		return "", -1
+		return nil, -1
 	}
 	u.in.Reset(b[1:])
 	if u.r.(flate.Resetter).Reset(&u.in, dictionary1) != nil { //nolint:forcetypeassert // documented
-		return "", -1
+		return nil, -1
 	}
-	u.out = strings.Builder{} // the text before is its reader's
-	u.out.Grow(length)
-	if n, err := io.Copy(&u.out, io.LimitReader(u.r, mostUnpacked+1)); err != nil || n > mostUnpacked {
-		return "", -1
+	u.out = u.out[:0]
+	for {
+		u.out = slices.Grow(u.out, 1024)
+		n, err := u.r.Read(u.out[len(u.out):cap(u.out)])
+		u.out = u.out[:len(u.out)+n]
+		switch {
+		case len(u.out) > mostUnpacked:
+			return nil, -1
+		case err == io.EOF:
+			return u.out, u.in.Len()
+		case err != nil:
+			return nil, -1
+		}
 	}
-	return u.out.String(), u.in.Len()
 }
 
 // PackedTexts returns the packed texts that begin anywhere in b, such as the bytes of a
@@ -118,10 +134,10 @@ func (u *unpacker) unpack(b []byte, length int) (text string, rest int) {
 // what must not be on disk.
 func PackedTexts(b []byte) (texts []string) {
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
-	defer unpackers.Put(u)
+	defer u.release()
 	for i := range b {
-		if text, rest := u.unpack(b[i:], 0); rest >= 0 && len(text) >= shortestPacked {
-			texts = append(texts, text)
+		if text, rest := u.unpack(b[i:]); rest >= 0 && len(text) >= shortestPacked {
+			texts = append(texts, string(text))
 		}
 	}
 	return texts
