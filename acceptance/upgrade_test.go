@@ -101,9 +101,22 @@ func (m *memory) undoMigration() {
 			DROP TRIGGER learnings_rehashed;
 			DROP TRIGGER learnings_unhashed;
 			DROP TRIGGER learnings_rest_rehashed;
-			DROP TRIGGER observation_files_hashed;
-			DROP TRIGGER observation_files_rehashed;
-			DROP TRIGGER observation_files_unhashed;
+			DROP TRIGGER paths_keyed;
+			CREATE TABLE files_kept AS SELECT * FROM observation_files;
+			DROP VIEW observation_files;
+			CREATE TABLE observation_files (
+				observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+				position       INTEGER NOT NULL,
+				path           TEXT    NOT NULL,
+				role           TEXT    NOT NULL CHECK (role IN ('read', 'modified')),
+				file_hash      TEXT,
+				symbols        TEXT    NOT NULL DEFAULT '',
+				PRIMARY KEY (observation_id, position)
+			) STRICT, WITHOUT ROWID;
+			INSERT INTO observation_files SELECT * FROM files_kept;
+			CREATE INDEX observation_files_path ON observation_files (path, observation_id DESC);
+			DROP TABLE files_kept;
+			DROP TABLE file_refs;
 			DROP VIEW record_sums;
 			DROP TABLE record_hashes;
 			DROP TRIGGER sessions_moved_symbols;
