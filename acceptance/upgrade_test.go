@@ -84,46 +84,23 @@ func (m *memory) undoMigration() {
 	m.t.Helper()
 	m.database(func(db *sql.DB) error {
 		_, err := db.Exec(`BEGIN IMMEDIATE;
-			DROP TRIGGER sessions_hashed;
-			DROP TRIGGER sessions_rehashed;
-			DROP TRIGGER sessions_unhashed;
-			DROP TRIGGER prompts_hashed;
-			DROP TRIGGER prompts_rehashed;
-			DROP TRIGGER prompts_unhashed;
-			DROP TRIGGER observations_hashed;
-			DROP TRIGGER observations_rehashed;
-			DROP TRIGGER observations_unhashed;
-			DROP TRIGGER observations_rest_rehashed;
-			DROP TRIGGER session_summaries_hashed;
-			DROP TRIGGER session_summaries_rehashed;
-			DROP TRIGGER session_summaries_unhashed;
-			DROP TRIGGER learnings_hashed;
-			DROP TRIGGER learnings_rehashed;
-			DROP TRIGGER learnings_unhashed;
-			DROP TRIGGER learnings_rest_rehashed;
-			DROP TRIGGER observation_files_hashed;
-			DROP TRIGGER observation_files_rehashed;
-			DROP TRIGGER observation_files_unhashed;
-			DROP VIEW record_sums;
-			DROP TABLE record_hashes;
-			DROP TRIGGER sessions_moved_symbols;
-			DROP INDEX function_map_newest;
-			DROP INDEX function_map_project;
-			ALTER TABLE function_map DROP COLUMN project;
-			DROP TRIGGER unread_observation_deleted;
-			DROP TRIGGER unread_learning_deleted;
-			DROP TRIGGER unread_event_forgotten;
-			DROP TABLE unread_records;
-			DROP TABLE unread_messages;
-			DROP TABLE unread_turns;
-			DROP TABLE hidden_records;
-			DROP TABLE project_aliases;
-			ALTER TABLE pending_messages DROP COLUMN provenance;
-			ALTER TABLE observations DROP COLUMN provenance;
-			DELETE FROM counters WHERE name = 'memory_id';
-			ALTER TABLE learnings DROP COLUMN provenance;
-			ALTER TABLE injections DROP COLUMN said;
-			PRAGMA user_version = 4;
+			DROP TRIGGER paths_keyed;
+			CREATE TABLE files_kept AS SELECT * FROM observation_files;
+			DROP VIEW observation_files;
+			CREATE TABLE observation_files (
+				observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+				position       INTEGER NOT NULL,
+				path           TEXT    NOT NULL,
+				role           TEXT    NOT NULL CHECK (role IN ('read', 'modified')),
+				file_hash      TEXT,
+				symbols        TEXT    NOT NULL DEFAULT '',
+				PRIMARY KEY (observation_id, position)
+			) STRICT, WITHOUT ROWID;
+			INSERT INTO observation_files SELECT * FROM files_kept;
+			CREATE INDEX observation_files_path ON observation_files (path, observation_id DESC);
+			DROP TABLE files_kept;
+			DROP TABLE file_refs;
+			PRAGMA user_version = 6;
 			COMMIT`)
 		return err
 	})

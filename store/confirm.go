@@ -140,8 +140,8 @@ func (t *tx) repeat(o *claudemem.Observation) error {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
 	for _, f := range o.Files {
-		if _, err := t.exec(`UPDATE observation_files SET file_hash = nullif(?5, ''), symbols = ?6
-			WHERE observation_id = ?1 AND path = ?4 AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
+		if _, err := t.exec(`UPDATE file_refs SET file_hash = nullif(?5, ''), symbols = ?6
+			WHERE observation_id = ?1 AND path_id = (SELECT id FROM paths WHERE path = ?4) AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
 			id, branch, at, f.Path, f.Hash, symbolList(f.Symbols)); err != nil {
 			return err
 		}
@@ -172,14 +172,18 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 	return t.addFiles(o)
 }
 
+// roleNumber is the number of a role; NULL, which no row may have, for one that there is not.
+const roleNumber = "CASE ? WHEN 'modified' THEN 1 WHEN 'read' THEN 0 END"
+
 // addFiles stores the files of an observation and their paths.
 func (t *tx) addFiles(o *claudemem.Observation) error {
 	for i, f := range o.Files {
-		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash, symbols) VALUES (?, ?, ?, ?, ?, ?)",
-			int64(o.ID), i, f.Path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
+		path, err := t.addPath(f.Path)
+		if err != nil {
 			return err
 		}
-		if err := t.addPath(f.Path); err != nil {
+		if _, err := t.exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
+			int64(o.ID), i, path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
 			return err
 		}
 	}

@@ -20,14 +20,14 @@ func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string
 		}
 		pinned, err := column[claudemem.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
-				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)
+				AND EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND f.observation_id = o.id)
 			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
 		if err != nil {
 			return nil, err
 		}
-		newest, err := column[claudemem.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
+		newest, err := column[claudemem.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM file_refs f INDEXED BY file_refs_path
 			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
-			WHERE f.path = ?2 AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
+			WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
 			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
 		if err != nil {
 			return nil, err

@@ -67,19 +67,20 @@ func fileFilters(ctx context.Context, reader querier, typed, projects []string) 
 	return filters, nil
 }
 
-// condition returns the condition on a path p and its key g of the observation in
-// a column.
-func (f fileFilter) condition(observation string) (string, []any) {
+// condition returns the condition on a key g of a path and on the observation in a column.
+// text is a join of the path p, "" if the key says enough.
+func (f fileFilter) condition(observation string) (text, where string, args []any) {
 	key, alone := words.ParsePathPattern(f.typed).Key()
-	where, args := "g.segment = ?", []any{key}
+	where, args = "g.segment = ?", []any{key}
 	if !alone {
+		text = " CROSS JOIN paths p ON p.id = g.path_id"
 		where, args = where+" AND path_matches(p.path, ?)", append(args, f.typed)
 	}
 	if f.project != "" {
 		where += " AND EXISTS (SELECT 1 FROM observations o WHERE o.id = " + observation + " AND o.project = ?)"
 		args = append(args, f.project)
 	}
-	return where, args
+	return text, where, args
 }
 
 // query selects the numbers of the observations that pass.
@@ -87,9 +88,8 @@ func (f fileFilter) query() (string, []any) {
 	if f.typed == "." {
 		return "SELECT id AS observation_id FROM observations WHERE project = ?", []any{f.project}
 	}
-	condition, args := f.condition("f.observation_id")
-	return `SELECT f.observation_id FROM path_segments g CROSS JOIN paths p ON p.id = g.path_id
-		CROSS JOIN observation_files f ON f.path = p.path WHERE ` + condition, args
+	text, where, args := f.condition("f.observation_id")
+	return "SELECT f.observation_id FROM path_segments g" + text + " CROSS JOIN file_refs f ON f.path_id = g.path_id WHERE " + where, args
 }
 
 // check is the condition that observation r passes.
@@ -97,9 +97,9 @@ func (f fileFilter) check() (string, []any) {
 	if f.typed == "." {
 		return "r.project = ?", []any{f.project}
 	}
-	condition, args := f.condition("r.id")
-	return `EXISTS (SELECT 1 FROM observation_files f CROSS JOIN paths p ON p.path = f.path
-		CROSS JOIN path_segments g ON g.path_id = p.id WHERE f.observation_id = r.id AND ` + condition + ")", args
+	text, where, args := f.condition("r.id")
+	return "EXISTS (SELECT 1 FROM file_refs f CROSS JOIN path_segments g ON g.path_id = f.path_id" + text +
+		" WHERE f.observation_id = r.id AND " + where + ")", args
 }
 
 // checkSymbol is the condition that the change m of a symbol passes. Each file is compared

@@ -471,7 +471,10 @@ func TestFilterPlans(t *testing.T) {
 		{"concept everywhere", claudemem.Query{Concepts: []string{"c"}}, nil, false, []string{"c USING PRIMARY KEY (concept=?)"}},
 		{"concept and type", claudemem.Query{Concepts: []string{"c"}, Types: bugfix}, nil, false, []string{"c USING PRIMARY KEY (concept=?)", "r USING INTEGER PRIMARY KEY"}},
 		{"files that are everywhere", claudemem.Query{Project: "blog", Files: []string{"src"}}, observations, true, []string{
-			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "f USING PRIMARY KEY (observation_id=?)", "p USING COVERING INDEX", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)",
+			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "f USING PRIMARY KEY (observation_id=?)", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)",
+		}},
+		{"files by a part of a path", claudemem.Query{Project: "blog", Files: []string{"src/auth"}}, observations, true, []string{
+			"f USING PRIMARY KEY (observation_id=?)", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)", "p USING INTEGER PRIMARY KEY (rowid=?)",
 		}},
 	}
 	for _, test := range tests {

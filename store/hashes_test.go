@@ -174,10 +174,13 @@ func TestChangedTextWithoutBackup(t *testing.T) {
 func TestChangedRest(t *testing.T) {
 	ctx := context.Background()
 	for _, test := range []struct{ name, harm, want string }{
-		{"file", "UPDATE observation_files SET path = 'src/other.go'", "{[observation 1] [] [] []}"},
+		{"path", "UPDATE paths SET path = 'src/other.go'", "{[observation 1] [] [] []}"},
+		{"file", "INSERT INTO paths (id, path) VALUES (9, 'src/other.go'); UPDATE file_refs SET path_id = 9", "{[observation 1] [] [] []}"},
+		{"file without a path", "DELETE FROM paths", "{[observation 1] [] [] []}"},
+		{"role", "UPDATE file_refs SET modified = 0", "{[observation 1] [] [] []}"},
 		{"flag", "UPDATE observations SET pinned = 1", "{[observation 1] [] [] []}"},
 		{"row", "DELETE FROM session_summaries", "{[summary 1] [] [] []}"},
-		{"observation", "DELETE FROM observation_files; DELETE FROM observations", "{[observation 1] [] [] []}"},
+		{"observation", "DELETE FROM file_refs; DELETE FROM observations", "{[observation 1] [] [] []}"},
 		{"hash", "UPDATE record_hashes SET text = text + 1 WHERE kind = 'prompt' AND id = 1", "{[prompt 1] [] [] []}"},
 		{"no hash", "DELETE FROM record_hashes WHERE kind = 'learning'", "{[learning 1] [] [] []}"},
 		{"new flag", "UPDATE observations SET times_seen = 7", "{[] [] [] [observation 1]}"},
@@ -242,11 +245,11 @@ func TestHashedColumns(t *testing.T) {
 	// What changes with every event is no text.
 	unhashed := []string{"sessions.status", "sessions.prompt_count", "sessions.event_count", "sessions.updated_at", "sessions.last_event_at",
 		"sessions.completed_at", "sessions.tokens_in", "sessions.tokens_out"}
-	for _, table := range []string{"sessions", "prompts", "observations", "observation_files", "session_summaries", "learnings"} {
+	for _, table := range []string{"sessions", "prompts", "observations", "file_refs", "paths", "session_summaries", "learnings"} {
 		for _, row := range rawRows(t, m.path, "SELECT name, type FROM pragma_table_info('"+table+"') WHERE name <> 'id'") {
-			column, other := row[0].(string), map[string]string{"TEXT": "'other'", "ANY": "'other'", "BLOB": "x'77'", "INTEGER": "77", "REAL": "77"}[row[1].(string)]
-			if column == "role" {
-				other = "'read'"
+			column, other := row[0].(string), map[string]string{"TEXT": "'other'", "ANY": "'other'", "INTEGER": "77", "REAL": "77"}[row[1].(string)]
+			if column == "modified" {
+				other = "0"
 			}
 			if slices.Contains(unhashed, table+"."+column) {
 				continue

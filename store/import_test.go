@@ -400,7 +400,7 @@ func TestImportStoresTheOthers(t *testing.T) {
 			title = p.Observation.Title
 		}
 	}
-	rawExec(t, m.Path(), "CREATE TRIGGER broken BEFORE INSERT ON observation_files WHEN (SELECT title FROM observations WHERE id = NEW.observation_id) = '"+title+"' BEGIN SELECT RAISE(ABORT, 'broken'); END")
+	rawExec(t, m.Path(), "CREATE TRIGGER broken BEFORE INSERT ON file_refs WHEN (SELECT title FROM observations WHERE id = NEW.observation_id) = '"+title+"' BEGIN SELECT RAISE(ABORT, 'broken'); END")
 	want := lines(t, slices.DeleteFunc(slices.Clone(records), func(p claudemem.Portable) bool { return p.Observation != nil && p.Observation.Title == title }))
 	outcomes, err := m.Import(t.Context(), records, everything)
 	if err != nil || title == "" {

@@ -31,8 +31,8 @@ func readNearby(ctx context.Context, q querier, b *claudemem.Batch, at claudemem
 			SELECT id FROM (SELECT o.id FROM observations o INDEXED BY observations_newest
 				WHERE o.project = ?1 AND o.created_at <= ?5 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT ?2)
 			UNION
-			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?3) p CROSS JOIN observation_files f ON f.path = p.value
-				WHERE f.role = 'modified' ORDER BY f.observation_id DESC LIMIT ?4))
+			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?3) n CROSS JOIN paths p ON p.path = n.value
+				CROSS JOIN file_refs f ON f.path_id = p.id WHERE f.modified ORDER BY f.observation_id DESC LIMIT ?4))
 			AND r.project = ?1 AND r.created_at <= ?5 AND r.pinned = 0 AND r.deleted_at IS NULL
 		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, nearbyNewest, paths, nearbyOfFiles, int64(at))
 	if err != nil {

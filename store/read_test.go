@@ -306,7 +306,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		args        []any
 		want        string
 	}{
-		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "observation_files_path"},
+		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "COVERING INDEX file_refs_path (path_id=?)"},
 		{"near duplicates", `SELECT id, title FROM observations
 			WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
 			ORDER BY created_at DESC, id DESC`, []any{"p", "t", 1, 2, "k"}, "observations_type"},

@@ -318,13 +318,17 @@ func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
 	if err := t.supersedeEarlier(o); err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM observation_files WHERE observation_id = ?", int64(o.ID)); err != nil {
+	before, err := t.pathsOf(jsonList([]claudemem.ObservationID{o.ID}))
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID)); err != nil {
 		return err
 	}
 	if err := t.addFiles(o); err != nil {
 		return err
 	}
-	if err := t.dropPaths(jsonList(paths(row.Files))); err != nil {
+	if err := t.dropPaths(before); err != nil {
 		return err
 	}
 	return t.supersedeEarlier(o)

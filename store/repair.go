@@ -204,7 +204,12 @@ func (t *tx) setFiles(m Mismatch, from *saved) error {
 	if m.Kind != claudemem.RecordObservation {
 		return nil
 	}
-	if _, err := t.exec("DELETE FROM observation_files WHERE observation_id = ?", m.ID); err != nil {
+	// Those that were damaged may be of no other observation.
+	before, err := t.pathsOf(jsonList([]int64{m.ID}))
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID); err != nil {
 		return err
 	}
 	for _, f := range from.files {
@@ -212,7 +217,7 @@ func (t *tx) setFiles(m Mismatch, from *saved) error {
 			return err
 		}
 	}
-	return nil
+	return t.dropPaths(before)
 }
 
 // rehash makes the hashes of a record those of its present content.

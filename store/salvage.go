@@ -16,9 +16,9 @@ import (
 )
 
 // salvaged are the tables whose new rows Salvage copies, in the order of their references,
-// with the column that numbers their rows.
+// with the column that numbers their rows. salvageFiles copies paths and file_refs.
 var salvaged = []struct{ table, number string }{
-	{"sessions", "id"}, {"prompts", "id"}, {"paths", "id"}, {"observations", "id"}, {"observation_files", "observation_id"},
+	{"sessions", "id"}, {"prompts", "id"}, {"observations", "id"},
 	{"session_summaries", "id"}, {"learnings", "id"}, {"function_map", "id"}, {"events", "id"}, {"pending_messages", "event_id"},
 	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"},
 }
@@ -65,6 +65,11 @@ func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 		if err != nil {
 			return copied, err
 		}
+	}
+	n, err := salvageFiles(ctx, from, tx)
+	copied += n
+	if err != nil {
+		return copied, err
 	}
 	for _, t := range salvagedWhole {
 		n, err := salvageWhole(ctx, from, tx, t.table, t.key)
@@ -358,7 +363,8 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 			FROM (SELECT session_id, project, created_at FROM observations UNION ALL SELECT session_id, project, created_at FROM prompts
 				UNION ALL SELECT session_id, project, created_at FROM session_summaries)
 			WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id`,
-		`DELETE FROM observation_files WHERE observation_id NOT IN (SELECT id FROM observations)`,
+		`DELETE FROM file_refs WHERE observation_id NOT IN (SELECT id FROM observations)`,
+		`DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = paths.id)`,
 		`DELETE FROM function_map WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE function_map SET project = (SELECT s.project FROM sessions s WHERE s.id = function_map.session_id)
 			WHERE project <> (SELECT s.project FROM sessions s WHERE s.id = function_map.session_id)`,

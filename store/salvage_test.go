@@ -124,7 +124,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"sessions":          "(id, ulid, host, host_session_id, prompt_count, started_at, updated_at) VALUES (1, 'S', 'claude-code', 's', 1, 1, 1)",
 		"prompts":           "(id, ulid, session_id, number, text, created_at) VALUES (1, 'P', 1, 1, 'ask', 1)",
 		"observations":      "(id, ulid, session_id, project, type, title, content_hash, created_at) VALUES (1, 'O', 1, '/p', 'change', 'done', 'h', 1)",
-		"observation_files": "(observation_id, position, path, role) VALUES (1, 0, 'a.go', 'read')",
+		"file_refs":         "(observation_id, position, path_id, modified) VALUES (1, 0, 1, 0)",
 		"paths":             "(id, path) VALUES (1, 'a.go')",
 		"session_summaries": "(id, ulid, session_id, project, request, created_at) VALUES (1, 'U', 1, '/p', 'ask', 1)",
 		"learnings":         "(id, ulid, project, category, content, content_key, confidence, created_at, updated_at) VALUES (1, 'L', '/p', 'rule', 'never', 'k', 0.5, 1, 1)",

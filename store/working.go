@@ -26,8 +26,8 @@ func (s *Store) ObservationsNaming(ctx context.Context, paths []string, limit in
 			of[path] = ids
 		}
 		return err
-	}, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM observation_files
-		WHERE path = p.value ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, jsonList(paths), limit)
+	}, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM file_refs
+		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, jsonList(paths), limit)
 	return of, fault("list observations by files", err)
 }
 
@@ -40,8 +40,8 @@ func (s *Store) WorkingFiles(ctx context.Context, session claudemem.SessionID, l
 		err := scan(&path)
 		files = append(files, path)
 		return err
-	}, `SELECT f.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
-		CROSS JOIN observation_files f ON f.observation_id = o.id
-		GROUP BY f.path ORDER BY max(o.id) DESC, f.path LIMIT ?`, session, limit, limit)
+	}, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
+		CROSS JOIN file_refs f ON f.observation_id = o.id CROSS JOIN paths p ON p.id = f.path_id
+		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT ?`, session, limit, limit)
 	return files, fault("list the files of a session", err)
 }

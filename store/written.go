@@ -276,9 +276,8 @@ func (t *tx) purge(hiddenBy claudemem.Millis) (int, error) {
 // how many there were.
 func (t *tx) deleteObservations(ids []claudemem.ObservationID) (int, error) {
 	list := jsonList(ids)
-	var paths string
-	if err := t.row("SELECT json_group_array(DISTINCT path) FROM observation_files WHERE observation_id IN (SELECT value FROM json_each(?))",
-		[]any{list}, &paths); err != nil {
+	paths, err := t.pathsOf(list)
+	if err != nil {
 		return 0, err
 	}
 	if err := t.relinkSuperseded(list); err != nil {
@@ -289,11 +288,4 @@ func (t *tx) deleteObservations(ids []claudemem.ObservationID) (int, error) {
 		return 0, err
 	}
 	return n, t.dropPaths(paths)
-}
-
-// dropPaths deletes those of the paths, a list of JSON, that no observation has any more.
-func (t *tx) dropPaths(paths string) error {
-	_, err := t.exec(`DELETE FROM paths WHERE path IN (SELECT value FROM json_each(?))
-		AND NOT EXISTS (SELECT 1 FROM observation_files f WHERE f.path = paths.path)`, paths)
-	return err
 }
