@@ -1,6 +1,6 @@
 // Package sqlite opens database files and says what their errors mean: what
 // package store (memory.db) and package index (index.db) have in common; and the SQL functions
-// that hash records.
+// that hash records (hash.go) and pack their texts (packed.go).
 package sqlite
 
 import (

@@ -162,7 +162,7 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 		(id, ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
 		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at, provenance)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, sqlite.Pack(o.Narrative),
+		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, sqlite.Pack(o.Subtitle), sqlite.Pack(o.Narrative),
 		sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens, hashArg(o.ContentHash), hashArg(filesKey), string(o.Origin), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt), string(o.Provenance))
 	if err != nil {

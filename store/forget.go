@@ -72,7 +72,7 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 	sessions: `SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?1)) OR ?2 AND ?3 <> '' AND project = ?3`,
 	observations: `SELECT o.id FROM observations o WHERE o.id IN (SELECT value FROM json_each(?10)) OR o.session_id IN (SELECT value FROM json_each(?1)) OR ` +
 		fmt.Sprintf(filtered, "o.project", "o.created_at") + " AND " +
-		fmt.Sprintf(mentionsText, `(o.title || ' ' || o.subtitle || ' ' || unpacked(o.narrative) || ' ' || unpacked(o.facts) || ' ' || o.concepts || ' ' ||
+		fmt.Sprintf(mentionsText, `(o.title || ' ' || unpacked(o.subtitle) || ' ' || unpacked(o.narrative) || ' ' || unpacked(o.facts) || ' ' || o.concepts || ' ' ||
 			coalesce((SELECT group_concat(f.path, ' ') FROM observation_files f WHERE f.observation_id = o.id), ''))`) +
 		` AND (?9 = '' OR EXISTS (SELECT 1 FROM observation_files f WHERE f.observation_id = o.id AND ` + fmt.Sprintf(isFile, "f.path") + `))`,
 	prompts: `SELECT id FROM prompts WHERE session_id IN (SELECT value FROM json_each(?1)) OR ` +

@@ -193,10 +193,10 @@ func TestTextsArePacked(t *testing.T) {
 	ctx := t.Context()
 	path := unpacked(t, releasedName(5))
 	const narrative = "The total was rounded before the discount was taken off, so that a cart of three items was a cent too dear."
-	hash := fmt.Sprintf("%x", sha256.Sum256([]byte("change\x00Packed\x00\x00"+narrative+"\x00a fact\x00")))
-	rawExec(t, path, `INSERT INTO observations (id, ulid, session_id, project, type, title, narrative, facts, content_hash, files_key, origin, created_at)
-		VALUES (100, 'PACKED', 1, '/home/dev/shop', 'change', 'Packed', ?1, '["a fact"]', ?2, substr(?2, 1, 32), 'user', 1),
-			(101, 'DAMAGED', 1, '/home/dev/shop', 'change', 'Damaged', ?1, '[]', 'no hash', '', 'user', 2)`, narrative, hash)
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte("change\x00Packed\x00"+narrative+"\x00"+narrative+"\x00a fact\x00")))
+	rawExec(t, path, `INSERT INTO observations (id, ulid, session_id, project, type, title, subtitle, narrative, facts, content_hash, files_key, origin, created_at)
+		VALUES (100, 'PACKED', 1, '/home/dev/shop', 'change', 'Packed', ?1, ?1, '["a fact"]', ?2, substr(?2, 1, 32), 'user', 1),
+			(101, 'DAMAGED', 1, '/home/dev/shop', 'change', 'Damaged', '', ?1, '[]', 'no hash', '', 'user', 2)`, narrative, hash)
 	rawExec(t, path, "INSERT INTO session_summaries (id, ulid, session_id, request, learned, created_at) VALUES (100, 'LEARNED', 1, 'why', ?, 1)", narrative)
 	rawExec(t, path, "UPDATE record_hashes SET text = text + 1 WHERE kind = 'observation' AND id = 101")
 	rawExec(t, path, "INSERT INTO tombstones (kind, key, created_at) VALUES ('content', ?, 1)", strings.Repeat("0f", 32))
@@ -208,7 +208,7 @@ func TestTextsArePacked(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	o, err := s.Observation(ctx, 100)
-	if err != nil || o.Narrative != narrative || len(o.Facts) != 1 || o.Damaged || o.ContentHash != hash[:32] {
+	if err != nil || o.Narrative != narrative || o.Subtitle != narrative || len(o.Facts) != 1 || o.Damaged || o.ContentHash != hash[:32] {
 		t.Errorf("got %+v %v", o, err)
 	}
 	if m, err := s.SessionSummaries(ctx, 1, 0); err != nil || len(m) == 0 || m[len(m)-1].Learned != narrative {
@@ -220,13 +220,13 @@ func TestTextsArePacked(t *testing.T) {
 	if got := rawRows(t, path, "SELECT max(seq) FROM changes")[0][0]; got != last {
 		t.Errorf("the feed goes to %v, want %v", got, last)
 	}
-	if got := fmt.Sprint(rawRows(t, path, "SELECT typeof(narrative), typeof(facts), length(content_hash), length(files_key) FROM observations WHERE id >= 100")); got != "[[blob text 16 16] [blob text 7 0]]" {
+	if got := fmt.Sprint(rawRows(t, path, "SELECT typeof(subtitle), typeof(narrative), typeof(facts), length(content_hash), length(files_key) FROM observations WHERE id >= 100")); got != "[[blob blob text 16 16] [text blob text 7 0]]" {
 		t.Errorf("the columns are %s", got)
 	}
 	if got := rawRows(t, path, "SELECT key FROM tombstones WHERE kind = 'content'"); fmt.Sprint(got) != "[["+strings.Repeat("0f", 16)+"]]" {
 		t.Errorf("the tombstone is %v", got)
 	}
-	again, err := s.AddObservation(ctx, claudemem.NewObservation{Session: 1, Type: claudemem.TypeChange, Title: "Packed", Narrative: narrative, Facts: []string{"a fact"}})
+	again, err := s.AddObservation(ctx, claudemem.NewObservation{Session: 1, Type: claudemem.TypeChange, Title: "Packed", Subtitle: narrative, Narrative: narrative, Facts: []string{"a fact"}})
 	if err != nil || again.ID != 100 || again.TimesSeen != 2 {
 		t.Errorf("the same again is %+v, %v; want observation 100 seen twice", again, err)
 	}

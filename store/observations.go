@@ -14,7 +14,7 @@ const observationColumns = `r.id, r.ulid, r.session_id, r.project, r.prompt_numb
 
 // observationFields returns the destinations of observationColumns.
 func observationFields(o *claudemem.Observation) []any {
-	return []any{&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, toText(&o.Narrative),
+	return []any{&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, toText(&o.Subtitle), toText(&o.Narrative),
 		toList(&o.Facts), toList(&o.Concepts), &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
 		&o.TimesSeen, &o.Pinned, &o.SupersededBy, &o.CreatedAt, &o.Provenance}
 }

@@ -182,7 +182,7 @@ func scanPortablePrompt(scan sqlite.Scan) (claudemem.Portable, error) {
 
 func scanPortableObservation(scan sqlite.Scan) (claudemem.Portable, error) {
 	var o claudemem.PortableObservation
-	err := scan(&o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, toText(&o.Narrative), toList(&o.Facts), toList(&o.Concepts),
+	err := scan(&o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, toText(&o.Subtitle), toText(&o.Narrative), toList(&o.Facts), toList(&o.Concepts),
 		&o.DiscoveryTokens, &o.Origin, &o.Provenance, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit, &o.TimesSeen, &o.Pinned,
 		&o.SupersededBy, &o.HiddenAt, &o.CreatedAt, toList(&o.Files))
 	return claudemem.Portable{Observation: &o}, err

@@ -172,7 +172,7 @@ const (
 // session; text that is gone no longer counts.
 func redactedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	texts, err := column[string](ctx, q, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
-		UNION ALL SELECT t FROM (SELECT title || ' ' || subtitle || ' ' || unpacked(narrative) || ' ' || unpacked(facts) AS t FROM observations
+		UNION ALL SELECT t FROM (SELECT title || ' ' || unpacked(subtitle) || ' ' || unpacked(narrative) || ' ' || unpacked(facts) AS t FROM observations
 			WHERE session_id = ?1 AND deleted_at IS NULL) WHERE instr(t, ?2) > 0
 		UNION ALL SELECT t FROM (SELECT request || ' ' || unpacked(investigated) || ' ' || unpacked(learned) || ' ' || unpacked(completed) || ' ' ||
 				unpacked(next_steps) || ' ' || unpacked(notes) AS t

@@ -310,7 +310,7 @@ func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
 			content_hash = ?, files_key = ?, origin = ?, provenance = ?, agent_id = ?, agent_type = ?,
 			branch = ?, head_commit = ?, superseded_by = CASE WHEN superseded_by NOT IN
 				(SELECT id FROM observations WHERE session_id = ? AND prompt_number = ?) THEN superseded_by END WHERE id = ?`,
-		string(o.Type), o.Title, o.Subtitle, sqlite.Pack(o.Narrative), sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens,
+		string(o.Type), o.Title, sqlite.Pack(o.Subtitle), sqlite.Pack(o.Narrative), sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens,
 		hashArg(o.ContentHash), hashArg(filesKey(o.Files)), string(o.Origin), string(o.Provenance), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, int64(o.Session), o.PromptNumber, int64(o.ID)); err != nil {
 		return err

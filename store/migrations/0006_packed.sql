@@ -6,7 +6,8 @@
 -- command for another type; this is the documented way for a change that leaves the stored rows
 -- as they are (https://www.sqlite.org/lang_altertable.html#otheralter).
 PRAGMA writable_schema = ON;
-UPDATE sqlite_schema SET sql = replace(replace(replace(replace(sql,
+UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(sql,
+    'subtitle         TEXT ', 'subtitle         ANY  '),
     'narrative        TEXT    NOT NULL DEFAULT ''''', 'narrative        ANY     NOT NULL DEFAULT '''''),
     'facts            TEXT    NOT NULL', 'facts            ANY     NOT NULL'),
     'content_hash     TEXT    NOT NULL', 'content_hash     ANY     NOT NULL'),
@@ -25,7 +26,7 @@ PRAGMA writable_schema = RESET;
 -- record_hashes go on, so that a hash that was wrong stays so.
 DROP TRIGGER observations_updated;
 DROP TRIGGER session_summaries_updated;
-UPDATE observations SET narrative = packed(narrative), facts = packed(facts),
+UPDATE observations SET subtitle = packed(subtitle), narrative = packed(narrative), facts = packed(facts),
     content_hash = coalesce(substr(unhex(nullif(content_hash, '')), 1, 16), content_hash), files_key = coalesce(unhex(nullif(files_key, '')), files_key);
 UPDATE session_summaries SET investigated = packed(investigated), learned = packed(learned), completed = packed(completed),
     next_steps = packed(next_steps), notes = packed(notes);
