@@ -29,7 +29,7 @@ const (
 
 	// filesWeight is the weight of the session's files: what a record is worth that names all
 	// of them.
-	filesWeight = 0.27
+	filesWeight = 0.33
 	// maxWorkingFiles bounds the files of a session that count, the latest first; maxOfFile is
 	// how many records of a file are looked at, the newest: what more have tells nothing.
 	maxWorkingFiles = 50

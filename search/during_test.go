@@ -44,8 +44,8 @@ func TestDuring(t *testing.T) {
 	if h.Why == nil || h.Score == 0 {
 		t.Fatalf("the record of the session's file: %+v", h)
 	}
-	if got := part(h.Why, "files"); math.Abs(got-.27) > .01 {
-		t.Errorf("the only record of the only known file gets %.3f, want .27", got)
+	if got := part(h.Why, "files"); math.Abs(got-.33) > .01 {
+		t.Errorf("the only record of the only known file gets %.3f, want .33", got)
 	}
 	if got := part(atWork[fresh.ID].Why, "files"); got != 0 {
 		t.Errorf("a record without the file gets %.3f", got)
