@@ -150,7 +150,7 @@ func (m *memory) redone(project string) (r redone) {
 			s AS (SELECT * FROM session_summaries WHERE session_id IN (SELECT id FROM sessions WHERE project = ?1) ORDER BY id)
 		SELECT (SELECT count(*) FROM unread_messages WHERE session_id IN (SELECT id FROM sessions WHERE project = ?1)),
 			(SELECT group_concat(concat_ws(' ', id, ulid, pinned, times_seen, discovery_tokens, created_at, superseded_by), ', ') FROM o) || '; ' || (SELECT count(*) FROM s),
-			(SELECT group_concat(concat_ws('|', origin, type, title, narrative, facts), ', ') FROM o) || '; ' || (SELECT group_concat(concat_ws('|', origin, request, completed), ', ') FROM s),
+			(SELECT group_concat(concat_ws('|', origin, type, title, unpacked(narrative), unpacked(facts)), ', ') FROM o) || '; ' || (SELECT group_concat(concat_ws('|', origin, request, unpacked(completed)), ', ') FROM s),
 			(SELECT group_concat(title) FROM o),
 			(SELECT count(*) FROM o WHERE origin = 'observer') + (SELECT count(*) FROM s WHERE origin = 'observer')`, project)
 	return r

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	sqlite "modernc.org/sqlite"
@@ -26,7 +27,8 @@ import (
 // method is COVER's: Liao, Petri, Moffat, Wirth 2016, "Effective construction of relative
 // Lempel-Ziv dictionaries"). With it, texts of 300 to 1,200 bytes from commits and issues of
 // other projects shrink to .40 to .47 of their size, without it to .47 to .55. Memories
-// depend on it: it is never edited, another one gets another name.
+// depend on it: it is never edited. Another one gets another name and number, and a schema that
+// programs without it refuse.
 //
 //go:embed dictionary-1.txt
 var dictionary1 []byte
@@ -35,8 +37,8 @@ const (
 	byDictionary1 = 1
 	// shortestPacked is the length in bytes from which packing is tried.
 	shortestPacked = 48
-	// mostUnpacked bounds the memory that a damaged column can ask for: no text is as long.
-	mostUnpacked = 16 << 20
+	// mostUnpacked bounds the memory that a damaged column can ask for: a longer text stays one.
+	mostUnpacked = 2 << 20
 )
 
 // packer makes packed texts; it needs about 1 MB.
@@ -104,7 +106,7 @@ func (u *unpacker) release() {
 }
 
 // unpack returns the packed text at the start of b, valid until the next one, and how many
-// bytes follow it; -1 where none is.
+// bytes follow it; -1 where none is, with what could be read of a broken one.
 func (u *unpacker) unpack(b []byte) (text []byte, rest int) {
 	if len(b) == 0 || b[0] != byDictionary1 {
 		return nil, -1
@@ -124,19 +126,20 @@ func (u *unpacker) unpack(b []byte) (text []byte, rest int) {
 		case err == io.EOF:
 			return u.out, u.in.Len()
 		case err != nil:
-			return nil, -1
+			return u.out, -1
 		}
 	}
 }
 
-// PackedTexts returns the packed texts that begin anywhere in b, such as the bytes of a
-// database file: those of deleted rows too. Few others look like one. Tests look there for
-// what must not be on disk.
+// PackedTexts returns what can be read of the packed texts that begin anywhere in b, such as the
+// bytes of a database file: those of deleted rows too, and much that only looks like one. Of a
+// text of more than a page that is what the first page has of it. Tests look there for what must
+// not be on disk.
 func PackedTexts(b []byte) (texts []string) {
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
 	defer u.release()
 	for i := range b {
-		if text, rest := u.unpack(b[i:]); rest >= 0 && len(text) >= shortestPacked {
+		if text, _ := u.unpack(b[i:]); len(text) >= shortestPacked {
 			texts = append(texts, string(text))
 		}
 	}
@@ -144,11 +147,16 @@ func PackedTexts(b []byte) (texts []string) {
 }
 
 func init() {
+	// Arguments that are not volatile end at their first NUL. Volatile ones belong to SQLite: what
+	// is returned is another copy.
 	sqlite.MustRegisterFunction("packed", &sqlite.FunctionImpl{
-		NArgs: 1, Deterministic: true,
+		NArgs: 1, Deterministic: true, VolatileArgs: true,
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			if text, ok := args[0].(string); ok {
-				return Pack(text), nil
+			switch v := args[0].(type) {
+			case string:
+				return Pack(strings.Clone(v)), nil
+			case []byte:
+				return bytes.Clone(v), nil
 			}
 			return args[0], nil
 		},
@@ -156,7 +164,7 @@ func init() {
 	sqlite.MustRegisterFunction("unpacked", &sqlite.FunctionImpl{
 		NArgs: 1, Deterministic: true, VolatileArgs: true,
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			return Unpack(args[0]), nil
+			return strings.Clone(Unpack(args[0])), nil
 		},
 	})
 }

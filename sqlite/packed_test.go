@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +63,15 @@ func TestDamagedPackedText(t *testing.T) {
 	}
 }
 
+// packedOnce is sentence as it was packed when packing began.
+const packedOnce = "01425af78218148187127ca6087af619d2a01a74ad02347a90123e78e0213505a9bc004f9400020000ffff"
+
 // What was packed by an earlier program can be read for ever.
 func TestPackedByEarlierPrograms(t *testing.T) {
+	packed, err := hex.DecodeString(packedOnce)
+	if err != nil || Unpack(packed) != sentence {
+		t.Errorf("got %q, %v", Unpack(packed), err)
+	}
 	if got := fmt.Sprintf("%x", sha256.Sum256(dictionary1)); got != "346de8e5251c9eb94816c0eef58ea760360bb0fc1a5581fe3927795244e78f8f" {
 		t.Errorf("the dictionary has changed: %s", got)
 	}
@@ -75,10 +83,12 @@ func TestPackedInSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	var kind, text, number, none string
-	err = db.QueryRow("SELECT typeof(packed(?1)), unpacked(packed(?1)), typeof(packed(5)), unpacked(NULL)", sentence).Scan(&kind, &text, &number, &none)
-	if err != nil || kind != "blob" || text != sentence || number != "integer" || none != "" {
-		t.Errorf("got %s %q %s %q %v", kind, text, number, none, err)
+	for _, want := range []string{sentence, sentence + "\x00" + sentence, "\x00 short", "\xff" + sentence} {
+		var kind, text, twice, number, none string
+		err = db.QueryRow("SELECT typeof(packed(?1)), unpacked(packed(?1)), unpacked(packed(packed(?1))), typeof(packed(5)), unpacked(NULL)", want).Scan(&kind, &text, &twice, &number, &none)
+		if err != nil || (kind == "blob") != (len(want) >= shortestPacked) || text != want || twice != want || number != "integer" || none != "" {
+			t.Errorf("%q: got %s %q %q %s %q %v", want, kind, text, twice, number, none, err)
+		}
 	}
 }
 
@@ -87,8 +97,15 @@ func TestPackedTextsOfAFile(t *testing.T) {
 	b := append(bytes.Repeat([]byte{1, 0}, 500), Pack(sentence).([]byte)...)
 	b = append(append(b, "between"...), Pack(other).([]byte)...)
 	got := PackedTexts(append(b, 0, 1, 1))
-	if !slices.Contains(got, sentence) || !slices.Contains(got, other) || len(got) > 4 {
+	begins := func(text string) bool {
+		return slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, text) })
+	}
+	if !begins(sentence) || !begins(other) {
 		t.Errorf("found %q", got)
+	}
+	cut := Pack(other).([]byte)
+	if got = PackedTexts(cut[:len(cut)-3]); !begins(sentence[:shortestPacked]) {
+		t.Errorf("of a text without its end %q is found", got)
 	}
 }
 

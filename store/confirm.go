@@ -172,7 +172,7 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 	return t.addFiles(o)
 }
 
-// roleNumber is the number of a role; NULL, which no row may have, for one that there is not.
+// roleNumber is the number of a role; NULL, which no row may have, for an unknown one.
 const roleNumber = "CASE ? WHEN 'modified' THEN 1 WHEN 'read' THEN 0 END"
 
 // addFiles stores the files of an observation and their paths.

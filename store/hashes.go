@@ -109,11 +109,11 @@ type sums struct {
 
 const sumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
 
-// rowSums are, for the rows r of a kind of records, the columns of their sums without the id,
-// and the join that these need. Over record_sums, a union of all kinds, a query takes longer to
+// rowSums are, for the rows r of a kind of records, the hash of the text, the columns of their
+// sums without the id, and the join that these need. Over record_sums, a union of all kinds, a query takes longer to
 // prepare than to run.
-var rowSums = func() map[claudemem.RecordKind]struct{ columns, join string } {
-	parts := map[claudemem.RecordKind]struct{ columns, join string }{}
+var rowSums = func() map[claudemem.RecordKind]struct{ text, columns, join string } {
+	parts := map[claudemem.RecordKind]struct{ text, columns, join string }{}
 	for _, k := range hashedKinds {
 		files := "0"
 		if k.kind == claudemem.RecordObservation {
@@ -123,8 +123,9 @@ var rowSums = func() map[claudemem.RecordKind]struct{ columns, join string } {
 		if len(k.rest) > 0 {
 			rest = "record_hash(" + files + ", r." + strings.Join(k.rest, ", r.") + ")"
 		}
-		parts[k.kind] = struct{ columns, join string }{
-			"record_hash(0, r." + strings.Join(k.text, ", r.") + "), " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL",
+		text := "record_hash(0, r." + strings.Join(k.text, ", r.") + ")"
+		parts[k.kind] = struct{ text, columns, join string }{
+			text, text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL",
 			" LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id",
 		}
 	}

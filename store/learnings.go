@@ -278,7 +278,7 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 		if !strings.Contains(fact, workaroundMark) {
 			continue
 		}
-		sessions, err := t.sessionsWith(o, `SELECT o.session_id, f.value FROM observations o, json_each(coalesce(nullif(unpacked(o.facts), ''), '[]')) f
+		sessions, err := t.sessionsWith(o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
 			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance NOT IN ('outside', 'mcp', 'web') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
 			func(other string) bool { return foldSpace(other) == foldSpace(fact) })
 		if err != nil {

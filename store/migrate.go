@@ -38,6 +38,7 @@ var migrations = mustReadMigrations(migrationFiles)
 // refills are the parts of migrations that SQL cannot express, by version.
 var refills = map[int]func(ctx context.Context, tx *sql.Tx) error{
 	3: refillPathKeys,
+	6: packStored,
 }
 
 // SchemaVersion is the newest schema this program knows.
@@ -190,17 +191,38 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 		}
 		log.Info("schema migrated", "version", step.version)
 	}
+	compact(ctx, db, log)
 	if version == SchemaVersion() {
 		return nil
 	}
-	if version > 0 {
-		// Rows that became shorter leave their space to nobody else. Without it all is right, too.
-		if _, err := db.ExecContext(ctx, "VACUUM"); err != nil {
-			log.Warn("the migrated database was not made smaller", "error", err)
-		}
-	}
 	// Into the header, where an older program looks before it opens the file.
-	_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return checkpoint(ctx, db)
+}
+
+// compact makes the file as small as its content if a migration has asked for it: rows that
+// became shorter leave space that no other row can use. A full disk only puts it off to the next
+// start.
+func compact(ctx context.Context, db *sql.DB, log *slog.Logger) {
+	asked, err := value[bool](ctx, db, "SELECT EXISTS (SELECT 1 FROM counters WHERE name = 'compact')")
+	if err != nil || !asked {
+		return
+	}
+	err = checkpoint(ctx, db) // VACUUM writes all of it to the log
+	if err == nil {
+		_, err = db.ExecContext(ctx, "VACUUM")
+	}
+	if err == nil {
+		_, err = db.ExecContext(ctx, "DELETE FROM counters WHERE name = 'compact'")
+	}
+	if err != nil {
+		log.Warn("the migrated database was not made smaller", "error", err)
+		_ = checkpoint(ctx, db) // what the attempt has written to the log
+	}
+}
+
+// checkpoint copies the log into the file and empties it.
+func checkpoint(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 

@@ -192,7 +192,7 @@ func writeReleased(t *testing.T, name string) {
 func TestTextsArePacked(t *testing.T) {
 	ctx := t.Context()
 	path := unpacked(t, releasedName(5))
-	const narrative = "The total was rounded before the discount was taken off, so that a cart of three items was a cent too dear."
+	const narrative = "The total was rounded before the discount was taken off, so that a cart of three items was a cent too dear.\x00 After a NUL."
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte("change\x00Packed\x00"+narrative+"\x00"+narrative+"\x00a fact\x00")))
 	rawExec(t, path, `INSERT INTO observations (id, ulid, session_id, project, type, title, subtitle, narrative, facts, content_hash, files_key, origin, created_at)
 		VALUES (100, 'PACKED', 1, '/home/dev/shop', 'change', 'Packed', ?1, ?1, '["a fact"]', ?2, substr(?2, 1, 32), 'user', 1),
@@ -229,5 +229,71 @@ func TestTextsArePacked(t *testing.T) {
 	again, err := s.AddObservation(ctx, claudemem.NewObservation{Session: 1, Type: claudemem.TypeChange, Title: "Packed", Subtitle: narrative, Narrative: narrative, Facts: []string{"a fact"}})
 	if err != nil || again.ID != 100 || again.TimesSeen != 2 {
 		t.Errorf("the same again is %+v, %v; want observation 100 seen twice", again, err)
+	}
+}
+
+// TestRepairFromOlderSchema: a backup that was made before the update repairs what is damaged
+// after it.
+func TestRepairFromOlderSchema(t *testing.T) {
+	ctx := t.Context()
+	path := unpacked(t, releasedName(5))
+	older := filepath.Join(t.TempDir(), "older.db")
+	if err := store.Copy(ctx, path, older); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	rawExec(t, path, `CREATE TEMP TABLE kept AS SELECT * FROM record_hashes; UPDATE observations SET title = 'spoiled' WHERE id = 1;
+		UPDATE record_hashes SET text = (SELECT text FROM kept k WHERE k.kind = record_hashes.kind AND k.id = record_hashes.id)`)
+	wrong, _, err := s.VerifyRecords(ctx, func() error { return nil })
+	if err != nil || len(wrong) != 1 {
+		t.Fatalf("%v are damaged, %v", wrong, err)
+	}
+	done, err := s.Repair(ctx, wrong, []string{older})
+	if err != nil || len(done.Restored) != 1 {
+		t.Errorf("got %+v, %v; want it restored", done, err)
+	}
+	if o, err := s.Observation(ctx, 1); err != nil || o.Title != "alpha" || o.Damaged {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".salvage*")); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// TestCompactingIsPutOff: a migrated memory that could not be made smaller is so at a later start.
+func TestCompactingIsPutOff(t *testing.T) {
+	path := unpacked(t, releasedName(5))
+	asked := "SELECT count(*) FROM counters WHERE name = 'compact'"
+	size := func() int64 {
+		s, err := store.Open(t.Context(), path, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := rawRows(t, path, asked)[0][0]; n != int64(0) {
+			t.Errorf("it is asked for %v times", n)
+		}
+		rawExec(t, path, "PRAGMA wal_checkpoint(TRUNCATE)")
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	small := size()
+	// As it is when the disk was full at the migration.
+	rawExec(t, path, "CREATE TABLE wide AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT zeroblob(2000) FROM n; DROP TABLE wide")
+	if large := size(); large < small+500_000 {
+		t.Fatalf("%d and %d bytes: nothing is to be saved", small, large)
+	}
+	rawExec(t, path, "INSERT INTO counters (name, value) VALUES ('compact', 1)")
+	if got := size(); got > small+20_000 {
+		t.Errorf("%d bytes are left, want about %d", got, small)
 	}
 }

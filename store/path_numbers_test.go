@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,6 +224,7 @@ func TestSalvageOfOlderSchema(t *testing.T) {
 			if version == 5 {
 				damaged, files = beforePathNumbers(t), allFiles
 			}
+			rawExec(t, damaged, "INSERT INTO tombstones (kind, key, created_at) VALUES ('content', ?, 1)", strings.Repeat("0f", 32))
 			want := rawRows(t, damaged, files)
 			m := newMemory(t)
 			if err := m.Close(); err != nil {
@@ -239,6 +241,12 @@ func TestSalvageOfOlderSchema(t *testing.T) {
 				t.Errorf("%s are taken for changed", got)
 			}
 			checkKeys(t, m.path)
+			if rows := rawRows(t, m.path, "SELECT id, content_hash FROM observations WHERE typeof(content_hash) <> 'blob' OR length(content_hash) <> 16"); len(rows) > 0 {
+				t.Errorf("hashes in the older form: %v", rows)
+			}
+			if rows := rawRows(t, m.path, "SELECT key FROM tombstones WHERE kind = 'content' AND length(key) <> 32"); len(rows) > 0 {
+				t.Errorf("tombstones in the older form: %v", rows)
+			}
 		})
 	}
 }

@@ -12,9 +12,12 @@ import (
 
 // The SQL function path_keys(path), by which a trigger stores the keys of a new path.
 func init() {
-	driversqlite.MustRegisterDeterministicScalarFunction("path_keys", 1, func(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		path, _ := args[0].(string)
-		return jsonList(words.PathKeys(path)), nil
+	driversqlite.MustRegisterFunction("path_keys", &driversqlite.FunctionImpl{
+		NArgs: 1, Deterministic: true, VolatileArgs: true, // otherwise a path ends at its first NUL
+		Scalar: func(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			path, _ := args[0].(string)
+			return jsonList(words.PathKeys(path)), nil
+		},
 	})
 }
 

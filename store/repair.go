@@ -29,8 +29,9 @@ func (r *Repaired) Total() int {
 }
 
 // Repair repairs records that are not as they were written, each by the first backup, a path,
-// that has the content with the right hash. A text that none has is set aside: an observation
-// is hidden, a learning retired. Backups of an older schema have no hashes and are passed over.
+// that has the content with the right hash; one of an older schema is copied and migrated first,
+// beside the database. A text that none has is set aside: an observation is hidden, a learning
+// retired.
 func (s *Store) Repair(ctx context.Context, wrong []Mismatch, backups []string) (done Repaired, err error) {
 	const what = "repair records"
 	left := wrong
@@ -39,9 +40,11 @@ func (s *Store) Repair(ctx context.Context, wrong []Mismatch, backups []string) 
 			break
 		}
 		// A backup that cannot be read repairs nothing.
-		_ = withReader(ctx, path, func(backup *sql.DB) error {
-			left, err = s.repairFrom(ctx, backup, left, &done)
-			return err
+		_ = s.upgraded(ctx, path, func(path string) error {
+			return withReader(ctx, path, func(backup *sql.DB) error {
+				left, err = s.repairFrom(ctx, backup, left, &done)
+				return err
+			})
 		})
 		if err != nil {
 			return done, fault(what, err)

@@ -76,9 +76,12 @@ func promptEvents(from, to string) string {
 
 // moving returns the statements for a kind whose rows move to hidden_records.
 func moving(kind claudemem.RecordKind, table string, columns []string) retained {
+	sums := rowSums[kind]
 	return retained{
 		kind: kind,
-		old:  "SELECT r.id FROM " + table + " r WHERE r.created_at < ?1 AND ?2 <> '' AND NOT " + waitsInSession + " ORDER BY r.created_at LIMIT ?3",
+		// One whose text was changed on the disk waits until it is repaired or set aside.
+		old: "SELECT r.id FROM " + table + " r" + sums.join + " WHERE r.created_at < ?1 AND ?2 <> '' AND NOT " + waitsInSession +
+			" AND (h.damaged_at IS NOT NULL OR coalesce(h.text = " + sums.text + ", TRUE)) ORDER BY r.created_at LIMIT ?3",
 		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", slices.Index(columns, "created_at")),
 		hide: []string{
 			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, " + intoList(columns) + " FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",

@@ -110,3 +110,27 @@ func TestForgetFindsHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestRetainLeavesDamaged: a summary whose text was changed on the disk is not hidden before it
+// is repaired or set aside, since a hidden one has no hash.
+func TestRetainLeavesDamaged(t *testing.T) {
+	m := newMemory(t)
+	m.remember(t)
+	rawExec(t, m.path, `CREATE TEMP TABLE kept AS SELECT * FROM record_hashes; UPDATE session_summaries SET learned = x'0102' WHERE id = 1;
+		UPDATE record_hashes SET text = (SELECT text FROM kept k WHERE k.kind = record_hashes.kind AND k.id = record_hashes.id)`)
+	m.retain(t, 30*day, 31)
+	if n := rawRows(t, m.path, "SELECT count(*), max(id) FROM session_summaries")[0]; n[0] != int64(1) || n[1] != int64(1) {
+		t.Errorf("%v summaries are left, want the damaged one", n)
+	}
+	wrong, _, err := m.VerifyRecords(t.Context(), func() error { return nil })
+	if err != nil || len(wrong) != 1 {
+		t.Fatalf("%v are damaged, %v", wrong, err)
+	}
+	if _, err := m.Repair(t.Context(), wrong, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.retain(t, 30*day, 1)
+	if n := rawRows(t, m.path, "SELECT count(*) FROM session_summaries")[0][0]; n != int64(0) {
+		t.Errorf("%v summaries are left of what was set aside", n)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -356,7 +355,10 @@ func salvageDeletions(ctx context.Context, from *sql.DB, to *sql.Tx, table strin
 // repairSalvaged restores what must hold between tables after rows were copied that may have
 // lost others.
 func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
-	for _, statement := range []string{
+	if err := execEach(ctx, tx, packing); err != nil {
+		return err
+	}
+	if err := execEach(ctx, tx, []string{
 		// Sessions of which only records are left.
 		`INSERT OR IGNORE INTO sessions (id, ulid, host, host_session_id, project, status, started_at, updated_at)
 			SELECT session_id, printf('LOST%022d', session_id), 'claude-code', 'lost-' || session_id, max(project), 'interrupted', min(created_at), max(created_at)
@@ -394,10 +396,8 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`DELETE FROM unread_messages WHERE event_id NOT IN (SELECT id FROM events) OR (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
 		`DELETE FROM unread_records WHERE (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
 		`DELETE FROM path_segments`,
-	} {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%.40s: %w", statement, err)
-		}
+	}); err != nil {
+		return err
 	}
 	return refillPathKeys(ctx, tx)
 }

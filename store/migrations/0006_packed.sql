@@ -3,8 +3,9 @@
 --
 -- The columns get the type ANY: a text is there as it is where it is short, a blob where it is
 -- packed. Rows of an older file that are salvaged may have texts throughout. SQLite has no
--- command for another type; this is the documented way for a change that leaves the stored rows
--- as they are (https://www.sqlite.org/lang_altertable.html#otheralter).
+-- command for another type. This follows its procedure for changes that leave the stored rows as
+-- they are (https://www.sqlite.org/lang_altertable.html#otheralter); that other connections read
+-- the schema anew is done by the DROP statements below.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(sql,
     'subtitle         TEXT ', 'subtitle         ANY  '),
@@ -22,21 +23,7 @@ UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(sql,
     WHERE type = 'table' AND name = 'session_summaries';
 PRAGMA writable_schema = RESET;
 
--- The feed does not tell of it: the records say what they said. The triggers that keep
--- record_hashes go on, so that a hash that was wrong stays so.
+-- The step's Go code packs what is stored, and makes these triggers again: the feed does not tell
+-- of it, since the records say what they said.
 DROP TRIGGER observations_updated;
 DROP TRIGGER session_summaries_updated;
-UPDATE observations SET subtitle = packed(subtitle), narrative = packed(narrative), facts = packed(facts),
-    content_hash = coalesce(substr(unhex(nullif(content_hash, '')), 1, 16), content_hash), files_key = coalesce(unhex(nullif(files_key, '')), files_key);
-UPDATE session_summaries SET investigated = packed(investigated), learned = packed(learned), completed = packed(completed),
-    next_steps = packed(next_steps), notes = packed(notes);
-CREATE TRIGGER observations_updated AFTER UPDATE ON observations BEGIN
-    INSERT INTO changes (kind, id, operation) VALUES ('observation', NEW.id, 'update');
-END;
-CREATE TRIGGER session_summaries_updated AFTER UPDATE ON session_summaries BEGIN
-    INSERT INTO changes (kind, id, operation) VALUES ('summary', NEW.id, 'update');
-END;
-
--- Where such a hash is in a text it has 32 digits now.
-UPDATE OR REPLACE tombstones SET key = substr(key, 1, 32) WHERE kind = 'content';
-UPDATE unread_records SET content = substr(content, 1, 32) WHERE kind = 'observation';

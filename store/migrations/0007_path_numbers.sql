@@ -20,7 +20,7 @@ CREATE INDEX path_segments_of ON path_segments (path_id);
 -- The keys by which a file filter finds a path, whoever stores it. The function path_keys is
 -- claude-mem's own (package store): a list of JSON.
 CREATE TRIGGER paths_keyed AFTER INSERT ON paths BEGIN
-    INSERT INTO path_segments (segment, path_id) SELECT value, NEW.id FROM json_each(path_keys(NEW.path));
+    INSERT INTO path_segments (segment, path_id) SELECT DISTINCT value, NEW.id FROM json_each(path_keys(NEW.path));
 END;
 INSERT INTO paths (id, path) SELECT id, path FROM paths_before ORDER BY id;
 DROP TABLE paths_before;
@@ -50,7 +50,7 @@ CREATE VIEW observation_files AS
     SELECT f.observation_id, f.position, p.path, iif(f.modified, 'modified', 'read') AS role, f.file_hash, f.symbols
     FROM file_refs f JOIN paths p ON p.id = f.path_id;
 
--- A role that there is not becomes NULL, which file_refs refuses. The paths are not inserted
+-- An unknown role becomes NULL, which file_refs refuses. The paths are not inserted
 -- with OR IGNORE, as the conflict clause of the outer statement would hold in its place.
 CREATE TRIGGER observation_files_inserted INSTEAD OF INSERT ON observation_files BEGIN
     INSERT INTO paths (path) SELECT NEW.path WHERE NOT EXISTS (SELECT 1 FROM paths WHERE path = NEW.path);
@@ -89,3 +89,6 @@ CREATE TRIGGER file_refs_unhashed AFTER DELETE ON file_refs BEGIN
             (SELECT path FROM paths WHERE id = OLD.path_id), iif(OLD.modified, 'modified', 'read'), OLD.file_hash, OLD.symbols)
         WHERE kind = 'observation' AND id = OLD.observation_id;
 END;
+
+-- The file is made as small as its content, and this deleted.
+INSERT OR REPLACE INTO counters (name, value) VALUES ('compact', 1);
