@@ -53,8 +53,11 @@ func execEach(ctx context.Context, tx *sql.Tx, statements []string) error {
 // says: path itself, or of an older one a copy that was migrated and is deleted afterwards.
 func (s *Store) upgraded(ctx context.Context, path string, use func(path string) error) (err error) {
 	version, err := fileVersion(ctx, path)
-	if err != nil || version == SchemaVersion() {
-		return errors.Join(err, use(path))
+	if err != nil {
+		return err
+	}
+	if version == SchemaVersion() {
+		return use(path)
 	}
 	// Package backup deletes folders of this name that a killed process has left.
 	folder, err := os.MkdirTemp(filepath.Dir(s.path), ".salvage-repair-")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // Repaired is the result of Repair: each record is in one of its lists.
@@ -39,8 +40,7 @@ func (s *Store) Repair(ctx context.Context, wrong []Mismatch, backups []string) 
 		if len(left) == 0 {
 			break
 		}
-		// A backup that cannot be read repairs nothing.
-		_ = s.upgraded(ctx, path, func(path string) error {
+		unread := s.upgraded(ctx, path, func(path string) error {
 			return withReader(ctx, path, func(backup *sql.DB) error {
 				left, err = s.repairFrom(ctx, backup, left, &done)
 				return err
@@ -48,6 +48,11 @@ func (s *Store) Repair(ctx context.Context, wrong []Mismatch, backups []string) 
 		})
 		if err != nil {
 			return done, fault(what, err)
+		}
+		// A backup that cannot be read repairs nothing. One that cannot be read for want of space
+		// may repair later what would be set aside now.
+		if unread != nil && (ctx.Err() != nil || sqlite.Full(unread)) {
+			return done, fault(what, unread)
 		}
 	}
 	for _, m := range left {
@@ -207,7 +212,7 @@ func (t *tx) setFiles(m Mismatch, from *saved) error {
 	if m.Kind != claudemem.RecordObservation {
 		return nil
 	}
-	// Those that were damaged may be of no other observation.
+	// A path that was damaged is that of no other observation: it goes.
 	before, err := t.pathsOf(jsonList([]int64{m.ID}))
 	if err != nil {
 		return err
