@@ -191,6 +191,11 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 		}
 		log.Info("schema migrated", "version", step.version)
 	}
+	if version == 0 { // nothing was there that could have become smaller
+		if _, err := db.ExecContext(ctx, "DELETE FROM counters WHERE name = 'compact'"); err != nil {
+			return err
+		}
+	}
 	compact(ctx, db, log)
 	if version == SchemaVersion() {
 		return nil
