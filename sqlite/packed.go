@@ -131,10 +131,10 @@ func (u *unpacker) unpack(b []byte) (text []byte, rest int) {
 	}
 }
 
-// PackedTexts returns what can be read of the packed texts that begin anywhere in b, such as the
-// bytes of a database file: those of deleted rows too, and much that only looks like one. Of a
-// text of more than a page that is what the first page has of it. Tests look there for what must
-// not be on disk.
+// PackedTexts returns the packed texts that begin anywhere in b, the bytes of a database file:
+// those of deleted rows too, the readable beginning of a broken one, and much that only looks
+// like one. Of a blob that does not fit in a page it returns what the first page has. Tests look
+// there for what must not be on disk.
 func PackedTexts(b []byte) (texts []string) {
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else
 	defer u.release()
@@ -147,8 +147,8 @@ func PackedTexts(b []byte) (texts []string) {
 }
 
 func init() {
-	// Arguments that are not volatile end at their first NUL. Volatile ones belong to SQLite: what
-	// is returned is another copy.
+	// Without VolatileArgs the driver ends a text at its first NUL. With it, arguments are SQLite's
+	// memory, so the functions return copies.
 	sqlite.MustRegisterFunction("packed", &sqlite.FunctionImpl{
 		NArgs: 1, Deterministic: true, VolatileArgs: true,
 		Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {

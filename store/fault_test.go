@@ -251,6 +251,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(killedChild); path != "" {
 		enqueueUntilKilled(path)
 	}
+	if path := os.Getenv(migratingChild); path != "" {
+		openAndClose(path)
+	}
 	// Each check of the queue's states is a database of its own with some hundred
 	// synced commits; -rapid.checks asks for more.
 	if err := flag.Set("rapid.checks", "25"); err != nil {

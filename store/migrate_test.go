@@ -10,9 +10,13 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
 	"claudemem/store"
@@ -296,4 +300,86 @@ func TestCompactingIsPutOff(t *testing.T) {
 	if got := size(); got > small+20_000 {
 		t.Errorf("%d bytes are left, want about %d", got, small)
 	}
+}
+
+// migratingChild names the database that a child process, which is this test's binary, migrates.
+const migratingChild = "CLAUDEMEM_TEST_MIGRATES"
+
+func openAndClose(path string) {
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// TestKilledMigration: a process that migrates and compacts a memory of schema 5 is killed at any
+// moment; the next one completes it, and each record says what it said.
+func TestKilledMigration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	ctx := t.Context()
+	filled := unpacked(t, releasedName(5))
+	rawExec(t, filled, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+		INSERT INTO observations (id, ulid, session_id, project, type, title, narrative, content_hash, created_at)
+		SELECT 1000 + i, 'U' || i, 1, '/p', 'change', 'T' || i, 'What was done in step ' || i || ': the queue keeps the event until it is confirmed.', printf('%032x%032x', i, 0), i FROM n`)
+	rawExec(t, filled, `INSERT INTO observation_files (observation_id, position, path, role) SELECT id, 0, 'src/' || (id % 50) || '.go', 'read' FROM observations WHERE id > 1000`)
+	texts := "SELECT o.id, o.title, unpacked(o.narrative), unpacked(o.facts), f.path FROM observations o LEFT JOIN observation_files f ON f.observation_id = o.id ORDER BY o.id, f.position"
+	want := rawRows(t, filled, texts)
+	fresh := func() string {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		if err := store.Copy(ctx, filled, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	start := func(path string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.Stderr = append(os.Environ(), migratingChild+"="+path), os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	began := time.Now()
+	if err := start(fresh()).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(began)
+	killed := map[int64]int{} // by the schema that was reached
+	for n := range 12 {
+		path := fresh()
+		for range 2 {
+			cmd := start(path)
+			time.Sleep(whole * time.Duration(n+1) / 13)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		killed[rawRows(t, path, "PRAGMA user_version")[0][0].(int64)]++
+		s, err := store.Open(ctx, path, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong, _, err := s.VerifyRecords(ctx, func() error { return nil }); err != nil || len(wrong) > 0 {
+			t.Errorf("%d records are damaged, %v", len(wrong), err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, rawRows(t, path, texts)); diff != "" {
+			t.Errorf("killed at %d of 13 (-before +after):\n%.2000s", n+1, diff)
+		}
+		if got := fmt.Sprint(rawRows(t, path, "SELECT (SELECT count(*) FROM counters WHERE name = 'compact'), (SELECT * FROM pragma_integrity_check)")); got != "[[0 ok]]" {
+			t.Errorf("compacting asked for, and integrity: %s", got)
+		}
+	}
+	if len(killed) < 2 {
+		t.Errorf("all were killed at schema %v", killed)
+	}
+	t.Logf("whole %v, killed at schema %v", whole, killed)
 }

@@ -10,9 +10,10 @@ import (
 )
 
 // packing brings texts and hashes of schema 5 and before to the form that they have now: of all
-// records, when a memory is migrated, and of those that a salvage brings. What has it already
-// stays, and so does a row whose hash would then be another's: nobody's memory waits for it. The
-// triggers that keep record_hashes see to it that a hash that was wrong stays so.
+// records, when a memory is migrated, and of those that a salvage brings. Rows that have the form
+// already do not change. A row whose new hash another row of its session has keeps the old form:
+// the migration must not fail for it. The triggers that keep record_hashes leave a wrong hash
+// wrong.
 var packing = []string{
 	`UPDATE OR IGNORE observations SET subtitle = packed(subtitle), narrative = packed(narrative), facts = packed(facts),
 		content_hash = coalesce(substr(unhex(nullif(content_hash, '')), 1, 16), content_hash), files_key = coalesce(unhex(nullif(files_key, '')), files_key)

@@ -4,8 +4,8 @@
 -- The columns get the type ANY: a text is there as it is where it is short, a blob where it is
 -- packed. Rows of an older file that are salvaged may have texts throughout. SQLite has no
 -- command for another type. This follows its procedure for changes that leave the stored rows as
--- they are (https://www.sqlite.org/lang_altertable.html#otheralter); that other connections read
--- the schema anew is done by the DROP statements below.
+-- they are (https://www.sqlite.org/lang_altertable.html#otheralter); the
+-- DROP statements below make other connections read the schema again.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(sql,
     'subtitle         TEXT ', 'subtitle         ANY  '),
