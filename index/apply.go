@@ -232,7 +232,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		return err
 	}
 	*e = blockEntry{entry: ch.entry, typ: doc.Type, length: d.length, waits: true}
-	a.texts = append(a.texts, textRow{ch.document, d.text + scope(ch.entry, doc.Type)})
+	a.texts = append(a.texts, textRow{ch.document, d.text + scopeTokens(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
 	}
@@ -451,9 +451,9 @@ func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err err
 	return s, err == nil, err
 }
 
-// scope returns the tokens of a document's project, kind, session and type, by which a
+// scopeTokens returns the tokens of a document's project, kind, session and type, by which a
 // query narrows the full-text index. No word has an underscore.
-func scope(e entry, t claudemem.ObservationType) string {
+func scopeTokens(e entry, t claudemem.ObservationType) string {
 	s := fmt.Sprintf("%s %s %s", projectToken(e.project), kindToken(e.kind), sessionToken(e.session))
 	if t != "" {
 		s += " " + typeToken(t)

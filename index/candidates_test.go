@@ -1,7 +1,9 @@
 package index
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -90,6 +92,71 @@ func TestCutNearest(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%d: got %v, want %v", most, got, want)
+		}
+	}
+}
+
+// TestGatherGoesOn: where the rare words of a text are in other projects only, the frequent
+// ones are looked up too, in a project and in a range of time.
+func TestGatherGoesOn(t *testing.T) {
+	const here, elsewhere = directDocuments + 500, 5000
+	feed := newMemoryFeed()
+	for i := range int64(here + elsewhere) {
+		d := observation(i+1, fmt.Sprint("A kettle and a zeppelin, ", i), "")
+		d.ProjectPath = "/elsewhere"
+		if i < here {
+			d.Title, d.ProjectPath = fmt.Sprint("The cart is round, ", i), "/here"
+		} else if i%5 > 0 {
+			d.Title += ": round"
+		}
+		feed.put(d)
+	}
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	b, done, err := ix.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for _, f := range []Filter{{Projects: []string{"/here"}}, {Until: observation(here, "", "").CreatedAt}} {
+		r := Request{Text: "kettle zeppelin round", Filter: f, Limit: 10}
+		q, err := b.readQuery(t.Context(), r.Text, r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eligible, n := b.cat.eligible(f)
+		if n != here {
+			t.Fatalf("%+v: %d are eligible, want %d", f, n, here)
+		}
+		found, err := b.gather(t.Context(), q, f, eligible, lexicalCandidates)
+		if err != nil || len(found) != lexicalCandidates {
+			t.Errorf("%+v: %d were gathered, %v, want %d", f, len(found), err, lexicalCandidates)
+		}
+		for _, x := range found {
+			if !eligible.Has(x.document) {
+				t.Errorf("%+v: document %d is not eligible", f, x.document)
+			}
+		}
+	}
+}
+
+// TestScope: a list that is as short as those of the scope is read as a whole; to intersect
+// with the scope costs something, and more with a longer list.
+func TestScope(t *testing.T) {
+	s := scope{expression: `("_p1")`, documents: 1000}
+	for _, tt := range []struct {
+		scope     scope
+		documents int
+		match     string
+		cost      int
+	}{
+		{scope{}, 5000, `"a"`, 5000},
+		{s, 1000, `"a"`, 1000},
+		{s, 1001, `("a") AND ("_p1")`, 750},
+		{s, 40_000, `("a") AND ("_p1")`, 10_500},
+	} {
+		if got, cost := tt.scope.match(`"a"`, tt.documents), tt.scope.cost(tt.documents); got != tt.match || cost != tt.cost {
+			t.Errorf("%+v, %d documents: got %s for %d, want %s for %d", tt.scope, tt.documents, got, cost, tt.match, tt.cost)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 			break
 		}
 		worth := t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
-		err := b.documentsWith(ctx, inScope(quote(t.text), narrow), func(d uint32) { scores[d] += worth })
+		err := b.documentsWith(ctx, narrow.within(quote(t.text)), func(d uint32) { scores[d] += worth })
 		if err != nil {
 			return nil, err
 		}

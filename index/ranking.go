@@ -22,7 +22,7 @@ const (
 	maxQueryBytes = 8 << 10
 	// directDocuments is the greatest number of eligible documents that are all scored,
 	// without gathering candidates first.
-	directDocuments = 500
+	directDocuments = 1000
 	// lexicalCandidates and semanticCandidates are how many documents are gathered by
 	// words and by vectors. On collections of 10,000 the results of 200 and 150, and of
 	// 100 and 100, are those of 4000 and 4000 (nDCG@10 within .001 on the five and
@@ -208,7 +208,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		addLikeness(list, near.wait())
 		return list, nil
 	}
-	list, err := b.gather(ctx, q, r.Filter, eligible, n, max(lexicalCandidates, r.Limit))
+	list, err := b.gather(ctx, q, r.Filter, eligible, max(lexicalCandidates, r.Limit))
 	if err != nil {
 		return nil, err
 	}
