@@ -147,6 +147,7 @@ var handWritten = []string{
 // stays to the byte through updates; and clean gives everything back, with the worker and
 // without it.
 func TestAgentFiles(t *testing.T) {
+	t.Parallel()
 	syncs := 0
 	for i, text := range handWritten {
 		a := newAgentFiles(t, map[string]string{"CLAUDE.md": text, "AGENTS.md": text, "docs/CLAUDE.md": text})
@@ -205,6 +206,7 @@ func TestAgentFiles(t *testing.T) {
 
 // TestAgentFilesStayInside: whatever links say, nothing outside of the project is written.
 func TestAgentFilesStayInside(t *testing.T) {
+	t.Parallel()
 	a := newAgentFiles(t, nil)
 	outside := filepath.Join(a.home, "elsewhere")
 	must(t, os.MkdirAll(filepath.Join(outside, "rules"), 0o755))
@@ -239,6 +241,7 @@ func TestAgentFilesStayInside(t *testing.T) {
 
 // TestAgentFilesRefused: what cannot be written is reported, and the rest is done.
 func TestAgentFilesRefused(t *testing.T) {
+	t.Parallel()
 	a := newAgentFiles(t, map[string]string{"CLAUDE.md": "mine\n", "AGENTS.md": "x\n<!-- claude-mem:begin -->\n"})
 	must(t, os.Chmod(filepath.Join(a.project, "CLAUDE.md"), 0o444))
 	must(t, os.Chmod(filepath.Join(a.project, "docs"), 0o555))
@@ -266,6 +269,7 @@ func TestAgentFilesRefused(t *testing.T) {
 // TestAgentFilesNeverEmpty: a project without records gets no file, and one whose records
 // were all hidden loses its blocks.
 func TestAgentFilesNeverEmpty(t *testing.T) {
+	t.Parallel()
 	a := newAgentFiles(t, nil)
 	before := tree(t, a.project)
 	a.run("sync", "--target", everything)
@@ -291,6 +295,7 @@ func TestAgentFilesNeverEmpty(t *testing.T) {
 // TestAgentFilesAtOnce: commands that sync at once and are killed at any moment leave each
 // file old or new, and the next one puts everything in order.
 func TestAgentFilesAtOnce(t *testing.T) {
+	t.Parallel()
 	const text = "# Rules\n"
 	a := newAgentFiles(t, map[string]string{"CLAUDE.md": text, "AGENTS.md": text})
 	before := tree(t, a.project)
@@ -345,6 +350,7 @@ func TestAgentFilesAtOnce(t *testing.T) {
 
 // TestAgentFilesNotCaptured: what an agent reads of a block is not captured again.
 func TestAgentFilesNotCaptured(t *testing.T) {
+	t.Parallel()
 	a := newAgentFiles(t, map[string]string{"CLAUDE.md": "Our port is 4711.\n"})
 	a.remember("Capybaras count in cents", "main.go")
 	a.run("sync", "--target", "root")

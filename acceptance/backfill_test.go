@@ -165,6 +165,7 @@ func (m *memory) remembers(sessions []recorded.Session) map[string]remembered {
 // hooks have captured, a second import and one over captured sessions add nothing, and what the
 // hooks have lost is added.
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	sessions := recorded.Sessions()
 	live, past := newMemory(t), newMemory(t)
 	live.play(sessions, func(recorded.Payload) bool { return false })
@@ -197,6 +198,7 @@ func TestBackfill(t *testing.T) {
 // TestBackfillHeals imports transcripts of sessions of which the hooks have lost events, one
 // that the worker was killed in: what is missing is added, once, and nothing else.
 func TestBackfillHeals(t *testing.T) {
+	t.Parallel()
 	session, err := recorded.Get("ratelimit-burst")
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +242,7 @@ func TestBackfillHeals(t *testing.T) {
 
 // TestBackfillForgotten imports a session again that the user has forgotten: it stays away.
 func TestBackfillForgotten(t *testing.T) {
+	t.Parallel()
 	session, err := recorded.Get("ratelimit-burst")
 	if err != nil {
 		t.Fatal(err)

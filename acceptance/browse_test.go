@@ -24,6 +24,7 @@ var browseSizes = [][2]int{{80, 24}, {200, 60}}
 
 // TestBrowseScreens goes through every view, in a small terminal and in a large one.
 func TestBrowseScreens(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	for _, size := range browseSizes {
@@ -81,6 +82,7 @@ func TestBrowseScreens(t *testing.T) {
 
 // TestBrowseResize changes the size of the terminal, in every view, down to a single character.
 func TestBrowseResize(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	x := m.openTerminal(t, 80, 24, nil, "browse")
@@ -103,6 +105,7 @@ func TestBrowseResize(t *testing.T) {
 // TestBrowseWorkerAway kills the worker and starts it again: the program says so, reads on from
 // the database, changes it itself, and returns to the worker.
 func TestBrowseWorkerAway(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	x := m.openTerminal(t, 80, 24, nil, "browse")
@@ -131,6 +134,7 @@ func TestBrowseWorkerAway(t *testing.T) {
 
 // TestBrowseChanges pins and hides: the API and other commands see it, also that it is undone.
 func TestBrowseChanges(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	const title = "The archive begins on the first of the month"
@@ -189,6 +193,7 @@ const steers = "pay\x1b[2J\x1b[31mred\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1bP
 // TestBrowseHostileText shows records all of whose texts steer a terminal, one of them 1 MB
 // long: nothing reaches the terminal but text and the program's own styles.
 func TestBrowseHostileText(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	evil := func(n int) string { return fmt.Sprintf("%d %s", n, steers) }
 	m.importRecords(func(write func(claudemem.Portable)) {
@@ -275,6 +280,7 @@ func TestBrowseHostileText(t *testing.T) {
 
 // TestBrowseNoColour: NO_COLOR leaves no colour on any screen, and nothing needs one.
 func TestBrowseNoColour(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	for _, env := range []string{"NO_COLOR=1", "NO_COLOR="} {
@@ -298,6 +304,7 @@ func TestBrowseNoColour(t *testing.T) {
 
 // TestBrowseEnds: the terminal is as it was, whether the program is quit or told to stop.
 func TestBrowseEnds(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.importShown()
 	for _, end := range []string{"q", "C-c", "signal"} {
@@ -317,6 +324,7 @@ func TestBrowseEnds(t *testing.T) {
 
 // TestBrowseNeedsAScreen: a terminal without a screen gets the commands that print.
 func TestBrowseNeedsAScreen(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	x := m.openTerminal(t, 80, 24, []string{"TERM=dumb"}, "browse")
 	x.shows("browse needs a terminal", "claude-mem recent", "ended with 2")
@@ -328,6 +336,7 @@ func TestBrowseNeedsAScreen(t *testing.T) {
 
 // TestBrowseEmpty: a memory without records says so, and shows the first one that comes.
 func TestBrowseEmpty(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	x := m.openTerminal(t, 80, 24, nil, "browse")
 	x.golden("80x24/empty", "Nothing is remembered yet.")

@@ -195,6 +195,7 @@ src/cart.test.ts
 // TestCodeBlock: what a session added, changed, renamed and deleted in three languages is in
 // the next session's block, in its books, and the same by the command and by the API.
 func TestCodeBlock(t *testing.T) {
+	t.Parallel()
 	p := newCodeProject(t)
 	p.session = "first"
 	p.work()

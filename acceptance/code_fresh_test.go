@@ -50,6 +50,7 @@ func (p *project) edit(session, file, before, old, now string) string {
 // TestFreshBySymbol lets a session change one function and looks at what the next session
 // is told after the file was changed there and elsewhere, with real git.
 func TestFreshBySymbol(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	p := newProject(t, m)
@@ -98,6 +99,7 @@ func TestFreshBySymbol(t *testing.T) {
 // TestSearchBySymbol: the name of a function finds the records of the session that changed
 // it, though neither the user nor the agent wrote it.
 func TestSearchBySymbol(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	p := newProject(t, m)

@@ -83,6 +83,7 @@ func sendAll(m *memory, each func()) (slowest time.Duration) {
 
 // TestCrash kills the worker 20 times while 8 hosts send 500 events.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 
@@ -131,6 +132,7 @@ func TestCrash(t *testing.T) {
 // TestSpoolOnly sends everything while no worker can start: another process
 // holds its lock.
 func TestSpoolOnly(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	release := m.holdLock()
 	slowest := sendAll(m, func() {})
@@ -214,6 +216,7 @@ func checkCrashed(t *testing.T, m *memory, how string) {
 // TestLateCommit puts a relay between the hooks and the worker that passes a
 // POST on only when its hook has given up: the event is spooled and committed.
 func TestLateCommit(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	var info struct{ Socket string }

@@ -319,6 +319,7 @@ var brokenStates = []brokenState{
 // TestDoctor breaks a healthy installation in every way that the doctor knows of:
 // each is reported with its fix, and those that --fix repairs are gone afterwards.
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	t.Run("healthy", func(t *testing.T) {
 		p := newPatient(t)
 		p.wellAltogether()
@@ -416,6 +417,7 @@ func (state brokenState) fixByHand(p *patient) {
 // TestDoctorDiskFull needs limits that a process can be given: no room in a file
 // system is the same to a writer as a file that may not grow.
 func TestDoctorDiskFull(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t)
 	claude := filepath.Join(p.bin, "claude-mem")
 	report := p.read("/bin/sh", "-c", "ulimit -f 0; exec "+claude+" doctor --json")
@@ -440,6 +442,7 @@ func TestDoctorDiskFull(t *testing.T) {
 // TestDoctorNetworkFileSystem cannot mount one; what the system would say of it
 // is put in its place.
 func TestDoctorNetworkFileSystem(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t)
 	on := doctor.FileSystem{Type: "nfs", Network: true, Size: 1 << 40, Free: 1 << 39}
 	report := doctor.Examine(t.Context(), doctor.Config{

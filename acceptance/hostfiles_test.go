@@ -112,6 +112,7 @@ func (h *hostFiles) lines(block string) []string {
 // said twice and what is new takes the free places; by the worker, without it, and in the
 // preview, which names the files. They are only read.
 func TestHostFiles(t *testing.T) {
+	t.Parallel()
 	h := newHostFiles(t)
 	whole := h.start("whole")
 

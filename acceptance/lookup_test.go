@@ -13,6 +13,7 @@ import (
 // TestLookup: what an agent reads in full is noted for its session, by the command
 // and by the API; what a person reads is not, and without a worker nothing is.
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	client := m.api()

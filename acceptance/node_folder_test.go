@@ -37,6 +37,7 @@ const nodePort = 37777
 // every command that reads, and uninstall: its files stay as they are to the byte, none of
 // its keys is used or shown, its port stays free for its worker, and nothing warns of it.
 func TestNodeFolder(t *testing.T) {
+	t.Parallel()
 	for _, running := range []bool{false, true} {
 		t.Run(map[bool]string{false: "its worker away", true: "its worker up"}[running], func(t *testing.T) {
 			var requests atomic.Int64

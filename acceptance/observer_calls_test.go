@@ -23,6 +23,7 @@ func (m *memory) one(query string, args ...any) (n int) {
 // TestCalls counts the calls on the wire for each provider, with the tag e2e those
 // of the real claude CLI too.
 func TestCalls(t *testing.T) {
+	t.Parallel()
 	turn := func(n int) func(*host) { return func(h *host) { h.turn(n) } }
 	shapes := []struct {
 		name     string

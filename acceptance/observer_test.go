@@ -19,6 +19,7 @@ import (
 // TestLongSession is 300 events in one session: requests stay small, and what was
 // there at the beginning is still known at the end.
 func TestLongSession(t *testing.T) {
+	t.Parallel()
 	const events, perTurn = 300, 6
 	api := newStandIn(t, nil)
 	m := newMemory(t)
@@ -124,6 +125,7 @@ func TestPoison(t *testing.T) {
 // TestCaps spends up to a day's cap with two observers, and kills the worker while
 // calls are under way.
 func TestCaps(t *testing.T) {
+	t.Parallel()
 	const limit, sessions, killAt = 60000, 4, 8
 	reached, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -206,6 +208,7 @@ func TestCaps(t *testing.T) {
 
 // TestSwitching looks at whom auto asks, and changes the provider of a running worker.
 func TestSwitching(t *testing.T) {
+	t.Parallel()
 	environment, anthropic, openai := newStandIn(t, nil), newStandIn(t, nil), newStandIn(t, nil)
 	m := newMemory(t)
 	m.configure(map[string]string{"PROVIDER": "auto"})

@@ -18,6 +18,7 @@ var answering = map[string]bool{"SessionStart": true, "UserPromptSubmit": true, 
 // should ever send, through the hook binary: with a worker, without one, and
 // with a data directory that cannot be written.
 func TestPayloads(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../testdata/claude-code-hooks/*.json")
 	if err != nil || len(files) < 70 {
 		t.Fatalf("%d payloads found (%v)", len(files), err)

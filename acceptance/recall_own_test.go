@@ -182,6 +182,7 @@ func jsonText(text string, escape bool) string {
 // not in a spool file, nor in the database, nor in a log; and what stands beside
 // it must be captured.
 func TestOwnInjections(t *testing.T) {
+	t.Parallel()
 	given := frames(t, newMemory(t))
 	if len(given) < 3 {
 		t.Fatalf("given at %d moments only", len(given))

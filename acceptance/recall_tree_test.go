@@ -215,6 +215,7 @@ func misses(text, bug, mark string) (wrong []string) {
 // TestFreshnessAndBranches does what people do with files and branches between two
 // sessions, and looks at what the next session is told.
 func TestFreshnessAndBranches(t *testing.T) {
+	t.Parallel()
 	t.Run("files", func(t *testing.T) {
 		m := newMemory(t)
 		m.mustCommand("worker", "start")

@@ -33,6 +33,7 @@ func (m *memory) readFile(path string) []byte {
 // TestImportForgotten: an export from before a forget does not bring back what was forgotten,
 // neither here nor in a memory that has imported an export from after it.
 func TestImportForgotten(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	project := filepath.Join(m.home, "shop")
 	if err := os.MkdirAll(project, 0o700); err != nil {

@@ -59,6 +59,7 @@ func (m *memory) playNeedle(project string, turns int) {
 // looks for its bytes in every file of the data directory. Playing the same again, as an
 // import would, does not bring it back.
 func TestForgetBytes(t *testing.T) {
+	t.Parallel()
 	for _, workerUp := range []bool{true, false} {
 		for how, arguments := range map[string][]string{
 			"query":   {"--query", needle},
@@ -132,6 +133,7 @@ func TestForgetBytes(t *testing.T) {
 // TestKilledForget kills `claude-mem forget` in the middle, with SIGKILL: the next worker
 // completes it.
 func TestKilledForget(t *testing.T) {
+	t.Parallel()
 	for _, pause := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
 			m := newMemory(t)

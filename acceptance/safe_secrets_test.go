@@ -48,6 +48,7 @@ func (l leakSearch) leaks(where string, content []byte, found map[string]string)
 // looks into the bytes of the spool before the worker has run, and afterwards into every
 // file of the data directory and every request to the model.
 func TestSecretKinds(t *testing.T) {
+	t.Parallel()
 	api := newStandIn(t, nil)
 	m := newMemory(t)
 	m.configure(api.with("anthropic", "SESSION_TOKEN_CAP", "0", "DAILY_TOKEN_CAP", "0"))

@@ -23,6 +23,7 @@ import (
 
 // TestExplanations checks over a real store that what explains a score adds up to it.
 func TestExplanations(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	client := m.api()
@@ -80,6 +81,7 @@ func TestExplanations(t *testing.T) {
 // The golden answers: a small memory with fixed times, asked through the API. They
 // are meant to be read.
 func TestAnswersOfTheAPI(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	client := m.api()

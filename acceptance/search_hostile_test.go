@@ -239,6 +239,7 @@ func hostileTarget(random *rand.Rand, i int, sentences []string) (target string,
 // TestHostileObservations writes down what nobody should: each is kept, cleaned,
 // or refused with a reason, and what is kept is found.
 func TestHostileObservations(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	client := m.api()

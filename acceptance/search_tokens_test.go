@@ -28,6 +28,7 @@ var relevanceFolder = filepath.Join("..", "eval", "testdata", "relevance")
 // TestTokensOfResults asks the queries of the relevance corpus of its records, and
 // counts what the answers would cost a model that reads them.
 func TestTokensOfResults(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	client := m.api()

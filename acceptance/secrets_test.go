@@ -92,6 +92,7 @@ var privateForms = []string{
 // TestSecrets plants secrets and private spans wherever text comes in and
 // looks for them in every byte of the data directory.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	for _, workerUp := range []bool{true, false} {
 		name := map[bool]string{true: "worker up", false: "spool"}[workerUp]
 		t.Run(name, func(t *testing.T) { testSecrets(t, name, workerUp) })

@@ -30,6 +30,7 @@ var olderProgram = sync.OnceValues(func() (path string, err error) {
 // database that this version has to migrate. The older worker takes the first event and gives
 // way, the newer one migrates the database and takes what the hooks kept: no event is lost.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	m := newMemory(t)
 	older, err := olderProgram()
 	if err != nil {
