@@ -147,11 +147,20 @@ func TestReadLines(t *testing.T) {
 func TestBars(t *testing.T) {
 	good := result{name: "good", search: figures{recall10: 0.7, ndcg: 0.61}, plain: figures{ndcg: 0.5}}
 	asOf := result{name: "jj-followup", asOf: true, search: figures{recall10: 0.73, ndcg: 0.595}, plain: figures{ndcg: 0.4}}
+	software := func(more float64) (list []result) {
+		for _, name := range softwareSets {
+			list = append(list, result{name: name, search: figures{recall10: 0.7, ndcg: ndcgBefore[name] + more}})
+		}
+		return append(list, result{name: "good", search: figures{recall10: 0.9, ndcg: 0.9}})
+	}
 	for name, tt := range map[string]struct {
 		results []result
 		missed  string
 	}{
 		"all met":          {[]result{good, asOf}, ""},
+		"software":         {software(0.0061), ""},
+		"not so much more": {software(0.0059), "of the sets of software"},
+		"less than before": {[]result{good, {name: "locomo-session", search: figures{recall10: 0.7, ndcg: 0.835}}}, "at least 0.8408"},
 		"below BM25":       {[]result{good, {name: "bad", search: figures{recall10: 0.9, ndcg: 0.7}, plain: figures{ndcg: 0.8}}}, "bad"},
 		"mean too low":     {[]result{{name: "low", search: figures{recall10: 0.9, ndcg: 0.5}}}, "mean nDCG"},
 		"few found":        {[]result{{name: "low", search: figures{recall10: 0.6, ndcg: 0.9}}}, "mean R@10"},
