@@ -29,8 +29,9 @@ const (
 
 // TestTableKill kills the worker again and again while it trains the embedding table and
 // puts new vectors in the place of the old ones, and now and then deletes what is derived.
-// After each kill all is found, by the vectors of one table: those of before or those of
-// after, and in the end as in a run that nobody disturbed.
+// A second worker that is started meanwhile ends at once. After each kill all is found, by the
+// vectors of one table: those of before or those of after, and in the end as in a run that
+// nobody disturbed.
 func TestTableKill(t *testing.T) {
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
@@ -54,7 +55,7 @@ func TestTableKill(t *testing.T) {
 		t.Fatalf("only %d of %d answers changed by the training", different, tableQueries)
 	}
 
-	builtin, afterwards, deleted := 0, 0, 0
+	builtin, afterwards, deleted, seconds := 0, 0, 0, 0
 	for kills := 1; kills <= tableKills; kills++ {
 		// Half of the time it begins with the built-in table.
 		if kills%2 == 1 {
@@ -68,7 +69,16 @@ func TestTableKill(t *testing.T) {
 		if code, body, err := client.send(http.MethodPost, "/api/admin/reindex", struct{}{}); err != nil || code != http.StatusAccepted {
 			t.Fatalf("reindex: %d, %v: %s", code, err, body)
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(took) * 5 / 4)))
+		moment := time.Duration(rand.Int64N(int64(took) * 5 / 4))
+		if kills%5 == 0 { // a second worker meanwhile
+			time.Sleep(moment / 2)
+			if _, err := m.command("worker", "run"); err == nil || m.workerPID() == 0 {
+				t.Fatalf("a second worker, while the first trains: %v", err)
+			}
+			moment /= 2
+			seconds++
+		}
+		time.Sleep(moment)
 		pid := m.workerPID()
 		if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
 			t.Fatal("no worker to kill")
@@ -109,8 +119,8 @@ func TestTableKill(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	figure(t, 3, "%d SIGKILLs while the table was trained or changed (%d times the built-in table answered then, %d times the trained one; %d times files were also deleted): %d answers of %d each time those of one table",
-		tableKills, builtin, afterwards, deleted, tableQueries, tableQueries)
+	figure(t, 3, "%d SIGKILLs while the table was trained or changed (%d times the built-in table answered then, %d times the trained one; %d times files were also deleted, %d times a second worker was started): %d answers of %d each time those of one table",
+		tableKills, builtin, afterwards, deleted, seconds, tableQueries, tableQueries)
 }
 
 // fillTable writes enough observations down, and a word of its own into each.
