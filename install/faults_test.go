@@ -245,6 +245,9 @@ func TestLinkedSettings(t *testing.T) {
 }
 
 func TestHugeSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	var b strings.Builder
 	b.WriteString("{\n  \"permissions\": {\n    \"allow\": [\n")
 	for i := range 40_000 {

@@ -128,6 +128,9 @@ func sums(t *testing.T, dir string) map[string]string {
 // TestLayouts: each row of each layout is a record or has a reason, the same at each reading,
 // also while the Node program has the database open; its folder stays as it is.
 func TestLayouts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	for _, version := range layouts.Versions {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			dir := t.TempDir()

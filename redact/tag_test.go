@@ -245,6 +245,9 @@ func hostile(size int) map[string]string {
 // TestHostileText shows that the time is bounded: texts of 256 KB that a quadratic
 // scanner would take minutes for. The limit is far from what it takes.
 func TestHostileText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	for name, text := range hostile(256 << 10) {
 		done := make(chan struct{})
 		go func() {

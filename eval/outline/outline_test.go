@@ -106,6 +106,9 @@ func TestNoOracle(t *testing.T) {
 }
 
 func TestJoined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	for _, tt := range []struct{ language, name, content, first string }{
 		{"go", "a.go", "package b\n\nimport \"fmt\"\n\n// f does.\nfunc f() { fmt.Println() }\n", "package a\nfunc f"},
 		{"php", "a.php", "<?php function f() {}", "<?php function f() {}\n?>\n<?php"},

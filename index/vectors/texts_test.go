@@ -14,6 +14,9 @@ import (
 // TestRecallOnTexts embeds observations and queries with the built-in table; there
 // are too many fragments to compare them all.
 func TestRecallOnTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	table, err := embed.Builtin()
 	if err != nil {
 		t.Fatal(err)

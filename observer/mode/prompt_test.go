@@ -222,6 +222,9 @@ func TestClip(t *testing.T) {
 }
 
 func TestBatchLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine works, ten times as long with the race detector")
+	}
 	small := make([]claudemem.PendingEvent, 50)
 	for i := range small {
 		small[i] = tool("Edit", fmt.Sprintf(`{"file_path":"f%d.go"}`, i), `{}`)
