@@ -22,7 +22,7 @@ const (
 	maxQueryBytes = 8 << 10
 	// directDocuments is the greatest number of eligible documents that are all scored,
 	// without gathering candidates first.
-	directDocuments = 1000
+	directDocuments = 500
 	// lexicalCandidates and semanticCandidates are how many documents are gathered by
 	// words and by vectors. On collections of 10,000 the results of 200 and 150, and of
 	// 100 and 100, are those of 4000 and 4000 (nDCG@10 within .001 on the five and
