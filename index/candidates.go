@@ -13,17 +13,19 @@ import (
 )
 
 const (
-	// gatherDocuments bounds the documents gathered for a query, by the sum of what the words
-	// cost. The full-text index returns their numbers in 0.16 µs each, a millisecond in all;
-	// its own bm25 takes 4 µs each.
+	// gatherDocuments bounds what the words of a query may cost to look up, in documents: the
+	// full-text index returns the numbers of those that have a word in 0.16 µs each, a
+	// millisecond in all; its own bm25 takes 4 µs each. Those that have a word in the title are
+	// read besides: a twentieth as many.
 	gatherDocuments = 6000
-	// gatherMost is the same where a filter has left fewer documents than are wanted.
-	gatherMost = 3 * gatherDocuments
+	// gatherMost is the same while fewer than lexicalCandidates documents were found, as when a
+	// filter passes only few of those that have the rarer words.
+	gatherMost = 5 * gatherDocuments
 	// gatherWords bounds the number of words that are looked up.
 	gatherWords = 32
-	// headingShare is by how much fewer documents have a word in their title than have it
-	// anywhere, about.
-	headingShare = 8
+	// headingShare is how many documents have a word for each that has it in the title: 12 to 36
+	// with 800 words at 175,000 documents.
+	headingShare = 20
 )
 
 // The first look at a document knows which of the gathered words it has, which of
@@ -60,12 +62,12 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		t.touched = t.touched[:0]
 	}()
 	mean := float32(max(q.collection.MeanLength, 1))
-	// add adds the weight of a word to the scores of the documents that have it, the
-	// shorter the document the more. documents is how many have the token, about.
+	// add adds the weight of a word to the scores of the documents that have the token, the
+	// shorter the document the more. documents is how many have it, about.
 	add := func(term term, token string, documents int, score func(norm float32) float32) error {
 		all := float64(max(q.collection.Documents, term.Documents))
 		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
-		return b.documentsWith(ctx, narrow.match(quote(token), documents), func(d uint32) {
+		return b.documentsWith(ctx, narrow.matchToken(quote(token), documents), func(d uint32) {
 			length, ok := c.lengths.of(d)
 			if !ok || eligible != nil && !eligible.Has(d) {
 				return
@@ -77,19 +79,25 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		})
 	}
 	once := func(norm float32) float32 { return (firstK1 + 1) / (1 + norm) }
-	gathered := q.rarestFirst()
-	gathered = gathered[:min(len(gathered), gatherWords)]
+	var gathered []term
 	spent := 0
-	for i, term := range gathered {
-		cost := narrow.cost(term.everywhere)
-		if enough := len(t.touched) >= limit; i > 0 && (enough && spent+cost > gatherDocuments || spent+cost > gatherMost) {
-			gathered = gathered[:i]
+	for _, term := range q.rarestFirst() {
+		if len(gathered) == gatherWords {
 			break
 		}
-		spent += cost
+		most := gatherMost
+		if len(t.touched) >= lexicalCandidates {
+			most = gatherDocuments
+		}
+		// A word that is rare in the scope may be frequent elsewhere, and the next one not.
+		cost := narrow.cost(term.everywhere)
+		if len(gathered) > 0 && spent+cost > most {
+			continue
+		}
 		if err := add(term, term.text, term.everywhere, once); err != nil {
 			return nil, err
 		}
+		gathered, spent = append(gathered, term), spent+cost
 	}
 	if len(t.touched) <= limit {
 		return t.candidates(len(t.touched)), nil
@@ -162,42 +170,44 @@ func (b *base) documentsWith(ctx context.Context, match string, fn func(document
 	}, match)
 }
 
-// scope is those parts of a filter that leave out most documents, as an expression of FTS5:
-// going through the lists of its tokens then costs less than going through what it leaves out.
+// scope is those parts of a filter that leave out most documents, as expressions of FTS5: going
+// through the lists of their tokens then costs less than going through what they leave out.
 type scope struct {
-	expression string // "" for no limit
-	documents  int    // in the lists of its tokens
+	all       string // the parts together, "" for no limit
+	narrowest string // the part with the fewest documents
+	documents int    // that it has, about
 }
 
 // within returns the FTS5 expression for the documents of match in scope; match must not be
 // empty.
-func (s scope) within(match string) string {
-	if s.expression == "" {
-		return match
+func (s scope) within(match string) string { return both(match, s.all) }
+
+// matchToken returns the FTS5 expression by which the documents in scope that have a token are
+// read fastest. Others may be among them, which the caller drops. documents is how many have
+// the token.
+func (s scope) matchToken(token string, documents int) string {
+	if s.cost(documents) == documents {
+		return token // its whole list
 	}
-	return "(" + match + ") AND " + s.expression
+	return both(token, s.narrowest)
 }
 
-// match is within unless the list of the token, which so many documents have, is read faster
-// as a whole: the documents of it that are out of scope are then for the caller to leave out.
-func (s scope) match(token string, documents int) string {
-	if s.whole(documents) {
-		return token
-	}
-	return s.within(token)
-}
-
-// whole tells whether a list of so many documents is read as a whole.
-func (s scope) whole(documents int) bool { return s.expression == "" || documents <= s.documents }
-
-// cost returns what match takes, in documents of a whole list: to intersect two lists takes a
-// half of that for one of the scope and a quarter for one of the token. Measured at 175,000
-// documents with 2,000 words.
+// cost returns what it takes to read the documents in scope that have a token, in documents of
+// a whole list. To intersect two lists takes a half of that for each document of the scope and
+// a quarter for each that has the token, by the times of 2,000 words at 175,000 documents.
 func (s scope) cost(documents int) int {
-	if s.whole(documents) {
+	if s.all == "" {
 		return documents
 	}
-	return s.documents/2 + documents/4
+	return min(documents, s.documents/2+documents/4)
+}
+
+// both returns the FTS5 expression for what matches and is in scope; an empty scope is no limit.
+func both(match, scope string) string {
+	if scope == "" {
+		return match
+	}
+	return "(" + match + ") AND " + scope
 }
 
 // scope returns the scope of a filter.
@@ -205,10 +215,14 @@ func (c *catalogue) scope(f Filter) scope {
 	var parts []string
 	var s scope
 	add := func(tokens []string, documents int) {
-		if len(tokens) > 0 && documents <= c.all.documents/2 {
-			parts = append(parts, "("+strings.Join(tokens, " OR ")+")")
-			s.documents += documents
+		if len(tokens) == 0 || documents > c.all.documents/2 {
+			return
 		}
+		part := "(" + strings.Join(tokens, " OR ") + ")"
+		if len(parts) == 0 || documents < s.documents {
+			s.narrowest, s.documents = part, documents
+		}
+		parts = append(parts, part)
 	}
 	var tokens []string
 	n := 0
@@ -234,9 +248,9 @@ func (c *catalogue) scope(f Filter) scope {
 	}
 	add(tokens, n)
 	if f.Session != 0 {
-		add([]string{quote(sessionToken(int64(f.Session)))}, 0)
+		add([]string{quote(sessionToken(int64(f.Session)))}, 0) // hardly any
 	}
-	s.expression = strings.Join(parts, " AND ")
+	s.all = strings.Join(parts, " AND ")
 	return s
 }
 

@@ -96,17 +96,22 @@ func TestCutNearest(t *testing.T) {
 	}
 }
 
-// TestGatherGoesOn: where the rare words of a text are in other projects only, the frequent
-// ones are looked up too, in a project and in a range of time.
-func TestGatherGoesOn(t *testing.T) {
+// TestGatherWhatIsRareElsewhere: where what has the rarer words of a text does not pass the
+// filter, the frequent ones are looked up too.
+func TestGatherWhatIsRareElsewhere(t *testing.T) {
 	const here, elsewhere = directDocuments + 500, 5000
 	feed := newMemoryFeed()
 	for i := range int64(here + elsewhere) {
 		d := observation(i+1, fmt.Sprint("A kettle and a zeppelin, ", i), "")
 		d.ProjectPath = "/elsewhere"
-		if i < here {
+		switch {
+		case i < 3:
+			d.Title, d.ProjectPath = fmt.Sprint("A kettle, ", i), "/here"
+		case i < 10:
+			d.Title, d.ProjectPath = fmt.Sprint("A zeppelin, ", i), "/here"
+		case i < here:
 			d.Title, d.ProjectPath = fmt.Sprint("The cart is round, ", i), "/here"
-		} else if i%5 > 0 {
+		case i%10 > 0:
 			d.Title += ": round"
 		}
 		feed.put(d)
@@ -140,23 +145,32 @@ func TestGatherGoesOn(t *testing.T) {
 	}
 }
 
-// TestScope: a list that is as short as those of the scope is read as a whole; to intersect
-// with the scope costs something, and more with a longer list.
+// TestScope: a word's list is intersected with the narrowest part of the scope where that costs
+// less than to read all of it; a session is narrower than anything.
 func TestScope(t *testing.T) {
-	s := scope{expression: `("_p1")`, documents: 1000}
+	c := newCatalogue()
+	c.all.documents = 100_000
+	c.addProject(1, "/cart")
+	c.totals[1] = total{documents: 1000}
 	for _, tt := range []struct {
-		scope     scope
+		filter    Filter
 		documents int
 		match     string
 		cost      int
 	}{
-		{scope{}, 5000, `"a"`, 5000},
-		{s, 1000, `"a"`, 1000},
-		{s, 1001, `("a") AND ("_p1")`, 750},
-		{s, 40_000, `("a") AND ("_p1")`, 10_500},
+		{Filter{}, 5000, `"a"`, 5000},
+		{Filter{Projects: []string{"/cart"}}, 600, `"a"`, 600},
+		{Filter{Projects: []string{"/cart"}}, 800, `("a") AND ("_p1")`, 700},
+		{Filter{Projects: []string{"/cart"}}, 40_000, `("a") AND ("_p1")`, 10_500},
+		{Filter{Projects: []string{"/cart"}, Session: 7}, 800, `("a") AND ("_s7")`, 200},
 	} {
-		if got, cost := tt.scope.match(`"a"`, tt.documents), tt.scope.cost(tt.documents); got != tt.match || cost != tt.cost {
-			t.Errorf("%+v, %d documents: got %s for %d, want %s for %d", tt.scope, tt.documents, got, cost, tt.match, tt.cost)
+		s := c.scope(tt.filter)
+		if got, cost := s.matchToken(`"a"`, tt.documents), s.cost(tt.documents); got != tt.match || cost != tt.cost {
+			t.Errorf("%+v, %d documents: got %s for %d, want %s for %d", tt.filter, tt.documents, got, cost, tt.match, tt.cost)
 		}
+	}
+	narrow := c.scope(Filter{Projects: []string{"/cart"}, Session: 7})
+	if got, want := narrow.within(`"a"`), `("a") AND ("_p1") AND ("_s7")`; got != want {
+		t.Errorf("within both: %s, want %s", got, want)
 	}
 }

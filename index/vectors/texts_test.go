@@ -15,7 +15,7 @@ import (
 // are too many fragments to compare them all.
 func TestRecallOnTexts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	table, err := embed.Builtin()
 	if err != nil {
