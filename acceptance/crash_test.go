@@ -83,7 +83,6 @@ func sendAll(m *memory, each func()) (slowest time.Duration) {
 
 // TestCrash kills the worker 20 times while 8 hosts send 500 events.
 func TestCrash(t *testing.T) {
-	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 
@@ -132,7 +131,6 @@ func TestCrash(t *testing.T) {
 // TestSpoolOnly sends everything while no worker can start: another process
 // holds its lock.
 func TestSpoolOnly(t *testing.T) {
-	t.Parallel()
 	m := newMemory(t)
 	release := m.holdLock()
 	slowest := sendAll(m, func() {})

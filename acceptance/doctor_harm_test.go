@@ -4,7 +4,6 @@ package acceptance
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -151,13 +150,7 @@ func (p *patient) scribble(name string) {
 // olderDatabase is that of a released schema.
 func (p *patient) olderDatabase() {
 	p.t.Helper()
-	packed, err := os.Open(filepath.Join("..", "store", "testdata", "schema-0001.db.gz"))
-	p.check(err)
-	defer p.close(packed)
-	r, err := gzip.NewReader(packed)
-	p.check(err)
-	b, err := io.ReadAll(r)
-	p.check(err)
+	b := releasedDatabase(p.t, 1)
 	for _, suffix := range []string{"-wal", "-shm"} {
 		_ = os.Remove(filepath.Join(p.dir, "memory.db"+suffix))
 	}

@@ -159,6 +159,7 @@ func TestKilledForget(t *testing.T) {
 				if time.Now().After(deadline) {
 					t.Fatal("forget has not begun")
 				}
+				time.Sleep(time.Millisecond / 5)
 			}
 			time.Sleep(pause)
 			_ = cmd.Process.Kill()

@@ -50,7 +50,6 @@ func ownMounts(t *testing.T) bool {
 // TestLostEventsAreTold fills the disk of the data directory while 8 agents work: the events
 // that neither the worker nor a hook could keep are counted, and told once there is room.
 func TestLostEventsAreTold(t *testing.T) {
-	t.Parallel()
 	needBinaries(t)
 	if !ownMounts(t) {
 		return

@@ -170,7 +170,6 @@ func (s *skillMemory) run(text string) (stdout, stderr string, err error) {
 
 // TestSkill runs every command of the skill and compares every example.
 func TestSkill(t *testing.T) {
-	t.Parallel()
 	pages := readSkill(t)
 	s := newSkillMemory(t)
 	ran := map[bool]int{}

@@ -3,11 +3,13 @@
 package acceptance
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -55,7 +57,7 @@ func TestTableKill(t *testing.T) {
 		t.Fatalf("only %d of %d answers changed by the training", different, tableQueries)
 	}
 
-	builtin, afterwards, deleted, seconds := 0, 0, 0, 0
+	builtin, afterwards, deleted, secondWorkers := 0, 0, 0, 0
 	for kills := 1; kills <= tableKills; kills++ {
 		// Half of the time it begins with the built-in table.
 		if kills%2 == 1 {
@@ -72,11 +74,16 @@ func TestTableKill(t *testing.T) {
 		moment := time.Duration(rand.Int64N(int64(took) * 5 / 4))
 		if kills%5 == 0 { // a second worker meanwhile
 			time.Sleep(moment / 2)
-			if _, err := m.command("worker", "run"); err == nil || m.workerPID() == 0 {
-				t.Fatalf("a second worker, while the first trains: %v", err)
+			first, began := m.workerPID(), time.Now()
+			var exit *exec.ExitError
+			if _, err := m.command("worker", "run"); !errors.As(err, &exit) || exit.ExitCode() != 4 || time.Since(began) > 10*time.Second {
+				t.Fatalf("a second worker ended after %v with %v, want that of a conflict", time.Since(began), err)
+			}
+			if first == 0 || m.workerPID() != first {
+				t.Fatalf("the worker was %d, now it is %d", first, m.workerPID())
 			}
 			moment /= 2
-			seconds++
+			secondWorkers++
 		}
 		time.Sleep(moment)
 		pid := m.workerPID()
@@ -120,7 +127,7 @@ func TestTableKill(t *testing.T) {
 		}
 	}
 	figure(t, 3, "%d SIGKILLs while the table was trained or changed (%d times the built-in table answered then, %d times the trained one; %d times files were also deleted, %d times a second worker was started): %d answers of %d each time those of one table",
-		tableKills, builtin, afterwards, deleted, seconds, tableQueries, tableQueries)
+		tableKills, builtin, afterwards, deleted, secondWorkers, tableQueries, tableQueries)
 }
 
 // fillTable writes enough observations down, and a word of its own into each.

@@ -3,8 +3,10 @@
 package acceptance
 
 import (
+	"compress/gzip"
 	"database/sql"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +27,19 @@ var olderProgram = sync.OnceValues(func() (path string, err error) {
 	}
 	return path, nil
 })
+
+// releasedDatabase returns a memory.db of a released schema.
+func releasedDatabase(t testing.TB, schema int) []byte {
+	t.Helper()
+	packed, err := os.Open(fmt.Sprintf("../store/testdata/schema-%04d.db.gz", schema))
+	must(t, err)
+	defer packed.Close()
+	z, err := gzip.NewReader(packed)
+	must(t, err)
+	content, err := io.ReadAll(z)
+	must(t, err)
+	return content
+}
 
 // TestUpgrade runs the hooks of this version against the worker of an older one, on a
 // database that this version has to migrate. The older worker takes the first event and gives

@@ -88,7 +88,6 @@ func (p *page) post(path, body string) (status int, answer string) {
 // TestForgetInThePage has a page erase an observation: the worker that serves it ends, another
 // one answers the same page, and no file of the data directory has the text any more.
 func TestForgetInThePage(t *testing.T) {
-	t.Parallel()
 	m := newMemory(t)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
