@@ -43,7 +43,7 @@ lint:
 	.ci/deadcode
 	.ci/vulncheck
 
-race: ## without what -short leaves out: measurements, long work of one goroutine, and tests that drive other processes only
+race: ## without what -short leaves out: measurements, long work that tests nothing concurrent, and tests that drive other processes only
 	$(GO) test -race -short -timeout 25m -gcflags='modernc.org/...=-race=false' ./...
 
 fuzz: ## each target for FUZZTIME

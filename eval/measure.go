@@ -196,7 +196,7 @@ func printResult(out io.Writer, r result) {
 
 func part(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// The bars: means over the sets whose questions have no date and over those of software, one
+// The bars, which are for -train: means over the sets whose questions have no date and over those of software, one
 // for each set with dates, and no set below BM25 or much below what it was.
 const (
 	barNDCG     = 0.602
@@ -208,7 +208,8 @@ const (
 )
 
 // ndcgBefore is the nDCG@10 of the sets whose questions have no date, by name, before forms of
-// words and the trained table (docs/how-search-ranks.md), softwareSets those of software.
+// words and the trained table; docs/how-search-ranks.md has three digits of it. softwareSets are
+// those of software.
 var (
 	ndcgBefore = map[string]float64{"beads-issues": .6151, "cacm": .5456, "commit-memory": .7880, "cosqa": .4557,
 		"locomo-session": .8438, "locomo-turn": .5998, "realtalk-turn": .4002, "restic-changes": .5479}

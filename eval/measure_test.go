@@ -159,7 +159,7 @@ func TestBars(t *testing.T) {
 	}{
 		"all met":          {[]result{good, asOf}, ""},
 		"software":         {software(0.0061), ""},
-		"not so much more": {software(0.0059), "of the sets of software"},
+		"too little more":  {software(0.0059), "of the sets of software"},
 		"less than before": {[]result{good, {name: "locomo-session", search: figures{recall10: 0.7, ndcg: 0.835}}}, "at least 0.8408"},
 		"below BM25":       {[]result{good, {name: "bad", search: figures{recall10: 0.9, ndcg: 0.7}, plain: figures{ndcg: 0.8}}}, "bad"},
 		"mean too low":     {[]result{{name: "low", search: figures{recall10: 0.9, ndcg: 0.5}}}, "mean nDCG"},

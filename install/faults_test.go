@@ -246,7 +246,7 @@ func TestLinkedSettings(t *testing.T) {
 
 func TestHugeSettings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	var b strings.Builder
 	b.WriteString("{\n  \"permissions\": {\n    \"allow\": [\n")

@@ -129,7 +129,7 @@ func sums(t *testing.T, dir string) map[string]string {
 // also while the Node program has the database open; its folder stays as it is.
 func TestLayouts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	for _, version := range layouts.Versions {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

@@ -246,7 +246,7 @@ func hostile(size int) map[string]string {
 // scanner would take minutes for. The limit is far from what it takes.
 func TestHostileText(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	for name, text := range hostile(256 << 10) {
 		done := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 // is cut, and checks that none of them makes cleanJSON call the string clean.
 func TestSecretsAtWindowSeams(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	for _, line := range []string{"\tfor i := range parts { total += len(parts[i].Text) }\n", "значение равно нулю, \"строка\"\n"} {
 		text := strings.Repeat(line, 3*windowSize/len(line))

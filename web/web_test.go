@@ -215,7 +215,7 @@ func TestHostileText(t *testing.T) {
 
 func TestWeight(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	for _, text := range []string{strings.Repeat("Totals <b>were</b> off by a cent. ", 30_000), strings.Repeat("&", 1<<20), strings.Repeat("語", 1<<19)} {
 		for _, path := range paths {

@@ -107,7 +107,7 @@ func TestNoOracle(t *testing.T) {
 
 func TestJoined(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	for _, tt := range []struct{ language, name, content, first string }{
 		{"go", "a.go", "package b\n\nimport \"fmt\"\n\n// f does.\nfunc f() { fmt.Println() }\n", "package a\nfunc f"},

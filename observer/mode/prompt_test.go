@@ -223,7 +223,7 @@ func TestClip(t *testing.T) {
 
 func TestBatchLimits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine works, ten times as long with the race detector")
+		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
 	small := make([]claudemem.PendingEvent, 50)
 	for i := range small {
