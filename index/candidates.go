@@ -20,7 +20,7 @@ const (
 	gatherDocuments = 6000
 	// gatherMost is the same while fewer than lexicalCandidates documents were found, as when a
 	// filter passes only few of those that have the rarer words.
-	gatherMost = 5 * gatherDocuments
+	gatherMost = 3 * gatherDocuments
 	// gatherWords bounds the number of words that are looked up.
 	gatherWords = 32
 	// headingShare is how many documents have a word for each that has it in the title: 12 to 36
