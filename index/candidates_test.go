@@ -96,9 +96,9 @@ func TestCutNearest(t *testing.T) {
 	}
 }
 
-// TestGatherWhatIsRareElsewhere: where what has the rarer words of a text does not pass the
-// filter, the frequent ones are looked up too.
-func TestGatherWhatIsRareElsewhere(t *testing.T) {
+// TestGatherThroughFilter: where hardly a document with the rarer words of a text passes the
+// filter, its frequent words are looked up too, and a word that costs too much does not end that.
+func TestGatherThroughFilter(t *testing.T) {
 	const here, elsewhere = directDocuments + 500, 5000
 	feed := newMemoryFeed()
 	for i := range int64(here + elsewhere) {
@@ -132,6 +132,11 @@ func TestGatherWhatIsRareElsewhere(t *testing.T) {
 		eligible, n := b.cat.eligible(f)
 		if n != here {
 			t.Fatalf("%+v: %d are eligible, want %d", f, n, here)
+		}
+		for i := range q.terms {
+			if q.terms[i].text == "zeppelin" {
+				q.terms[i].everywhere = 100 * gatherMost // it costs too much
+			}
 		}
 		found, err := b.gather(t.Context(), q, f, eligible, lexicalCandidates)
 		if err != nil || len(found) != lexicalCandidates {
