@@ -196,13 +196,14 @@ func printResult(out io.Writer, r result) {
 
 func part(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// The bars, which are for -train: means over the sets whose questions have no date and over those of software, one
-// for each set with dates, and no set below BM25 or much below what it was.
+// The bars are for runs with -train. There is one for the mean over the sets whose questions have
+// no date, one for the mean over those of software, and one for each set with dates. No set may
+// be below BM25, nor much below what it was.
 const (
 	barNDCG     = 0.602
 	barRecall10 = 0.690
-	// barSoftware is by how much the mean of the sets of software must be above what it was,
-	// barLoss by how much any set may be below.
+	// The mean of the sets of software must be at least barSoftware above ndcgBefore's. No set
+	// may be more than barLoss below its own.
 	barSoftware = 0.006
 	barLoss     = 0.003
 )
