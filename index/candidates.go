@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// gatherDocuments bounds what the words of a query may cost to look up, in documents: the
-	// full-text index returns the numbers of those that have a word in 0.16 µs each, a
-	// millisecond in all; its own bm25 takes 4 µs each. Those that have a word in the title are
-	// read besides: a twentieth as many.
+	// gatherDocuments is how many documents the lists may have that are read for the words of a
+	// query: the full-text index returns a document's number in 0.16 µs, so that all take a
+	// millisecond; its own bm25 takes 4 µs for each. The lists of words in titles come on top,
+	// a twentieth as much.
 	gatherDocuments = 6000
 	// gatherMost is the same while fewer than lexicalCandidates documents were found, as when a
 	// filter passes only few of those that have the rarer words.
@@ -89,7 +89,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		if len(t.touched) >= lexicalCandidates {
 			most = gatherDocuments
 		}
-		// A word that is rare in the scope may be frequent elsewhere, and the next one not.
+		// A word that is rare in the scope may be frequent elsewhere. A later one may cost less.
 		cost := narrow.cost(term.everywhere)
 		if len(gathered) > 0 && spent+cost > most {
 			continue
@@ -170,8 +170,8 @@ func (b *base) documentsWith(ctx context.Context, match string, fn func(document
 	}, match)
 }
 
-// scope is those parts of a filter that leave out most documents, as expressions of FTS5: going
-// through the lists of their tokens then costs less than going through what they leave out.
+// scope has those parts of a filter that leave out most documents, as expressions of FTS5. To
+// read the lists of their tokens costs less than to read what they leave out.
 type scope struct {
 	all       string // the parts together, "" for no limit
 	narrowest string // the part with the fewest documents

@@ -318,7 +318,7 @@ func openAndClose(path string) {
 }
 
 // TestKilledMigration: a process that migrates and compacts a memory of schema 5 is killed at any
-// moment; the next one completes it, and each record says what it said.
+// moment; the next one completes the migration, and no record has changed.
 func TestKilledMigration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
