@@ -50,6 +50,9 @@ type Evidence struct {
 	// Names is how many identifiers of the text, as "parseExprList", the record has and
 	// hardly another one of those that were found.
 	Names int
+	// Titled is the share of the title that the text says: of its distinct words and one, so
+	// that a title of one word is said by half at most. Stop words do not count.
+	Titled float64
 	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
 	Likeness, MaxSim float64
 	// Known is the share of the text's weight in words that any record of the answer

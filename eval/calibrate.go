@@ -64,6 +64,7 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 		Calibrated: time.Now().UTC().Format(time.DateOnly),
 		Source:     "go run ./eval -calibrate: half of the queries of " + strings.Join(names, ", "),
 		Prompt:     gate.Model{Bias: round(bias), Weights: map[string]float64{}},
+		Work:       gate.Calibrated().Work,
 	}
 	for i, name := range gate.Measures() {
 		c.Prompt.Weights[name] = round(weights[i])
@@ -74,7 +75,7 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 			return err
 		}
 		if passesUnrelated(m, verdicts) {
-			if c.Prompt, err = withThreshold(c, round(open+thresholdMargin)); err != nil {
+			if c, err = withThreshold(c, round(open+thresholdMargin)); err != nil {
 				return err
 			}
 			break
@@ -83,6 +84,11 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 	if err := printCurve(out, c, verdicts, names); err != nil {
 		return err
 	}
+	return writeCalibration(out, c, file)
+}
+
+// writeCalibration writes a calibration to a file, and prints it.
+func writeCalibration(out io.Writer, c gate.Calibration, file string) error {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
@@ -102,15 +108,19 @@ func thresholds() []float64 {
 	return list
 }
 
-// withThreshold is the calibration's model with another threshold.
-func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
+// withThreshold is a calibration with another threshold at prompts.
+func withThreshold(c gate.Calibration, open float64) (gate.Calibration, error) {
 	c.Prompt.Open, c.Prompt.Further = open, round(open-furtherStep)
+	return reread(c)
+}
+
+// reread is the calibration as the product reads it from its file.
+func reread(c gate.Calibration) (gate.Calibration, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
-		return gate.Model{}, err
+		return c, err
 	}
-	c, err = gate.ReadCalibration(text)
-	return c.Prompt, err
+	return gate.ReadCalibration(text)
 }
 
 // verdictsOf posts everything to workers: each set's queries to its own memory,
@@ -143,8 +153,8 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 		names = append(names, s.name)
 		_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), s.name)
 		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
-		visited, visitors := s.withVisitors(others, prompts)
-		home, err := visited.athome(ctx, false, &took)
+		visited, visitors := s.withVisitors(others, prompts, maxAsked-visitors, visitors)
+		home, err := visited.athome(ctx, false, maxAsked, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("own memory of %s: %w", s.name, err)
 		}
@@ -185,11 +195,11 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 // memory of many programs alone would teach that what is large is about nothing.
 const visitors = 160
 
-// withVisitors is the set with fewer of its queries and with queries of other sets and
-// our own prompts, posted to its corpora of other programs, and tells which texts
-// they are and where from.
-func (s *set) withVisitors(others []*set, prompts []prompt) (with *set, from map[string]string) {
-	own := sample(s.queries, maxAsked-visitors)
+// withVisitors is the set with at most so many of its queries and with at most so many
+// of other sets and of our own prompts, posted to its corpora of other programs, and tells
+// which texts they are and where from.
+func (s *set) withVisitors(others []*set, prompts []prompt, most, visitors int) (with *set, from map[string]string) {
+	own := sample(s.queries, most)
 	from = map[string]string{}
 	at := map[string]bool{}
 	for _, q := range s.queries {
@@ -288,30 +298,38 @@ func (s *set) withLong() *set {
 // fitGate fits the weights. Every set weighs the same, and so do its queries with
 // their own memory and with another.
 func fitGate(verdicts []verdict) (weights []float64, bias float64) {
-	type group struct {
-		set  string
-		home bool
-	}
 	const considered = 3 // of each prompt; what is below is hardly ever relevant, or given
+	return fitTo(verdicts, func(v verdict) (group string, rows [][]float64) {
+		if !v.fit {
+			return "", nil
+		}
+		rows = gate.Measure(v.found)
+		return fmt.Sprint(v.set, v.home), rows[:min(len(rows), considered)]
+	}, nil)
+}
+
+// fitTo fits the weights of measures. measure returns those of the records found at a
+// prompt, and the group that it belongs to; groups weigh the same, or what weigh says.
+func fitTo(verdicts []verdict, measure func(verdict) (group string, rows [][]float64), weigh map[string]float64) (weights []float64, bias float64) {
 	var rows [][]float64
 	var labels []bool
-	var groups []group
-	sizes := map[group]float64{}
+	var groups []string
+	sizes := map[string]float64{}
 	for _, v := range verdicts {
-		if !v.fit {
-			continue
-		}
-		for i, measured := range gate.Measure(v.found) {
-			if i < considered && measured != nil {
-				g := group{v.set, v.home}
-				rows, labels, groups = append(rows, measured), append(labels, v.right[i]), append(groups, g)
-				sizes[g]++
+		group, measured := measure(v)
+		for i, row := range measured {
+			if row != nil {
+				rows, labels, groups = append(rows, row), append(labels, v.right[i]), append(groups, group)
+				sizes[group]++
 			}
 		}
 	}
 	shares := make([]float64, len(rows))
 	for i, g := range groups {
 		shares[i] = groupWeight / sizes[g]
+		if w, ok := weigh[g]; ok {
+			shares[i] *= w
+		}
 	}
 	return fitLogistic(rows, labels, shares)
 }
@@ -319,11 +337,11 @@ func fitGate(verdicts []verdict) (weights []float64, bias float64) {
 // groupWeight is what the rows of a group weigh together, beside a ridge of 1.
 const groupWeight = 1000
 
-// passesUnrelated tells whether a model is silent enough where nothing is relevant,
+// passesUnrelated tells whether a calibration is silent enough where nothing is relevant,
 // on the half that was fitted to.
-func passesUnrelated(m gate.Model, verdicts []verdict) bool {
+func passesUnrelated(c gate.Calibration, verdicts []verdict) bool {
 	mean, sets, unrelated := 0.0, 0.0, 0.0
-	for set, t := range tallies(m, verdicts, true) {
+	for set, t := range tallies(c, verdicts, true) {
 		if set == ownPrompts {
 			unrelated = t.silent.anything()
 			continue
@@ -334,26 +352,18 @@ func passesUnrelated(m gate.Model, verdicts []verdict) bool {
 	return mean <= calibratedElsewhere*sets && unrelated <= calibratedUnrelated
 }
 
-// outcome is how a model does with a set: with another memory, with its own where
+// outcome is how a calibration does with a set: with another memory, with its own where
 // something is relevant, with its own where nothing is.
 type outcome struct{ elsewhere, home, silent tally }
 
-// tallies lets a model decide over one half of the verdicts.
-func tallies(m gate.Model, verdicts []verdict, fit bool) map[string]outcome {
+// tallies lets a calibration decide over one half of the verdicts.
+func tallies(c gate.Calibration, verdicts []verdict, fit bool) map[string]outcome {
 	by := map[string]outcome{}
 	for _, v := range verdicts {
 		if v.fit != fit {
 			continue
 		}
-		t := tally{prompts: 1}
-		for _, g := range m.Choose(v.found, nil) {
-			t.lines++
-			at := slices.IndexFunc(v.found, func(f claudemem.Related) bool { return f.RecordRef == g.RecordRef })
-			if v.right[at] {
-				t.fitting++
-			}
-		}
-		t.given, t.right = min(1, t.lines), min(1, t.fitting)
+		t := judged(c.Choose(v.found, nil), v.found, v.right)
 		o := by[v.set]
 		switch {
 		case !v.home:
@@ -396,7 +406,7 @@ func printCurve(out io.Writer, c gate.Calibration, verdicts []verdict, names []s
 			all.elsewhere.add(o.elsewhere)
 			all.home.add(o.home)
 		}
-		threshold := fmt.Sprintf("%.2f", m.Open)
+		threshold := fmt.Sprintf("%.2f", m.Prompt.Open)
 		row(threshold, "coding sets", all)
 		row("", ownPrompts, by[ownPrompts])
 		if step == 0 {

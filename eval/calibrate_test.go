@@ -70,7 +70,7 @@ func invented() []verdict {
 func TestCalibration(t *testing.T) {
 	verdicts := invented()
 	weights, bias := fitGate(verdicts)
-	c := gate.Calibration{Prompt: gate.Model{Bias: bias, Weights: map[string]float64{}}}
+	c := gate.Calibration{Prompt: gate.Model{Bias: bias, Weights: map[string]float64{}}, Work: gate.Calibrated().Work}
 	for i, name := range gate.Measures() {
 		c.Prompt.Weights[name] = weights[i]
 	}
@@ -126,7 +126,7 @@ func TestWithVisitors(t *testing.T) {
 	}
 	s, other, same := make("one", "program", 500), make("two", "another", 300), make("three", "owner/program", 300)
 	prompts := []prompt{{ID: "u1", Project: "shop", Text: "commit this"}, {ID: "u2", Project: "shop", Text: s.queries[0].Text}}
-	with, from := s.withVisitors([]*set{other, same}, prompts)
+	with, from := s.withVisitors([]*set{other, same}, prompts, maxAsked-visitors, visitors)
 	if len(with.queries) > maxAsked {
 		t.Errorf("%d queries, at most %d are asked", len(with.queries), maxAsked)
 	}
@@ -160,5 +160,44 @@ func TestTogether(t *testing.T) {
 	}
 	if want := []string{"q1 of one", "q2 of one", "q4 of two"}; !slices.Equal(queries, want) {
 		t.Errorf("queries %v, want %v", queries, want)
+	}
+}
+
+// TestCalibrateWork fits the gate of sessions at work to half of the verdicts and is right
+// about the other; visitors of which no record found has a file are not its matter.
+func TestCalibrateWork(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var verdicts []verdict
+	for i := range 600 {
+		visits := i%3 == 0
+		v := verdict{set: "a", home: !visits, about: !visits, fit: i%2 == 0}
+		if visits {
+			v.set = visitorsGroup
+		}
+		best := r.IntN(3)
+		for at := range 10 {
+			right := !visits && at == best
+			f := claudemem.Related{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: int64(at + 1)}}}
+			f.Observation = &claudemem.Observation{Title: "Change it", Narrative: string(make([]byte, 100+r.IntN(100)))}
+			f.Evidence = claudemem.Evidence{Words: 3, Of: 8, Coverage: .3, Telling: 3, Keyword: 20 + r.Float64(), Likeness: .4, Records: 9000, Files: .2}
+			f.Score = 1 + r.Float64()/2
+			if right {
+				f.Observation.Type, f.Evidence.Titled, f.Score = claudemem.TypeFeature, .4+r.Float64()/3, 1.3+r.Float64()
+			}
+			v.found, v.right = append(v.found, f), append(v.right, right)
+		}
+		verdicts = append(verdicts, v)
+	}
+	first := slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return !v.fit })
+	c, err := withWork(gate.Calibrated(), fitWork(gate.Calibrated(), first), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := c.Work.Weights; w["titled"] <= 0 || w["adds"] <= 0 || w["standing"] <= 0 {
+		t.Errorf("weights %v", w)
+	}
+	by := workTallies(c, verdicts, false)
+	if a, v := by["a"], by[visitorsGroup]; a.precision() < .9 || a.reach() < .8 || v.anything() > .1 || v.prompts == 0 {
+		t.Errorf("set %+v, visitors %+v", a, v)
 	}
 }

@@ -7,6 +7,7 @@
 //	go run ./eval -data folder -sets a,b
 //	go run ./eval -data folder -recall   what recall gives at prompts, see recall_bars.go
 //	go run ./eval -data folder -calibrate recall/gate/calibration.json
+//	go run ./eval -data folder -calibrate-work recall/gate/calibration.json
 //
 // A set is a folder with docs.jsonl and queries.jsonl (or .jsonl.gz), one object a
 // line; docs/how-search-ranks.md has the fields. Nothing here knows a set by name but
@@ -36,6 +37,7 @@ func main() {
 	trained := flag.Bool("train", false, "train the embedding table of each memory, without the documents that its queries were made from")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
+	work := flag.String("calibrate-work", "", "fit the gate at prompts of sessions at work instead, beside the one in the program, and write both to this file")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -49,6 +51,11 @@ func main() {
 	if *calibration != "" {
 		measure = func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
 			return true, calibrate(ctx, out, data, only, *calibration)
+		}
+	}
+	if *work != "" {
+		measure = func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
+			return true, calibrateWork(ctx, out, data, only, *work)
 		}
 	}
 	met, err := measure(ctx, os.Stdout, *data, *only)

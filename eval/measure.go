@@ -99,7 +99,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), files: s.files, asOf: slices.ContainsFunc(s.queries, func(q query) bool { return q.Before != "" })}
+	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), files: s.files, asOf: s.dated()}
 	for _, t := range times {
 		r.took += t / time.Duration(len(times))
 	}

@@ -55,6 +55,19 @@ func count(lines [][]string, relevant func(id string) bool) tally {
 	return t
 }
 
+// judged is the tally of one prompt: the records that were chosen of those found, of which
+// right tells which are relevant.
+func judged(chosen, found []claudemem.Related, right []bool) tally {
+	t := tally{prompts: 1, lines: len(chosen)}
+	for _, c := range chosen {
+		if right[slices.IndexFunc(found, func(f claudemem.Related) bool { return f.RecordRef == c.RecordRef })] {
+			t.fitting++
+		}
+	}
+	t.given, t.right = min(1, t.lines), min(1, t.fitting)
+	return t
+}
+
 // exchange is a prompt that was posted and what came of it.
 type exchange struct {
 	text string

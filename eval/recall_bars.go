@@ -131,14 +131,14 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 func (s *set) measureRecall(ctx context.Context, others []*set, took *pace) (r recallResult, err error) {
 	r.name = s.name
-	r.dated = slices.ContainsFunc(s.queries, func(q query) bool { return q.Before != "" })
+	r.dated = s.dated()
 	if r.elsewhere, r.records, err = s.elsewhere(ctx, others, took); err != nil {
 		return r, fmt.Errorf("other sets' memory: %w", err)
 	}
-	if r.home, err = s.athome(ctx, false, took); err != nil {
+	if r.home, err = s.athome(ctx, false, maxAsked, took); err != nil {
 		return r, fmt.Errorf("own memory: %w", err)
 	}
-	if r.gone, err = s.athome(ctx, true, took); err != nil {
+	if r.gone, err = s.athome(ctx, true, maxAsked, took); err != nil {
 		return r, fmt.Errorf("own memory without what is relevant: %w", err)
 	}
 	return r, nil

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"claudemem"
@@ -14,15 +13,7 @@ import (
 func with(choose func(found []claudemem.Related) []claudemem.Related, all []exchange) (sum tally) {
 	for i := range all {
 		x := &all[i]
-		t := tally{prompts: 1}
-		for _, chosen := range choose(x.found) {
-			t.lines++
-			if x.right[slices.IndexFunc(x.found, func(f claudemem.Related) bool { return f.ID == chosen.ID })] {
-				t.fitting++
-			}
-		}
-		t.given, t.right = min(1, t.lines), min(1, t.fitting)
-		sum.add(t)
+		sum.add(judged(choose(x.found), x.found, x.right))
 	}
 	return sum
 }
@@ -53,10 +44,12 @@ func printThresholds(out io.Writer, results []recallResult, answers []answered) 
 	_, _ = fmt.Fprintf(out, "\n"+curveLine, "", "other", "sets", "own", "corpora", "", "own", "prompts", "unrelated")
 	_, _ = fmt.Fprintf(out, curveLine, "threshold", "anything", "the worst", "precision", "reach", "lines", "precision", "reach", "anything")
 	for step := -curveSteps; step <= curveSteps; step++ {
-		m := gate.Calibrated().Prompt
-		m.Open += float64(step) * curveStep
-		m.Further += float64(step) * curveStep
-		choose := func(found []claudemem.Related) []claudemem.Related { return m.Choose(found, nil) }
+		c := gate.Calibrated()
+		for _, m := range []*gate.Model{&c.Prompt, &c.Work} {
+			m.Open += float64(step) * curveStep
+			m.Further += float64(step) * curveStep
+		}
+		choose := func(found []claudemem.Related) []claudemem.Related { return c.Choose(found, nil) }
 		worst := 0.0
 		for _, r := range results {
 			worst = max(worst, with(choose, r.elsewhere).anything())
@@ -68,7 +61,7 @@ func printThresholds(out io.Writer, results []recallResult, answers []answered) 
 		if step == 0 {
 			mark = "*"
 		}
-		_, _ = fmt.Fprintf(out, curveLine, strconv.FormatFloat(m.Open, 'f', 2, 64)+mark,
+		_, _ = fmt.Fprintf(out, curveLine, strconv.FormatFloat(c.Prompt.Open, 'f', 2, 64)+mark,
 			part(with(choose, elsewhere).anything()), part(worst), part(h.precision()), part(h.reach()),
 			strconv.FormatFloat(share(h.lines, h.given), 'f', 2, 64), part(typed.precision()), part(mine.reach()), part(others.anything()))
 	}

@@ -89,10 +89,10 @@ func (s *set) holds(program string) bool {
 	return slices.ContainsFunc(s.documents, func(d document) bool { return software(d.Corpus) == program })
 }
 
-// athome posts the set's queries in projects whose memory holds their own corpora;
-// removed leaves out every record that is relevant to one of them.
-func (s *set) athome(ctx context.Context, removed bool, took *pace) ([]exchange, error) {
-	p := scene{documents: s.documents, queries: sample(s.queries, maxAsked), about: !removed, files: s.filesOf(),
+// athome posts at most so many of the set's queries in projects whose memory holds their own
+// corpora; removed leaves out every record that is relevant to one of them.
+func (s *set) athome(ctx context.Context, removed bool, most int, took *pace) ([]exchange, error) {
+	p := scene{documents: s.documents, queries: sample(s.queries, most), about: !removed, files: s.filesOf(),
 		project: func(corpus string) string { return "/eval/" + label(corpus) }}
 	if removed {
 		relevant := map[string]bool{}
@@ -103,7 +103,7 @@ func (s *set) athome(ctx context.Context, removed bool, took *pace) ([]exchange,
 		}
 		p.documents = slices.DeleteFunc(slices.Clone(p.documents), func(d document) bool { return relevant[d.ID] })
 	}
-	p.dated = slices.ContainsFunc(p.queries, func(q query) bool { return q.Before != "" })
+	p.dated = s.dated()
 	return p.run(ctx, took)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,6 +64,11 @@ func (d *document) moment() (time.Time, bool) {
 
 // spoken tells that a document is what somebody said in a conversation.
 func (d *document) spoken() bool { return d.Meta.Speaker != "" }
+
+// dated tells that the set's questions have a date: they come from sessions, which know files.
+func (s *set) dated() bool {
+	return slices.ContainsFunc(s.queries, func(q query) bool { return q.Before != "" })
+}
 
 // setsIn lists the folders that are sets, by name.
 func setsIn(data string) ([]string, error) {

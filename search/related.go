@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
+	"claudemem/index/words"
 	"claudemem/text"
 )
 
@@ -87,6 +88,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		return nil, err
 	}
 	countNames(asked, related)
+	compareTitles(asked, related)
 	return related, nil
 }
 
@@ -151,6 +153,34 @@ func countNames(prompt string, related []claudemem.Related) {
 			}
 		}
 	}
+}
+
+// compareTitles measures how much of the title of each observation the text says.
+func compareTitles(prompt string, related []claudemem.Related) {
+	said := map[string]bool{}
+	for _, w := range words.Text(prompt) {
+		said[w.Text] = true
+	}
+	for i := range related {
+		if o := related[i].Observation; o != nil {
+			related[i].Evidence.Titled = titleSaid(o.Title, said)
+		}
+	}
+}
+
+// titleSaid is claudemem.Evidence.Titled of a title and the words of a text.
+func titleSaid(title string, said map[string]bool) float64 {
+	distinct, both := map[string]bool{}, 0
+	for _, w := range words.Query(title) {
+		if w.Joined || w.Stop || distinct[w.Text] {
+			continue
+		}
+		distinct[w.Text] = true
+		if said[w.Text] {
+			both++
+		}
+	}
+	return float64(both) / float64(1+len(distinct))
 }
 
 // aboutOf returns the title, the subtitle and the facts of a record but for what failed.

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,34 @@ func TestRelatedByIdentifier(t *testing.T) {
 		for _, r := range related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"}) {
 			if r.Observation.ID != only.ID && r.Evidence.Names > 0 || r.Observation.ID == only.ID && r.Evidence.Names != want {
 				t.Errorf("%q: #%d has %d names, want %d of #%d", text, r.ID, r.Evidence.Names, want, only.ID)
+			}
+		}
+	}
+}
+
+// TestRelatedByTitle: evidence has the share of the title that the text says, whatever the
+// ending and the order of the words; a title of one word is said by half.
+func TestRelatedByTitle(t *testing.T) {
+	s, memory, ix := real(t)
+	for _, title := range []string{"Walrus pools are locked by their size", "Walrus", "The otter of the walrusPool"} {
+		write(t, memory, time.Hour, claudemem.NewObservation{Title: title, Narrative: "the walrus of " + title})
+	}
+	if err := ix.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]float64{ // in the order of the titles
+		"walrus":                           {1. / 5, 1. / 2, 1. / 5},
+		"size of a locking pool of walrus": {4. / 5, 1. / 2, 2. / 5},
+		"walrus walrus walrus seal":        {1. / 5, 1. / 2, 1. / 5},
+		"walrusPool":                       {2. / 5, 1. / 2, 3. / 5},
+	} {
+		found := related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"})
+		if len(found) != len(want) {
+			t.Errorf("%q: %d records, want %d", text, len(found), len(want))
+		}
+		for _, r := range found {
+			if got, want := r.Evidence.Titled, want[r.Observation.ID-1]; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%q says %.3f of %q, want %.3f", text, got, r.Observation.Title, want)
 			}
 		}
 	}

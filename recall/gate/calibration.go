@@ -4,8 +4,10 @@ import (
 	"bytes"
 	_ "embed" // for the calibration
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 //go:embed calibration.json
@@ -16,20 +18,22 @@ type Calibration struct {
 	// Calibrated is the day of the fit, Source the data and the program.
 	Calibrated string `json:"calibrated"`
 	Source     string `json:"source"`
-	Prompt     Model  `json:"prompt"`
+	// Prompt decides at a prompt, Work at one of a session at work (AtWork).
+	Prompt Model `json:"prompt"`
+	Work   Model `json:"work"`
 }
 
 // Model adds up measures.
 type Model struct {
 	Bias float64 `json:"bias"`
-	// Weights are by the names of Measures.
+	// Weights are by the names of Measures, in Calibration.Work of WorkMeasures.
 	Weights map[string]float64 `json:"weights"`
 	// Open is the sum that the best record needs for anything to be given, Further
 	// what the others need then.
 	Open    float64 `json:"open"`
 	Further float64 `json:"further"`
 
-	weights [numMeasures]float64 // in the order of Measures
+	weights []float64 // in the order of the names
 }
 
 // ReadCalibration reads a calibration and checks that it says something of every
@@ -41,26 +45,34 @@ func ReadCalibration(data []byte) (Calibration, error) {
 	if err := d.Decode(&c); err != nil {
 		return c, fmt.Errorf("read calibration: %w", err)
 	}
-	m := &c.Prompt
-	for i, name := range Measures() {
+	if err := errors.Join(c.Prompt.read(Measures()), c.Work.read(WorkMeasures())); err != nil {
+		return c, fmt.Errorf("read calibration: %w", err)
+	}
+	return c, nil
+}
+
+// read puts the weights in the order of their names and checks them.
+func (m *Model) read(names []string) error {
+	m.weights = make([]float64, len(names))
+	for i, name := range names {
 		w, ok := m.Weights[name]
 		if !ok {
-			return c, fmt.Errorf("read calibration: no weight of %s", name)
+			return fmt.Errorf("no weight of %s", name)
 		}
 		m.weights[i] = w
 	}
-	if len(m.Weights) != numMeasures {
-		return c, fmt.Errorf("read calibration: %d weights of %d measures", len(m.Weights), numMeasures)
+	if len(m.Weights) != len(names) {
+		return fmt.Errorf("%d weights of %d measures", len(m.Weights), len(names))
 	}
-	for _, v := range append(m.weights[:], m.Bias, m.Open, m.Further) {
+	for _, v := range slices.Concat(m.weights, []float64{m.Bias, m.Open, m.Further}) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return c, fmt.Errorf("read calibration: %v is no number", v)
+			return fmt.Errorf("%v is no number", v)
 		}
 	}
 	if m.Further > m.Open {
-		return c, fmt.Errorf("read calibration: further records need more (%v) than the first (%v)", m.Further, m.Open)
+		return fmt.Errorf("further records need more (%v) than the first (%v)", m.Further, m.Open)
 	}
-	return c, nil
+	return nil
 }
 
 // Calibrated is the calibration in the program.

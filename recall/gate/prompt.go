@@ -64,25 +64,34 @@ const (
 // Prompt returns what of the records that were found near a prompt the session
 // should be told, the best first, at most three; mostly none. found is in the order
 // of the search; the first ten count. Where none stands out, the first is given alone
-// if it has a rare identifier of the prompt. Records that told is true of are compared
-// with but not given, and when the best is one of them, nothing is: what comes second
-// would pass for the answer. told may be nil.
+// if it has a rare identifier of the prompt. A session at work (AtWork) has a decision of its
+// own. Records that told is true of are compared with but not given, and when the best is one
+// of them, nothing is: what comes second would pass for the answer. told may be nil.
 func Prompt(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
-	return calibrated.Prompt.Choose(found, told)
+	return calibrated.Choose(found, told)
 }
 
-// Choose is Prompt with this model.
-func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
-	scores := m.Scores(found)
+// Choose is Prompt with this calibration.
+func (c *Calibration) Choose(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
+	isTold := func(i int) bool { return told != nil && told(found[i]) }
+	if AtWork(found) {
+		return c.Work.choose(found, c.Work.sums(c.MeasureWork(found)), isTold)
+	}
+	scores := c.Prompt.Scores(found)
+	if len(scores) > 0 && slices.Max(scores) < c.Prompt.Open {
+		return named(found, isTold)
+	}
+	return c.Prompt.choose(found, scores, isTold)
+}
+
+// choose returns what is given of the records found, by their scores: nothing where the best
+// does not reach Open.
+func (m *Model) choose(found []claudemem.Related, scores []float64, isTold func(i int) bool) []claudemem.Related {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	isTold := func(i int) bool { return told != nil && told(found[i]) }
-	if len(order) > 0 && scores[order[0]] < m.Open {
-		return named(found, isTold)
-	}
 	var given []claudemem.Related
 	for place, i := range order {
 		least := m.Further
@@ -115,20 +124,22 @@ func named(found []claudemem.Related, isTold func(i int) bool) []claudemem.Relat
 // Scores returns a score for each of the first ten records found: the model's bias and
 // the weighted measures of the record; -Inf for one with too few words of the prompt to
 // be measured.
-func (m *Model) Scores(found []claudemem.Related) []float64 {
-	measured := Measure(found)
-	scores := make([]float64, len(measured))
+func (m *Model) Scores(found []claudemem.Related) []float64 { return m.sums(Measure(found)) }
+
+// sums adds up measures; -Inf where there are none.
+func (m *Model) sums(measured [][]float64) []float64 {
+	sums := make([]float64, len(measured))
 	for i, row := range measured {
 		if row == nil {
-			scores[i] = math.Inf(-1)
+			sums[i] = math.Inf(-1)
 			continue
 		}
-		scores[i] = m.Bias
+		sums[i] = m.Bias
 		for j, v := range row {
-			scores[i] += m.weights[j] * v
+			sums[i] += m.weights[j] * v
 		}
 	}
-	return scores
+	return sums
 }
 
 // Measure returns the measures of each of the first ten records found near a prompt, in
