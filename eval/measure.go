@@ -127,7 +127,11 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 			first = append(first, d)
 		}
 	}
-	entered, err := w.enterAll(ctx, first, project)
+	enter := w.enterAll
+	if s.trained {
+		enter = w.enterInTurn
+	}
+	entered, err := enter(ctx, first, project)
 	if err == nil {
 		err = w.indexed(ctx)
 	}
@@ -143,7 +147,7 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 	if err != nil {
 		return nil, err
 	}
-	later, err := w.enterAll(ctx, last, project)
+	later, err := enter(ctx, last, project)
 	if err != nil {
 		return nil, err
 	}

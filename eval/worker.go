@@ -182,19 +182,40 @@ func (w *worker) enter(ctx context.Context, project string, d *document) (record
 // other. It tells which documents each record stands for: what says the same as an
 // observation that is there becomes no second one.
 func (w *worker) enterAll(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
+	return w.enterGroups(ctx, documents, project, func(d *document) (group string, one bool) {
+		return d.Corpus + "\x00" + d.Meta.Session, d.spoken()
+	})
+}
+
+// enterInTurn is enterAll with all that nobody spoke one after the other, the oldest first, as
+// a memory comes about. So observations have the same numbers each time, on which it depends
+// what a table is trained on, and in which order.
+func (w *worker) enterInTurn(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
+	documents = slices.Clone(documents)
+	slices.SortStableFunc(documents, func(a, b document) int { return a.when().Compare(b.when()) })
+	return w.enterGroups(ctx, documents, project, func(d *document) (group string, one bool) {
+		if d.spoken() {
+			return d.Corpus + "\x00" + d.Meta.Session, true
+		}
+		return "", true
+	})
+}
+
+// enterGroups enters documents, several groups at a time. group returns the group of a
+// document whose documents are entered one after the other, false for one by itself.
+func (w *worker) enterGroups(ctx context.Context, documents []document, project func(corpus string) string, group func(*document) (string, bool)) (map[record][]string, error) {
 	var groups [][]int
-	session := map[string]int{}
+	place := map[string]int{}
 	for i := range documents {
-		d := &documents[i]
-		if !d.spoken() {
+		key, one := group(&documents[i])
+		if !one {
 			groups = append(groups, []int{i})
 			continue
 		}
-		key := d.Corpus + "\x00" + d.Meta.Session
-		at, ok := session[key]
+		at, ok := place[key]
 		if !ok {
 			at = len(groups)
-			session[key] = at
+			place[key] = at
 			groups = append(groups, nil)
 		}
 		groups[at] = append(groups[at], i)
