@@ -13,6 +13,9 @@ import (
 const (
 	// epochs is how often each pair is seen. 15 were worse than 6.
 	epochs = 6
+	// averaged is the number of last epochs whose vectors the trained ones are the mean of:
+	// so it matters less in which order the pairs came last.
+	averaged = 3
 	// batchPairs is the number of pairs of which each title has to find its text.
 	batchPairs = 192
 	// leastBatch is the least number of pairs at the end of an epoch that are trained on:
@@ -30,7 +33,7 @@ const (
 	seed = 1
 	// method changes with the numbers above and with the code below: another method gives
 	// another table from the same records.
-	method = "3"
+	method = "4"
 )
 
 // Pair is a record as it is trained on: the pieces of its title, and of its text without
@@ -69,7 +72,8 @@ func Table(base *embed.Table, pairs []Pair, of int, rest func() error) (*embed.T
 	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return len(p.Title) == 0 || len(p.Text) == 0 })
 	t := newTrainer(base, pairs)
 	random := rand.New(rand.NewPCG(seed, uint64(len(pairs)))) //nolint:gosec // it shall be the same each time
-	for range epochs {
+	mean := make([]float32, len(t.vectors))
+	for epoch := range epochs {
 		random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		for batch := range slices.Chunk(pairs, batchPairs) {
 			if len(batch) < leastBatch {
@@ -80,14 +84,17 @@ func Table(base *embed.Table, pairs []Pair, of int, rest func() error) (*embed.T
 				return nil, nil, err
 			}
 		}
+		if epoch >= epochs-averaged {
+			add(mean, t.vectors, 1./averaged)
+		}
 	}
 	for i, entry := range t.entries {
 		for d, from := range base.Entry(entry) {
-			to := &t.vectors[i*t.dims+d]
+			to := &mean[i*t.dims+d]
 			*to = from + way*(*to-from)
 		}
 	}
-	return base.WithVectors(training, t.entries, t.vectors)
+	return base.WithVectors(training, t.entries, mean)
 }
 
 // trainer holds the vectors that are trained, and the memory of a step.
