@@ -31,8 +31,8 @@ type Related struct {
 }
 
 // Evidence measures how much a record has to do with a text. The measures can be
-// compared between texts and memories, unlike a score, which only orders the records
-// of one answer. All are 0 without any evidence.
+// compared between texts and memories, unlike a score, which orders the records of one
+// answer. All are 0 without any evidence.
 type Evidence struct {
 	// Words is how many distinct words of the text the record has, Of how many the text has.
 	Words, Of int
@@ -50,8 +50,8 @@ type Evidence struct {
 	// Names is how many identifiers of the text, as "parseExprList", the record has and
 	// hardly another one of those that were found.
 	Names int
-	// Titled is the share of the title that the text says: of its distinct words and one, so
-	// that a title of one word is said by half at most. Stop words do not count.
+	// Titled is the number of the title's distinct words that the text has, by the number of
+	// them and one: a title of one word gets .5 at most. Stop words do not count.
 	Titled float64
 	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
 	Likeness, MaxSim float64
@@ -63,8 +63,8 @@ type Evidence struct {
 	// are the same for all records of an answer.
 	Known, Typical, Spread float64
 	Records                int
-	// Files is the share that the record has of the files of the session, 0 to 1, and Days
-	// its age.
+	// Files is the share that the record has of the files of the session, 0 to 1; 0 for a
+	// record of that session, which has them by what it is. Days is its age.
 	Files, Days float64
 }
 

@@ -83,7 +83,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	if err != nil {
 		return nil, err
 	}
-	related, err := s.readRelated(ctx, filter, ranked, limit)
+	related, err := s.readRelated(ctx, filter, ranked, limit, r.During.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func aboutOf(o *claudemem.Observation) string {
 // readRelated reads the best records from the store, up to limit, with their scores. In
 // place of those that are gone or hidden since they were indexed, the next ones are
 // read.
-func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []scored, limit int) ([]claudemem.Related, error) {
+func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []scored, limit int, session claudemem.SessionID) ([]claudemem.Related, error) {
 	var related []claudemem.Related
 	for len(ranked) > 0 && len(related) < limit {
 		n := min(limit-len(related), len(ranked))
@@ -219,6 +219,9 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 			h.Score, h.Why = m.score, m.explain()
 			e := m.Evidence
 			e.Files, e.Days = m.terms[filesTerm]/filesWeight, m.days
+			if session != 0 && h.SessionID() == session {
+				e.Files = 0
+			}
 			related = append(related, claudemem.Related{Hit: h, Evidence: e})
 		}
 		ranked = ranked[n:]

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRelatedDuring: the files of a session are looked up, and each record has its share and its
-// age in its evidence. Where a person waits, no records are added by their files.
+// age in its evidence, the session's own none of them. Where a person waits, no records are added by their files.
 func TestRelatedDuring(t *testing.T) {
 	m := &memory{working: map[claudemem.SessionID][]string{9: {"otter.go", "seal.go"}}}
 	named := func(paths ...string) func(*claudemem.Observation) {
@@ -20,6 +20,7 @@ func TestRelatedDuring(t *testing.T) {
 		}
 	}
 	both := m.observe(1, noon.Add(-48*time.Hour), title("walrus cache"), named("otter.go", "seal.go"))
+	own := m.observe(3, noon.Add(-48*time.Hour), title("walrus seal"), named("otter.go"), func(o *claudemem.Observation) { o.Session = 9 })
 	none := m.observe(2, noon.Add(-48*time.Hour), title("walrus lock"))
 	for _, waiting := range []bool{false, true} {
 		r := &ranking{memory: m}
@@ -35,8 +36,8 @@ func TestRelatedDuring(t *testing.T) {
 				t.Errorf("waiting %t: #%d is %v days old, want 2", waiting, hit.ID, hit.Evidence.Days)
 			}
 		}
-		if len(shares) != 2 || shares[both] != 1 || shares[none] != 0 {
-			t.Errorf("waiting %t: shares %v, want 1 of #1 and 0 of #2", waiting, shares)
+		if len(shares) != 3 || shares[both] != 1 || shares[none] != 0 || shares[own] != 0 {
+			t.Errorf("waiting %t: shares %v, want 1 of #1, and 0 of #2 and of #3, which is the session's own", waiting, shares)
 		}
 		if added := r.requests[0].Also; waiting == (len(added) > 0) {
 			t.Errorf("waiting %t: %v were added by their files", waiting, added)
