@@ -53,7 +53,8 @@ type verdict struct {
 
 // calibrate fits the gate at prompts to half of the coding sets' queries and of our
 // own prompts, as the worker finds records for them, prints how it does on the other
-// half, and writes the calibration to a file.
+// half, and writes the calibration to a file. The gate of a session at work has the sum of
+// this one among its measures: it is fitted after that (calibrateWork).
 func calibrate(ctx context.Context, out io.Writer, data, only, file string) error {
 	verdicts, names, err := verdictsOf(ctx, data, only)
 	if err != nil {
@@ -65,6 +66,9 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 		Source:     "go run ./eval -calibrate: half of the queries of " + strings.Join(names, ", "),
 		Prompt:     gate.Model{Bias: round(bias), Weights: map[string]float64{}},
 		Work:       gate.Calibrated().Work,
+	}
+	if _, work, ok := strings.Cut(gate.Calibrated().Source, sourceOfWork); ok {
+		c.Source += sourceOfWork + work
 	}
 	for i, name := range gate.Measures() {
 		c.Prompt.Weights[name] = round(weights[i])
@@ -153,14 +157,14 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 		names = append(names, s.name)
 		_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), s.name)
 		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
-		visited, visitors := s.withVisitors(others, prompts, maxAsked-visitors, visitors)
+		visited, from := s.withVisitors(others, prompts, maxAsked-visitors, visitors)
 		home, err := visited.athome(ctx, false, maxAsked, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("own memory of %s: %w", s.name, err)
 		}
 		for _, x := range home {
-			if from, ok := visitors[x.text]; ok {
-				add(from, false, x)
+			if set, ok := from[x.text]; ok {
+				add(set, false, x)
 			} else {
 				add(s.name, true, x)
 			}
@@ -299,7 +303,7 @@ func (s *set) withLong() *set {
 // their own memory and with another.
 func fitGate(verdicts []verdict) (weights []float64, bias float64) {
 	const considered = 3 // of each prompt; what is below is hardly ever relevant, or given
-	return fitTo(verdicts, func(v verdict) (group string, rows [][]float64) {
+	return fitTo(len(gate.Measures()), verdicts, func(v verdict) (group string, rows [][]float64) {
 		if !v.fit {
 			return "", nil
 		}
@@ -308,9 +312,9 @@ func fitGate(verdicts []verdict) (weights []float64, bias float64) {
 	}, nil)
 }
 
-// fitTo fits the weights of measures. measure returns those of the records found at a
+// fitTo fits the weights of so many measures. measure returns those of the records found at a
 // prompt, and the group that it belongs to; groups weigh the same, or what weigh says.
-func fitTo(verdicts []verdict, measure func(verdict) (group string, rows [][]float64), weigh map[string]float64) (weights []float64, bias float64) {
+func fitTo(measures int, verdicts []verdict, measure func(verdict) (group string, rows [][]float64), weigh map[string]float64) (weights []float64, bias float64) {
 	var rows [][]float64
 	var labels []bool
 	var groups []string
@@ -331,7 +335,7 @@ func fitTo(verdicts []verdict, measure func(verdict) (group string, rows [][]flo
 			shares[i] *= w
 		}
 	}
-	return fitLogistic(rows, labels, shares)
+	return fitLogistic(measures, rows, labels, shares)
 }
 
 // groupWeight is what the rows of a group weigh together, beside a ridge of 1.
@@ -422,9 +426,9 @@ func printCurve(out io.Writer, c gate.Calibration, verdicts []verdict, names []s
 
 // fitLogistic fits a logistic regression with a ridge of 1 on the weights, not on the
 // bias, by Newton's method; shares are what the rows count.
-func fitLogistic(rows [][]float64, labels []bool, shares []float64) (weights []float64, bias float64) {
+func fitLogistic(measures int, rows [][]float64, labels []bool, shares []float64) (weights []float64, bias float64) {
 	if len(rows) == 0 {
-		return make([]float64, len(gate.Measures())), 0
+		return make([]float64, measures), 0
 	}
 	n := len(rows[0]) + 1 // the bias is the last
 	beta := make([]float64, n)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,7 +26,7 @@ func TestFitLogistic(t *testing.T) {
 		}
 		rows, labels, shares = append(rows, row), append(labels, r.Float64() < 1/(1+math.Exp(-sum))), append(shares, 1)
 	}
-	weights, got := fitLogistic(rows, labels, shares)
+	weights, got := fitLogistic(3, rows, labels, shares)
 	for i, w := range append(weights, got) {
 		if want := append(slices.Clone(truth), bias)[i]; math.Abs(w-want) > .12 {
 			t.Errorf("weight %d is %.2f, want %.2f", i, w, want)
@@ -35,11 +36,11 @@ func TestFitLogistic(t *testing.T) {
 	for i := range rows {
 		rows[i] = append(rows[i], 0)
 	}
-	weights, _ = fitLogistic(rows, labels, shares)
+	weights, _ = fitLogistic(4, rows, labels, shares)
 	if math.Abs(weights[0]-truth[0]) > .12 || weights[3] != 0 {
 		t.Errorf("with a measure that is always 0: %.2f", weights)
 	}
-	if weights, _ := fitLogistic(nil, nil, nil); len(weights) != len(gate.Measures()) {
+	if weights, _ := fitLogistic(5, nil, nil, nil); len(weights) != 5 {
 		t.Errorf("of nothing: %d weights", len(weights))
 	}
 }
@@ -164,7 +165,7 @@ func TestTogether(t *testing.T) {
 }
 
 // TestCalibrateWork fits the gate of sessions at work to half of the verdicts and is right
-// about the other; visitors of which no record found has a file are not its matter.
+// about the other; a prompt at which no record found has a file is not its matter.
 func TestCalibrateWork(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var verdicts []verdict
@@ -189,7 +190,16 @@ func TestCalibrateWork(t *testing.T) {
 		verdicts = append(verdicts, v)
 	}
 	first := slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return !v.fit })
-	c, err := withWork(gate.Calibrated(), fitWork(gate.Calibrated(), first), 0)
+	model := fitWork(gate.Calibrated(), first)
+	strange := first[0] // relevant, and nothing of what was found has a file
+	strange.found = slices.Clone(strange.found)
+	for i := range strange.found {
+		strange.found[i].Evidence.Files, strange.found[i].Score = 0, float64(i)
+	}
+	if again := fitWork(gate.Calibrated(), append(first, strange)); !maps.Equal(again.Weights, model.Weights) || again.Bias != model.Bias {
+		t.Errorf("with a prompt that is not its matter: %v, without %v", again, model)
+	}
+	c, err := withWork(gate.Calibrated(), model, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

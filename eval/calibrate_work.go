@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,7 +20,7 @@ const (
 	// of a session at work, since none of the records found has one of the files.
 	workVisitors = 600
 	// setWeight is what the prompts of a set count in the fit, visitorsWeight those of all
-	// visitors: in thousands, beside a ridge of 1.
+	// visitors: times groupWeight.
 	setWeight, visitorsWeight = 2.0, 1.0
 	// calibratedVisitors is the share of the visitors that may get something, of those that
 	// the gate of a session at work decides on. The threshold is a step above the lowest at
@@ -30,6 +31,9 @@ const (
 	// prompts, the very best for two.
 	workFurtherStep = 4
 )
+
+// sourceOfWork stands in a calibration's source before that of the gate of a session at work.
+const sourceOfWork = "; at work: "
 
 // visitorsGroup has the prompts of all visitors.
 const visitorsGroup = "visitors"
@@ -43,6 +47,9 @@ func calibrateWork(ctx context.Context, out io.Writer, data, only, file string) 
 	verdicts, names, err := workVerdicts(ctx, data, only)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 || !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.home }) {
+		return errors.New("the gate of a session at work is calibrated with a set whose queries have dates, and other sets for its visitors")
 	}
 	c := gate.Calibrated()
 	var halves [2]gate.Calibration
@@ -80,17 +87,21 @@ func calibrateWork(ctx context.Context, out io.Writer, data, only, file string) 
 			_, _ = fmt.Fprintf(out, line, "", visitorsGroup, "anything", part(by[visitorsGroup].anything()), "")
 		}
 	}
+	if math.IsInf(chosen, 1) {
+		return fmt.Errorf("at no threshold at most %.0f %% of the visitors get something", 100*calibratedVisitors)
+	}
 	if c, err = withWork(c, fitWork(c, verdicts), round(chosen+thresholdStep)); err != nil {
 		return err
 	}
-	before, _, _ := strings.Cut(c.Source, "; at work: ")
+	before, _, _ := strings.Cut(c.Source, sourceOfWork)
 	c.Calibrated = time.Now().UTC().Format(time.DateOnly)
-	c.Source = before + "; at work: go run ./eval -calibrate-work, all queries of " + strings.Join(names, ", ")
+	c.Source = before + sourceOfWork + "go run ./eval -calibrate-work, all queries of " + strings.Join(names, ", ")
 	return writeCalibration(out, c, file)
 }
 
 // workVerdicts posts the queries of the sets that have dates to their own memories, with
-// visitors among them, and returns what the gate of a session at work has to decide on.
+// visitors among them, and returns what recall had to decide over at each query, and at
+// those of the visitors that the gate of a session at work decides on.
 func workVerdicts(ctx context.Context, data, only string) (decided []verdict, names []string, err error) {
 	sets, err := codingSets(os.Stderr, data)
 	if err != nil {
@@ -134,7 +145,7 @@ func workVerdicts(ctx context.Context, data, only string) (decided []verdict, na
 // fitWork fits the weights of the gate of a session at work.
 func fitWork(c gate.Calibration, verdicts []verdict) gate.Model {
 	weigh := map[string]float64{visitorsGroup: visitorsWeight}
-	weights, bias := fitTo(verdicts, func(v verdict) (string, [][]float64) {
+	weights, bias := fitTo(len(gate.WorkMeasures()), verdicts, func(v verdict) (string, [][]float64) {
 		if !gate.AtWork(v.found) {
 			return "", nil
 		}

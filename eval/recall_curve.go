@@ -68,7 +68,8 @@ func printThresholds(out io.Writer, results []recallResult, answers []answered) 
 }
 
 // printUnfitted prints the tallies of the half of the prompts that the gate was not
-// fitted to: what can be expected of others.
+// fitted to: what can be expected of others. Those of sets with dates are left out, since the
+// gate of a session at work is fitted to all of them (calibrateWork).
 func printUnfitted(out io.Writer, results []recallResult, answers []answered) {
 	var elsewhere, home, related, unrelated []exchange
 	keep := func(into *[]exchange, list ...exchange) {
@@ -80,7 +81,9 @@ func printUnfitted(out io.Writer, results []recallResult, answers []answered) {
 	}
 	for _, r := range results {
 		keep(&elsewhere, r.elsewhere...)
-		keep(&home, r.home...)
+		if !r.dated {
+			keep(&home, r.home...)
+		}
 	}
 	for _, a := range answers {
 		if a.related() {

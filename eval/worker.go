@@ -182,18 +182,17 @@ func (w *worker) enter(ctx context.Context, project string, d *document) (record
 // other. It tells which documents each record stands for: what says the same as an
 // observation that is there becomes no second one.
 func (w *worker) enterAll(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
-	return w.enterGroups(ctx, documents, project, func(d *document) (group string, one bool) {
+	return w.enterGroups(ctx, documents, project, func(d *document) (group string, grouped bool) {
 		return d.Corpus + "\x00" + d.Meta.Session, d.spoken()
 	})
 }
 
-// enterInTurn is enterAll with all that nobody spoke one after the other, the oldest first, as
-// a memory comes about. So observations have the same numbers each time, on which it depends
-// what a table is trained on, and in which order.
+// enterInTurn is enterAll with observations one after the other, the oldest first. They then
+// have the same numbers in each run, and a table is trained on the same ones in the same order.
 func (w *worker) enterInTurn(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
 	documents = slices.Clone(documents)
 	slices.SortStableFunc(documents, func(a, b document) int { return a.when().Compare(b.when()) })
-	return w.enterGroups(ctx, documents, project, func(d *document) (group string, one bool) {
+	return w.enterGroups(ctx, documents, project, func(d *document) (group string, grouped bool) {
 		if d.spoken() {
 			return d.Corpus + "\x00" + d.Meta.Session, true
 		}
@@ -207,8 +206,8 @@ func (w *worker) enterGroups(ctx context.Context, documents []document, project 
 	var groups [][]int
 	place := map[string]int{}
 	for i := range documents {
-		key, one := group(&documents[i])
-		if !one {
+		key, grouped := group(&documents[i])
+		if !grouped {
 			groups = append(groups, []int{i})
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed" // for the calibration
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,8 +44,11 @@ func ReadCalibration(data []byte) (Calibration, error) {
 	if err := d.Decode(&c); err != nil {
 		return c, fmt.Errorf("read calibration: %w", err)
 	}
-	if err := errors.Join(c.Prompt.read(Measures()), c.Work.read(WorkMeasures())); err != nil {
-		return c, fmt.Errorf("read calibration: %w", err)
+	if err := c.Prompt.read(Measures()); err != nil {
+		return c, fmt.Errorf("read calibration: model prompt: %w", err)
+	}
+	if err := c.Work.read(WorkMeasures()); err != nil {
+		return c, fmt.Errorf("read calibration: model work: %w", err)
 	}
 	return c, nil
 }

@@ -230,6 +230,9 @@ func TestReadCalibration(t *testing.T) {
 		"no weight":          strings.Replace(whole, `"telling"`, `"unheard"`, 1),
 		"a weight too many":  strings.Replace(whole, `"weights": {`, `"weights": {"unheard": 1,`, 1),
 		"an unknown field":   strings.Replace(whole, `"bias"`, `"byas"`, 1),
+		"no weight at work":  strings.Replace(whole, `"breadth"`, `"unheard"`, 1),
+		"nothing at work":    strings.Replace(whole, `"work"`, `"idle"`, 1),
+		"further at work":    whole[:strings.LastIndex(whole, `"further": -`)] + strings.Replace(whole[strings.LastIndex(whole, `"further": -`):], `"further": -`, `"further": `, 1),
 		"no number":          strings.Replace(whole, `"open": `, `"open": "x`, 1),
 		"further above open": strings.Replace(whole, `"further": -`, `"further": `, 1),
 	} {

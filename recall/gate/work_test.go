@@ -25,7 +25,8 @@ func worked(id int64, edit func(r *claudemem.Related)) claudemem.Related {
 	return r
 }
 
-// fellows are eight more records about the same files.
+// fellows fills first up to ten records with others that have the session's files and match
+// less.
 func fellows(first ...claudemem.Related) []claudemem.Related {
 	for id := int64(100); len(first) < field; id++ {
 		first = append(first, worked(id, func(r *claudemem.Related) { r.Score, r.Evidence.Titled = 1.4, .1 }))
