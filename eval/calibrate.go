@@ -127,15 +127,21 @@ func reread(c gate.Calibration) (gate.Calibration, error) {
 	return gate.ReadCalibration(text)
 }
 
+// pickedSets reads all coding sets and returns them with the names of those that only asks
+// for.
+func pickedSets(data, only string) (sets []*set, picked []string, err error) {
+	if sets, err = codingSets(os.Stderr, data); err != nil {
+		return nil, nil, err
+	}
+	picked, err = chosen(namesOf(sets), only)
+	return sets, picked, err
+}
+
 // verdictsOf posts everything to workers: each set's queries to its own memory,
 // with visitors among them, and to that of the other sets, with long prompts among
 // them, and some to one of all sets.
 func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
-	sets, err := codingSets(os.Stderr, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	picked, err := chosen(namesOf(sets), only)
+	sets, picked, err := pickedSets(data, only)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -312,8 +318,8 @@ func fitGate(verdicts []verdict) (weights []float64, bias float64) {
 	}, nil)
 }
 
-// fitTo fits the weights of so many measures. measure returns those of the records found at a
-// prompt, and the group that it belongs to; groups weigh the same, or what weigh says.
+// fitTo fits the weights of a number of measures. For each prompt, measure returns its group
+// and the measures of the records that were found. A group weighs 1, or what weigh has for it.
 func fitTo(measures int, verdicts []verdict, measure func(verdict) (group string, rows [][]float64), weigh map[string]float64) (weights []float64, bias float64) {
 	var rows [][]float64
 	var labels []bool

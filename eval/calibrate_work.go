@@ -38,18 +38,18 @@ const sourceOfWork = "; at work: "
 // visitorsGroup has the prompts of all visitors.
 const visitorsGroup = "visitors"
 
-// calibrateWork fits the gate of a session at work to the queries of all sets that have dates,
-// each posted to its set's memory as of then, where the session knows half of the files of
-// the commit that it was made from. It prints how each half of the prompts is decided with
-// the weights of the other, and writes what is fitted to all of them, beside the other gate
-// as it is.
+// calibrateWork fits the gate of a session at work. The prompts are the queries of all sets
+// that have dates: each is posted to its set's memory as of then, by a session that knows half
+// of the files of the commit that the query was made from. It prints how each half of the
+// prompts is decided with weights fitted to the other half. It writes a calibration with
+// weights fitted to all prompts; the model of other prompts is left as it is.
 func calibrateWork(ctx context.Context, out io.Writer, data, only, file string) error {
 	verdicts, names, err := workVerdicts(ctx, data, only)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 || !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.home }) {
-		return errors.New("the gate of a session at work is calibrated with a set whose queries have dates, and other sets for its visitors")
+		return errors.New("no queries with dates, or no prompts of others beside them: name by -sets a set whose queries have dates, in a folder with other sets")
 	}
 	c := gate.Calibrated()
 	var halves [2]gate.Calibration
@@ -103,11 +103,7 @@ func calibrateWork(ctx context.Context, out io.Writer, data, only, file string) 
 // visitors among them, and returns what recall had to decide over at each query, and at
 // those of the visitors that the gate of a session at work decides on.
 func workVerdicts(ctx context.Context, data, only string) (decided []verdict, names []string, err error) {
-	sets, err := codingSets(os.Stderr, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	picked, err := chosen(namesOf(sets), only)
+	sets, picked, err := pickedSets(data, only)
 	if err != nil {
 		return nil, nil, err
 	}

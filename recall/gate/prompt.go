@@ -84,8 +84,8 @@ func (c *Calibration) Choose(found []claudemem.Related, told func(claudemem.Rela
 	return c.Prompt.choose(found, scores, isTold)
 }
 
-// choose returns what is given of the records found, by their scores: nothing where the best
-// does not reach Open.
+// choose returns the records that are given, the one with the highest score first. It returns
+// none if no score reaches Open.
 func (m *Model) choose(found []claudemem.Related, scores []float64, isTold func(i int) bool) []claudemem.Related {
 	order := make([]int, len(scores))
 	for i := range order {

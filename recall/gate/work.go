@@ -25,7 +25,7 @@ func WorkMeasures() []string {
 	return []string{
 		promptSum: "prompt",   // what the model of any session sums up to
 		score:     "score",    // the search's, with the session's files and the age in it
-		standing:  "standing", // how many times the mean score of the first ten that is
+		standing:  "standing", // that score by the mean score of the first ten
 		breadth:   "breadth",  // how many files the record's work changed, as a binary logarithm
 		length:    "length",   // how long its text is in bytes, as a binary logarithm
 		adds:      "adds",     // 1 if its work added something new
@@ -53,8 +53,8 @@ func AtWork(found []claudemem.Related) bool {
 
 // MeasureWork returns the measures of each of the first ten records found near a prompt of a
 // session at work, in the order of WorkMeasures; nil for a record with fewer than two words
-// of the prompt. What was worked on at length, in many files, and what brought
-// something new is taken up again more often than what mended a detail of it.
+// of the prompt. Sessions take up again what was worked on in many files or brought
+// something new, more often than what mended a detail of it.
 func (c *Calibration) MeasureWork(found []claudemem.Related) [][]float64 {
 	found = found[:min(len(found), field)]
 	sums, mean := c.Prompt.Scores(found), 0.0
@@ -84,7 +84,7 @@ func (c *Calibration) MeasureWork(found []claudemem.Related) [][]float64 {
 	return measured
 }
 
-// textBytes is how long what a record says is.
+// textBytes returns the length of a record's text in bytes.
 func textBytes(o *claudemem.Observation) int {
 	n := len(o.Title) + len(o.Subtitle) + len(o.Narrative)
 	for _, f := range o.Facts {
@@ -93,15 +93,15 @@ func textBytes(o *claudemem.Observation) int {
 	return n
 }
 
-// What the title of a record says of its work, where its type does not: a title that tells what
-// was done has a form of one of these.
+// adding and mending match titles of work that added something or mended a bug, for records
+// whose type does not say so.
 var (
 	adding = regexp.MustCompile(`(?i)\b(?:add(?:s|ed|ing)?|introduc(?:e|es|ed|ing)|support(?:s|ed|ing)?|implement(?:s|ed|ing|ation)?|` +
 		`new|allow(?:s|ed|ing)?|enabl(?:e|es|ed|ing)|extend(?:s|ed|ing)?|creat(?:e|es|ed|ing))\b`)
 	mending = regexp.MustCompile(`(?i)\bfix(?:es|ed|ing)?\b`)
 )
 
-// one is 1 for what is so.
+// one returns 1 for true and 0 for false.
 func one(so bool) float64 {
 	if so {
 		return 1
