@@ -54,12 +54,29 @@ func cutPage(refs []claudemem.RecordRef, offset, limit int) []claudemem.RecordRe
 
 // byScore sorts the best first; ties by time, the newest first, then kind and number.
 func byScore(ranked []scored) {
-	slices.SortFunc(ranked, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), newerFirst(a, b))
+	sortScored(ranked, func(a, b *scored) int {
+		if d := cmp.Compare(b.score, a.score); d != 0 {
+			return d
+		}
+		return newerFirst(a, b)
 	})
 }
 
-func newerFirst(a, b scored) int {
+// sortScored sorts ranked in place. It moves each match once: they are large.
+func sortScored(ranked []scored, compare func(a, b *scored) int) {
+	order := make([]*scored, len(ranked))
+	for i := range ranked {
+		order[i] = &ranked[i]
+	}
+	slices.SortFunc(order, compare)
+	sorted := make([]scored, len(ranked))
+	for i, r := range order {
+		sorted[i] = *r
+	}
+	copy(ranked, sorted)
+}
+
+func newerFirst(a, b *scored) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.ID, a.ID))
 }
 
@@ -82,7 +99,7 @@ func timely(ranked []scored) []scored {
 
 // byTime sorts ranked in place, the newest or oldest first, and returns it.
 func byTime(ranked []scored, order claudemem.Order) []scored {
-	slices.SortFunc(ranked, func(a, b scored) int {
+	sortScored(ranked, func(a, b *scored) int {
 		if order == claudemem.OrderOldest {
 			return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 		}
