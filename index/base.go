@@ -258,17 +258,20 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 // they are of the model.
 func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	c := b.cat
-	slot := func(slot, document uint32, name uint16) {
-		c.setName(slot, name+1)
-		b.owners = reach(b.owners, slot)
-		if other := b.owners[slot]; other != 0 {
-			b.disputed = append(b.disputed, other, document)
+	slots := func(document, first uint32, names []uint16) {
+		end := first + uint32(len(names)) //nolint:gosec // a few dozen
+		c.names, b.owners = reach(c.names, end-1), reach(b.owners, end-1)
+		codes, owners := c.names[first:end], b.owners[first:end]
+		for i, name := range names {
+			if other := owners[i]; other != 0 {
+				b.disputed = append(b.disputed, other, document)
+			}
+			codes[i], owners[i] = name+1, document
 		}
-		b.owners[slot] = document
-		c.fragments++
+		c.fragments += len(names)
 	}
 	if b.savedModel != b.model {
-		slot = nil // openVectors begins anew
+		slots = nil // openVectors begins anew
 	}
 	var newest int64
 	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM documents").Scan(&newest); err != nil {
@@ -278,11 +281,11 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	documents := int(min(max(newest, 0), maxPresized)) + 1
 	c.lengths = make(lengths, 0, documents)
 	c.entries = pages.Make[entry](documents)[:1]
-	if slot != nil {
-		slots := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
-		c.names, b.owners = pages.Make[uint16](slots)[:0], pages.Make[uint32](slots)[:0]
+	if slots != nil {
+		n := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
+		c.names, b.owners = pages.Make[uint16](n)[:0], pages.Make[uint32](n)[:0]
 	}
-	return b.loadEntries(ctx, q, nil, slot, "SELECT number, entries FROM blocks ORDER BY number")
+	return b.loadEntries(ctx, q, nil, slots, "SELECT number, entries FROM blocks ORDER BY number")
 }
 
 // maxPresized bounds the memory that a damaged file can ask for at once.
@@ -404,15 +407,7 @@ func (b *base) forgetVectors(ctx context.Context) error {
 // missing wait for new ones, slots that no document has are emptied and free.
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
-	lost := b.disputed
-	for slot, owner := range b.owners {
-		if owner == 0 {
-			continue
-		}
-		if d, ok := b.vectors.Document(uint32(slot)); !ok || d != owner { //nolint:gosec // slots are uint32
-			lost = append(lost, owner)
-		}
-	}
+	lost := append(b.disputed, b.vectors.Missing(b.owners)...)
 	b.owners, b.disputed = nil, nil
 	slices.Sort(lost)
 	lost = slices.Compact(lost)

@@ -113,7 +113,12 @@ type blockReader struct {
 }
 
 func (r *blockReader) unsigned(most uint64) uint64 {
-	n, size := binary.Uvarint(r.b)
+	n, size := uint64(0), 1
+	if len(r.b) > 0 && r.b[0] < 0x80 { // as most are
+		n = uint64(r.b[0])
+	} else {
+		n, size = binary.Uvarint(r.b)
+	}
 	if size <= 0 || n > most {
 		r.b, r.fail = nil, true
 		return 0
@@ -272,10 +277,11 @@ func (c *blockChanges) write(ctx context.Context) error {
 	return nil
 }
 
-// loadEntries fills the catalogue with the documents of a query for number and entries. slot,
-// which may be nil, is called for each slot that one of them has. only, unless nil, are the
-// documents that are wanted.
-func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool, slot func(slot, document uint32, name uint16), query string, args ...any) error {
+// loadEntries fills the catalogue with the documents of a query for number and entries. slots,
+// which may be nil, is called for each of them that has slots, with the first slot and the names
+// of its fragments, which are good until it returns. only, unless nil, are the documents that
+// are wanted.
+func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool, slots func(document, first uint32, names []uint16), query string, args ...any) error {
 	c := b.cat
 	return eachBlock(func(fn func(sqlite.Scan) error) error { return each(ctx, q, query, fn, args...) }, func(document uint32, e *blockEntry) error {
 		if only != nil && !only[document] {
@@ -286,12 +292,12 @@ func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool,
 		}
 		e.entry.typ = c.typeNumber(e.typ)
 		c.put(document, e.entry, e.length)
-		if slot == nil || e.waits {
+		if slots == nil || e.waits {
 			c.waiting[document] = struct{}{}
 			return nil
 		}
-		for i, name := range e.names {
-			slot(e.first+uint32(i), document, name) //nolint:gosec // a few dozen
+		if len(e.names) > 0 {
+			slots(document, e.first, e.names)
 		}
 		return nil
 	})

@@ -100,7 +100,7 @@ type catalogue struct {
 	typeList []claudemem.ObservationType
 	totals   map[uint32]total
 	all      total
-	counts   map[kind]int
+	counts   []int // documents by kind
 	// observations are the documents of this kind.
 	observations vectors.Documents
 	byType       []int // documents by type number
@@ -127,7 +127,7 @@ func newCatalogue() *catalogue {
 		types:    map[claudemem.ObservationType]uint16{"": 0},
 		typeList: []claudemem.ObservationType{""},
 		totals:   map[uint32]total{},
-		counts:   map[kind]int{},
+		counts:   make([]int, len(claudemem.RecordKinds())+1),
 		byType:   []int{0},
 		waiting:  map[uint32]struct{}{},
 	}
@@ -318,12 +318,9 @@ func (s *projectSets) get(project uint32, find func() (vectors.Documents, int)) 
 	return documents, n
 }
 
-// forget removes a project's set.
-func (s *projectSets) forget(project uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sets, project)
-}
+// forget removes a project's set. Nobody reads meanwhile: the catalogue's lock is held for
+// writing.
+func (s *projectSets) forget(project uint32) { delete(s.sets, project) }
 
 // compareAge orders documents by the time, kind and number of their records, the newest
 // first. The numbers of documents would not do: a rebuild of the index gives out others.

@@ -8,6 +8,9 @@ const numbersPage = 512
 type recordNumbers struct {
 	pages map[key]*[numbersPage]uint32 // by kind and record divided by numbersPage
 	used  int
+	// last is the page that was changed last, the one of lastKey.
+	last    *[numbersPage]uint32
+	lastKey key
 }
 
 // page returns the key of the piece with a record and the record's place in it.
@@ -31,16 +34,19 @@ func (n *recordNumbers) get(k key) (document uint32, ok bool) {
 // set sets the document of a record, 0 for none.
 func (n *recordNumbers) set(k key, document uint32) {
 	page, place := k.page()
-	p := n.pages[page]
-	if p == nil {
-		if document == 0 {
-			return
+	p := n.last
+	if p == nil || n.lastKey != page {
+		if p = n.pages[page]; p == nil {
+			if document == 0 {
+				return
+			}
+			if n.pages == nil {
+				n.pages = map[key]*[numbersPage]uint32{}
+			}
+			p = new([numbersPage]uint32)
+			n.pages[page] = p
 		}
-		if n.pages == nil {
-			n.pages = map[key]*[numbersPage]uint32{}
-		}
-		p = new([numbersPage]uint32)
-		n.pages[page] = p
+		n.last, n.lastKey = p, page
 	}
 	if p[place] != 0 {
 		n.used--

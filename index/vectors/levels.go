@@ -139,7 +139,7 @@ func (p products) with(numbers []byte) float32 {
 	return a + b
 }
 
-// signsOf returns the signs of up to 64 numbers of 4 bits, as signs writes them.
+// signsOf returns the signs of up to 64 numbers of 4 bits in the order of coder.arranged.
 func signsOf(numbers []byte) (word uint64) {
 	var padded [32]byte
 	if len(numbers) < len(padded) {
@@ -147,12 +147,7 @@ func signsOf(numbers []byte) (word uint64) {
 		numbers = padded[:]
 	}
 	for i := range 4 {
-		x := binary.LittleEndian.Uint64(numbers[8*i:]) >> 3 & 0x1111111111111111
-		x = (x | x>>3) & 0x0303030303030303
-		x = (x | x>>6) & 0x000f000f000f000f
-		x = (x | x>>12) & 0x000000ff000000ff
-		x = (x | x>>24) & 0xffff
-		word |= x << (16 * i)
+		word |= binary.LittleEndian.Uint64(numbers[8*i:]) >> 3 & 0x1111111111111111 << i
 	}
 	return word
 }

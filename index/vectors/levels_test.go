@@ -66,7 +66,7 @@ func TestRounded(t *testing.T) {
 			want := 0.0
 			for i, x := range v {
 				want += float64(x) * float64(query[i])
-				if got, want := signsOf(numbers[i/64*32:min(len(numbers), i/64*32+32)])>>(i%64)&1 == 1, x < 0; got != want {
+				if got, want := signsOf(numbers[i/64*32:min(len(numbers), i/64*32+32)])>>(4*(i%16)+i%64/16)&1 == 1, x < 0; got != want {
 					t.Fatalf("%d numbers: sign %d is %v", dims, i, got)
 				}
 			}

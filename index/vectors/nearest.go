@@ -80,39 +80,39 @@ func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
 	}
 }
 
-// scan4 is scan for codes of four words.
+// scan4 is scan for codes of four words. The variables spare a look into memory for each word
+// and a check of bounds, which is a third of the time.
 func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
-	codes := c.codes[:4*len(c.documents)]
+	q0, q1, q2, q3, limit := q[0], q[1], q[2], q[3], n.limit
 	for at := range c.documents {
-		v := codes[at*4 : at*4+4 : at*4+4]
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
-			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d > n.limit { // Most are too far. Only for the others is their document looked up.
+		v := (*[4]uint64)(c.codes[4*at:])
+		d := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]) + bits.OnesCount64(q2^v[2]) + bits.OnesCount64(q3^v[3])) //nolint:gosec // at most 256
+		if d > limit { // Most are too far. Only for the others is their document looked up.
 			continue
 		}
 		if document := c.documents[at]; document != 0 && (eligible == nil || eligible.Has(document)) {
 			n.offer(place{first + uint32(at), document, d})
+			limit = n.limit
 		}
 	}
 }
 
 // scanBoth4 is scan4 for a query with other documents.
 func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Documents) {
-	codes := c.codes
-	most, other := [4]uint64(query.code), [4]uint64(query.other.code)
+	most, other, limit := [4]uint64(query.code), [4]uint64(query.other.code), n.limit
 	for at, document := range c.documents {
-		if document == 0 || eligible != nil && !eligible.Has(document) {
-			continue
-		}
 		q := &most
 		if query.others.Has(document) {
 			q = &other
 		}
-		v := codes[at*4 : at*4+4 : at*4+4]
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
-			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d <= n.limit {
+		v := (*[4]uint64)(c.codes[4*at:])
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) + bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3])) //nolint:gosec // at most 256
+		if d > limit {
+			continue
+		}
+		if document != 0 && (eligible == nil || eligible.Has(document)) {
 			n.offer(place{first + uint32(at), document, d})
+			limit = n.limit
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	}
 	turned := s.coder.turned(query)
 	q.vector, q.code = query, make([]uint64, s.coder.words)
-	signs(q.code, turned)
+	signs(q.code, s.coder.arranged(turned))
 	first := s.coder.first(turned)
 	square := 0.0
 	for _, x := range first {

@@ -114,7 +114,7 @@ func (s *Set) load() error {
 		n, err := io.ReadFull(reader, buf)
 		for part := buf[:n-n%size]; len(part) > 0 && slot < maxSlots; part = part[size:] {
 			if document, _, _, ok := s.decode(part[:size]); ok {
-				s.enter(slot, document, part[:size])
+				s.enterLast(slot, document, part[:size])
 			}
 			slot++
 		}
@@ -132,15 +132,7 @@ func (s *Set) load() error {
 // enter adds a record to the memory that searches read; memory is held, or the set
 // is not shared yet.
 func (s *Set) enter(slot, document uint32, record []byte) {
-	number, at := int(slot/chunkSlots), int(slot%chunkSlots)
-	if number >= len(s.chunks) {
-		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
-	}
-	c := s.chunks[number]
-	if c == nil {
-		c = s.newChunk()
-		s.chunks[number] = c
-	}
+	c, at := s.chunkOf(slot), int(slot%chunkSlots)
 	if c.documents[at] != 0 {
 		s.unlink(slot)
 	}
@@ -156,6 +148,30 @@ func (s *Set) enter(slot, document uint32, record []byte) {
 		s.startRun(document, slot)
 	}
 	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
+}
+
+// enterLast is enter for a slot behind all that are in use.
+func (s *Set) enterLast(slot, document uint32, record []byte) {
+	c, at := s.chunkOf(slot), int(slot%chunkSlots)
+	s.used++
+	c.documents[at] = document
+	if slot == 0 || s.document(slot-1) != document {
+		s.startRun(document, slot)
+	}
+	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
+}
+
+// chunkOf returns the chunk of a slot, a new one if there is none.
+func (s *Set) chunkOf(slot uint32) *chunk {
+	number := int(slot / chunkSlots)
+	if number < len(s.chunks) && s.chunks[number] != nil {
+		return s.chunks[number]
+	}
+	if number >= len(s.chunks) {
+		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
+	}
+	s.chunks[number] = s.newChunk()
+	return s.chunks[number]
 }
 
 // newChunk returns an empty chunk.
@@ -260,6 +276,19 @@ func (s *Set) Document(slot uint32) (document uint32, ok bool) {
 	defer s.memory.RUnlock()
 	document = s.document(slot)
 	return document, document != 0
+}
+
+// Missing returns those of the documents, which are by slot and 0 for none, whose slot has no
+// vector of theirs. Vectors put since the last Sync may be missing.
+func (s *Set) Missing(documents []uint32) (missing []uint32) {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	for slot, document := range documents {
+		if document != 0 && s.document(uint32(slot)) != document { //nolint:gosec // slots are uint32
+			missing = append(missing, document)
+		}
+	}
+	return missing
 }
 
 // document returns the document of a slot, 0 for an empty one. The caller holds
