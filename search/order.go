@@ -64,16 +64,23 @@ func byScore(ranked []scored) {
 
 // sortScored sorts ranked in place. It moves each match once: they are large.
 func sortScored(ranked []scored, compare func(a, b *scored) int) {
-	order := make([]*scored, len(ranked))
+	from := make([]int, len(ranked)) // where the match of each place is
+	for i := range from {
+		from[i] = i
+	}
+	slices.SortFunc(from, func(i, j int) int { return compare(&ranked[i], &ranked[j]) })
 	for i := range ranked {
-		order[i] = &ranked[i]
+		if from[i] == i {
+			continue
+		}
+		first, to := ranked[i], i
+		for from[to] != i {
+			next := from[to]
+			ranked[to], from[to] = ranked[next], to
+			to = next
+		}
+		ranked[to], from[to] = first, to
 	}
-	slices.SortFunc(order, compare)
-	sorted := make([]scored, len(ranked))
-	for i, r := range order {
-		sorted[i] = *r
-	}
-	copy(ranked, sorted)
 }
 
 func newerFirst(a, b *scored) int {

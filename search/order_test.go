@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -58,6 +59,25 @@ func TestIntersectWithRankingProperty(t *testing.T) {
 				t.Fatalf("%v is not in order", got)
 			}
 			last = at
+		}
+	})
+}
+
+// TestByScore: the order is the one that a plain sort gives.
+func TestByScore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scores := rapid.SliceOfN(rapid.IntRange(0, 5), 0, 30).Draw(t, "scores")
+		ranked := make([]scored, len(scores))
+		for i, s := range scores {
+			ranked[i].score, ranked[i].ID = float64(s), int64(i)
+		}
+		want := slices.Clone(ranked)
+		slices.SortStableFunc(want, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.ID, a.ID)) })
+		byScore(ranked)
+		for i := range want {
+			if ranked[i].ID != want[i].ID || ranked[i].score != want[i].score {
+				t.Fatalf("place %d: got %d, want %d", i, ranked[i].ID, want[i].ID)
+			}
 		}
 	})
 }
