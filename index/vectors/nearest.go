@@ -1,12 +1,12 @@
 package vectors
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 )
 
-// nearest collects the places with the smallest distances. Instead of keeping
+// nearest collects the places with the smallest distances of those that it is offered, in the
+// order of their slots. Instead of keeping
 // them in order it counts how often each distance came; the limit falls as soon as
 // enough lie below it.
 type nearest struct {
@@ -30,12 +30,17 @@ func (n *nearest) offer(p place) {
 	n.places = append(n.places, p)
 	n.counts[p.distance]++
 	n.within++
+	n.lower()
+	if len(n.places) > 8*n.wanted {
+		n.prune()
+	}
+}
+
+// lower lowers the limit as far as enough lie within it.
+func (n *nearest) lower() {
 	for n.within-n.counts[n.limit] >= n.wanted {
 		n.within -= n.counts[n.limit]
 		n.limit--
-	}
-	if len(n.places) > 8*n.wanted {
-		n.prune()
 	}
 }
 
@@ -43,19 +48,52 @@ func (n *nearest) prune() {
 	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
 }
 
-// result returns the wanted places in the order of their slots. Of those at the
-// limit, all equally far, the lowest slots are taken.
-func (n *nearest) result() []place {
-	n.prune()
-	slices.SortFunc(n.places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
-	spare := n.wanted - (n.within - n.counts[n.limit])
-	return slices.DeleteFunc(n.places, func(p place) bool {
-		if p.distance < n.limit {
+// together returns the wanted places of all parts, which are used up, in the order of their
+// slots. Of those that are as far as the last the lowest slots are taken.
+func together(parts ...*nearest) []place {
+	first := parts[0]
+	for _, part := range parts[1:] {
+		// Up to the limit that results from the sum, each has counted all.
+		for distance, n := range part.counts {
+			first.counts[distance] += n
+		}
+		first.limit = min(first.limit, part.limit)
+	}
+	first.within = 0
+	for _, n := range first.counts[:first.limit+1] {
+		first.within += n
+	}
+	first.lower()
+	first.prune()
+	for _, part := range parts[1:] {
+		part.limit = first.limit
+		part.prune()
+		merged := merge(emptyPlaces(), first.places, part.places)
+		keepPlaces(first.places)
+		keepPlaces(part.places)
+		first.places = merged
+	}
+	spare := first.wanted - (first.within - first.counts[first.limit])
+	return slices.DeleteFunc(first.places, func(p place) bool {
+		if p.distance < first.limit {
 			return false
 		}
 		spare--
 		return spare < 0
 	})
+}
+
+// merge appends two lists that are in the order of their slots to a third, in that order.
+func merge(list, a, b []place) []place {
+	list = slices.Grow(list, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].slot < b[0].slot {
+			list, a = append(list, a[0]), a[1:]
+		} else {
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return append(append(list, a...), b...)
 }
 
 // scan offers the places of a chunk whose code is near enough. first is the chunk's
@@ -86,7 +124,7 @@ func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents)
 	q0, q1, q2, q3, limit := q[0], q[1], q[2], q[3], n.limit
 	for at := range c.documents {
 		v := (*[4]uint64)(c.codes[4*at:])
-		d := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]) + bits.OnesCount64(q2^v[2]) + bits.OnesCount64(q3^v[3])) //nolint:gosec // at most 256
+		d := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]) + bits.OnesCount64(q2^v[2]) + bits.OnesCount64(q3^v[3]))
 		if d > limit { // Most are too far. Only for the others is their document looked up.
 			continue
 		}
@@ -106,7 +144,7 @@ func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Docume
 			q = &other
 		}
 		v := (*[4]uint64)(c.codes[4*at:])
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) + bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3])) //nolint:gosec // at most 256
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) + bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
 		if d > limit {
 			continue
 		}

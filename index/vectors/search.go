@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Match is a document and its fragment that comes nearest to a query.
@@ -77,11 +78,15 @@ func (s *Set) Search(query Query, eligible Documents, n int) []Match {
 	read := candidateFragments + moreFragments*max(0, n-candidateDocuments)
 	codes := codesPerRead * read
 	places, all := s.gather(eligible, exactFragments)
-	switch {
-	case !all:
-		places = s.closest(&q, s.scan(&q, eligible, codes), read)
-	case s.reads(places) > exactReads:
-		places = s.closest(&q, s.nearest(&q, places, codes), read)
+	if !all || s.reads(places) > exactReads {
+		s.memory.RLock()
+		if all {
+			places = s.nearest(&q, places, codes)
+		} else {
+			places = s.scan(&q, eligible, codes)
+		}
+		places = s.closest(&q, places, read)
+		s.memory.RUnlock()
 	}
 	matches := best(s.compare(&q, places), n)
 	keepPlaces(places)
@@ -267,44 +272,35 @@ func (s *Set) reads(places []place) int {
 
 func (s *Set) gapSlots() int { return 1 + gapBytes/s.recordSize() }
 
-// scan lists the wanted nearest of all eligible slots, by the distance of codes.
+// scan lists the wanted nearest of all eligible slots, by the distance of codes. The caller
+// holds s.memory.
 func (s *Set) scan(q *both, eligible Documents, wanted int) []place {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
 	workers := min(runtime.GOMAXPROCS(0), 1+len(s.chunks)*chunkSlots/parallelSlots)
 	parts := make([]*nearest, workers)
-	var wg sync.WaitGroup
 	for w := range parts {
 		parts[w] = newNearest(wanted, 64*len(q.code))
-		part, chunks := parts[w], s.chunks[w*len(s.chunks)/workers:(w+1)*len(s.chunks)/workers]
-		first := uint32(w * len(s.chunks) / workers * chunkSlots)
-		run := func() {
-			for i, c := range chunks {
-				if c != nil {
-					part.scan(c, first+uint32(i*chunkSlots), q, eligible)
-				}
+	}
+	// Each worker takes the next chunk when it is done with one: a processor that looks up the
+	// words of the query meanwhile helps as soon as it can.
+	var taken atomic.Int32
+	work := func(part *nearest) {
+		for i := int(taken.Add(1)) - 1; i < len(s.chunks); i = int(taken.Add(1)) - 1 {
+			if c := s.chunks[i]; c != nil {
+				part.scan(c, uint32(i*chunkSlots), q, eligible)
 			}
 		}
-		if w == workers-1 {
-			run()
-		} else {
-			wg.Go(run)
-		}
 	}
-	wg.Wait()
+	var wg sync.WaitGroup
 	for _, part := range parts[1:] {
-		for _, p := range part.places {
-			parts[0].offer(p)
-		}
-		keepPlaces(part.places)
+		wg.Go(func() { work(part) })
 	}
-	return parts[0].result()
+	work(parts[0])
+	wg.Wait()
+	return together(parts...)
 }
 
-// nearest does so for places that are listed already.
+// nearest does so for places that are listed already, and may have changed since.
 func (s *Set) nearest(q *both, places []place, wanted int) []place {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
 	near := newNearest(wanted, 64*len(q.code))
 	for _, p := range places {
 		if s.document(p.slot) != p.document {
@@ -315,11 +311,11 @@ func (s *Set) nearest(q *both, places []place, wanted int) []place {
 		p.distance = distance(code, s.chunks[p.slot/chunkSlots].codes[at:])
 		near.offer(p)
 	}
-	return near.result()
+	return together(near)
 }
 
 // closest returns the wanted places whose codes are the likeliest to be of near vectors, in
-// the order of their slots.
+// the order of their slots. The caller has held s.memory since it listed the places.
 func (s *Set) closest(q *both, places []place, wanted int) []place {
 	if len(places) <= wanted {
 		return places
@@ -329,29 +325,27 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 	if q.others != nil {
 		others = s.coder.shares(q.other.vector)
 	}
-	near := make([]int32, 0, len(places)) // of places
-	s.memory.RLock()
-	unchanged := places[:0]
-	for _, p := range places {
-		if s.document(p.slot) != p.document {
-			continue // changed since
+	near := make([]int32, len(places)) // of places
+	words := s.coder.words
+	compare := func(from, to int) {
+		for i := from; i < to; i++ {
+			p := &places[i]
+			by := mine
+			if q.others.Has(p.document) {
+				by = others
+			}
+			at := int(p.slot%chunkSlots) * words
+			near[i] = by.of(s.chunks[p.slot/chunkSlots].codes[at : at+words])
 		}
-		by := mine
-		if q.others.Has(p.document) {
-			by = others
-		}
-		words := s.coder.words
-		at := int(p.slot%chunkSlots) * words
-		near = append(near, by.of(s.chunks[p.slot/chunkSlots].codes[at:at+words]))
-		unchanged = append(unchanged, p)
 	}
-	s.memory.RUnlock()
-	if len(unchanged) <= wanted {
-		return unchanged
-	}
+	var comparing sync.WaitGroup
+	half := len(places) / 2
+	comparing.Go(func() { compare(0, half) })
+	compare(half, len(places))
+	comparing.Wait()
 	limit, next, spare := limitOf(near, wanted)
-	kept := unchanged[:0]
-	for i, p := range unchanged {
+	kept := places[:0]
+	for i, p := range places {
 		switch {
 		case near[i] >= next:
 		case near[i] >= limit && spare > 0:
