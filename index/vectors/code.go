@@ -17,6 +17,11 @@ import "math"
 // To take the mean from the vectors first made no difference (.001).
 const codeBits = 256
 
+// scannedBits are the bits of each code that a scan of all compares, or the vector's own signs
+// if these are more. Only of the nearest the others are looked at: a scan takes about as long as
+// to read from memory what it compares.
+const scannedBits = 128
+
 // coder turns vectors into codes of their signs. Codes are in the file: another way
 // to make them needs another version of it.
 type coder struct {
@@ -106,6 +111,9 @@ func (c *coder) turned(v []float32) []float32 {
 // there are the sums of its 256 values, in parts of shareUnit.
 type shares [][256]int16
 
+// scannedWords is how many words of a code are compared first.
+func (c *coder) scannedWords() int { return min(c.words, max(c.signWords(), scannedBits/64)) }
+
 // arranged returns turned numbers in the order in which the bits of a code in memory have their
 // signs, with zeros up to a whole word. Of the first words, bit 4i+k is the sign of number
 // 16k+i: so signsOf finds them fastest. The others are as in the file.
@@ -154,11 +162,11 @@ func (c *coder) shares(query []float32) shares {
 	return list
 }
 
-// of returns the sum for a code.
-func (s shares) of(code []uint64) int32 {
+// of returns the sum for the words of a code from one on.
+func (s shares) of(from int, words []uint64) int32 {
 	sum := int32(0)
-	for w, bits := range code {
-		part := s[8*w : 8*w+8 : 8*w+8]
+	for w, bits := range words {
+		part := s[8*(from+w) : 8*(from+w)+8 : 8*(from+w)+8]
 		for i := range part {
 			sum += int32(part[i][byte(bits>>(8*i))])
 		}

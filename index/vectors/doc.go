@@ -8,9 +8,9 @@
 // signs (coder). The document's number and the code of all signs are in memory too, 36 bytes
 // a slot with the built-in model; one sequential read at the start fetches them.
 //
-// Search compares codes by their Hamming distance, compares the nearest of them with the
-// query itself, reads the vectors of the best of these from the file and orders those by
-// their cosine; where few fragments are eligible it reads them all, so that the answer is
+// Search compares the first half of each code with the query's by their Hamming distance,
+// compares the whole codes of the nearest with the query itself, reads the vectors of the best
+// of these from the file and orders those by their cosine; where few fragments are eligible it reads them all, so that the answer is
 // exact.
 //
 // Guarantees: what Sync has returned for is in the file after a crash. A record

@@ -127,15 +127,19 @@ func (s *Set) decode(record []byte) (document uint32, scale float32, numbers []b
 	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead : recordHead+s.coder.levelBytes()], true
 }
 
-// readCode reads the code of a whole record into code.
-func (s *Set) readCode(code []uint64, record []byte) {
+// readCode reads the code of a whole record into its places.
+func (s *Set) readCode(scanned, others []uint64, record []byte) {
 	numbers := record[recordHead : recordHead+s.coder.levelBytes()]
-	n := s.coder.signWords()
-	for w := range n {
-		code[w] = signsOf(numbers[32*w : min(len(numbers), 32*w+32)])
+	signs := s.coder.signWords()
+	for w := range signs {
+		scanned[w] = signsOf(numbers[32*w : min(len(numbers), 32*w+32)])
 	}
 	rest := record[recordHead+len(numbers):]
-	for i := range code[n:] {
-		code[n+i] = binary.LittleEndian.Uint64(rest[8*i:])
+	for i := range scanned[signs:] {
+		scanned[signs+i] = binary.LittleEndian.Uint64(rest[8*i:])
+	}
+	rest = rest[8*(len(scanned)-signs):]
+	for i := range others {
+		others[i] = binary.LittleEndian.Uint64(rest[8*i:])
 	}
 }

@@ -6,9 +6,8 @@ import (
 )
 
 // nearest collects the places with the smallest distances of those that it is offered, in the
-// order of their slots. Instead of keeping
-// them in order it counts how often each distance came; the limit falls as soon as
-// enough lie below it.
+// order of their slots. Instead of putting them in order it counts how often each distance came;
+// the limit falls as soon as enough lie below it.
 type nearest struct {
 	wanted int
 	counts []int // by distance
@@ -17,8 +16,9 @@ type nearest struct {
 	places []place
 }
 
-func newNearest(wanted, bits int) *nearest {
-	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: uint32(bits), places: emptyPlaces()}
+// newNearest returns a list for distances up to bits. It keeps none above the limit.
+func newNearest(wanted, bits int, limit uint32) *nearest {
+	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: limit, places: emptyPlaces()}
 }
 
 // offer keeps a place if its distance is within the limit, and lowers the limit as soon
@@ -31,7 +31,7 @@ func (n *nearest) offer(p place) {
 	n.counts[p.distance]++
 	n.within++
 	n.lower()
-	if len(n.places) > 8*n.wanted {
+	if len(n.places) > 4*n.wanted {
 		n.prune()
 	}
 }
@@ -99,12 +99,8 @@ func merge(list, a, b []place) []place {
 // scan offers the places of a chunk whose code is near enough. first is the chunk's
 // first slot; eligible nil means all documents.
 func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
-	if len(q.code) == 4 { // the built-in model
-		if q.others == nil {
-			n.scan4(c, first, [4]uint64(q.code), eligible)
-		} else {
-			n.scanBoth4(c, first, q, eligible)
-		}
+	if len(q.code) == 2 { // the built-in model
+		n.scan2(c, first, q, eligible)
 		return
 	}
 	for at, document := range c.documents {
@@ -112,43 +108,53 @@ func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
 			continue
 		}
 		code := q.of(document).code
-		if d := distance(code, c.codes[at*len(code):]); d <= n.limit {
+		if d := distance(code, c.scanned[at*len(code):]); d <= n.limit {
 			n.offer(place{first + uint32(at), document, d})
 		}
 	}
 }
 
-// scan4 is scan for codes of four words. The variables spare a look into memory for each word
-// and a check of bounds, which is a third of the time.
-func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
-	q0, q1, q2, q3, limit := q[0], q[1], q[2], q[3], n.limit
-	for at := range c.documents {
-		v := (*[4]uint64)(c.codes[4*at:])
-		d := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]) + bits.OnesCount64(q2^v[2]) + bits.OnesCount64(q3^v[3]))
-		if d > limit { // Most are too far. Only for the others is their document looked up.
+// scan2 is scan for two words. Nearly all codes are too far: four are compared at a time, and only
+// for the others is their document looked up.
+func (n *nearest) scan2(c *chunk, first uint32, q *both, eligible Documents) {
+	if q.others != nil {
+		n.scanBoth2(c, first, q, eligible)
+		return
+	}
+	// Variables spare a look into memory for each word.
+	q0, q1, limit := q.code[0], q.code[1], n.limit
+	for at := 0; at < len(c.documents); at += 4 {
+		v := (*[8]uint64)(c.scanned[2*at:])
+		d0 := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]))
+		d1 := uint32(bits.OnesCount64(q0^v[2]) + bits.OnesCount64(q1^v[3]))
+		d2 := uint32(bits.OnesCount64(q0^v[4]) + bits.OnesCount64(q1^v[5]))
+		d3 := uint32(bits.OnesCount64(q0^v[6]) + bits.OnesCount64(q1^v[7]))
+		if min(d0, d1, d2, d3) > limit {
 			continue
 		}
-		if document := c.documents[at]; document != 0 && (eligible == nil || eligible.Has(document)) {
-			n.offer(place{first + uint32(at), document, d})
-			limit = n.limit
+		for i, d := range [...]uint32{d0, d1, d2, d3} {
+			if d > limit {
+				continue
+			}
+			if document := c.documents[at+i]; document != 0 && (eligible == nil || eligible.Has(document)) {
+				n.offer(place{first + uint32(at+i), document, d})
+				limit = n.limit
+			}
 		}
 	}
 }
 
-// scanBoth4 is scan4 for a query with other documents.
-func (n *nearest) scanBoth4(c *chunk, first uint32, query *both, eligible Documents) {
-	most, other, limit := [4]uint64(query.code), [4]uint64(query.other.code), n.limit
+// scanBoth2 is scan2 for a query that is another one for some documents.
+func (n *nearest) scanBoth2(c *chunk, first uint32, q *both, eligible Documents) {
+	most, other, limit := [2]uint64(q.code), [2]uint64(q.other.code), n.limit
 	for at, document := range c.documents {
-		q := &most
-		if query.others.Has(document) {
-			q = &other
+		code := &most
+		if q.others.Has(document) {
+			code = &other
 		}
-		v := (*[4]uint64)(c.codes[4*at:])
-		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) + bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
-		if d > limit {
-			continue
-		}
-		if document != 0 && (eligible == nil || eligible.Has(document)) {
+		v := (*[2]uint64)(c.scanned[2*at:])
+		d := uint32(bits.OnesCount64(code[0]^v[0]) + bits.OnesCount64(code[1]^v[1]))
+		if d <= limit && document != 0 && (eligible == nil || eligible.Has(document)) {
 			n.offer(place{first + uint32(at), document, d})
 			limit = n.limit
 		}

@@ -19,7 +19,7 @@ func TestTogether(t *testing.T) {
 		wanted := 1 + r.IntN(60)
 		parts := make([]*nearest, 1+r.IntN(3))
 		for i := range parts {
-			parts[i] = newNearest(wanted, 64)
+			parts[i] = newNearest(wanted, 64, 64)
 		}
 		for _, p := range places {
 			parts[r.IntN(len(parts))].offer(p)

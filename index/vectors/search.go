@@ -25,23 +25,26 @@ const (
 	exactReads = 800
 	// candidateFragments is the number of fragments whose vectors are read, after a search by
 	// codes, for at most candidateDocuments documents, and moreFragments the number for each
-	// further one. Of 181,000 fragments of package corpus, these shares of the 10, 50 and 150
-	// nearest documents (by the floats) to 60 queries were found, in the time of one search:
+	// further one. codesPerRead is how many codes are compared with the whole query for each
+	// vector that is read. Of 252,826 fragments of package corpus, these shares of the 10, 50 and
+	// 150 nearest documents (by the floats) to 60 queries were found by the closest 200 of the
+	// codes, and so many of 1,500 queries over 100,000 observations found their target among the
+	// first 20:
 	//
-	//	the closest 200 of 1,800 codes read    .997  .929  .741   1.7 ms
-	//	the closest 300 of 2,700 codes read   1.000  .967  .840   1.9 ms
+	//	 3,600, by 128 bits    .980  .910  .720   780
+	//	 5,400, by 128 bits    .988  .920  .731   781
+	//	10,000, by 128 bits    .988  .927  .738
+	//	 1,800, by 256 bits    .990  .929  .739   784
+	//	600 of 60,000, by 128 bits                782
 	//
-	// The documents that are missed are far from the query: with 200 and 300 no nDCG@10 of a
-	// retrieval set differs by more than .0001, and of 1,500 queries over 100,000 observations
-	// 770 and 767 find their target among the first 20. To read a vector takes longer than to compare a hundred
-	// codes. Codes of the same size with two bits a number, the sign and whether it is large,
-	// found less in more time.
+	// The documents that are missed are far from the query: no nDCG@10 of a retrieval set differs
+	// by .0001 between the first and the fourth, of which the fourth takes a tenth of a search
+	// longer. To read a vector takes longer than to compare a hundred codes. Codes of the same
+	// size with two bits a number, the sign and whether it is large, found less in more time.
 	candidateFragments = 200
 	candidateDocuments = 150
 	moreFragments      = 3
-	// codesPerRead is how many codes are compared with the whole query for each vector
-	// that is read.
-	codesPerRead = 9
+	codesPerRead       = 18
 	// gapBytes is the longest unneeded stretch that is read to save a second call.
 	gapBytes = 4 << 10
 	// readBytes bounds one read.
@@ -138,7 +141,7 @@ func inOrder(places []place) []place {
 // prepared is a query as it is compared.
 type prepared struct {
 	vector []float32 // of any length
-	code   []uint64
+	code   []uint64  // the words that are compared first
 	// numbers are the query's, of length 1, as the file has those of the vectors.
 	numbers []float32
 	// products are made of them when they are needed.
@@ -202,7 +205,7 @@ func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 		return q, false
 	}
 	turned := s.coder.turned(query)
-	q.vector, q.code = query, make([]uint64, s.coder.words)
+	q.vector, q.code = query, make([]uint64, s.coder.scannedWords())
 	signs(q.code, s.coder.arranged(turned))
 	first := s.coder.first(turned)
 	square := 0.0
@@ -275,10 +278,51 @@ func (s *Set) gapSlots() int { return 1 + gapBytes/s.recordSize() }
 // scan lists the wanted nearest of all eligible slots, by the distance of codes. The caller
 // holds s.memory.
 func (s *Set) scan(q *both, eligible Documents, wanted int) []place {
+	limit, greatest := s.sample(q, eligible, wanted), uint32(64*len(q.code)) //nolint:gosec // a few thousand
+	places := s.scanWithin(q, eligible, wanted, limit)
+	if len(places) < wanted && limit < greatest { // the sample was none of the whole
+		keepPlaces(places)
+		places = s.scanWithin(q, eligible, wanted, greatest)
+	}
+	return places
+}
+
+// sample returns a distance that about half as many codes again as wanted are within, by the
+// first of each chunk: nearly all others need not be counted. It is the greatest distance there
+// is if these are too few to tell.
+func (s *Set) sample(q *both, eligible Documents, wanted int) uint32 {
+	const share = 64 // one of so many slots is looked at
+	counts := make([]int, 64*len(q.code)+1)
+	for _, c := range s.chunks {
+		if c == nil {
+			continue
+		}
+		for at, document := range c.documents[:chunkSlots/share] {
+			if document != 0 && (eligible == nil || eligible.Has(document)) {
+				code := q.of(document).code
+				counts[distance(code, c.scanned[at*len(code):])]++
+			}
+		}
+	}
+	enough, within := wanted/share*3/2+leastSample, 0
+	for limit, n := range counts {
+		if within += n; within >= enough {
+			return uint32(limit) //nolint:gosec // a few thousand
+		}
+	}
+	return uint32(len(counts) - 1) //nolint:gosec // a few thousand
+}
+
+// leastSample is how many more of the sample have to be within a distance: where few are wanted,
+// chance counts for more.
+const leastSample = 16
+
+// scanWithin is scan for distances up to a limit.
+func (s *Set) scanWithin(q *both, eligible Documents, wanted int, limit uint32) []place {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(s.chunks)*chunkSlots/parallelSlots)
 	parts := make([]*nearest, workers)
 	for w := range parts {
-		parts[w] = newNearest(wanted, 64*len(q.code))
+		parts[w] = newNearest(wanted, 64*len(q.code), limit)
 	}
 	// Each worker takes the next chunk when it is done with one: a processor that looks up the
 	// words of the query meanwhile helps as soon as it can.
@@ -301,14 +345,14 @@ func (s *Set) scan(q *both, eligible Documents, wanted int) []place {
 
 // nearest does so for places that are listed already, and may have changed since.
 func (s *Set) nearest(q *both, places []place, wanted int) []place {
-	near := newNearest(wanted, 64*len(q.code))
+	greatest := 64 * len(q.code)
+	near := newNearest(wanted, greatest, uint32(greatest)) //nolint:gosec // a few thousand
 	for _, p := range places {
 		if s.document(p.slot) != p.document {
 			continue // changed since
 		}
-		code := q.of(p.document).code
-		at := int(p.slot%chunkSlots) * len(code)
-		p.distance = distance(code, s.chunks[p.slot/chunkSlots].codes[at:])
+		scanned, _ := s.chunks[p.slot/chunkSlots].code(int(p.slot % chunkSlots))
+		p.distance = distance(q.of(p.document).code, scanned)
 		near.offer(p)
 	}
 	return together(near)
@@ -326,7 +370,7 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 		others = s.coder.shares(q.other.vector)
 	}
 	near := make([]int32, len(places)) // of places
-	words := s.coder.words
+	words := s.coder.scannedWords()
 	compare := func(from, to int) {
 		for i := from; i < to; i++ {
 			p := &places[i]
@@ -334,8 +378,8 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 			if q.others.Has(p.document) {
 				by = others
 			}
-			at := int(p.slot%chunkSlots) * words
-			near[i] = by.of(s.chunks[p.slot/chunkSlots].codes[at : at+words])
+			scanned, rest := s.chunks[p.slot/chunkSlots].code(int(p.slot % chunkSlots))
+			near[i] = by.of(0, scanned) + by.of(words, rest)
 		}
 	}
 	var comparing sync.WaitGroup

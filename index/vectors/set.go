@@ -20,7 +20,14 @@ const chunkSlots = 1 << 14
 
 type chunk struct {
 	documents []uint32 // 0: empty
-	codes     []uint64 // of all slots, one after the other
+	scanned   []uint64 // the words of codes that are compared first, of one slot after the other
+	others    []uint64 // the other words
+}
+
+// code returns the parts of the code of a slot, by its place in the chunk.
+func (c *chunk) code(at int) (scanned, others []uint64) {
+	n, m := len(c.scanned)/chunkSlots, len(c.others)/chunkSlots
+	return c.scanned[at*n : (at+1)*n], c.others[at*m : (at+1)*m]
 }
 
 // Set is an open file of vectors.
@@ -106,7 +113,8 @@ func (s *Set) load() error {
 		return fmt.Errorf("read vector file: %w", err)
 	}
 	n := int(min(info.Size()/int64(size), maxSpare))/chunkSlots + 1
-	s.spare = chunk{documents: pages.Make[uint32](n * chunkSlots), codes: pages.Make[uint64](n * chunkSlots * s.coder.words)}
+	scanned, others := s.codeSizes()
+	s.spare = chunk{documents: pages.Make[uint32](n * chunkSlots), scanned: pages.Make[uint64](n * scanned), others: pages.Make[uint64](n * others)}
 	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
@@ -147,7 +155,8 @@ func (s *Set) enter(slot, document uint32, record []byte) {
 	case !before:
 		s.startRun(document, slot)
 	}
-	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
+	scanned, others := c.code(at)
+	s.readCode(scanned, others, record)
 }
 
 // enterLast is enter for a slot behind all that are in use.
@@ -158,7 +167,8 @@ func (s *Set) enterLast(slot, document uint32, record []byte) {
 	if slot == 0 || s.document(slot-1) != document {
 		s.startRun(document, slot)
 	}
-	s.readCode(c.codes[at*s.coder.words:(at+1)*s.coder.words], record)
+	scanned, others := c.code(at)
+	s.readCode(scanned, others, record)
 }
 
 // chunkOf returns the chunk of a slot, a new one if there is none.
@@ -176,13 +186,19 @@ func (s *Set) chunkOf(slot uint32) *chunk {
 
 // newChunk returns an empty chunk.
 func (s *Set) newChunk() *chunk {
-	n := chunkSlots * s.coder.words
+	n, m := s.codeSizes()
 	if len(s.spare.documents) == 0 {
-		return &chunk{documents: make([]uint32, chunkSlots), codes: make([]uint64, n)}
+		return &chunk{documents: make([]uint32, chunkSlots), scanned: make([]uint64, n), others: make([]uint64, m)}
 	}
-	c := &chunk{documents: s.spare.documents[:chunkSlots:chunkSlots], codes: s.spare.codes[:n:n]}
-	s.spare = chunk{documents: s.spare.documents[chunkSlots:], codes: s.spare.codes[n:]}
+	c := &chunk{documents: s.spare.documents[:chunkSlots:chunkSlots], scanned: s.spare.scanned[:n:n], others: s.spare.others[:m:m]}
+	s.spare = chunk{documents: s.spare.documents[chunkSlots:], scanned: s.spare.scanned[n:], others: s.spare.others[m:]}
 	return c
+}
+
+// codeSizes returns how many words the codes of a chunk have in its two lists.
+func (s *Set) codeSizes() (scanned, others int) {
+	n := s.coder.scannedWords()
+	return chunkSlots * n, chunkSlots * (s.coder.words - n)
 }
 
 // head returns a pointer to the first slot of a document's list.
@@ -420,7 +436,9 @@ func (s *Set) delete(slots []uint32) error {
 			continue
 		}
 		c, at := s.chunks[slot/chunkSlots], int(slot%chunkSlots)
-		clear(c.codes[at*s.coder.words : (at+1)*s.coder.words])
+		scanned, others := c.code(at)
+		clear(scanned)
+		clear(others)
 		s.unlink(slot)
 	}
 	s.memory.Unlock()
