@@ -406,21 +406,34 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	}
 	comparison := table.Compare(numbers)
 	defer comparison.Close()
-	cosines := make([]float32, len(numbers))
 	documents := make([][]uint16, len(best))
-	for i, x := range best {
-		documents[i] = unpackPieces(make([]uint16, 0, 2*len(x.pieces)), x.pieces) // at most one a nibble
-	}
-	comparison.Know(documents)
-	for i := range best {
-		x := &best[i]
-		comparison.Best(cosines, documents[i])
-		for j, cosine := range cosines {
-			x.maxSim += shares[j] * float64(cosine) * float64(cosine)
+	inHalves(len(best), func(from, to int) {
+		for i := from; i < to; i++ {
+			packed := best[i].pieces
+			documents[i] = unpackPieces(make([]uint16, 0, 2*len(packed)), packed) // at most one a nibble
 		}
-		x.total = rank.Combine(x.keyword, x.likeness, x.maxSim, b.isPrompt(x.document))
-	}
+	})
+	comparison.Know(documents)
+	inHalves(len(best), func(from, to int) {
+		cosines := make([]float32, len(numbers))
+		for i := from; i < to; i++ {
+			x := &best[i]
+			comparison.Best(cosines, documents[i])
+			for j, cosine := range cosines {
+				x.maxSim += shares[j] * float64(cosine) * float64(cosine)
+			}
+			x.total = rank.Combine(x.keyword, x.likeness, x.maxSim, b.isPrompt(x.document))
+		}
+	})
 	b.order(list)
+}
+
+// inHalves calls do for both halves of the numbers below n, which two processors share.
+func inHalves(n int, do func(from, to int)) {
+	var working sync.WaitGroup
+	working.Go(func() { do(0, n/2) })
+	do(n/2, n)
+	working.Wait()
 }
 
 // matches returns the candidates in the form of an answer.
