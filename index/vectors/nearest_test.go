@@ -3,6 +3,7 @@ package vectors
 import (
 	"cmp"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -31,5 +32,63 @@ func TestTogether(t *testing.T) {
 		if got := together(parts...); !slices.Equal(got, want) {
 			t.Fatalf("%d wanted of %d, in %d parts: got %v, want %v", wanted, len(places), len(parts), got, want)
 		}
+	}
+}
+
+// TestScan: a scan lists exactly the wanted nearest, also where the codes by which it guesses
+// their distance are all nearer than the others, and where some documents have another query.
+func TestScan(t *testing.T) {
+	const slots, wanted = 40_000, 3600
+	for name, misleading := range map[string]bool{"like the others": false, "misleading": true} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(9, 10))
+			s, err := Open(filepath.Join(t.TempDir(), "vectors.bin"), "m", 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			query := Query{Vector: randomVector(r, 8)}
+			for slot := range uint32(slots) {
+				v := randomVector(r, 8)
+				if misleading && slot%chunkSlots < chunkSlots/64 {
+					v = query.Vector
+				}
+				if slot%7 == 3 {
+					continue // empty
+				}
+				if err := s.Put(slot, slot/3+1, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			var even Documents
+			for d := uint32(0); d <= slots/3+1; d += 2 {
+				even.Add(d)
+			}
+			for _, query := range []Query{query, {Vector: query.Vector, Other: randomVector(r, 8), Others: even}} {
+				q, ok := s.prepareBoth(query)
+				if !ok {
+					t.Fatal("no query")
+				}
+				for _, eligible := range []Documents{nil, even} {
+					var want []place
+					for slot := range uint32(slots) {
+						document := s.document(slot)
+						if document != 0 && (eligible == nil || eligible.Has(document)) {
+							scanned, _ := s.chunks[slot/chunkSlots].code(int(slot % chunkSlots))
+							want = append(want, place{slot, document, distance(q.of(document).code, scanned)})
+						}
+					}
+					slices.SortStableFunc(want, func(a, b place) int { return cmp.Compare(a.distance, b.distance) })
+					want = want[:wanted]
+					slices.SortFunc(want, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
+					if got := s.scan(&q, eligible, wanted); !slices.Equal(got, want) {
+						t.Errorf("two queries %v, filter %v: got %d places, not the nearest %d", query.Others != nil, eligible != nil, len(got), len(want))
+					}
+				}
+			}
+		})
 	}
 }
