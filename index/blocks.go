@@ -113,12 +113,12 @@ type blockReader struct {
 }
 
 func (r *blockReader) unsigned(most uint64) uint64 {
-	n, size := uint64(0), 1
-	if len(r.b) > 0 && r.b[0] < 0x80 { // as most are
-		n = uint64(r.b[0])
-	} else {
-		n, size = binary.Uvarint(r.b)
+	if len(r.b) > 0 && r.b[0] < 0x80 && uint64(r.b[0]) <= most { // as most are
+		n := r.b[0]
+		r.b = r.b[1:]
+		return uint64(n)
 	}
+	n, size := binary.Uvarint(r.b)
 	if size <= 0 || n > most {
 		r.b, r.fail = nil, true
 		return 0
