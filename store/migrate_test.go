@@ -352,7 +352,8 @@ func TestKilledMigration(t *testing.T) {
 	}
 	whole := time.Since(began)
 	killed := map[int64]int{} // by the schema that was reached
-	for n := range 12 {
+	// On a busy machine the first start may have been the fastest: then later moments are tried.
+	for n := 0; n < 12 || len(killed) < 2 && n < 60; n++ {
 		path := fresh()
 		for range 2 {
 			cmd := start(path)
