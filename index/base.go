@@ -407,7 +407,17 @@ func (b *base) forgetVectors(ctx context.Context) error {
 // missing wait for new ones, slots that no document has are emptied and free.
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
-	lost := append(b.disputed, b.vectors.Missing(b.owners)...)
+	for slot, document := range b.vectors.All() {
+		if int(slot) < len(b.owners) && b.owners[slot] == document {
+			b.owners[slot] = 0
+		}
+	}
+	lost := b.disputed
+	for _, owner := range b.owners {
+		if owner != 0 {
+			lost = append(lost, owner)
+		}
+	}
 	b.owners, b.disputed = nil, nil
 	slices.Sort(lost)
 	lost = slices.Compact(lost)

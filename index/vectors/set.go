@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"slices"
@@ -285,26 +286,23 @@ func (s *Set) slotsOf(places []place, document uint32) []place {
 	return places
 }
 
-// Document returns the document whose vector is in a slot; ok is false for an empty
-// slot. Vectors put since the last Sync may be missing.
-func (s *Set) Document(slot uint32) (document uint32, ok bool) {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
-	document = s.document(slot)
-	return document, document != 0
-}
-
-// Missing returns those of the documents, which are by slot and 0 for none, whose slot has no
-// vector of theirs. Vectors put since the last Sync may be missing.
-func (s *Set) Missing(documents []uint32) (missing []uint32) {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
-	for slot, document := range documents {
-		if document != 0 && s.document(uint32(slot)) != document { //nolint:gosec // slots are uint32
-			missing = append(missing, document)
+// All yields the slots that are in use, in order, with their documents. Vectors put since the
+// last Sync may be missing. Who iterates must not use the set meanwhile.
+func (s *Set) All() iter.Seq2[uint32, uint32] {
+	return func(yield func(slot, document uint32) bool) {
+		s.memory.RLock()
+		defer s.memory.RUnlock()
+		for number, c := range s.chunks {
+			if c == nil {
+				continue
+			}
+			for at, document := range c.documents {
+				if document != 0 && !yield(uint32(number*chunkSlots+at), document) {
+					return
+				}
+			}
 		}
 	}
-	return missing
 }
 
 // document returns the document of a slot, 0 for an empty one. The caller holds
