@@ -50,7 +50,8 @@ func dot(a, b string) int32 {
 
 // Comparison compares the pieces of one text, a query, with those of others. It
 // remembers what it has compared: the documents that a query finds share most of
-// their words. It is for one goroutine, which calls Close at the end, but see Best.
+// their words. It is for one goroutine, which calls Close at the end; only Best may be called
+// by several.
 type Comparison struct {
 	table *Table
 	query []uint16
@@ -130,7 +131,7 @@ func (c *Comparison) Know(documents [][]uint16) {
 
 // Best sets best[i] to the cosine of the query's piece i with the piece of the
 // document that is nearest to it, 0 where none is on the same side. best has the
-// query's length. For documents that are known several goroutines may call it.
+// query's length. Several goroutines may call it if Know has been called for the documents.
 func (c *Comparison) Best(best []float32, document []uint16) {
 	clear(best)
 	for _, p := range document {

@@ -17,9 +17,9 @@ import "math"
 // To take the mean from the vectors first made no difference (.001).
 const codeBits = 256
 
-// scannedBits are the bits of each code that a scan of all compares, or the vector's own signs
-// if these are more. Only of the nearest the others are looked at: a scan takes about as long as
-// to read from memory what it compares.
+// scannedBits is how many bits of each code a scan compares; of a vector with more numbers it
+// compares the signs of all. The other bits are compared for the nearest only, since most of a
+// scan's time goes by with reading codes from memory.
 const scannedBits = 128
 
 // coder turns vectors into codes of their signs. Codes are in the file: another way
@@ -115,8 +115,9 @@ type shares [][256]int16
 func (c *coder) scannedWords() int { return min(c.words, max(c.signWords(), scannedBits/64)) }
 
 // arranged returns turned numbers in the order in which the bits of a code in memory have their
-// signs, with zeros up to a whole word. Of the first words, bit 4i+k is the sign of number
-// 16k+i: so signsOf finds them fastest. The others are as in the file.
+// signs, with zeros up to a whole word. In each of the first words, bit 4i+k is the sign of the
+// word's number 16k+i, because signsOf finds them fastest in this order. The other words are in
+// the order of the file.
 func (c *coder) arranged(turned []float32) []float32 {
 	bits := make([]float32, 64*c.words)
 	for bit := range bits {
@@ -162,7 +163,7 @@ func (c *coder) shares(query []float32) shares {
 	return list
 }
 
-// of returns the sum for the words of a code from one on.
+// of returns the sum for some words of a code, the first of which is number from.
 func (s shares) of(from int, words []uint64) int32 {
 	sum := int32(0)
 	for w, bits := range words {

@@ -10,8 +10,8 @@
 //
 // Search compares the first half of each code with the query's by their Hamming distance,
 // compares the whole codes of the nearest with the query itself, reads the vectors of the best
-// of these from the file and orders those by their cosine; where few fragments are eligible it reads them all, so that the answer is
-// exact.
+// of these from the file and orders those by their cosine. Where few fragments are eligible it
+// reads them all, so that the answer is exact.
 //
 // Guarantees: what Sync has returned for is in the file after a crash. A record
 // that was torn, by a crash or a full disk, is an empty slot. A deleted vector is

@@ -127,7 +127,7 @@ func (s *Set) decode(record []byte) (document uint32, scale float32, numbers []b
 	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead : recordHead+s.coder.levelBytes()], true
 }
 
-// readCode reads the code of a whole record into its places.
+// readCode reads the code of a record into the two parts that it has in memory.
 func (s *Set) readCode(scanned, others []uint64, record []byte) {
 	numbers := record[recordHead : recordHead+s.coder.levelBytes()]
 	signs := s.coder.signWords()
