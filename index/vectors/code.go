@@ -163,16 +163,17 @@ func (c *coder) shares(query []float32) shares {
 	return list
 }
 
-// of returns the sum for some words of a code, the first of which is number from.
-func (s shares) of(from int, words []uint64) int32 {
-	sum := int32(0)
-	for w, bits := range words {
-		part := s[8*(from+w) : 8*(from+w)+8 : 8*(from+w)+8]
-		for i := range part {
-			sum += int32(part[i][byte(bits>>(8*i))])
-		}
+// of returns the sum for a code.
+func (s shares) of(code []uint64) int32 {
+	var a, b int32
+	for w, bits := range code {
+		part := s[8*w : 8*w+8 : 8*w+8]
+		a += int32(part[0][byte(bits)]) + int32(part[1][byte(bits>>8)]) +
+			int32(part[2][byte(bits>>16)]) + int32(part[3][byte(bits>>24)])
+		b += int32(part[4][byte(bits>>32)]) + int32(part[5][byte(bits>>40)]) +
+			int32(part[6][byte(bits>>48)]) + int32(part[7][byte(bits>>56)])
 	}
-	return sum
+	return a + b
 }
 
 // signs writes a bit for each number: 1 where it is negative.

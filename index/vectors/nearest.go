@@ -114,49 +114,23 @@ func (n *nearest) scan(c *chunk, first uint32, q *both, eligible Documents) {
 	}
 }
 
-// scan2 is scan for two words. Nearly all codes are too far: four are compared at a time, and only
-// for the others is their document looked up.
+// scan2 is scan for two words. Nearly all codes are too far: only for the others is their document
+// looked up.
 func (n *nearest) scan2(c *chunk, first uint32, q *both, eligible Documents) {
+	var marks, others [chunkSlots / 64]uint64
+	markWithin(marks[:], c.scanned, [2]uint64(q.code), n.limit)
 	if q.others != nil {
-		n.scanBoth2(c, first, q, eligible)
-		return
+		markWithin(others[:], c.scanned, [2]uint64(q.other.code), n.limit)
 	}
-	// Variables spare a look into memory for each word.
-	q0, q1, limit := q.code[0], q.code[1], n.limit
-	for at := 0; at < len(c.documents); at += 4 {
-		v := (*[8]uint64)(c.scanned[2*at:])
-		d0 := uint32(bits.OnesCount64(q0^v[0]) + bits.OnesCount64(q1^v[1]))
-		d1 := uint32(bits.OnesCount64(q0^v[2]) + bits.OnesCount64(q1^v[3]))
-		d2 := uint32(bits.OnesCount64(q0^v[4]) + bits.OnesCount64(q1^v[5]))
-		d3 := uint32(bits.OnesCount64(q0^v[6]) + bits.OnesCount64(q1^v[7]))
-		if min(d0, d1, d2, d3) > limit {
-			continue
-		}
-		for i, d := range [...]uint32{d0, d1, d2, d3} {
-			if d > limit {
+	for i, mark := range marks {
+		for mark |= others[i]; mark != 0; mark &= mark - 1 {
+			at := 64*i + bits.TrailingZeros64(mark)
+			document := c.documents[at]
+			if document == 0 || eligible != nil && !eligible.Has(document) {
 				continue
 			}
-			if document := c.documents[at+i]; document != 0 && (eligible == nil || eligible.Has(document)) {
-				n.offer(place{first + uint32(at+i), document, d})
-				limit = n.limit
-			}
-		}
-	}
-}
-
-// scanBoth2 is scan2 for a query that is another one for some documents.
-func (n *nearest) scanBoth2(c *chunk, first uint32, q *both, eligible Documents) {
-	most, other, limit := [2]uint64(q.code), [2]uint64(q.other.code), n.limit
-	for at, document := range c.documents {
-		code := &most
-		if q.others.Has(document) {
-			code = &other
-		}
-		v := (*[2]uint64)(c.scanned[2*at:])
-		d := uint32(bits.OnesCount64(code[0]^v[0]) + bits.OnesCount64(code[1]^v[1]))
-		if d <= limit && document != 0 && (eligible == nil || eligible.Has(document)) {
-			n.offer(place{first + uint32(at), document, d})
-			limit = n.limit
+			// Of the two queries the other one may be near. The limit may have fallen.
+			n.offer(place{first + uint32(at), document, distance(q.of(document).code, c.scanned[2*at:])})
 		}
 	}
 }

@@ -92,3 +92,39 @@ func TestScan(t *testing.T) {
 		})
 	}
 }
+
+// TestMarkWithin: exactly the codes within the limit are marked, by the processor's own
+// instructions as by the loop that takes their place.
+func TestMarkWithin(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for limit := range uint32(130) {
+		code := [2]uint64{r.Uint64(), r.Uint64()}
+		codes := make([]uint64, 128*(1+r.IntN(3)))
+		for i := range codes {
+			codes[i] = code[i%2]
+			for range r.IntN(40) {
+				codes[i] ^= 1 << r.IntN(64)
+			}
+			if r.IntN(20) == 0 {
+				codes[i] = ^code[i%2] // all bits differ
+			}
+		}
+		want := make([]uint64, len(codes)/128)
+		for i := range len(codes) / 2 {
+			if distance(code[:], codes[2*i:]) <= limit {
+				want[i/64] |= 1 << (i % 64)
+			}
+		}
+		for name, mark := range map[string]func(marks, codes []uint64, code [2]uint64, limit uint32){
+			"this processor": markWithin, "Go": markWithinInGo,
+		} {
+			got := make([]uint64, len(want))
+			for i := range got {
+				got[i] = r.Uint64() // what was there before
+			}
+			if mark(got, codes, code, limit); !slices.Equal(got, want) {
+				t.Fatalf("%s, limit %d: got %x, want %x", name, limit, got, want)
+			}
+		}
+	}
+}

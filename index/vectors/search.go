@@ -361,6 +361,10 @@ func (s *Set) nearest(q *both, places []place, wanted int) []place {
 	return together(near)
 }
 
+// copiedCodes is how many codes are copied before they are compared. They lie scattered in memory:
+// a processor waits for many of them at once if nothing else is between the reads.
+const copiedCodes = 32
+
 // closest returns the wanted places whose codes are the likeliest to be of near vectors, in
 // the order of their slots. The caller has held s.memory since it listed the places.
 func (s *Set) closest(q *both, places []place, wanted int) []place {
@@ -373,16 +377,24 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 		others = s.coder.shares(q.other.vector)
 	}
 	near := make([]int32, len(places)) // of places
-	words := s.coder.scannedWords()
+	size := s.coder.words
 	compare := func(from, to int) {
-		for i := from; i < to; i++ {
-			p := &places[i]
-			by := mine
-			if q.others.Has(p.document) {
-				by = others
+		codes := make([]uint64, 0, copiedCodes*size)
+		for from < to {
+			part := places[from:min(from+copiedCodes, to)]
+			codes = codes[:0]
+			for _, p := range part {
+				scanned, rest := s.chunks[p.slot/chunkSlots].code(int(p.slot % chunkSlots))
+				codes = append(append(codes, scanned...), rest...)
 			}
-			scanned, rest := s.chunks[p.slot/chunkSlots].code(int(p.slot % chunkSlots))
-			near[i] = by.of(0, scanned) + by.of(words, rest)
+			for i, p := range part {
+				by := mine
+				if q.others.Has(p.document) {
+					by = others
+				}
+				near[from+i] = by.of(codes[i*size : (i+1)*size])
+			}
+			from += len(part)
 		}
 	}
 	var comparing sync.WaitGroup
