@@ -162,7 +162,7 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 // expression. fn must not use the database.
 func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
 	var joined sql.RawBytes
-	return b.read.each(ctx, "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?", func(scan sqlite.Scan) error {
+	return b.read.each(sqlite.Brief(ctx), "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?", func(scan sqlite.Scan) error {
 		if err := scan(&joined); err != nil {
 			return err
 		}

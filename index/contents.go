@@ -16,7 +16,7 @@ type content struct {
 func (b *base) readContents(ctx context.Context, documents []uint32, fn func(document uint32, row content) error) error {
 	var d uint32
 	var row content
-	return b.read.each(ctx, "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
+	return b.read.each(sqlite.Brief(ctx), "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
 		if err := scan(&d, &row.words, &row.pieces); err != nil {
 			return err
 		}

@@ -287,7 +287,7 @@ func slip(raw, variant string) int {
 
 // hasWord reports whether the full-text index has a word.
 func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
-	list, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1", quote(word))
+	list, err := b.read.ints(sqlite.Brief(ctx), "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1", quote(word))
 	return len(list) > 0, err
 }
 
@@ -301,7 +301,7 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	if projects != nil {
 		query, args = query+" AND project IN (SELECT value FROM json_each(?))", append(args, jsonList(projects))
 	}
-	err := b.read.each(ctx, query+" GROUP BY term", func(scan sqlite.Scan) error {
+	err := b.read.each(sqlite.Brief(ctx), query+" GROUP BY term", func(scan sqlite.Scan) error {
 		var term uint32
 		var n int
 		err := scan(&term, &n)
@@ -342,8 +342,10 @@ func (c *catalogue) projectNumbers(f Filter) []uint32 {
 // quote makes a string of FTS5's syntax of a word. What ends a string in C ends
 // it in FTS5 too.
 func quote(word string) string {
-	return `"` + strings.NewReplacer(`"`, `""`, "\x00", " ").Replace(word) + `"`
+	return `"` + quoted.Replace(word) + `"`
 }
+
+var quoted = strings.NewReplacer(`"`, `""`, "\x00", " ")
 
 // words lists the query's words that a document has.
 func (q *query) words(matched uint64) []string {

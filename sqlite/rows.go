@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 )
@@ -35,4 +36,14 @@ func (r Result) Each(row func(scan Scan) error) error {
 		}
 	}
 	return r.rows.Err()
+}
+
+// Brief returns the context for queries that take a millisecond or so: they fail if ctx is done,
+// but are not interrupted. To be ready for an interruption, driver and pool start two goroutines
+// for each query, which takes as long as finding a few rows by key.
+func Brief(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }

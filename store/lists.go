@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // said is the condition that session s has an event or an observation.
@@ -108,7 +109,7 @@ func (s *Store) Projects(ctx context.Context, brief bool) (projects []claudemem.
 // are no records of it.
 func (s *Store) ProjectsNamed(ctx context.Context, name string) (projects []string, err error) {
 	defer wrap(&err, "find project")
-	return projectsNamed(ctx, s.reader, name)
+	return projectsNamed(sqlite.Brief(ctx), s.reader, name)
 }
 
 // projectsNamed returns the paths of the projects that name means: the project with this

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // FilterRecords implements search.Records. Records of the same time are in the
@@ -208,6 +209,7 @@ func countQuery(sources []source) (query string, args []any) {
 // RecordsByRefs implements search.Records: the records in the order asked for,
 // without those that are gone or hidden.
 func (s *Store) RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error) {
+	ctx = sqlite.Brief(ctx)
 	read := func(refs []claudemem.RecordRef) ([]claudemem.Hit, error) {
 		return inSnapshot(ctx, s, "read records", func(q querier) ([]claudemem.Hit, error) { return recordsByRefs(ctx, q, refs) })
 	}

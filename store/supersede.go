@@ -57,6 +57,7 @@ func (t *tx) relinkSuperseded(gone string) error {
 // and for what supersedes them and is superseded in turn, the record that did it.
 func (s *Store) Superseding(ctx context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
 	const what = "read superseded observations"
+	ctx = sqlite.Brief(ctx)
 	return inSnapshot(ctx, s, what, func(q querier) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
 		marked, err := s.possiblySuperseded(ctx, q, ids)
 		if err != nil || len(marked) == 0 {
