@@ -260,12 +260,15 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	c := b.cat
 	slots := func(document, first uint32, names []uint16) {
 		end := first + uint32(len(names)) //nolint:gosec // a few dozen
+		// What nobody had before is not read: memory that is read first costs twice as much to fill.
+		for slot := first; slot < end && int(slot) < len(b.owners); slot++ {
+			if other := b.owners[slot]; other != 0 {
+				b.disputed = append(b.disputed, other, document)
+			}
+		}
 		c.names, b.owners = reach(c.names, end-1), reach(b.owners, end-1)
 		codes, owners := c.names[first:end], b.owners[first:end]
 		for i, name := range names {
-			if other := owners[i]; other != 0 {
-				b.disputed = append(b.disputed, other, document)
-			}
 			codes[i], owners[i] = name+1, document
 		}
 		c.fragments += len(names)

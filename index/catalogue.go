@@ -178,8 +178,8 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 
 // put sets a document's entry and its length in words.
 func (c *catalogue) put(document uint32, e entry, length int) {
+	c.drop(document) // of memory that is new nothing is read, see loadDocuments
 	c.entries = reach(c.entries, document)
-	c.drop(document)
 	c.ofProject.forget(e.project)
 	c.entries[document] = e
 	c.lengths = reach(c.lengths, document)
