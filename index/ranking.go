@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -216,21 +215,20 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if vector.Vector == nil {
 		return list, nil
 	}
-	// The likeness of those that the words found is needed too.
-	lexical := make(map[uint32]bool, len(list))
-	for _, x := range list {
-		lexical[x.document] = true
+	// The likeness of those that the words found is needed too. Some of them will be among the
+	// nearest, but a processor is idle until these are known.
+	lexical := make([]uint32, len(list))
+	for i, x := range list {
+		lexical[i] = x.document
 	}
+	addLikeness(list, b.vectors.Compare(vector, lexical...))
+	slices.Sort(lexical)
 	for _, m := range near.wait() {
-		if !lexical[m.Document] {
+		if _, found := slices.BinarySearch(lexical, m.Document); !found {
 			list = append(list, candidate{document: m.Document})
 		}
-		delete(lexical, m.Document)
 	}
 	addLikeness(list, near.wait())
-	if len(lexical) > 0 {
-		addLikeness(list, b.vectors.Compare(vector, slices.Collect(maps.Keys(lexical))...))
-	}
 	return b.promising(list, max(promisingCandidates, r.Limit)), nil
 }
 
