@@ -386,6 +386,9 @@ func TestTrainWhileRecordsChange(t *testing.T) {
 // An error of the disk leaves the old table in use, is told, and is gone after the next
 // training.
 func TestTrainOnFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow with the race detector; what is concurrent about training is in TestTrain")
+	}
 	feed, folder := trainableFeed(), t.TempDir()
 	ix := openIndex(t, filepath.Join(folder, "index.db"), feed, Options{})
 	catchUp(t, ix)

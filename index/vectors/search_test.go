@@ -90,6 +90,9 @@ func recall(got, want []uint32) float64 {
 }
 
 func TestRecallAgainstFloats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow with the race detector, and about nothing concurrent")
+	}
 	for _, test := range []struct {
 		n, dims, centres int
 		every            int // one of so many documents is eligible; 0: all, without a filter
