@@ -51,7 +51,7 @@ const (
 	// gapBytes is the longest unneeded stretch that is read to save a second call.
 	gapBytes = 4 << 10
 	// readBytes bounds one read.
-	readBytes = 256 << 10
+	readBytes = 64 << 10
 	// scanPerDocument is the number of slots that a scan passes in the time that
 	// finding and sorting the slots of one document takes.
 	scanPerDocument = 64
