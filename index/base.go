@@ -123,6 +123,10 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 	if err := b.loadDocuments(ctx, b.conn); err != nil {
 		return nil, err
 	}
+	// The pages of the blocks are not needed again: in memory they take twice their size.
+	if _, err := b.conn.ExecContext(ctx, "PRAGMA shrink_memory"); err != nil {
+		return nil, err
+	}
 	if err := b.openVectors(ctx); err != nil {
 		return nil, err
 	}
