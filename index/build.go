@@ -53,7 +53,52 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	for i, id := range known {
 		refs[i] = claudemem.RecordRef{Kind: at.kind.recordKind(), ID: id}
 	}
-	return ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next)
+	if err := ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next); err != nil || b.build.kind != 0 {
+		return err
+	}
+	return ix.tidy(ctx, b)
+}
+
+// tidied is the number of documents from which a build ends with tidying up.
+const tidied = 2000
+
+// tidy merges the full-text index, of which a build leaves a dozen segments, into one, and writes
+// the file anew without the gaps between its pages. That takes a fortieth of the build; afterwards
+// a search takes a twelfth less time, and opening a third. The file needs its size twice more for
+// a moment: where there is no room, and after a kill, the index stays as it was, which is sound.
+func (ix *Index) tidy(ctx context.Context, b *base) error {
+	if b.cat.all.documents < tidied {
+		return nil
+	}
+	err := b.mergeAllWords(ctx)
+	if err == nil {
+		_, err = b.conn.ExecContext(ctx, "VACUUM")
+	}
+	if err == nil {
+		err = b.checkpoint(ctx)
+	}
+	if _, shrunk := b.conn.ExecContext(ctx, "PRAGMA shrink_memory"); err == nil {
+		err = shrunk
+	}
+	if err != nil && ctx.Err() == nil && !damaged(err) {
+		ix.log.Info("the index was built, but could not be tidied up", "err", err)
+		return nil
+	}
+	return err
+}
+
+// mergeAllWords makes one segment of the full-text index.
+func (b *base) mergeAllWords(ctx context.Context) error {
+	for first := true; ; first = false {
+		more := false
+		err := b.transaction(ctx, func() (err error) {
+			more, err = b.mergeWords(ctx, first)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
 }
 
 // reindexing is a rebuild that a caller of Reindex waits for.
@@ -206,40 +251,45 @@ func (b *base) checkpoint(ctx context.Context) error {
 // changes wait meanwhile.
 const sweepPages = 500
 
+// mergeWords merges a part of the full-text index, within a transaction. The first call puts all
+// segments into one merge, whatever their size; the next ones go on with it. more says that
+// there is more to merge.
+func (b *base) mergeWords(ctx context.Context, first bool) (more bool, err error) {
+	pages := sweepPages
+	if first {
+		pages = -sweepPages // as FTS5 has it
+	}
+	var before, after int64
+	if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
+		return false, err
+	}
+	if _, err := b.conn.ExecContext(ctx, "INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages); err != nil {
+		return false, err
+	}
+	if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
+		return false, err
+	}
+	return after-before >= 2, nil // as FTS5 documents it: otherwise nothing was left to merge
+}
+
 // sweep merges a part of the full-text index, so that the words of deleted records, and
 // projects without records, leave the file; more says that there is more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
-	// A negative number puts all segments into one merge, whatever their size; a
-	// positive one goes on with it.
-	pages := sweepPages
-	if !b.sweeping {
-		pages = -sweepPages
-	}
-	var before, after int64
 	var gone []int64
-	err = b.transaction(ctx, func() error {
-		if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
+	err = b.transaction(ctx, func() (err error) {
+		if more, err = b.mergeWords(ctx, !b.sweeping); err != nil || more {
 			return err
 		}
-		if _, err := b.conn.ExecContext(ctx, "INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages); err != nil {
+		if gone, err = b.write.ints(ctx, "DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id"); err != nil {
 			return err
 		}
-		if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
-			return err
-		}
-		if after-before < 2 { // as FTS5 documents it: nothing was left to merge
-			if gone, err = b.write.ints(ctx, "DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id"); err != nil {
-				return err
-			}
-			return b.write.exec(ctx, deleteMeta, metaDeletions)
-		}
-		return nil
+		return b.write.exec(ctx, deleteMeta, metaDeletions)
 	})
 	if err != nil {
 		return false, err
 	}
-	b.sweeping = after-before >= 2
-	if b.sweeping {
+	b.sweeping = more
+	if more {
 		return true, nil
 	}
 	b.cat.mu.Lock()

@@ -12,7 +12,7 @@
 // words), has vectors made (embedding.go, package embed or another [Embedder])
 // and puts all of it into the base in one transaction (apply.go). The vectors are
 // in their file before the commit (package vectors). A build (build.go) is the same
-// with all records instead of those that changed.
+// with all records instead of those that changed, and ends with tidying up the file.
 //
 // The way of a query: its words are looked up and corrected (understanding.go);
 // the rarer words and the vectors gather candidates (candidates.go), which package
