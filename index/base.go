@@ -52,6 +52,8 @@ type base struct {
 	// newest is the feed's newest change when the writer last looked.
 	newest int64
 	build  buildPosition
+	// tidying says that a build ends, see tidy.
+	tidying bool
 	// expected is the number of records that the current build has to read.
 	expected int
 	// toZero are slots that a failed write left behind: they are emptied later.
@@ -264,7 +266,8 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	c := b.cat
 	slots := func(document, first uint32, names []uint16) {
 		end := first + uint32(len(names)) //nolint:gosec // a few dozen
-		// What nobody had before is not read: memory that is read first costs twice as much to fill.
+		// Slots beyond the list have no other owner, and their memory is not read before it is
+		// written: Linux would map a page of zeros for the reading and copy it for the writing.
 		for slot := first; slot < end && int(slot) < len(b.owners); slot++ {
 			if other := b.owners[slot]; other != 0 {
 				b.disputed = append(b.disputed, other, document)

@@ -458,7 +458,7 @@ func (ix *Index) CatchUp(ctx context.Context) error {
 			return fault("catch up", errClosed)
 		}
 		if b, done, err := ix.current(); err == nil {
-			there := b.build.kind == 0 && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
+			there := b.build.kind == 0 && !b.tidying && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
 			done()
 			if there {
 				return nil

@@ -26,7 +26,7 @@ func segments(t *testing.T, ix *Index) (n int) {
 // room for that, or it is interrupted, the index answers as before.
 func TestTidy(t *testing.T) {
 	feed := newMemoryFeed()
-	for i := range int64(tidied + 500) {
+	for i := range int64(tidyFrom + 500) {
 		feed.put(observation(i+1, fmt.Sprintf("Retry %d of the cart's cache", i), fmt.Sprintf("The slow query number %d held the lock of worker%d until its token expired.", i, i%7)))
 	}
 	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
@@ -66,8 +66,28 @@ func TestTidy(t *testing.T) {
 	if got := answersTo(t, ix); !reflect.DeepEqual(got, before) {
 		t.Error("it answers otherwise")
 	}
+	if _, err := ix.base.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 50"); err != nil { // or it waits for the reader
+		t.Fatal(err)
+	}
+	reader, err := ix.base.reader.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (n int) {
+		if err := reader.QueryRowContext(t.Context(), "SELECT count(*) FROM contents").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	records := read()
 	if err := ix.tidy(t.Context(), ix.base); err != nil {
-		t.Error(err)
+		t.Errorf("beside a reader: %v", err)
+	}
+	if n := read(); n != records {
+		t.Errorf("the reader counts %d records, and %d before", n, records)
+	}
+	if err := reader.Rollback(); err != nil {
+		t.Fatal(err)
 	}
 	if n := segments(t, ix); n != 1 {
 		t.Errorf("%d segments at last", n)
