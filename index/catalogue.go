@@ -178,7 +178,7 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 
 // put sets a document's entry and its length in words.
 func (c *catalogue) put(document uint32, e entry, length int) {
-	c.drop(document) // of memory that is new nothing is read, see loadDocuments
+	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
 	c.entries = reach(c.entries, document)
 	c.ofProject.forget(e.project)
 	c.entries[document] = e

@@ -215,8 +215,8 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if vector.Vector == nil {
 		return list, nil
 	}
-	// The likeness of those that the words found is needed too. Some of them will be among the
-	// nearest, but a processor is idle until these are known.
+	// The likeness of those that the words found is needed too. Those that are also among the
+	// nearest are compared twice, but until the nearest are known a processor would be idle.
 	lexical := make([]uint32, len(list))
 	for i, x := range list {
 		lexical[i] = x.document

@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // fastDot says that dot is faster than dotBoth, which makes two products of one multiplication.
 var fastDot = cpu.X86.HasAVX2
 
-// dot is dotInGo, and takes a sixth of its time where the processor has AVX2.
+// dot is dotInGo. On a processor with AVX2 it takes a quarter of the time.
 func dot(a, b string) int32 {
 	if !fastDot {
 		return dotInGo(a, b)

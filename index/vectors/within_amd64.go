@@ -2,8 +2,8 @@ package vectors
 
 import "golang.org/x/sys/cpu"
 
-// markWithin is markWithinInGo, and takes a third of its time where the processor has AVX2: what
-// is left is to read the codes from memory.
+// markWithin is markWithinInGo. On a processor with AVX2 it takes a third of the time, most of
+// which passes with reading the codes from memory.
 func markWithin(marks, codes []uint64, code [2]uint64, limit uint32) {
 	if !cpu.X86.HasAVX2 {
 		markWithinInGo(marks, codes, code, limit)
