@@ -2,30 +2,28 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"strings"
 	"sync"
 
 	"claudemem"
+	"claudemem/index/postings"
 	"claudemem/index/vectors"
-	"claudemem/sqlite"
 )
 
 const (
 	// gatherDocuments is how many documents the lists may have that are read for the words of a
-	// query: the full-text index returns a document's number in 0.16 µs, so that all take a
-	// millisecond; its own bm25 takes 4 µs for each. The lists of words in titles come on top,
-	// a twentieth as much.
-	gatherDocuments = 6000
+	// query: each takes 20 ns. The lists of words in titles come on top, a twentieth as much. Of
+	// 1,500 queries at 100,000 observations so many found their target among the first 20 hits:
+	//
+	//	documents    6,000   20,000   30,000   40,000   60,000   150,000
+	//	target         784      962    1,014    1,039    1,054     1,067
+	gatherDocuments = 40_000
 	// gatherMost is the same while fewer than lexicalCandidates documents were found, as when a
 	// filter passes only few of those that have the rarer words.
-	gatherMost = 3 * gatherDocuments
+	gatherMost = 5 * gatherDocuments
 	// gatherWords bounds the number of words that are looked up.
 	gatherWords = 32
-	// headingShare is how many documents have a word for each that has it in the title: 12 to 36
-	// with 800 words at 175,000 documents.
-	headingShare = 20
 )
 
 // The first look at a document knows which of the gathered words it has, which of
@@ -35,25 +33,28 @@ const (
 	firstK1     = 1.2
 	firstB      = 0.75
 	titleCounts = 3
+	// mostOfWord is what a word in the title of the shortest document adds, for a weight of 1.
+	mostOfWord = titleCounts * (firstK1 + 1) / (titleCounts + firstK1*(1-firstB))
 )
 
 // tally adds up the first look's scores by document; it is used again.
 type tally struct {
 	scores  []float32 // by document
 	touched []uint32
+
+	touchedScores []float32
+	best          []uint32
 }
 
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
 // gather lists the documents that are best at first sight, by the rarer words, with their
 // scores.
-func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, limit int) ([]candidate, error) {
-	c := b.cat
-	narrow := c.scope(f)
+func (b *base) gather(ctx context.Context, q *query, eligible vectors.Documents, limit int) ([]candidate, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
-	if len(t.scores) < len(c.entries) {
-		t.scores = make([]float32, len(c.entries)+len(c.entries)/8)
+	if len(t.scores) < len(b.cat.entries) {
+		t.scores = make([]float32, len(b.cat.entries)+len(b.cat.entries)/8)
 	}
 	defer func() {
 		for _, d := range t.touched {
@@ -61,71 +62,137 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 		t.touched = t.touched[:0]
 	}()
-	mean := float32(max(q.collection.MeanLength, 1))
-	// add adds the weight of a word to the scores of the documents that have the token, the
-	// shorter the document the more. documents is how many have it, about.
-	add := func(term term, token string, documents int, score func(norm float32) float32) error {
+	terms := q.rarestFirst()
+	most := gatherDocuments
+	if len(terms) > 0 {
+		most = max(most, terms[0].everywhere) // the rarest whatever it costs
+	}
+	words, others := affordable(terms, most)
+	if err := b.count(ctx, t, q, words, eligible, limit); err != nil {
+		return nil, err
+	}
+	if len(t.touched) < lexicalCandidates {
+		words, _ = affordable(others, gatherMost)
+		if err := b.count(ctx, t, q, words, eligible, limit); err != nil {
+			return nil, err
+		}
+	}
+	documents := t.highest(limit)
+	limit = min(limit, len(documents))
+	best(documents, limit, func(x, y uint32) bool {
+		if t.scores[x] != t.scores[y] {
+			return t.scores[x] > t.scores[y]
+		}
+		return b.cat.compareAge(x, y) < 0
+	})
+	list := make([]candidate, limit)
+	for i, d := range documents[:limit] {
+		list[i] = candidate{document: d, glance: t.scores[d]}
+	}
+	return list, nil
+}
+
+// affordable returns those of the terms, at most gatherWords, whose lists together have at most
+// most documents, and the others.
+func affordable(terms []term, most int) (list, others []term) {
+	for _, t := range terms {
+		// A word that is rare in a project may be frequent elsewhere, and a later one may cost less.
+		if len(list) == gatherWords || t.everywhere > most {
+			others = append(others, t)
+			continue
+		}
+		list, most = append(list, t), most-t.everywhere
+	}
+	return list, others
+}
+
+// count adds the weights of words, the rarest first, to the scores of the documents that have
+// them, the shorter the document the more. Documents that cannot be among the wanted with the
+// highest scores any more need not get one.
+func (b *base) count(ctx context.Context, t *tally, q *query, words []term, eligible vectors.Documents, wanted int) error {
+	tokens := make([]string, 0, 2*len(words))
+	for _, term := range words {
+		tokens = append(tokens, term.text)
+	}
+	for _, term := range words {
+		tokens = append(tokens, headingToken(term.text))
+	}
+	weights := make([]float32, len(words))
+	rest := float32(0) // the most that the words not counted yet add to a score
+	for i, term := range words {
 		all := float64(max(q.collection.Documents, term.Documents))
-		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
-		return b.documentsWith(ctx, narrow.matchToken(quote(token), documents), func(d uint32) {
-			length, ok := c.lengths.of(d)
-			if !ok || eligible != nil && !eligible.Has(d) {
-				return
+		weights[i] = float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
+		rest += weights[i] * mostOfWord
+	}
+	mean := float32(max(q.collection.MeanLength, 1))
+	others := true // documents without any of the words so far may be among the wanted
+	return b.documentsWith(ctx, tokens, func(token int, documents []uint32) {
+		weight := weights[token%len(words)]
+		inTitle := token >= len(words)
+		if others && len(t.touched) >= wanted && len(documents) > len(t.touched)/2 { // or it is not worth the time
+			others = t.reached(wanted) <= rest
+		}
+		if !inTitle {
+			rest -= weight * mostOfWord
+		}
+		for _, d := range documents {
+			if int(d) >= len(t.scores) || t.scores[d] == 0 && (!others || eligible != nil && !eligible.Has(d)) {
+				continue
+			}
+			length, ok := b.cat.lengths.of(d)
+			if !ok {
+				continue
+			}
+			norm := firstK1 * (1 - firstB + firstB*float32(length)/mean)
+			score := (firstK1 + 1) / (1 + norm)
+			if inTitle {
+				score = titleCounts*(firstK1+1)/(titleCounts+norm) - score
 			}
 			if t.scores[d] == 0 {
 				t.touched = append(t.touched, d)
 			}
-			t.scores[d] += idf * score(firstK1*(1-firstB+firstB*float32(length)/mean))
-		})
-	}
-	once := func(norm float32) float32 { return (firstK1 + 1) / (1 + norm) }
-	var gathered []term
-	spent := 0
-	for _, term := range q.rarestFirst() {
-		if len(gathered) == gatherWords {
-			break
+			t.scores[d] += weight * score
 		}
-		most := gatherMost
-		if len(t.touched) >= lexicalCandidates {
-			most = gatherDocuments
-		}
-		// A word that is rare in the scope may be frequent elsewhere. A later one may cost less.
-		cost := narrow.cost(term.everywhere)
-		if len(gathered) > 0 && spent+cost > most {
-			continue
-		}
-		if err := add(term, term.text, term.everywhere, once); err != nil {
-			return nil, err
-		}
-		gathered, spent = append(gathered, term), spent+cost
-	}
-	if len(t.touched) <= limit {
-		return t.candidates(len(t.touched)), nil
-	}
-	for _, term := range gathered {
-		err := add(term, headingToken(term.text), term.everywhere/headingShare, func(norm float32) float32 {
-			return titleCounts*(firstK1+1)/(titleCounts+norm) - once(norm)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	best(t.touched, limit, func(x, y uint32) bool {
-		if t.scores[x] != t.scores[y] {
-			return t.scores[x] > t.scores[y]
-		}
-		return c.compareAge(x, y) < 0
 	})
-	return t.candidates(limit), nil
 }
 
-// candidates returns the first n documents as candidates.
-func (t *tally) candidates(n int) []candidate {
-	list := make([]candidate, n)
-	for i, d := range t.touched[:n] {
-		list[i] = candidate{document: d, glance: t.scores[d]}
+// highest returns the documents with the n highest scores and some with lower ones: to put all in
+// order would take longer than to find them.
+func (t *tally) highest(n int) []uint32 {
+	if len(t.touched) <= n {
+		return t.touched
 	}
-	return list
+	least := t.reached(n)
+	t.best = t.best[:0]
+	for i, x := range t.touchedScores {
+		if x >= least {
+			t.best = append(t.best, t.touched[i])
+		}
+	}
+	return t.best
+}
+
+// reached returns a score that at least n of the documents reach, of which there are as many, and
+// not many more.
+func (t *tally) reached(n int) float32 {
+	const steps = 1 << 10
+	t.touchedScores = t.touchedScores[:0] // by touched: they lie scattered in scores
+	highest := float32(0)
+	for _, d := range t.touched {
+		t.touchedScores = append(t.touchedScores, t.scores[d])
+		highest = max(highest, t.scores[d])
+	}
+	var counts [steps + 1]int // of the scores that reach so many steps
+	step := highest / steps
+	for _, x := range t.touchedScores {
+		counts[min(int(x/step), steps)]++
+	}
+	at := steps
+	for enough := counts[at]; enough < n && at > 0; enough += counts[at] {
+		at--
+	}
+	// A score that rounding put a step too low reaches it all the same.
+	return float32(at) * step * (1 - 1e-6)
 }
 
 // best moves the n first elements of list in the order of before to its beginning,
@@ -158,49 +225,15 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 	}
 }
 
-// documentsWith calls fn with the number of each document that matches an FTS5
-// expression. fn must not use the database.
-func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
-	var joined sql.RawBytes
-	return b.read.each(sqlite.Brief(ctx), "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?", func(scan sqlite.Scan) error {
-		if err := scan(&joined); err != nil {
-			return err
-		}
-		return idList(joined, fn)
-	}, match)
+// documentsWith calls fn for each of the tokens, by its place in the list, with the documents that
+// have it. Documents that were deleted, or have it no longer, can be among them. The list of
+// documents is valid until fn returns, which must not use the database.
+func (b *base) documentsWith(ctx context.Context, tokens []string, fn func(token int, documents []uint32)) error {
+	return b.atOneMoment(ctx, texts.Queries(), func(query postings.Query) error { return texts.Read(ctx, query, tokens, fn) })
 }
 
-// scope has those parts of a filter that leave out most documents, as expressions of FTS5. To
-// read the lists of their tokens costs less than to read what they leave out.
-type scope struct {
-	all       string // the parts together, "" for no limit
-	narrowest string // the part with the fewest documents
-	documents int    // that it has, about
-}
-
-// within returns the FTS5 expression for the documents of match in scope; match must not be
-// empty.
-func (s scope) within(match string) string { return both(match, s.all) }
-
-// matchToken returns the FTS5 expression by which the documents in scope that have a token are
-// read fastest. Others may be among them, which the caller drops. documents is how many have
-// the token.
-func (s scope) matchToken(token string, documents int) string {
-	if s.cost(documents) == documents {
-		return token // its whole list
-	}
-	return both(token, s.narrowest)
-}
-
-// cost returns what it takes to read the documents in scope that have a token, in documents of
-// a whole list. To intersect two lists takes a half of that for each document of the scope and
-// a quarter for each that has the token, by the times of 2,000 words at 175,000 documents.
-func (s scope) cost(documents int) int {
-	if s.all == "" {
-		return documents
-	}
-	return min(documents, s.documents/2+documents/4)
-}
+// texts is the full-text index.
+var texts = postings.Of("texts")
 
 // both returns the FTS5 expression for what matches and is in scope; an empty scope is no limit.
 func both(match, scope string) string {
@@ -210,31 +243,25 @@ func both(match, scope string) string {
 	return "(" + match + ") AND " + scope
 }
 
-// scope returns the scope of a filter.
-func (c *catalogue) scope(f Filter) scope {
+// scope returns those parts of a filter that leave out most documents, as an expression of FTS5:
+// to read the lists of their tokens costs less than to read what they leave out. "" is no limit.
+func (c *catalogue) scope(f Filter) string {
 	var parts []string
-	var s scope
 	add := func(tokens []string, documents int) {
-		if len(tokens) == 0 || documents > c.all.documents/2 {
+		if len(tokens) == 0 || !c.narrow(documents) {
 			return
 		}
-		part := "(" + strings.Join(tokens, " OR ") + ")"
-		if len(parts) == 0 || documents < s.documents {
-			s.narrowest, s.documents = part, documents
+		for i := range tokens {
+			tokens[i] = quote(tokens[i])
 		}
-		parts = append(parts, part)
+		parts = append(parts, "("+strings.Join(tokens, " OR ")+")")
 	}
+	add(c.projectTokens(f))
 	var tokens []string
 	n := 0
-	for _, p := range c.projectNumbers(f) {
-		tokens = append(tokens, quote(projectToken(p)))
-		n += c.totals[p].documents
-	}
-	add(tokens, n)
-	tokens, n = nil, 0
 	for _, k := range f.Kinds {
 		if kindOf(k) != 0 {
-			tokens = append(tokens, quote(kindToken(kindOf(k))))
+			tokens = append(tokens, kindToken(kindOf(k)))
 			n += c.counts[kindOf(k)]
 		}
 	}
@@ -242,16 +269,28 @@ func (c *catalogue) scope(f Filter) scope {
 	tokens, n = nil, 0
 	for _, t := range f.Types {
 		if number, ok := c.types[t]; ok {
-			tokens = append(tokens, quote(typeToken(t)))
+			tokens = append(tokens, typeToken(t))
 			n += c.byType[number]
 		}
 	}
 	add(tokens, n)
 	if f.Session != 0 {
-		add([]string{quote(sessionToken(int64(f.Session)))}, 0) // hardly any
+		add([]string{sessionToken(int64(f.Session))}, 0) // hardly any
 	}
-	s.all = strings.Join(parts, " AND ")
-	return s
+	return strings.Join(parts, " AND ")
+}
+
+// narrow reports whether so many documents are few enough for a part of a scope.
+func (c *catalogue) narrow(documents int) bool { return documents <= c.all.documents/2 }
+
+// projectTokens returns the tokens of the projects that a filter chooses, and how many documents
+// these have.
+func (c *catalogue) projectTokens(f Filter) (tokens []string, documents int) {
+	for _, p := range c.projectNumbers(f) {
+		tokens = append(tokens, projectToken(p))
+		documents += c.totals[p].documents
+	}
+	return tokens, documents
 }
 
 // join returns the candidates with those of the records that are eligible and not among them,

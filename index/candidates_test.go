@@ -1,10 +1,12 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"claudemem/index/vectors"
@@ -25,26 +27,6 @@ func TestBest(t *testing.T) {
 		slices.SortFunc(got, func(x, y uint32) int { return int(y) - int(x) })
 		if !slices.Equal(got, want[:n]) {
 			t.Fatalf("best %d: got %v, want %v", n, got, want[:n])
-		}
-	}
-}
-
-func TestIDList(t *testing.T) {
-	for _, tt := range []struct {
-		joined string
-		want   []uint32
-		ok     bool
-	}{
-		{"", nil, true},
-		{"7", []uint32{7}, true},
-		{"1,22,4294967295", []uint32{1, 22, 4294967295}, true},
-		{"1,x", []uint32{1}, false},
-		{"123456789012", nil, false},
-	} {
-		var got []uint32
-		err := idList([]byte(tt.joined), func(d uint32) { got = append(got, d) })
-		if (err == nil) != tt.ok || !slices.Equal(got, tt.want) {
-			t.Errorf("%q: got %v, %v", tt.joined, got, err)
 		}
 	}
 }
@@ -138,7 +120,7 @@ func TestGatherThroughFilter(t *testing.T) {
 				q.terms[i].everywhere = 100 * gatherMost // it costs too much
 			}
 		}
-		found, err := b.gather(t.Context(), q, f, eligible, lexicalCandidates)
+		found, err := b.gather(t.Context(), q, eligible, lexicalCandidates)
 		if err != nil || len(found) != lexicalCandidates {
 			t.Errorf("%+v: %d were gathered, %v, want %d", f, len(found), err, lexicalCandidates)
 		}
@@ -150,32 +132,86 @@ func TestGatherThroughFilter(t *testing.T) {
 	}
 }
 
-// TestScope: a word's list is intersected with the narrowest part of the scope where that costs
-// less than to read all of it; a session is narrower than anything.
-func TestScope(t *testing.T) {
-	c := newCatalogue()
-	c.all.documents = 100_000
-	c.addProject(1, "/cart")
-	c.totals[1] = total{documents: 1000}
-	for _, tt := range []struct {
-		filter    Filter
-		documents int
-		match     string
-		cost      int
-	}{
-		{Filter{}, 5000, `"a"`, 5000},
-		{Filter{Projects: []string{"/cart"}}, 600, `"a"`, 600},
-		{Filter{Projects: []string{"/cart"}}, 800, `("a") AND ("_p1")`, 700},
-		{Filter{Projects: []string{"/cart"}}, 40_000, `("a") AND ("_p1")`, 10_500},
-		{Filter{Projects: []string{"/cart"}, Session: 7}, 800, `("a") AND ("_s7")`, 200},
-	} {
-		s := c.scope(tt.filter)
-		if got, cost := s.matchToken(`"a"`, tt.documents), s.cost(tt.documents); got != tt.match || cost != tt.cost {
-			t.Errorf("%+v, %d documents: got %s for %d, want %s for %d", tt.filter, tt.documents, got, cost, tt.match, tt.cost)
+// TestGatherHighest: documents that are passed over while words are counted are not among those
+// with the highest scores.
+func TestGatherHighest(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	feed := newMemoryFeed()
+	word := func() string { return fmt.Sprintf("word%c", 'a'+rune(24*r.Float64()*r.Float64())) }
+	for i := range int64(directDocuments + 4000) {
+		var text strings.Builder
+		for range 2 + r.IntN(12) {
+			text.WriteString(word() + " ")
+		}
+		feed.put(observation(i+1, fmt.Sprint(word(), " ", i), text.String()))
+	}
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	b, done, err := ix.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	passed := 0
+	for range 30 {
+		var words []string
+		for range 2 + r.IntN(8) {
+			words = append(words, word())
+		}
+		q, err := b.readQuery(t.Context(), strings.Join(words, " "), Request{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const wanted = 20
+		got, err := b.gather(t.Context(), q, nil, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// All documents get a score where all are wanted.
+		all, err := b.gather(t.Context(), q, nil, len(b.cat.entries))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(all, func(x, y candidate) int {
+			return cmp.Or(cmp.Compare(y.glance, x.glance), b.cat.compareAge(x.document, y.document))
+		})
+		for _, x := range all[:wanted] {
+			if !slices.ContainsFunc(got, func(y candidate) bool { return x.document == y.document && x.glance == y.glance }) {
+				t.Fatalf("%q: document %d with a score of %g is not among the best %d", words, x.document, x.glance, wanted)
+			}
+		}
+		partly := &tally{scores: make([]float32, len(b.cat.entries))}
+		if err := b.count(t.Context(), partly, q, q.rarestFirst(), nil, wanted); err != nil {
+			t.Fatal(err)
+		}
+		if len(partly.touched) < len(all) {
+			passed++
 		}
 	}
-	narrow := c.scope(Filter{Projects: []string{"/cart"}, Session: 7})
-	if got, want := narrow.within(`"a"`), `("a") AND ("_p1") AND ("_s7")`; got != want {
-		t.Errorf("within both: %s, want %s", got, want)
+	if passed == 0 {
+		t.Error("no query passed documents over")
+	}
+}
+
+// TestScope: a part of a filter that passes more than half of the documents does not narrow it.
+func TestScope(t *testing.T) {
+	c := newCatalogue()
+	c.all.documents = 1000
+	for p, documents := range map[uint32]int{1: 100, 2: 900} {
+		c.addProject(p, fmt.Sprint("/", p))
+		c.totals[p] = total{documents: documents}
+	}
+	for _, tt := range []struct {
+		filter Filter
+		want   string
+	}{
+		{Filter{}, `"a"`},
+		{Filter{Projects: []string{"/1"}}, `("a") AND ("_p1")`},
+		{Filter{Projects: []string{"/2"}}, `"a"`},
+		{Filter{Projects: []string{"/1"}, Session: 7}, `("a") AND ("_p1") AND ("_s7")`},
+	} {
+		if got := both(`"a"`, c.scope(tt.filter)); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.filter, got, tt.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 
+	"claudemem/index/postings"
 	"claudemem/sqlite"
 )
 
@@ -22,5 +23,5 @@ var errDamaged = errors.New("index is damaged")
 
 // damaged reports whether only a new index helps.
 func damaged(err error) bool {
-	return sqlite.Damaged(err) || errors.Is(err, errDamaged) || errors.Is(err, errSchema)
+	return sqlite.Damaged(err) || errors.Is(err, errDamaged) || errors.Is(err, postings.ErrFormat) || errors.Is(err, errSchema)
 }

@@ -54,7 +54,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	if n == 0 {
 		return answer, nil
 	}
-	found, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", c.scope(f).within(e.match(allFields)), max(syntaxRows, limit))
+	found, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", both(e.match(allFields), c.scope(f)), max(syntaxRows, limit))
 	if err != nil {
 		return Answer{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/rank"
+	"claudemem/index/vectors"
 	"claudemem/text"
 )
 
@@ -81,6 +82,9 @@ func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
 	return Answer{}, nil
 }
 
+// mostDocuments is the greatest number of a document, 60 million: no memory has more.
+const mostDocuments = 1 << 26
+
 // glance returns the records of the filter that share words with the request's text,
 // scored without vectors, at most glanceCandidates of them.
 func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
@@ -116,18 +120,40 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 	if len(f.Projects) > 0 && q.collection.Documents == 0 {
 		return nil, nil
 	}
-	narrow := b.cat.scope(Filter{Projects: f.Projects})
-	scores := map[uint32]float64{}
+	var words []term
+	var tokens []string
 	sum := 0
 	for i, t := range q.rarestFirst() {
 		if sum += t.Documents; i > 0 && sum > glanceDocuments {
 			break
 		}
-		worth := t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
-		err := b.documentsWith(ctx, narrow.within(quote(t.text)), func(d uint32) { scores[d] += worth })
-		if err != nil {
-			return nil, err
+		words, tokens = append(words, t), append(tokens, t.text)
+	}
+	projects, n := b.cat.projectTokens(f)
+	if !b.cat.narrow(n) {
+		projects = nil
+	}
+	var within vectors.Documents
+	scores := map[uint32]float64{}
+	err := b.documentsWith(ctx, append(projects, tokens...), func(token int, documents []uint32) {
+		if token < len(projects) {
+			for _, d := range documents {
+				if d <= mostDocuments {
+					within.Add(d)
+				}
+			}
+			return
 		}
+		t := words[token-len(projects)]
+		worth := t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
+		for _, d := range documents {
+			if projects == nil || within.Has(d) {
+				scores[d] += worth
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	documents := slices.SortedFunc(maps.Keys(scores), func(x, y uint32) int {
 		return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(y, x)) // of equal ones the newest
@@ -140,7 +166,7 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 	c := b.cat
 	most := slices.Max(documents)
-	if most > 1<<26 { // 60 million: more than any memory
+	if most > mostDocuments {
 		return errDamaged
 	}
 	if int(most) >= len(c.entries) {

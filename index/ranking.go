@@ -207,7 +207,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		addLikeness(list, near.wait())
 		return list, nil
 	}
-	list, err := b.gather(ctx, q, r.Filter, eligible, max(lexicalCandidates, r.Limit))
+	list, err := b.gather(ctx, q, eligible, max(lexicalCandidates, r.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -405,12 +405,9 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	comparison := table.Compare(numbers)
 	defer comparison.Close()
 	documents := make([][]uint16, len(best))
-	inHalves(len(best), func(from, to int) {
-		for i := from; i < to; i++ {
-			packed := best[i].pieces
-			documents[i] = unpackPieces(make([]uint16, 0, 2*len(packed)), packed) // at most one a nibble
-		}
-	})
+	for i, x := range best {
+		documents[i] = unpackPieces(make([]uint16, 0, 2*len(x.pieces)), x.pieces) // at most one a nibble
+	}
 	comparison.Know(documents)
 	inHalves(len(best), func(from, to int) {
 		cosines := make([]float32, len(numbers))

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"sync"
 
+	"claudemem/index/postings"
 	"claudemem/sqlite"
 )
 
@@ -83,6 +84,28 @@ func (s *statements) ints(ctx context.Context, query string, args ...any) (list 
 		return scan(&list[len(list)-1])
 	}, args...)
 	return list, err
+}
+
+// atOneMoment calls fn with a way to run some queries so that all see the index as it is at the
+// same moment.
+func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query postings.Query) error) error {
+	ctx = sqlite.Brief(ctx)
+	prepared := make(map[string]*sql.Stmt, len(queries))
+	for _, q := range queries { // before a connection is taken, since each may need one
+		stmt, err := b.read.prepare(ctx, q) //nolint:sqlclosecheck // close closes it
+		if err != nil {
+			return err
+		}
+		prepared[q] = stmt
+	}
+	tx, err := b.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return fn(func(ctx context.Context, query string, row func(scan sqlite.Scan) error, args ...any) error {
+		return sqlite.Rows(tx.StmtContext(ctx, prepared[query]).QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck // Each checks it
+	})
 }
 
 // Statements on the table meta.
