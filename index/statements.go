@@ -104,7 +104,7 @@ func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query 
 	}
 	defer func() { _ = tx.Rollback() }()
 	return fn(func(ctx context.Context, query string, row func(scan sqlite.Scan) error, args ...any) error {
-		return sqlite.Rows(tx.StmtContext(ctx, prepared[query]).QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck // Each checks it
+		return sqlite.Rows(tx.StmtContext(ctx, prepared[query]).QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck,sqlclosecheck // Each checks it, the transaction closes it
 	})
 }
 

@@ -41,7 +41,7 @@ func run(t testing.TB, db *sql.DB, statement string, args ...any) {
 
 func querying(db *sql.DB) Query {
 	return func(ctx context.Context, query string, row func(scan sqlite.Scan) error, args ...any) error {
-		return sqlite.Rows(db.QueryContext(ctx, query, args...)).Each(row)
+		return sqlite.Rows(db.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 	}
 }
 
@@ -188,18 +188,13 @@ func TestDamaged(t *testing.T) {
 func FuzzPage(f *testing.F) {
 	db := openTable(f)
 	write(f, db, rand.New(rand.NewPCG(5, 6)), numbers(1, 3000)...)
-	rows, err := db.Query("SELECT block FROM texts_data")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for rows.Next() {
+	err := querying(db)(f.Context(), "SELECT block FROM texts_data", func(scan sqlite.Scan) error {
 		var block []byte
-		if err := rows.Scan(&block); err != nil {
-			f.Fatal(err)
-		}
+		err := scan(&block)
 		f.Add(block)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	})
+	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(_ *testing.T, page []byte) {
