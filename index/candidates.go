@@ -9,6 +9,7 @@ import (
 	"claudemem"
 	"claudemem/index/postings"
 	"claudemem/index/vectors"
+	"claudemem/sqlite"
 )
 
 const (
@@ -110,6 +111,9 @@ func affordable(terms []term, most int) (list, others []term) {
 // them, the shorter the document the more. Documents that cannot be among the wanted with the
 // highest scores any more need not get one.
 func (b *base) count(ctx context.Context, t *tally, q *query, words []term, eligible vectors.Documents, wanted int) error {
+	if len(words) == 0 {
+		return nil
+	}
 	tokens := make([]string, 0, 2*len(words))
 	for _, term := range words {
 		tokens = append(tokens, term.text)
@@ -172,8 +176,7 @@ func (t *tally) highest(n int) []uint32 {
 	return t.best
 }
 
-// reached returns a score that at least n of the documents reach, of which there are as many, and
-// not many more.
+// reached returns a score that n of the documents reach, and few more. There are at least n.
 func (t *tally) reached(n int) float32 {
 	const steps = 1 << 10
 	t.touchedScores = t.touchedScores[:0] // by touched: they lie scattered in scores
@@ -229,6 +232,7 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 // have it. Documents that were deleted, or have it no longer, can be among them. The list of
 // documents is valid until fn returns, which must not use the database.
 func (b *base) documentsWith(ctx context.Context, tokens []string, fn func(token int, documents []uint32)) error {
+	ctx = sqlite.Brief(ctx)
 	return b.atOneMoment(ctx, texts.Queries(), func(query postings.Query) error { return texts.Read(ctx, query, tokens, fn) })
 }
 

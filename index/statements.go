@@ -89,7 +89,6 @@ func (s *statements) ints(ctx context.Context, query string, args ...any) (list 
 // atOneMoment calls fn with a way to run some queries so that all see the index as it is at the
 // same moment.
 func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query postings.Query) error) error {
-	ctx = sqlite.Brief(ctx)
 	prepared := make(map[string]*sql.Stmt, len(queries))
 	for _, q := range queries { // before a connection is taken, since each may need one
 		stmt, err := b.read.prepare(ctx, q) //nolint:sqlclosecheck // close closes it
