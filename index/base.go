@@ -74,13 +74,13 @@ type buildPosition struct {
 func (b buildPosition) String() string { return fmt.Sprintf("%d:%d", b.kind, b.after) }
 
 // parseBuildPosition parses "kind:record", as a build stores how far it has come;
-// errDamaged for anything else.
+// sqlite.ErrDamaged for anything else.
 func parseBuildPosition(s string) (buildPosition, error) {
 	left, right, _ := strings.Cut(s, ":")
 	k, err := strconv.ParseUint(left, 10, 8)
 	after, err2 := strconv.ParseInt(right, 10, 64)
 	if err != nil || err2 != nil || k < 1 || int(k) > len(claudemem.RecordKinds()) {
-		return buildPosition{}, errDamaged
+		return buildPosition{}, sqlite.ErrDamaged
 	}
 	return buildPosition{kind(k), after}, nil
 }
@@ -228,7 +228,7 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 	b.savedModel = meta[metaModel]
 	b.savedDimensions, err = strconv.Atoi(cmp.Or(meta[metaDimensions], "0"))
 	if err != nil || b.savedDimensions < 0 || b.savedDimensions > maxDimensions {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	if err := b.loadVocabulary(ctx, q); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 			return err
 		}
 		if id == 0 || id > 1<<24 {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		c.addProject(id, path)
 		return nil
@@ -306,11 +306,11 @@ func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
 }
 
-// notEmpty returns errDamaged for sql.ErrNoRows, from a table that always has a row, and
+// notEmpty returns sqlite.ErrDamaged for sql.ErrNoRows, from a table that always has a row, and
 // other errors as they are.
 func notEmpty(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func decodeBlock(b []byte, fn func(place uint32, e *blockEntry)) error {
 	for range r.unsigned(blockDocuments) {
 		n := r.unsigned(uint64(len(r.b)))
 		if n > uint64(len(r.b)) {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		types = append(types, claudemem.ObservationType(r.b[:n]))
 		r.b = r.b[n:]
@@ -167,7 +167,7 @@ func decodeBlock(b []byte, fn func(place uint32, e *blockEntry)) error {
 		if n > 1 {
 			slot += r.signed()
 			if slot < 0 || slot > maxSlotNumber {
-				return errDamaged
+				return sqlite.ErrDamaged
 			}
 			e.first = uint32(slot) //nolint:gosec // bounded
 			for range n - 1 {
@@ -176,13 +176,13 @@ func decodeBlock(b []byte, fn func(place uint32, e *blockEntry)) error {
 			slot += int64(n - 1) //nolint:gosec // bounded
 		}
 		if r.fail || place >= blockDocuments || e.kind == 0 {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		fn(uint32(place), &e) //nolint:gosec // bounded
 		place++
 	}
 	if r.fail {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(documen
 			return err
 		}
 		if number > 1<<31/blockDocuments {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		var failed error
 		err := decodeBlock(entries, func(place uint32, e *blockEntry) {
@@ -288,7 +288,7 @@ func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool,
 			return nil
 		}
 		if document == 0 || int(e.project) >= len(c.paths) || int(document) > len(c.entries)+1<<24 {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		e.entry.typ = c.typeNumber(e.typ)
 		c.put(document, e.entry, e.length)

@@ -2,11 +2,13 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"claudemem/index/vectors"
@@ -194,6 +196,45 @@ func TestGatherHighest(t *testing.T) {
 }
 
 // TestScope: a part of a filter that passes more than half of the documents does not narrow it.
+// TestListsWhileWriting: a list has all documents of its word at every moment, also while others
+// are written and segments, with their pages, become one.
+func TestListsWhileWriting(t *testing.T) {
+	feed := newMemoryFeed()
+	const lasting = 3000
+	for id := range int64(lasting) {
+		feed.put(observation(1+id, fmt.Sprintf("Retry queue of part %d", id%50), fmt.Sprintf("build %d", id)))
+	}
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				n := [2]int{}
+				err := ix.base.documentsWith(ctx, []string{"queue", headingToken("queue")}, func(token int, documents []uint32) { n[token] = len(documents) })
+				if err != nil && ctx.Err() == nil || err == nil && (n[0] < lasting || n[1] < lasting) {
+					t.Errorf("%d documents, %d with the word in their title: %v", n[0], n[1], err)
+					cancel()
+				}
+			}
+		})
+	}
+	for id := int64(lasting); id < lasting+200 && ctx.Err() == nil; id += 10 {
+		for i := range int64(10) {
+			feed.put(observation(1+id+i, "Another retry queue", "while it is read"))
+		}
+		catchUp(t, ix)
+		if id%50 == 0 {
+			if _, err := ix.base.conn.ExecContext(t.Context(), "INSERT INTO texts(texts) VALUES ('optimize')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cancel()
+	readers.Wait()
+}
+
 func TestScope(t *testing.T) {
 	c := newCatalogue()
 	c.all.documents = 1000

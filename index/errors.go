@@ -3,7 +3,6 @@ package index
 import (
 	"errors"
 
-	"claudemem/index/postings"
 	"claudemem/sqlite"
 )
 
@@ -18,10 +17,7 @@ func fault(what string, err error) error { return file.Fault(what, err) }
 // errClosed answers calls to an index that was closed.
 var errClosed = errors.New("index is closed")
 
-// errDamaged says that rows of the database contradict each other.
-var errDamaged = errors.New("index is damaged")
-
 // damaged reports whether only a new index helps.
 func damaged(err error) bool {
-	return sqlite.Damaged(err) || errors.Is(err, errDamaged) || errors.Is(err, postings.ErrFormat) || errors.Is(err, errSchema)
+	return sqlite.Damaged(err) || errors.Is(err, errSchema)
 }

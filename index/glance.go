@@ -10,6 +10,7 @@ import (
 	"claudemem"
 	"claudemem/index/rank"
 	"claudemem/index/vectors"
+	"claudemem/sqlite"
 	"claudemem/text"
 )
 
@@ -167,7 +168,7 @@ func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 	c := b.cat
 	most := slices.Max(documents)
 	if most > mostDocuments {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	if int(most) >= len(c.entries) {
 		// All at once: pages of it that are never touched take no memory.

@@ -163,7 +163,7 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 			return err
 		}
 		if !b.cat.has(x.document) {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		rows = append(rows, x)
 		refs = append(refs, b.cat.entries[x.document].ref())
@@ -199,7 +199,7 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 		for i, name := range held.names {
 			v, ok := fragments[name]
 			if !ok {
-				return false, errDamaged
+				return false, sqlite.ErrDamaged
 			}
 			if err := b.successor.set.Put(held.first+uint32(i), x.document, v); err != nil { //nolint:gosec // a few dozen
 				return false, claudemem.Errorf(claudemem.CodeStorage, "write vectors: %w", err)

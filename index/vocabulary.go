@@ -38,7 +38,7 @@ type vocabulary struct {
 // load adds a row of the table.
 func (v *vocabulary) load(row uint32, hashes []byte) error {
 	if row >= maxWords/vocabularyRow || len(hashes) != 4*vocabularyRow {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	start := int(row) * vocabularyRow
 	v.hashes = reach(v.hashes, (row+1)*vocabularyRow-1)
@@ -204,24 +204,24 @@ func (w *wordChanges) encodeWords(d *rank.Document) []byte {
 
 // decodeWords reads the row's form into d, whose memory it uses again. A number that v
 // does not have is a gap: a reader's vocabulary may be older than the row. A row that is
-// cut short, or has more than its words, is errDamaged.
+// cut short, or has more than its words, is sqlite.ErrDamaged.
 func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
 	row := nibbleReader{code: wordCode, b: b}
 	var lengths [rank.NumFields]uint32
 	if row.read(lengths[:]) < len(lengths) {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	left := row.left()
 	for _, n := range lengths {
 		if left -= int(n); left < 0 {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 	}
 	for f, n := range lengths {
 		words := slices.Grow(d.Words[f][:0], int(n))[:n]
 		d.Words[f] = words
 		if row.read(words) < len(words) {
-			return errDamaged
+			return sqlite.ErrDamaged
 		}
 		hashes := v.hashes
 		for i, number := range words {
@@ -232,7 +232,7 @@ func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
 		}
 	}
 	if !row.ended() {
-		return errDamaged
+		return sqlite.ErrDamaged
 	}
 	return nil
 }

@@ -43,6 +43,9 @@ func (f File) Fault(what string, err error) error {
 
 // classify maps SQLite's result codes.
 func (f File) classify(err error) (claudemem.Code, string) {
+	if Damaged(err) {
+		return claudemem.CodeStorage, f.Name + " is damaged: " + f.Damaged
+	}
 	switch Code(err) {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
 		return claudemem.CodeUnavailable, "another program holds a lock on " + f.Name + "; close it or wait"
@@ -52,8 +55,6 @@ func (f File) classify(err error) (claudemem.Code, string) {
 		return claudemem.CodeStorage, f.Name + " can't be written: check the data directory's permissions"
 	case codes.SQLITE_CANTOPEN:
 		return claudemem.CodeStorage, f.Name + " can't be opened: check the data directory's permissions"
-	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return claudemem.CodeStorage, f.Name + " is damaged: " + f.Damaged
 	case codes.SQLITE_IOERR:
 		return claudemem.CodeStorage, "the disk reports an error: check it; claude-mem worker logs tells more"
 	case codes.SQLITE_NOMEM:
@@ -86,8 +87,11 @@ func Code(err error) int {
 // Full reports whether err says that the disk is full.
 func Full(err error) bool { return Code(err) == codes.SQLITE_FULL }
 
+// ErrDamaged is the error for contents that contradict each other, which only their reader can see.
+var ErrDamaged = errors.New("what is stored contradicts itself")
+
 // Damaged reports whether err says that the file is no sound database.
 func Damaged(err error) bool {
 	code := Code(err)
-	return code == codes.SQLITE_CORRUPT || code == codes.SQLITE_NOTADB || errors.Is(err, ErrNotADatabase)
+	return code == codes.SQLITE_CORRUPT || code == codes.SQLITE_NOTADB || errors.Is(err, ErrNotADatabase) || errors.Is(err, ErrDamaged)
 }

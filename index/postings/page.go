@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"slices"
+
+	"claudemem/sqlite"
 )
 
 // walk reads the list of a token in a segment page by page.
@@ -25,11 +27,11 @@ type span struct{ from, to int }
 // list that began on an earlier page.
 func (r *reading) read(w *walk, page []byte) error {
 	if len(page) < 4 {
-		return ErrFormat
+		return sqlite.ErrDamaged
 	}
 	end := int(page[2])<<8 | int(page[3])
 	if end < 4 || end > len(page) {
-		return ErrFormat
+		return sqlite.ErrDamaged
 	}
 	w.next++
 	w.done = w.next > w.last
@@ -51,7 +53,7 @@ func (r *reading) read(w *walk, page []byte) error {
 		to = at + directory.within(end)
 	}
 	if directory.broken || to < from || to > end {
-		return ErrFormat
+		return sqlite.ErrDamaged
 	}
 	s := span{from: len(r.documents)}
 	var err error
@@ -75,7 +77,7 @@ func seek(contents []byte, directory *reader, term []byte) (at, from int, err er
 		}
 		size := r.within(len(contents) - r.at)
 		if directory.broken || r.broken || size > len(contents)-r.at {
-			return 0, 0, ErrFormat
+			return 0, 0, sqlite.ErrDamaged
 		}
 		current = append(current[:kept], contents[r.at:r.at+size]...)
 		switch order := bytes.Compare(current, term); {
@@ -102,7 +104,7 @@ func decode(documents []uint32, list []byte) ([]uint32, error) {
 			document += r.number()
 		}
 		if r.broken || document > math.MaxUint32 {
-			return documents, ErrFormat
+			return documents, sqlite.ErrDamaged
 		}
 		if r.at < len(list) && list[r.at] == 0 {
 			if r.at++; r.at == len(list) || list[r.at] != 0 {

@@ -12,16 +12,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"sync"
 
 	"claudemem/sqlite"
 )
-
-// ErrFormat is the error for tables that have not the layout of an FTS5 index.
-var ErrFormat = errors.New("the full-text index is damaged")
 
 // Query runs one of the queries of Table.Queries and calls row for each of its rows. Those of
 // one Read have to see the same moment.
@@ -48,7 +44,7 @@ func (t Table) Queries() []string { return []string{t.structure, t.directory, t.
 // Read calls fn for each of the tokens, by its place in the list, with the documents that have
 // it, the lowest number first. Documents that were deleted, or have other tokens now, can be among
 // them. The list of documents is valid until fn returns. The errors are those of query, and
-// ErrFormat.
+// sqlite.ErrDamaged.
 func (t Table) Read(ctx context.Context, query Query, tokens []string, fn func(token int, documents []uint32)) error {
 	if len(tokens) == 0 {
 		return nil
@@ -83,14 +79,19 @@ func (t Table) Read(ctx context.Context, query Query, tokens []string, fn func(t
 
 // segments reads which segments the index has.
 func (t Table) segments(ctx context.Context, query Query) (list []segment, err error) {
+	found := false
 	err = query(ctx, t.structure, func(scan sqlite.Scan) error {
 		var block sql.RawBytes
 		if err := scan(&block); err != nil {
 			return err
 		}
+		found = true
 		list, err = parseStructure(block)
 		return err
 	})
+	if err == nil && !found { // an empty table has one, too
+		err = sqlite.ErrDamaged
+	}
 	return list, err
 }
 
@@ -167,7 +168,7 @@ func (t Table) readPages(ctx context.Context, query Query, r *reading, ahead int
 		return nil
 	}, string(list))
 	if err == nil && !read { // they are missing
-		err = ErrFormat
+		err = sqlite.ErrDamaged
 	}
 	return true, err
 }
@@ -230,28 +231,27 @@ func parseStructure(b []byte) (list []segment, err error) {
 	if v2 {
 		r.at = 8
 	}
-	levels := r.number()
+	levels := r.within(mostSegments)
 	r.number() // of segments
 	r.number() // of pages ever written
 	for range levels {
 		r.number() // of segments that are being merged
-		for range r.number() {
-			list = append(list, segment{int64(r.within(mostSegments)), int64(r.within(math.MaxInt32)), int64(r.within(math.MaxInt32))})
+		for range r.within(mostSegments) {
+			list = append(list, segment{int64(r.within(mostSegmentNumber)), int64(r.within(math.MaxInt32)), int64(r.within(math.MaxInt32))})
 			if v2 {
 				for range 5 { // where it comes from, and its deleted documents
 					r.number()
 				}
 			}
-			if r.broken {
-				return nil, ErrFormat
-			}
 		}
-		if r.broken {
-			return nil, ErrFormat
-		}
+	}
+	if r.broken {
+		return nil, sqlite.ErrDamaged
 	}
 	return list, nil
 }
 
-// mostSegments is the greatest number of a segment.
-const mostSegments = 1<<16 - 1
+const (
+	mostSegments      = 2000 // and of levels: FTS5_MAX_SEGMENT
+	mostSegmentNumber = 1<<16 - 1
+)

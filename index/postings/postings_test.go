@@ -172,7 +172,7 @@ func TestDamaged(t *testing.T) {
 			run(t, db, "DELETE FROM texts_data WHERE abs(random()) % 5 = 0")
 		}
 		if err := texts.Read(t.Context(), querying(db), tokens, ignore); err != nil {
-			if !errors.Is(err, ErrFormat) {
+			if !errors.Is(err, sqlite.ErrDamaged) {
 				t.Fatal(err)
 			}
 			failed++
@@ -183,6 +183,12 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("%d of 200 damages were noticed", failed)
 	}
 	check(t, db, nil)
+	for _, spoil := range []string{"DELETE FROM texts_data WHERE id = 10", "INSERT OR REPLACE INTO texts_data VALUES (10, x'')"} {
+		run(t, db, spoil)
+		if err := texts.Read(t.Context(), querying(db), tokens, ignore); !errors.Is(err, sqlite.ErrDamaged) {
+			t.Errorf("%s: %v", spoil, err)
+		}
+	}
 }
 
 func FuzzPage(f *testing.F) {
