@@ -2,13 +2,20 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"claudemem"
+	"claudemem/observer"
 )
 
-// noteEnds tells the observer of the session ends among taken, which are stored. A
-// session of which events still wait is left out: distilling the last of them ends its
-// run.
+// spoolAfterEnd is how long after a session's end the spool is taken in: before the
+// observer distils an open turn without its closing message, and when a file that a hook
+// has left without its name is old enough.
+const spoolAfterEnd = observer.ClosingAfter - 500*time.Millisecond
+
+// noteEnds has the spool taken in after the session ends among taken, which are stored, and
+// tells the observer of them. A session of which events still wait then is left out:
+// distilling the last of them ends its run.
 func (w *Worker) noteEnds(taken ...claudemem.TakenIn) {
 	for i := range taken {
 		e := &taken[i].Event
@@ -20,9 +27,14 @@ func (w *Worker) noteEnds(taken ...claudemem.TakenIn) {
 	}
 }
 
-// noteEnd lets the model provider release the run of an ended session none of whose
-// events wait.
+// noteEnd takes in what of an ended session was spooled late, and lets the model provider
+// release its run if none of its events wait.
 func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
+	select {
+	case <-time.After(spoolAfterEnd):
+		w.emptySpool(w.life, w.inbox.takeNew)
+	case <-w.done: // the next worker takes the spool in
+	}
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
 	session, err := w.store.SessionByHost(ctx, host, hostSessionID)

@@ -50,10 +50,13 @@ func (w *Worker) housekeep() {
 	running.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
+		afterStart := time.After(spoolAfterEnd) // sessions may have ended just before
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-afterStart:
+				w.emptySpool(ctx, w.inbox.takeNew)
 			case <-w.poke:
 				if !w.stopWithoutDirectory() {
 					w.emptySpool(ctx, w.inbox.takeNew)

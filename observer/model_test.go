@@ -80,7 +80,7 @@ func TestCallsOnTheWire(t *testing.T) {
 		}, ""},
 		{"an open turn", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2) }, ""},
 		{"the next prompt", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.prompt("a") }, o},
-		{"the session's end", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.end("a") }, o},
+		{"the session's end", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.end("a"); time.Sleep(observer.ClosingAfter) }, o},
 		{"the next session", batching, func(r *rig) {
 			r.prompt("a")
 			r.tools("a", 2)

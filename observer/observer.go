@@ -19,6 +19,10 @@ const (
 	// quietAfter is the time without news after which an open turn is distilled: its
 	// end may never come.
 	quietAfter = 10 * time.Minute
+	// ClosingAfter is how long the open turn of a session that has ended waits for its closing
+	// message, without which the turn's records would not know how it came out: the hook that
+	// brings it may be slower than that of the end. Then it lies in the spool.
+	ClosingAfter = 3 * time.Second
 	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000
 	// defaultBatchBytes bounds the payloads of a batch in memory: a turn of 1000

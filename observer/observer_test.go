@@ -53,7 +53,25 @@ func TestBatchTriggers(t *testing.T) {
 			q.prompt(1)
 			q.tools(1, "b", "c")
 		}, "a s"},
-		{"the session's end", on, func(q *harness, o *Observer) { q.tools(1, "a"); synctest.Wait(); q.complete(1) }, "a"},
+		{"the session's end", on, func(q *harness, o *Observer) {
+			q.tools(1, "a")
+			time.Sleep(time.Minute)
+			q.complete(1)
+			time.Sleep(ClosingAfter)
+		}, "a"},
+		{"a closing message after the session's end", on, func(q *harness, o *Observer) {
+			q.tools(1, "a")
+			q.complete(1)
+			time.Sleep(ClosingAfter - time.Millisecond)
+			q.stop(1, "s")
+		}, "a s"},
+		{"a session that goes on after its end", on, func(q *harness, o *Observer) {
+			q.tools(1, "a")
+			q.complete(1)
+			time.Sleep(ClosingAfter / 2)
+			q.tools(1, "b")
+			time.Sleep(time.Minute)
+		}, ""},
 		{"Flush", on, func(q *harness, o *Observer) { q.tools(1, "a"); q.tools(2, "b"); o.Flush(1) }, "a"},
 		{"Flush before anything came asks for nothing", on, func(q *harness, o *Observer) {
 			o.Flush(1)

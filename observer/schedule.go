@@ -51,6 +51,8 @@ type lane struct {
 	// the monotonic clock: quiet time passes even when the time of day is set back.
 	newest claudemem.Millis
 	seenAt time.Time
+	// endSeen is when the scheduler saw that the session has ended, zero while it goes on.
+	endSeen time.Time
 }
 
 type laneState int
@@ -285,12 +287,18 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 		b.NewestAt.Add(quietAfter).Sub(now),
 		quietAfter-time.Since(l.seenAt),
 	)
+	switch {
+	case b.Session.Status == claudemem.SessionActive, b.Session.Status == "":
+		l.endSeen = time.Time{}
+	case l.endSeen.IsZero():
+		l.endSeen = time.Now()
+	}
+	if !l.endSeen.IsZero() {
+		quiet = min(quiet, ClosingAfter-time.Since(l.endSeen))
+	}
 	l.plan = plan{limit: limit}
 	switch {
-	case l.flush > 0,
-		n >= limit,
-		b.Session.Status != claudemem.SessionActive && b.Session.Status != "",
-		quiet <= 0:
+	case l.flush > 0, n >= limit, quiet <= 0:
 		l.plan.open = true
 		return true, 0
 	case b.Stops > 0, b.OldestPrompt < b.Session.PromptCount:

@@ -38,8 +38,9 @@ const (
 	// maxSpoolFile bounds the size of a file for Read; hooks truncate events to a few MB.
 	maxSpoolFile = 64 << 20
 	// adoptAfter is the age from which List looks whether a temporary file's writer
-	// is dead; removeAfter that from which it removes an incomplete one.
-	adoptAfter  = 10 * time.Second
+	// is dead, longer than a hook works; removeAfter that from which it removes an
+	// incomplete one.
+	adoptAfter  = 2 * time.Second
 	removeAfter = time.Hour
 )
 
