@@ -266,7 +266,7 @@ func plan(t *tree, r *Request) []want {
 // is nothing to say about the file.
 func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
 	if !dry {
-		atomicfile.RemoveLeftovers(filepath.Join(t.dir, filepath.FromSlash(at)))
+		atomicfile.RemoveOwnLeftovers(filepath.Join(t.dir, filepath.FromSlash(at)))
 	}
 	old, mode, err := t.read(at)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -131,10 +131,12 @@ func BehindLinks(path string) string {
 	return path
 }
 
-// RemoveLeftovers removes the temporary files that killed calls of Write, WriteFrom and
-// WriteIn left for path. Errors are ignored: such a file harms nobody.
-func RemoveLeftovers(path string) {
-	path = BehindLinks(path)
+// RemoveLeftovers removes the temporary files that killed calls of Write and WriteFrom left
+// for path. Errors are ignored: such a file harms nobody.
+func RemoveLeftovers(path string) { RemoveOwnLeftovers(BehindLinks(path)) }
+
+// RemoveOwnLeftovers is RemoveLeftovers for WriteIn and WriteOwn. No process may be writing path.
+func RemoveOwnLeftovers(path string) {
 	dir, prefix := filepath.Dir(path), tempPrefix(path)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -124,6 +124,28 @@ func TestRemoveLeftovers(t *testing.T) {
 	}
 }
 
+// TestRemoveOwnLeftovers: a link in the place of a file of our own is not followed.
+func TestRemoveOwnLeftovers(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	leftover := filepath.Join(dir, ".plan"+tempInfix+"1")
+	foreign := filepath.Join(elsewhere, ".plan"+tempInfix+"2")
+	for _, path := range []string{leftover, foreign} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, "plan"), filepath.Join(dir, "plan")); err != nil {
+		t.Skip(err)
+	}
+	RemoveOwnLeftovers(filepath.Join(dir, "plan"))
+	if _, err := os.Lstat(leftover); err == nil {
+		t.Errorf("%s is left", leftover)
+	}
+	if _, err := os.Lstat(foreign); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWriteIn: a file below a directory is replaced whole, and nothing is written outside
 // of it, whatever links say.
 func TestWriteIn(t *testing.T) {

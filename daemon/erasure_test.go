@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -86,5 +87,26 @@ func TestReportErasureFailed(t *testing.T) {
 	}
 	if e, err := readErasure(dir); err != nil || e.State != api.ErasureFailed || e.Message != "the worker does not stop" || e.Hint != "kill 12" {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestLeftoversOfKilledProcesses: what a process that was killed while it wrote left of a plan
+// to forget, which names what was forgotten, and of a table that was trained on the memory, is
+// deleted by the next worker.
+func TestLeftoversOfKilledProcesses(t *testing.T) {
+	dir := t.TempDir()
+	var left []string
+	for _, name := range []string{"forgetting.json", "index.table.new"} {
+		path := filepath.Join(dir, "."+name+".claude-mem-123-abc")
+		left = append(left, path)
+		if err := os.WriteFile(path, []byte("part of"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	indexed(t, open(t, config(dir)))
+	for _, path := range left {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
 	}
 }

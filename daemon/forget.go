@@ -137,6 +137,7 @@ type eraser struct {
 // complete completes an earlier Forget whose process died.
 func (e *eraser) complete(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, forgettingName)
+	atomicfile.RemoveOwnLeftovers(path) // they name what was to be forgotten
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/index/embed"
 	"claudemem/index/embed/train"
 	"claudemem/index/vectors"
@@ -259,6 +260,7 @@ func DropTable(path string) error {
 
 // dropNextTable deletes a table, and vectors, that were about to be used.
 func dropNextTable(path string) error {
+	atomicfile.RemoveOwnLeftovers(tablePath(path) + nextSuffix)
 	return errors.Join(ifExists(os.Remove(tablePath(path)+nextSuffix)), ifExists(os.Remove(vectorPath(path)+nextSuffix)))
 }
 
