@@ -308,10 +308,9 @@ const (
 
 // checkLog reports errors and lost events of the last day in the hook's log, and a log
 // that is too large.
-func checkLog(_ context.Context, e *exam) ([]Finding, string) {
+func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 	path := e.path("logs", "hook.log")
-	list := e.losses(path)
-	counted := len(list) > 0
+	list, counted := e.losses(ctx, path)
 	f, err := os.Open(path)
 	if err != nil {
 		return list, "no errors of hooks"
@@ -351,16 +350,28 @@ func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 	return list, "no errors of hooks in the last day"
 }
 
-// losses returns the finding of each record of lost events with one of the last day.
-func (e *exam) losses(log string) (list []Finding) {
+// losses returns the finding of each record of lost events with one of the last day, and whether
+// there are such records. Events that the worker took in after their hook had given them up are
+// not lost.
+func (e *exam) losses(ctx context.Context, log string) (list []Finding, counted bool) {
 	for _, r := range wire.LossesOf(e.DataDir, e.Getenv).Read() {
 		if e.now.Sub(r.Last.Time()) > recent || r.Recent == 0 {
 			continue
 		}
+		counted = true
+		lost := r.Recent
+		if db, err := e.database(); err == nil {
+			if stored, err := db.StoredAfterAll(ctx, r, lost); err == nil {
+				lost -= stored
+			}
+		}
+		if lost == 0 {
+			continue
+		}
 		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost from %s to %s; the last: %s",
-			text.Count(int(r.Recent), "event"), r.First.Time().In(e.now.Location()).Format(minute), r.Last.Time().In(e.now.Location()).Format(minute), r.Reasons()), "path", log))
+			text.Count(int(lost), "event"), r.First.Time().In(e.now.Location()).Format(minute), r.Last.Time().In(e.now.Location()).Format(minute), r.Reasons()), "path", log))
 	}
-	return list
+	return list, counted
 }
 
 // mostSpoolFiles bounds the files of the spool that are read, unless all are to be.

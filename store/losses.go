@@ -31,6 +31,21 @@ func (s *Store) BookLosses(ctx context.Context, r claudemem.LossRecord, text fun
 	return inKeeping(ctx, s, "book losses", func(t *tx) (int, error) { return t.bookLosses(r, text) })
 }
 
+// StoredAfterAll counts those of the last losses of a record, whose number is losses, that were
+// stored after all.
+func (s *Store) StoredAfterAll(ctx context.Context, r claudemem.LossRecord, losses int64) (int64, error) {
+	n, err := value[int64](ctx, s.reader, countStored, lastDeliveries(r, losses))
+	return n, fault("count stored events", err)
+}
+
+const countStored = "SELECT count(*) FROM events WHERE delivery_id IN (SELECT value FROM json_each(?))"
+
+// lastDeliveries returns the deliveries of a record's last losses as a JSON list. A record knows
+// those of its last thousand.
+func lastDeliveries(r claudemem.LossRecord, losses int64) string {
+	return jsonList(r.Deliveries[max(0, int64(len(r.Deliveries))-losses):])
+}
+
 func (t *tx) bookLosses(r claudemem.LossRecord, text func(int, claudemem.Millis) string) (int, error) {
 	var booked, untold, told int64
 	var from claudemem.Millis
@@ -41,13 +56,11 @@ func (t *tx) bookLosses(r claudemem.LossRecord, text func(int, claudemem.Millis)
 	if err != nil || lost <= 0 {
 		return 0, err
 	}
-	for _, id := range r.Deliveries[max(0, int64(len(r.Deliveries))-lost):] {
-		stored, err := t.number("SELECT count(*) FROM events WHERE delivery_id = ?", id)
-		if err != nil {
-			return 0, err
-		}
-		lost -= stored
+	stored, err := t.number(countStored, lastDeliveries(r, lost))
+	if err != nil {
+		return 0, err
 	}
+	lost -= stored
 	if err := t.setCounter(counterLosses+r.ID, r.Count); err != nil || lost == 0 {
 		return 0, err
 	}
