@@ -466,6 +466,7 @@ func (m *tortured) checkHealth() {
 	if asides, _ := filepath.Glob(filepath.Join(m.dir, "aside", "*")); len(asides) > m.asides {
 		m.t.Errorf("%d databases were set aside, only %d by a restore", len(asides), m.asides)
 	}
+	m.indexed(settleLimit)
 	var report doctor.Report
 	out, _ := m.command("doctor", "--json")
 	if err := json.Unmarshal(out, &report); err != nil {
