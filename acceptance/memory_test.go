@@ -94,6 +94,9 @@ func newMemory(t testing.TB) *memory {
 		if pid := m.workerPID(); pid != 0 {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		// A worker that a hook had started and that waited for the lock may begin only now. It
+		// ends when the directory is gone.
+		until(t, 10*time.Second, "the memory is removed", func() bool { return os.RemoveAll(m.dir) == nil })
 	})
 	return m
 }
