@@ -178,7 +178,7 @@ func TestDamageMetByAQuery(t *testing.T) {
 			if err2 := g.Close(); err2 != nil {
 				return err2
 			}
-			// It writes nothing, the worker's own next question does.
+			// A glance mends nothing; the worker does, at its next query.
 			_, _ = ix.Rank(ctx, request)
 			return err
 		},
