@@ -31,19 +31,18 @@ func (s *Store) BookLosses(ctx context.Context, r claudemem.LossRecord, text fun
 	return inKeeping(ctx, s, "book losses", func(t *tx) (int, error) { return t.bookLosses(r, text) })
 }
 
-// StoredAfterAll counts those of the last losses of a record, whose number is losses, that were
-// stored after all.
-func (s *Store) StoredAfterAll(ctx context.Context, r claudemem.LossRecord, losses int64) (int64, error) {
-	n, err := value[int64](ctx, s.reader, countStored, lastDeliveries(r, losses))
-	return n, fault("count stored events", err)
+// StoredAfterAll counts how many of the last n losses of a record were stored after all.
+func (s *Store) StoredAfterAll(ctx context.Context, r claudemem.LossRecord, n int64) (int64, error) {
+	stored, err := value[int64](ctx, s.reader, countStored, lastDeliveries(r, n))
+	return stored, fault("count stored events", err)
 }
 
 const countStored = "SELECT count(*) FROM events WHERE delivery_id IN (SELECT value FROM json_each(?))"
 
-// lastDeliveries returns the deliveries of a record's last losses as a JSON list. A record knows
-// those of its last thousand.
-func lastDeliveries(r claudemem.LossRecord, losses int64) string {
-	return jsonList(r.Deliveries[max(0, int64(len(r.Deliveries))-losses):])
+// lastDeliveries returns the deliveries of a record's last n losses, as far as it knows them, as a
+// JSON list.
+func lastDeliveries(r claudemem.LossRecord, n int64) string {
+	return jsonList(r.Deliveries[max(0, int64(len(r.Deliveries))-n):])
 }
 
 func (t *tx) bookLosses(r claudemem.LossRecord, text func(int, claudemem.Millis) string) (int, error) {
