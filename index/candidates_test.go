@@ -100,13 +100,7 @@ func TestGatherThroughFilter(t *testing.T) {
 		}
 		feed.put(d)
 	}
-	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
-	catchUp(t, ix)
-	b, done, err := ix.current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	b := builtBase(t, feed)
 	for _, f := range []Filter{{Projects: []string{"/here"}}, {Until: observation(here, "", "").CreatedAt}} {
 		r := Request{Text: "kettle zeppelin round", Filter: f, Limit: 10}
 		q, err := b.readQuery(t.Context(), r.Text, r, nil)
@@ -134,6 +128,19 @@ func TestGatherThroughFilter(t *testing.T) {
 	}
 }
 
+// builtBase returns the files of an index of all records of a feed, open until the test ends.
+func builtBase(t *testing.T, feed Feed) *base {
+	t.Helper()
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	b, done, err := ix.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(done)
+	return b
+}
+
 // TestGatherHighest: documents that are passed over while words are counted are not among those
 // with the highest scores.
 func TestGatherHighest(t *testing.T) {
@@ -147,13 +154,7 @@ func TestGatherHighest(t *testing.T) {
 		}
 		feed.put(observation(i+1, fmt.Sprint(word(), " ", i), text.String()))
 	}
-	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
-	catchUp(t, ix)
-	b, done, err := ix.current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	b := builtBase(t, feed)
 	passed := 0
 	for range 30 {
 		var words []string
