@@ -90,9 +90,8 @@ func TestReportErasureFailed(t *testing.T) {
 	}
 }
 
-// TestLeftoversOfKilledProcesses: what a process that was killed while it wrote left of a plan
-// to forget, which names what was forgotten, and of a table that was trained on the memory, is
-// deleted by the next worker.
+// TestLeftoversOfKilledProcesses: a process that is killed while it writes a plan to forget, or a
+// trained table, leaves a temporary file. The next worker deletes it.
 func TestLeftoversOfKilledProcesses(t *testing.T) {
 	dir := t.TempDir()
 	var left []string

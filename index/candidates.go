@@ -34,7 +34,8 @@ const (
 	firstK1     = 1.2
 	firstB      = 0.75
 	titleCounts = 3
-	// mostOfWord is what a word in the title of the shortest document adds, for a weight of 1.
+	// mostOfWord is the most that a word of weight 1 can add to a score: in the title of the
+	// shortest document.
 	mostOfWord = titleCounts * (firstK1 + 1) / (titleCounts + firstK1*(1-firstB))
 )
 
@@ -247,8 +248,9 @@ func both(match, scope string) string {
 	return "(" + match + ") AND " + scope
 }
 
-// scope returns those parts of a filter that leave out most documents, as an expression of FTS5:
-// to read the lists of their tokens costs less than to read what they leave out. "" is no limit.
+// scope returns an FTS5 expression for those parts of a filter that leave out most documents, ""
+// if there are none. Other parts are left to the catalogue: reading their long lists costs more
+// than the documents that they would spare.
 func (c *catalogue) scope(f Filter) string {
 	var parts []string
 	add := func(tokens []string, documents int) {

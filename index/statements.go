@@ -86,8 +86,8 @@ func (s *statements) ints(ctx context.Context, query string, args ...any) (list 
 	return list, err
 }
 
-// atOneMoment calls fn with a way to run some queries so that all see the index as it is at the
-// same moment.
+// atOneMoment calls fn with a function that runs the queries in one transaction, so that all of
+// them see the same state of the index.
 func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query postings.Query) error) error {
 	prepared := make(map[string]*sql.Stmt, len(queries))
 	for _, q := range queries { // before a connection is taken, since each may need one

@@ -19,8 +19,8 @@ import (
 	"claudemem/sqlite"
 )
 
-// Query runs one of the queries of Table.Queries and calls row for each of its rows. Those of
-// one Read have to see the same moment.
+// Query runs a query, which is one of Table.Queries, and calls row for each row that it returns.
+// All queries of one call of Read must see the same state of the database.
 type Query func(ctx context.Context, query string, row func(scan sqlite.Scan) error, args ...any) error
 
 // Table is an FTS5 table with detail=none.
@@ -38,13 +38,12 @@ func Of(name string) Table {
 	}
 }
 
-// Queries lists what Read asks.
+// Queries returns the SQL texts that Read passes to a Query.
 func (t Table) Queries() []string { return []string{t.structure, t.directory, t.pages} }
 
-// Read calls fn for each of the tokens, by its place in the list, with the documents that have
-// it, the lowest number first. Documents that were deleted, or have other tokens now, can be among
-// them. The list of documents is valid until fn returns. The errors are those of query, and
-// sqlite.ErrDamaged.
+// Read calls fn once for each token, with its place in tokens and the documents that have it, the
+// lowest number first. The list may include documents that were deleted or that no longer have the
+// token. It is valid until fn returns. Read returns the errors of query, and sqlite.ErrDamaged.
 func (t Table) Read(ctx context.Context, query Query, tokens []string, fn func(token int, documents []uint32)) error {
 	if len(tokens) == 0 {
 		return nil
@@ -176,7 +175,7 @@ func (t Table) readPages(ctx context.Context, query Query, r *reading, ahead int
 // readings are used again: the lists of a query's words take half a megabyte.
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
-// reading is what one Read has read.
+// reading holds what one call of Read has read so far.
 type reading struct {
 	walks     []walk // by segment and token
 	documents []uint32
@@ -213,8 +212,8 @@ func union(list, a, b []uint32) []uint32 {
 	return append(append(list, a...), b...)
 }
 
-// segment is one of the parts of an index, each of which has documents that were added together:
-// its pages have numbers from first to last.
+// segment is a part of an index, with the documents of one or more transactions. Its pages are
+// numbered from first to last.
 type segment struct{ number, first, last int64 }
 
 // page returns the number that a page of a segment has in the table of all pages.
