@@ -6,22 +6,28 @@ import "slices"
 // made of. It is set at intake and kept with the event and the record.
 type Provenance string
 
-// The provenances. The zero value is unknown: events and records from before it was kept.
+// The provenances. The zero value is that of events and records from before it was kept,
+// and means the same as FromUnknown.
 const (
 	FromUser    Provenance = "user"    // typed by the user: prompts, answers in dialogs
 	FromAgent   Provenance = "agent"   // said by the agent or a subagent
 	FromProject Provenance = "project" // the project's files, commands within it
-	FromOutside Provenance = "outside" // other files, other repositories, whatever cannot be judged
+	FromUnknown Provenance = "unknown" // not known to be the project's, nor another's
+	FromOutside Provenance = "outside" // other files, other repositories, third parties within the tree
 	FromMCP     Provenance = "mcp"     // what an MCP server answered
 	FromWeb     Provenance = "web"     // pages, searches, what a command fetched
 )
 
 // byTrust lists the provenances, the most trusted first. An MCP server is one that the
 // user has chosen; a page can be anybody's.
-var byTrust = []Provenance{FromUser, FromAgent, FromProject, "", FromOutside, FromMCP, FromWeb}
+var byTrust = []Provenance{FromUser, FromAgent, FromProject, "", FromUnknown, FromOutside, FromMCP, FromWeb}
 
-// Foreign reports whether text of p may be by somebody who has nothing to do with the
-// project. It states no rule, wish or decision of the project's.
+// Unknown reports whether nobody knows who wrote text of p: it is no source of a learning,
+// and neither marked nor ranked as foreign.
+func (p Provenance) Unknown() bool { return p == "" || p == FromUnknown }
+
+// Foreign reports whether text of p is known to be by somebody who has nothing to do with
+// the project. It states no rule, wish or decision of the project's.
 func (p Provenance) Foreign() bool { return p == FromOutside || p == FromMCP || p == FromWeb }
 
 // MostTrusted returns the more trusted of two provenances.
