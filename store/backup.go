@@ -182,7 +182,18 @@ func RebuildIndexes(ctx context.Context, path string, wrong []string) (sound boo
 	return err == nil && len(wrong) == 0, err
 }
 
+// verify looks at the schema first: SQLite's check evaluates the expressions in it.
 func verify(ctx context.Context, db *sql.DB) (wrong []string, err error) {
+	version, err := schemaVersion(ctx, db)
+	if err == nil && version == 0 {
+		err = checkOurs(ctx, db)
+	}
+	if err == nil {
+		err = checkStructure(ctx, db)
+	}
+	if err != nil {
+		return nil, err
+	}
 	err = each(ctx, db, func(scan sqlite.Scan) error {
 		var line string
 		if err := scan(&line); err != nil {

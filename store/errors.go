@@ -33,4 +33,6 @@ func Full(err error) bool { return sqlite.Full(err) }
 
 // Damaged reports whether an error says that the file is damaged or no database of
 // claude-mem, so that another try would fail too.
-func Damaged(err error) bool { return sqlite.Damaged(err) || errors.Is(err, errNegativeSchema) }
+func Damaged(err error) bool {
+	return sqlite.Damaged(err) || errors.Is(err, errNegativeSchema) || errors.Is(err, errForeign)
+}

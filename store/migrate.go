@@ -76,7 +76,8 @@ func checkMigratable(ctx context.Context, path string) error {
 }
 
 // fileVersion returns the version of the schema of the file at path, 0 for a missing or
-// empty one. The error is that of checkVersion for one that cannot be migrated.
+// empty one. The error is that of checkVersion for one that cannot be migrated, or of
+// checkStructure for one that is not as the migrations make it.
 func fileVersion(ctx context.Context, path string) (int, error) {
 	version, err := headerVersion(path)
 	if err != nil {
@@ -85,19 +86,17 @@ func fileVersion(ctx context.Context, path string) (int, error) {
 	if err := checkVersion(version); err != nil {
 		return 0, err
 	}
+	if version == 0 && !hasLog(path) {
+		return 0, nil
+	}
 	// The log may hold a newer user_version than the header.
-	if !hasLog(path) {
-		return version, nil
-	}
-	db, err := sqlite.OpenReaders(ctx, readSource(path))
-	if err != nil {
-		return 0, err
-	}
-	version, err = schemaVersion(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return 0, err
-	}
-	return version, checkVersion(version)
+	err = withReader(ctx, path, func(db *sql.DB) error {
+		if version, err = schemaVersion(ctx, db); err == nil {
+			err = checkStructure(ctx, db)
+		}
+		return err
+	})
+	return version, err
 }
 
 // beforeMigration calls the option of that name if the database at path has an older
@@ -232,13 +231,13 @@ func checkpoint(ctx context.Context, db *sql.DB) error {
 }
 
 // checkOurs returns an error for a file without our schema that has tables of another program.
-func checkOurs(ctx context.Context, db *sql.DB) error {
-	tables, err := value[int](ctx, db, "SELECT count(*) FROM sqlite_master")
+func checkOurs(ctx context.Context, q querier) error {
+	tables, err := value[int](ctx, q, "SELECT count(*) FROM sqlite_master")
 	if err != nil {
 		return err
 	}
 	if tables > 0 {
-		return claudemem.Errorf(claudemem.CodeStorage, "memory.db is another program's database").
+		return claudemem.Errorf(claudemem.CodeStorage, "the database is another program's").
 			WithHint("move it away, or set CLAUDE_MEM_DATA_DIR to another directory")
 	}
 	return nil

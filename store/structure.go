@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"claudemem"
+	"claudemem/sqlite"
+)
+
+// object is an entry of a database's schema: a table, index, view or trigger. SQL is "" for an
+// index that a constraint of its table makes.
+type object struct{ Kind, Name, Table, SQL string }
+
+// String names the object for an error. Its name may be a stranger's text.
+func (o object) String() string {
+	name := fmt.Sprintf("%s %.60q", o.Kind, o.Name)
+	if o.Table != o.Name {
+		name += fmt.Sprintf(" of %.60q", o.Table)
+	}
+	return name
+}
+
+const objectColumns = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
+
+func objectFields(o *object) []any { return []any{&o.Kind, &o.Name, &o.Table, &o.SQL} }
+
+// insignificant matches what SQLite ignores between the words of SQL, and the quoted words, in
+// which it ignores nothing.
+var insignificant = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|(?:--[^\n]*|/\\*.*?\\*/|[ \t\n\f\r])+")
+
+// normalized returns the object with one space in place of each run of comments and blanks in its
+// SQL, in which programs that were released differ.
+func (o object) normalized() object {
+	o.SQL = insignificant.ReplaceAllStringFunc(o.SQL, func(part string) string {
+		if strings.ContainsRune("'\"`[", rune(part[0])) {
+			return part
+		}
+		return " "
+	})
+	return o
+}
+
+// analyzed are the tables that ANALYZE of SQLite makes.
+var analyzed = []object{
+	{"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"},
+	{"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"},
+}
+
+// structures keeps what structureOf returns.
+var structures sync.Map
+
+// structureOf returns the objects of a memory of a version of the schema, from 1 on, in the order
+// in which SQLite keeps them. The migrations make them in an empty database. A memory that was
+// migrated from an older version has the same ones, since each memory went through all of them.
+func structureOf(ctx context.Context, version int) (list []object, err error) {
+	if made, ok := structures.Load(version); ok {
+		return made.([]object), nil //nolint:forcetypeassert // nothing else is kept
+	}
+	db, err := sql.Open(sqlite.Driver, "file::memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1) // each connection has a database of its own
+	for _, step := range migrations[:version] {
+		if err := step.apply(ctx, db); err != nil {
+			return nil, err
+		}
+	}
+	if list, err = all(ctx, db, objectFields, objectColumns+" ORDER BY rowid"); err != nil {
+		return nil, err
+	}
+	structures.Store(version, list)
+	return list, nil
+}
+
+// errForeign is the cause of an error for a database that claude-mem has not made so.
+var errForeign = errors.New("the database is not as claude-mem makes it")
+
+// foreign returns what of a database's schema is not as the migrations make it, at most 20
+// sentences; none for a memory, and for a database without a version. Before the schema is known to be
+// claude-mem's it reads nothing else: no trigger, view, virtual table, generated column or
+// expression of a stranger is evaluated.
+func foreign(ctx context.Context, q querier) (list []string, err error) {
+	version, err := value[int](ctx, q, "PRAGMA user_version")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(version); err != nil {
+		return nil, err
+	}
+	if version == 0 {
+		return nil, nil // checkOurs looks at it before it is used
+	}
+	ours, err := structureOf(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	expected, missing := make(map[object]bool, len(ours)), make(map[string]bool, len(ours))
+	for _, o := range ours {
+		expected[o.normalized()], missing[o.Name] = true, true
+	}
+	for _, o := range analyzed {
+		expected[o] = true
+	}
+	id, err := value[int64](ctx, q, "PRAGMA application_id")
+	if err != nil {
+		return nil, err
+	}
+	if id != applicationID {
+		list = append(list, "its application_id is another program's")
+	}
+	err = each(ctx, q, func(scan sqlite.Scan) error {
+		var o object
+		if err := scan(objectFields(&o)...); err != nil {
+			return err
+		}
+		same := o.normalized()
+		switch {
+		case expected[same]: // once
+		case missing[o.Name]:
+			list = append(list, o.String()+" is not as claude-mem makes it")
+		default:
+			list = append(list, o.String()+" is not claude-mem's")
+		}
+		delete(expected, same)
+		delete(missing, o.Name)
+		if len(list) == findings {
+			return sqlite.ErrStop
+		}
+		return nil
+	}, objectColumns)
+	for _, o := range ours {
+		if missing[o.Name] && len(list) < findings {
+			list = append(list, o.String()+" is missing")
+		}
+	}
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	numbers := "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM counters WHERE name <> ?"
+	for _, t := range salvaged {
+		if slices.ContainsFunc(ours, func(o object) bool { return o.Kind == "table" && o.Name == t.table }) {
+			numbers += " UNION ALL SELECT '" + t.table + "', coalesce(max(" + t.number + "), 0) FROM " + t.table
+		}
+	}
+	return column[string](ctx, q, `SELECT printf('the numbers of %.60s are too high', name) FROM (`+numbers+`)
+		WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND ? LIMIT ?`, counterMemory, int64(highestNumber), findings)
+}
+
+// highestNumber is the highest number of a row or counter that a memory can have reached. From
+// SQLite's highest on nothing more could be stored.
+const highestNumber = 1 << 62
+
+// checkStructure returns errForeign with the names of what is foreign in a database's schema.
+func checkStructure(ctx context.Context, q querier) error {
+	list, err := foreign(ctx, q)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return claudemem.Errorf(claudemem.CodeStorage, "%w: %s", errForeign, strings.Join(list, "; ")).
+		WithHint("another program changed it, or it comes from a stranger; what it names can be dropped in a copy of the file")
+}
