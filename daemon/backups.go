@@ -48,6 +48,22 @@ func (w *Worker) backUpChanged(ctx context.Context) error {
 	return err
 }
 
+// A memory without a backup gets its first one when it has firstRecords observations, or any
+// events for firstTime: it has something to lose before the first day is over.
+const (
+	firstRecords = 10
+	firstTime    = time.Hour
+)
+
+// firstBackupDue reports whether the memory has no backup yet and something to lose.
+func (w *Worker) firstBackupDue(ctx context.Context) bool {
+	if list, err := backup.List(w.cfg.DataDir); err != nil || len(list) > 0 || w.settings.get().Int(settings.KeyBackupKeep) <= 0 {
+		return false
+	}
+	has, err := w.store.Contents(ctx)
+	return err == nil && (has.Observations >= firstRecords || has.Began > 0 && w.cfg.Clock().Sub(has.Began.Time()) >= firstTime)
+}
+
 // backupFailure returns why the last daily backup failed, nil when it did not.
 func (w *Worker) backupFailure() error {
 	if err := w.backupFault.Load(); err != nil {

@@ -181,3 +181,57 @@ func TestRestoreStopsTheWorker(t *testing.T) {
 	}
 	closeWorker(t, again)
 }
+
+// TestFirstBackup: a memory gets its first backup with its tenth record, or an hour after its
+// first event, and not before; what the daily chore does is not waited for.
+func TestFirstBackup(t *testing.T) {
+	noLeaks(t)
+	for name, row := range map[string]struct {
+		records int
+		events  int
+		after   time.Duration
+		want    int
+	}{
+		"nine records":           {records: 9, want: 0},
+		"ten records":            {records: 10, want: 1},
+		"events, not an hour":    {events: 1, after: 59 * time.Minute, want: 0},
+		"events for an hour":     {events: 1, after: time.Hour, want: 1},
+		"nothing for half a day": {after: 12 * time.Hour, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(t.TempDir())
+			var now atomic.Int64
+			now.Store(time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC).UnixNano())
+			cfg.Clock = func() time.Time { return time.Unix(0, now.Load()) }
+			w := open(t, cfg)
+			defer closeWorker(t, w)
+			if !eventually(func() bool {
+				done, err := w.store.ChoreDone(t.Context(), "backup")
+				return err == nil && done > 0 // nothing to back up yet
+			}) {
+				t.Fatal("the chore has not run")
+			}
+			for i := range row.records {
+				if _, err := w.store.AddObservation(t.Context(), claudemem.NewObservation{ProjectPath: "/p", Type: "decision", Title: fmt.Sprint("title ", i), Narrative: fmt.Sprint("n", i)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range row.events {
+				if err := post(t.Context(), peerOf(t, cfg.DataDir), event(fmt.Sprint("s", i), claudemem.KindPrompt)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now.Add(int64(row.after))
+			if due := w.firstBackupDue(t.Context()); due != (row.want > 0) {
+				t.Errorf("due: %v, want %v", due, row.want > 0)
+			}
+			w.chores.look()
+			if row.want > 0 && !eventually(func() bool { return len(backupsOf(t, cfg.DataDir)) == 1 }) {
+				t.Error("no backup was made")
+			}
+			if w.firstBackupDue(t.Context()) && row.want > 0 {
+				t.Error("a second first backup is due")
+			}
+		})
+	}
+}

@@ -29,6 +29,8 @@ type chore struct {
 	every time.Duration
 	// do begins when the chore is due; ctx ends when the worker closes.
 	do func(ctx context.Context) error
+	// early reports whether it is due before that; nil for never.
+	early func(ctx context.Context) bool
 }
 
 // choreBook stores when chores ended, so that they are due after a restart too.
@@ -108,7 +110,7 @@ func (c *chores) due(ctx context.Context, ch *chore) bool {
 		c.log.Warn("look up chore", "chore", ch.name, "error", err)
 		return false
 	}
-	return done == 0 || passed(done.Time(), ch.every)
+	return done == 0 || passed(done.Time(), ch.every) || ch.early != nil && ch.early(ctx)
 }
 
 // run does a chore and notes its end.

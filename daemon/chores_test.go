@@ -39,7 +39,7 @@ func TestChoresDue(t *testing.T) {
 	book := &memoryBook{done: map[string]claudemem.Millis{}}
 	failing := errors.New("disk full")
 	ran := 0
-	backup := chore{"backup", daily, func(context.Context) error { ran++; return failing }}
+	backup := chore{name: "backup", every: daily, do: func(context.Context) error { ran++; return failing }}
 	c := newChores(book, func() time.Time { return now }, slog.New(slog.DiscardHandler), backup)
 	for _, step := range []struct {
 		name string
@@ -72,7 +72,7 @@ func TestChoresClose(t *testing.T) {
 	noLeaks(t)
 	book := &memoryBook{done: map[string]claudemem.Millis{}}
 	began := make(chan struct{})
-	c := newChores(book, time.Now, slog.New(slog.DiscardHandler), chore{"backup", daily, func(ctx context.Context) error {
+	c := newChores(book, time.Now, slog.New(slog.DiscardHandler), chore{name: "backup", every: daily, do: func(ctx context.Context) error {
 		close(began)
 		<-ctx.Done()
 		return ctx.Err()

@@ -44,8 +44,9 @@ func (w *Worker) openSearch() {
 		return int(w.settings.get().Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 	}})
 	w.purger = newPurger(w.store.PurgeHidden, w.cfg.Clock, w.log)
-	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{"records", daily, w.verifyRecords}, chore{"index", daily, w.mendIndex}, chore{"backup", daily, w.backUp}, chore{"retention", daily, w.retain}, chore{"embedding table", trainEvery, w.trainTable},
-		chore{"forgotten backups", time.Hour, w.dropForgotten})
+	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{name: "records", every: daily, do: w.verifyRecords}, chore{name: "index", every: daily, do: w.mendIndex},
+		chore{name: "backup", every: daily, do: w.backUp, early: w.firstBackupDue}, chore{name: "retention", every: daily, do: w.retain},
+		chore{name: "embedding table", every: trainEvery, do: w.trainTable}, chore{name: "forgotten backups", every: time.Hour, do: w.dropForgotten})
 	w.opened("purger", func(context.Context) error { return w.purger.close() })
 	w.opened("chores", func(context.Context) error { return w.chores.close() })
 }

@@ -46,6 +46,10 @@ func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 		return []Finding{e.found("data-not-directory", e.DataDir+" is a file")}, ""
 	}
 	var list []Finding
+	for _, wrong := range wire.Misplaced(e.DataDir) {
+		name, _, _ := strings.Cut(wrong, " ")
+		list = append(list, e.found("file-misplaced", "in "+e.DataDir+", "+wrong, "path", filepath.Join(e.DataDir, name)))
+	}
 	entries, err := os.ReadDir(e.DataDir)
 	if err != nil {
 		list = append(list, e.found("data-unreadable", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
@@ -99,7 +103,7 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		switch {
 		case foreign(info):
 			list = append(list, e.found("data-owner", wanted.path+" belongs to another user"))
-		case !ours[name], ofNode && shared[name]:
+		case name == "modes", !wire.IsOwn(name), ofNode && shared[name]:
 		case perm&0o077 != 0 && name != "config.json": // people link and share their settings
 			list = append(list, e.found("file-open", wanted.path+" can be read by others", "path", wanted.path).on(wanted).withMode(own))
 		case perm&own != own && name != reported:
@@ -119,15 +123,6 @@ func (f Finding) withMode(mode fs.FileMode) Finding {
 
 // shared are the folders that claude-mem for Node has in the same directory.
 var shared = map[string]bool{"backups": true, "logs": true}
-
-// ours are the entries of the data directory that no other program uses, but for shared ones.
-var ours = map[string]bool{
-	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
-	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true, "index.vec.new": true, "index.table": true, "index.table.new": true,
-	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
-	"spool": true, "private": true, "backups": true, "aside": true, "logs": true, "observer": true,
-	"memory.json": true, "forgetting.json": true, "forgotten.json": true, "lost-events": true, "imported-node.json": true,
-}
 
 const (
 	// fewBytes and noBytes are the limits of disk-low and disk-full: a busy day takes some

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,8 +85,9 @@ func (e *exam) absentWorker(lockHeld bool) []Finding {
 	case !errors.Is(unread, fs.ErrNotExist):
 		list = append(list, e.found("worker-died", "worker.json is left from a worker that is no longer running, and cannot be parsed"))
 	}
-	if at, attempts, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && e.now.Sub(at).Abs() > startFailed {
-		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s", text.Count(attempts, "attempt"), e.ago(at))))
+	if at, attempts, reason, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && (reason != "" || e.now.Sub(at).Abs() > startFailed) {
+		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s: %s",
+			text.Count(attempts, "attempt"), e.ago(at), cmp.Or(reason, "no reason is known"))))
 	}
 	books, _ := e.books() // checkDatabase reports the error
 	names, _ := spooled(wire.SpoolOf(e.DataDir))

@@ -11,6 +11,7 @@ import (
 
 	"claudemem"
 	"claudemem/settings"
+	"claudemem/wire"
 )
 
 var errNoBinary = errors.New("claude-mem is neither beside the hook nor on PATH")
@@ -55,10 +56,17 @@ func StartWorker(dataDir string) error {
 		return err
 	}
 	defer func() { _ = null.Close() }() // the worker has its own copies
+	output := null
+	if runtime.GOOS != "windows" { // where the file could not be removed while the worker has it
+		if f, err := wire.StartOutput(dataDir); err == nil {
+			defer func() { _ = f.Close() }()
+			output = f
+		}
+	}
 	process, err := os.StartProcess(path, []string{path, "worker", "run"}, &os.ProcAttr{
 		Dir:   dataDir,
 		Env:   WorkerEnviron(os.Environ(), dataDir),
-		Files: []*os.File{null, null, null},
+		Files: []*os.File{null, null, output},
 		Sys:   Detached(),
 	})
 	if err != nil {

@@ -211,9 +211,12 @@ func worthStarting(err error) bool {
 func (r *run) start(impatient bool) bool {
 	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
 	if err == nil && mine {
-		err = r.StartWorker(r.dataDir)
+		if err = r.StartWorker(r.dataDir); err != nil {
+			wire.NoteStart(r.dataDir, err.Error())
+		}
 	}
 	if err != nil {
+		r.unstarted = err
 		r.log("start worker", err.Error())
 	}
 	return err == nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"claudemem"
@@ -42,8 +43,14 @@ func (r *run) context(p *payload) {
 	if !wire.MarksOf(r.dataDir, r.Getenv).Writable() {
 		r.reply.tell("claude-mem can't write to " + filepath.Join(r.dataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
 	}
+	for _, wrong := range wire.Misplaced(r.dataDir) {
+		r.reply.tell("claude-mem: in " + r.dataDir + ", " + wrong + ". Move it away, then run `claude-mem worker restart`.")
+	}
 	answer, err := r.askWorker(&request)
+	why := ""
 	if err != nil {
+		why = r.notStarted()
+		r.reply.tell(why)
 		var data []byte
 		if data, err = r.fallback(request); err == nil {
 			answer.Context, answer.SystemMessage, err = parseReply(data)
@@ -53,7 +60,27 @@ func (r *run) context(p *payload) {
 		}
 	}
 	r.reply.addContext(p.name, answer.Context)
-	r.reply.tell(answer.SystemMessage)
+	if trouble := strings.TrimPrefix(answer.SystemMessage, "claude-mem: "); !strings.Contains(why, trouble) { // else it is the same
+		r.reply.tell(answer.SystemMessage)
+	}
+}
+
+// silentStarts is how many starts in a row without a worker or a reason count as failed: one
+// may still be under way.
+const silentStarts = 3
+
+// notStarted returns the message to the user that no worker can start, "" if one may yet.
+func (r *run) notStarted() string {
+	_, attempts, why, _ := wire.LastStart(r.dataDir)
+	switch {
+	case r.unstarted != nil:
+		why = cause(r.unstarted).Error()
+	case why == "" && attempts >= silentStarts:
+		why = strconv.Itoa(attempts) + " starts ended without a reason"
+	case why == "":
+		return ""
+	}
+	return "claude-mem's worker does not start: " + why + ". Until it does, nothing new is in the memory. `claude-mem doctor` shows what to do."
 }
 
 // cannotWrite returns the message to the user that the hooks cannot write. Where events were

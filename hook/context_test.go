@@ -167,8 +167,10 @@ func TestContextDoesNotWaitForAWorkerThatCannotStart(t *testing.T) {
 			return []byte(`{"systemMessage":"x"}`), nil
 		}
 	}
-	if out := s.run(start); out != `{"systemMessage":"x"}`+"\n" {
-		t.Errorf("stdout %q", out)
+	out := s.run(start)
+	checkReply(t, out, "SessionStart")
+	if !strings.Contains(out, "does not start: "+errNoBinary.Error()) || !strings.Contains(out, `\nx"`) {
+		t.Errorf("stdout %q, want the reason and the block's message", out)
 	}
 }
 

@@ -125,6 +125,8 @@ type run struct {
 	// deliveryID is the event's, and refusal why the worker has not taken it; both "" until
 	// known.
 	deliveryID, refusal string
+	// unstarted is why this hook could not start a worker, nil if it did not try or could.
+	unstarted error
 	// kept says that the event is delivered, spooled or logged as lost.
 	kept  bool
 	reply reply
@@ -259,8 +261,11 @@ func (r *run) handle() {
 		r.log(r.lost("read payload"), err.Error())
 		return
 	}
-	if r.dataDir == "" {
-		return // no home directory, so no place for a log either
+	if r.dataDir == "" { // and no place for a log either
+		if r.Verb == VerbContext {
+			r.reply.tell("claude-mem: there is neither a home directory nor " + settings.DataDirKey + ": nothing is remembered. Set one of them for the agent.")
+		}
+		return
 	}
 	p, err := r.understand(input)
 	if errors.Is(err, errEmptyInput) {

@@ -551,7 +551,7 @@ func TestRefusedAhead(t *testing.T) {
 
 func TestLastStart(t *testing.T) {
 	dir := t.TempDir()
-	if _, attempts, err := LastStart(dir); attempts != 0 || err != nil {
+	if _, attempts, _, err := LastStart(dir); attempts != 0 || err != nil {
 		t.Errorf("without a marker: %d, %v", attempts, err)
 	}
 	first := time.UnixMilli(1_700_000_000_000)
@@ -559,14 +559,14 @@ func TestLastStart(t *testing.T) {
 		if ok, err := ClaimStart(dir, at, false); !ok || err != nil {
 			t.Fatalf("claim: %v, %v", ok, err)
 		}
-		if got, attempts, err := LastStart(dir); !got.Equal(at) || attempts != i+1 || err != nil {
+		if got, attempts, _, err := LastStart(dir); !got.Equal(at) || attempts != i+1 || err != nil {
 			t.Errorf("got %v, %d, %v; want %v, %d", got, attempts, err, at, i+1)
 		}
 	}
 	if err := os.WriteFile(startingPath(dir), []byte("?"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, attempts, err := LastStart(dir); attempts != 0 || err != nil {
+	if _, attempts, _, err := LastStart(dir); attempts != 0 || err != nil {
 		t.Errorf("of a damaged marker: %d, %v", attempts, err)
 	}
 }

@@ -172,7 +172,13 @@ func troubleText(err error) string {
 	if !errors.As(err, &e) || e.Code != claudemem.CodeNewerSchema && e.Code != claudemem.CodeStorage {
 		return ""
 	}
-	return "claude-mem: " + err.Error() + textIf(e.Hint != "", " ("+e.Hint+")")
+	return "claude-mem: " + withHint(err)
+}
+
+// withHint returns an error's text, with its hint in brackets.
+func withHint(err error) string {
+	var e *claudemem.Error
+	return err.Error() + textIf(errors.As(err, &e) && e.Hint != "", " ("+e.Hint+")")
 }
 
 // noteInjection writes to the spool which records were shown; the next worker books them.

@@ -17,6 +17,7 @@ import (
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/settings"
+	"claudemem/wire"
 
 	"github.com/spf13/cobra"
 )
@@ -52,22 +53,35 @@ func (a *app) workerRunCommand() *cobra.Command {
 	}
 }
 
-// runWorker runs a worker in this process until ctx ends or it stops by itself.
+// runWorker runs a worker in this process until ctx ends or it stops by itself. Why it cannot
+// start is left for the hooks, which tell the user.
 func (a *app) runWorker(ctx context.Context, dataDir string) error {
-	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
-	log, logFile, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel))
+	worker, err := a.openWorker(ctx, dataDir)
 	if err != nil {
+		if claudemem.CodeOf(err) != claudemem.CodeConflict {
+			wire.NoteStart(dataDir, withHint(err))
+		}
 		return err
+	}
+	return worker.Run(ctx)
+}
+
+// openWorker opens a worker, unless something else stands in the place of one of its files:
+// it might wait for the other end of a FIFO for ever.
+func (a *app) openWorker(ctx context.Context, dataDir string) (*daemon.Worker, error) {
+	if wrong := wire.Misplaced(dataDir); wrong != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "in %s, %s", dataDir, strings.Join(wrong, "; ")).
+			WithHint("move it away, then run `claude-mem worker restart`")
+	}
+	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
+	log, _, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel)) // open as long as the process
+	if err != nil {
+		return nil, err
 	}
 	if unread != nil {
 		log.Warn("settings", "error", unread)
 	}
-	defer func() { _ = logFile.Close() }()
-	worker, err := daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log, Command: detached(dataDir)})
-	if err != nil {
-		return err
-	}
-	return worker.Run(ctx)
+	return daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log, Command: detached(dataDir)})
 }
 
 // withStatus returns a command that calls do and prints the worker's status.

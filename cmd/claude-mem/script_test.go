@@ -196,7 +196,7 @@ func stopWorkers(t *testing.T, dataDir string) {
 	// A hook or the MCP server may just have started a worker that holds no lock yet.
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		held, err := daemon.LockHeld(dataDir)
-		if at, attempts, _ := wire.LastStart(dataDir); err != nil || held || attempts == 0 || time.Since(at) > 10*time.Second {
+		if at, attempts, _, _ := wire.LastStart(dataDir); err != nil || held || attempts == 0 || time.Since(at) > 10*time.Second {
 			break
 		}
 	}
