@@ -60,7 +60,7 @@ func openTree(dir string) (*tree, error) {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no files are written into %s: it is %s", real, reason).
 			WithHint("--project names another project")
 	}
-	root, err := os.OpenRoot(real)
+	root, err := openfile.Root(real)
 	if err != nil {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "open %s: %w", real, err).WithHint("--project names another project")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 	"claudemem/store"
 )
 
@@ -129,7 +130,7 @@ func damaged(wrong ...string) error {
 // syncs it.
 func copyVerified(ctx context.Context, source, temp string) error {
 	// Made here, so that it never has another mode; SQLite fills an empty file.
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := openfile.Open(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "make backup: %w", err)
 	}

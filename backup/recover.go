@@ -14,6 +14,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 	"claudemem/store"
 )
 
@@ -51,7 +52,7 @@ func (m *Mark) Fits(database fs.FileInfo) bool {
 // ReadMark returns the mark of a data directory; the zero Mark when there is none or it
 // cannot be read.
 func ReadMark(dataDir string) (m Mark) {
-	content, err := os.ReadFile(filepath.Join(dataDir, markName))
+	content, err := openfile.Read(filepath.Join(dataDir, markName))
 	if err != nil || json.Unmarshal(content, &m) != nil {
 		return Mark{}
 	}
@@ -181,7 +182,7 @@ const needsSpace = "free some space on the disk; the next start of the worker tr
 
 // readThrough reads a whole file and returns the error of that.
 func readThrough(path string) error {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

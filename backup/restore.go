@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 	"claudemem/store"
 )
 
@@ -196,7 +197,7 @@ func makeFolder(parent string, now time.Time) (string, error) {
 
 // copyFile copies a file, synced and with mode 0600.
 func copyFile(from, to string) error {
-	f, err := os.Open(from)
+	f, err := openfile.Open(from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

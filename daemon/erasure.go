@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 )
 
 // The viewer erases by the command `claude-mem forget`, which stops the worker: in a process
@@ -102,7 +102,7 @@ func (w *Worker) Erasure() (api.Erasure, error) { return readErasure(w.cfg.DataD
 
 // readErasure returns the erasure in a data directory, ErasureNone without one.
 func readErasure(dataDir string) (e api.Erasure, err error) {
-	content, err := os.ReadFile(filepath.Join(dataDir, erasureName))
+	content, err := openfile.Read(filepath.Join(dataDir, erasureName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return api.Erasure{State: api.ErasureNone}, nil
 	}

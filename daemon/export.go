@@ -13,6 +13,7 @@ import (
 	"claudemem"
 	"claudemem/atomicfile"
 	"claudemem/exchange"
+	"claudemem/openfile"
 	"claudemem/store"
 	"claudemem/wire"
 )
@@ -68,6 +69,9 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f claudemem.Expor
 func ExportFile(ctx context.Context, dataDir, path string, replace bool, f claudemem.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
 	if _, err := os.Lstat(path); !replace && !errors.Is(err, fs.ErrNotExist) {
 		return result, claudemem.Errorf(claudemem.CodeConflict, "there is a file %q", path).WithHint("name another one, or replace it with --force")
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return result, claudemem.Errorf(claudemem.CodeInvalid, "%q is %w", path, openfile.ErrNotRegular).WithHint("name another one, or redirect standard output: `claude-mem export - > FILE`")
 	}
 	from, to := io.Pipe()
 	done := make(chan error, 1)

@@ -138,7 +138,7 @@ type eraser struct {
 func (e *eraser) complete(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, forgettingName)
 	atomicfile.RemoveOwnLeftovers(path) // they name what was to be forgotten
-	content, err := os.ReadFile(path)
+	content, err := openfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (e *eraser) deliveries() {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil //nolint:nilerr // there is no spool, or the file is gone
 		}
-		content, err := os.ReadFile(path)
+		content, err := openfile.Read(path)
 		if err == nil && e.names(content) {
 			if err = os.Remove(path); err == nil {
 				e.result.Files++

@@ -14,6 +14,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 	"claudemem/settings"
 )
 
@@ -69,7 +70,7 @@ func readToken(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "token")
 	// One that is a link, or that others have access to, may be known to others.
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0) {
-		raw, err := os.ReadFile(path)
+		raw, err := openfile.Read(path)
 		if token := strings.TrimSpace(string(raw)); err == nil && len(token) >= 32 {
 			return token, nil
 		}

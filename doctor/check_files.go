@@ -23,6 +23,7 @@ import (
 	"claudemem/hook"
 	"claudemem/install"
 	"claudemem/nodedb"
+	"claudemem/openfile"
 	"claudemem/settings"
 	"claudemem/text"
 	"claudemem/wire"
@@ -306,7 +307,7 @@ const (
 func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 	path := e.path("logs", "hook.log")
 	list, counted := e.losses(ctx, path)
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return list, "no errors of hooks"
 	}

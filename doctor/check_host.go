@@ -17,6 +17,7 @@ import (
 
 	"claudemem"
 	"claudemem/install"
+	"claudemem/openfile"
 	"claudemem/settings"
 	"claudemem/text"
 )
@@ -107,7 +108,7 @@ func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 // launches reports whether the file at path is a script of the plugin that runs program.
 func launches(path, program string) bool {
 	const largest = 4096 // scripts have some hundred bytes
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -294,7 +295,7 @@ const endOfTranscript = 512 << 10
 // answered reports whether the end of a transcript has an answer of the model. A session
 // that was only opened, or renamed, runs no hook.
 func answered(path string) bool {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}

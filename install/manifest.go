@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/openfile"
 )
 
 // manifest lists our changes to one configuration directory of the host. It is written
@@ -131,7 +132,7 @@ func (in *Installer) baseline(r *record) (data []byte, known bool) {
 	if !r.Existed {
 		return nil, true
 	}
-	data, err := os.ReadFile(filepath.Join(in.backups, filepath.Base(r.Backup)))
+	data, err := openfile.Read(filepath.Join(in.backups, filepath.Base(r.Backup)))
 	if err != nil || hashOf(data) != r.Before {
 		return nil, false
 	}

@@ -3,13 +3,13 @@ package install
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"claudemem/hook"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // Registered lists the hooks of claude-mem and of plugins named like it that Claude
@@ -165,7 +165,7 @@ func (h *host) rootInPlace(id string) string {
 			Source json.RawMessage
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(path, ".claude-plugin", "marketplace.json"))
+	data, err := openfile.Read(filepath.Join(path, ".claude-plugin", "marketplace.json"))
 	if err != nil || json.Unmarshal(data, &shop) != nil {
 		return path
 	}

@@ -19,6 +19,7 @@ import (
 	"claudemem/atomicfile"
 	"claudemem/hook"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // treeFile is a file that install puts into the data directory: text of ours, or a
@@ -277,7 +278,7 @@ func (f treeFile) write(full string) error {
 		return atomicfile.Write(full, f.text, f.mode)
 	}
 	return writeOver(full, func() error {
-		from, err := os.Open(f.from)
+		from, err := openfile.Open(f.from, os.O_RDONLY, 0)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"claudemem"
 	"claudemem/atomicfile"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // largestFile bounds the files that are parsed, in bytes. The host itself would not be
@@ -24,7 +25,7 @@ const largestFile = 64 << 20
 
 // readUserFile returns the content of a file of the user's, nil when it does not exist.
 func readUserFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -100,7 +101,7 @@ func hashOf(data []byte) string {
 
 // hashFile returns the hash and the size of a file, "" when it does not exist.
 func hashFile(path string) (hash string, size int64, err error) {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", 0, nil
 	}

@@ -3,7 +3,6 @@ package intake
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -55,7 +54,7 @@ func hash(e *claudemem.Event, relative string) string {
 	if e.WorktreeRoot == "" || !filepath.IsLocal(name) {
 		return ""
 	}
-	root, err := os.OpenRoot(e.WorktreeRoot)
+	root, err := openfile.Root(e.WorktreeRoot)
 	if err != nil {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/openfile"
 	"claudemem/sqlite"
 )
 
@@ -124,12 +125,12 @@ func state(path string) string {
 }
 
 func copyFile(from, to string) error {
-	source, err := os.Open(from)
+	source, err := openfile.Open(from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = source.Close() }() // it was only read
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	target, err := openfile.Open(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 )
 
 // rememberedName is the file in the data directory that says what was imported.
@@ -39,7 +40,7 @@ func Found(ctx context.Context, dataDir string) (path string, observations int) 
 		return path, 0
 	}
 	var done remembered
-	content, err := os.ReadFile(filepath.Join(dataDir, rememberedName))
+	content, err := openfile.Read(filepath.Join(dataDir, rememberedName))
 	if err == nil && json.Unmarshal(content, &done) == nil && done.Observations >= n {
 		return path, 0
 	}

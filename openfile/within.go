@@ -8,9 +8,26 @@ import (
 	"time"
 )
 
-// ErrUnfit says that a file is not a regular one, is too large, or was written to while
-// it was read.
-var ErrUnfit = errors.New("not a regular file, too large, or written to meanwhile")
+var (
+	// ErrNotRegular says that a path leads to a FIFO, a device, a socket or a directory.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrUnfit says that a file is not a regular one, is too large, or was written to while
+	// it was read.
+	ErrUnfit = errors.New("not a regular file, too large, or written to meanwhile")
+)
+
+// Read is os.ReadFile for regular files.
+func Read(path string) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	return io.ReadAll(f)
+}
+
+// Root is os.OpenRoot, which would wait for the writer of a FIFO.
+func Root(dir string) (*os.Root, error) { return os.OpenRoot(dir + string(os.PathSeparator)) }
 
 // Within returns the content of a regular file of at most limit bytes below dir, and when
 // it was written. It does not leave dir, through links either, and does not wait for the
@@ -33,19 +50,15 @@ func Within(dir *os.Root, name string, limit int64) (content []byte, written tim
 }
 
 // Beginning returns the first limit bytes of a regular file, links followed, and its
-// properties. It does not wait for the writer of a FIFO.
+// properties.
 func Beginning(path string, limit int64) (content []byte, info fs.FileInfo, err error) {
-	f, err := Open(path, os.O_RDONLY|nonblock, 0)
+	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	info, err = f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, ErrUnfit
 	}
 	content, err = beginning(f, info, limit)
 	return content, info, err

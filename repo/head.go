@@ -218,14 +218,14 @@ func readLimited(path string, limit int64) string {
 }
 
 // openRegular opens a regular file and returns its size; nil when it is none.
-// It checks the type first, because opening a FIFO waits for its writer.
 func openRegular(path string) (*os.File, int64) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, 0
-	}
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
+		return nil, 0
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close() // opened for reading only
 		return nil, 0
 	}
 	return f, info.Size()

@@ -13,6 +13,7 @@ import (
 	"claudemem/atomicfile"
 	"claudemem/jsonscan"
 	"claudemem/lock"
+	"claudemem/openfile"
 )
 
 // Set writes one value into config.json and keeps the rest of the file, comments too. The
@@ -167,7 +168,7 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	defer func() { _ = held.Close() }() // releases the lock
 	path := Path(dataDir)
 	mode := fs.FileMode(0o600)
-	data, err := os.ReadFile(path)
+	data, err := openfile.Read(path)
 	older := source{}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && exists(path):

@@ -1,12 +1,12 @@
 package settings
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // claude-mem for Node keeps all of its settings in settings.json, with the values that it
@@ -34,7 +34,7 @@ var nodeModes = []string{"email-investigation", "law-study", "law-study-CLAUDE",
 // readNode returns the members of a settings.json of claude-mem for Node by name; nil for
 // another file.
 func readNode(dataDir string) map[string]string {
-	data, err := os.ReadFile(OlderPath(dataDir))
+	data, err := openfile.Read(OlderPath(dataDir))
 	if err != nil || len(data) > largestFile {
 		return nil
 	}

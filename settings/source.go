@@ -126,9 +126,6 @@ func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err e
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("not a regular file")
-	}
 	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
 	if err != nil {
 		return nil, nil, err
@@ -282,7 +279,7 @@ func keepGood(dataDir string, info fs.FileInfo) {
 	if copied, err := os.Stat(good); err == nil && copied.Size() == info.Size() && copied.ModTime().Equal(info.ModTime()) {
 		return
 	}
-	data, err := os.ReadFile(Path(dataDir))
+	data, err := openfile.Read(Path(dataDir))
 	if err != nil {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/openfile"
 )
 
 // Driver is the name of the driver for database/sql.
@@ -51,6 +52,9 @@ func Source(path string, parameters []string, pragmas ...string) string {
 // OpenWriter opens the only connection that writes to the file at path. It makes
 // what is not there: the directory with mode 0700, the file with 0600.
 func OpenWriter(path, source string) (*sql.DB, error) {
+	if err := checkRegular(path); err != nil {
+		return nil, err
+	}
 	if err := createPrivate(path); err != nil {
 		return nil, claudemem.Errorf(claudemem.CodeStorage, "%w", err).WithHint("check that the data directory can be written")
 	}
@@ -70,7 +74,7 @@ func createPrivate(path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		info, err := os.Stat(path)
@@ -90,9 +94,26 @@ func createPrivate(path string) error {
 	return atomicfile.SyncDir(dir)
 }
 
+// checkRegular returns an error for a database that SQLite may not open because it, or a file
+// beside it, is not a regular file: SQLite waits for the writer of a FIFO.
+func checkRegular(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if info, err := os.Stat(path + suffix); err == nil && !info.Mode().IsRegular() {
+			return claudemem.Errorf(claudemem.CodeStorage, "%s is %w", filepath.Base(path)+suffix, openfile.ErrNotRegular).
+				WithHint("stop claude-mem (`claude-mem worker stop`), then move " + path + suffix + " away")
+		}
+	}
+	return nil
+}
+
 // OpenReaders opens a pool of connections that read and proves that one of them
 // can.
 func OpenReaders(ctx context.Context, source string) (*sql.DB, error) {
+	if u, err := url.Parse(source); err == nil {
+		if err := checkRegular(u.Path); err != nil {
+			return nil, err
+		}
+	}
 	db, err := sql.Open(Driver, source)
 	if err != nil {
 		return nil, err
@@ -120,7 +141,7 @@ type Header struct {
 // to have one, because nothing was ever committed to it. For a file of another
 // format the error is ErrNotADatabase.
 func ReadHeader(path string) (*Header, error) {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"claudemem/openfile"
 	"claudemem/sqlite"
 )
 
@@ -135,7 +136,7 @@ func salvageHashes(ctx context.Context, from *sql.DB, to *sql.Tx, last []int64) 
 // padDatabase gives a truncated database the size that its header names: SQLite refuses to
 // open a shorter one.
 func padDatabase(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := openfile.Open(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,7 +83,7 @@ func onDisk(root string, file claudemem.FileRef) (string, bool) {
 	if file.Hash == "" || root == "" || !filepath.IsLocal(name) {
 		return "", false
 	}
-	dir, err := os.OpenRoot(root)
+	dir, err := openfile.Root(root)
 	if err != nil {
 		return "", false
 	}

@@ -47,7 +47,7 @@ func Undone(ctx context.Context, session *claudemem.Session, events []claudemem.
 	for i := range events {
 		net = claudemem.FoldSymbols(net, events[i].Symbols...)
 	}
-	dir, err := os.OpenRoot(root)
+	dir, err := openfile.Root(root)
 	if err != nil {
 		return nil // nothing can be said about a work tree that is gone
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/openfile"
 	"claudemem/text"
 )
 
@@ -229,9 +230,6 @@ func (l Log) rotated() (paths []string) {
 	return paths
 }
 
-// errNoFile is the error of a log that is a link, a pipe or a folder: it is not opened.
-var errNoFile = errors.New("it is not a regular file")
-
 // endOf returns the whole lines in the last n bytes of a file; more says that it has others.
 func endOf(path string, n int64) (content []byte, more bool, err error) {
 	info, err := os.Lstat(path)
@@ -239,9 +237,9 @@ func endOf(path string, n int64) (content []byte, more bool, err error) {
 		return nil, false, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, false, errNoFile
+		return nil, false, openfile.ErrNotRegular
 	}
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, false, err
 	}

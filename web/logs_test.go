@@ -112,7 +112,7 @@ func TestLogsMissingOrNoFile(t *testing.T) {
 		t.Skip(err)
 	}
 	body = serve(New((&fake{}).memory(), Options{Logs: []Log{{Name: "hook", Path: filepath.Join(dir, "hook.log")}}}), "/logs").Body.String()
-	if !strings.Contains(body, "hook: it is not a regular file") {
+	if !strings.Contains(body, "hook: not a regular file") {
 		t.Errorf("with a link: %s", body)
 	}
 }

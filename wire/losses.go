@@ -12,6 +12,7 @@ import (
 	"claudemem"
 	"claudemem/jsonscan"
 	"claudemem/lock"
+	"claudemem/openfile"
 )
 
 // Losses counts the events that neither the worker nor a hook could keep. The count is
@@ -93,7 +94,7 @@ func (l Losses) Read() (records []claudemem.LossRecord) {
 		if path == "" || i > 0 && !Alone(filepath.Dir(path)) {
 			continue
 		}
-		f, err := os.Open(path)
+		f, err := openfile.Open(path, os.O_RDONLY, 0)
 		if err != nil {
 			continue
 		}

@@ -230,7 +230,7 @@ func isWhole(f *os.File) bool {
 // readable; ErrWireVersion: a newer hook wrote it, and it must stay where it is;
 // fs.ErrNotExist: another process has taken it in.
 func (s Spool) Read(name string) (SpoolEntry, error) {
-	f, err := os.Open(filepath.Join(s.Dir, name))
+	f, err := openfile.Open(filepath.Join(s.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return SpoolEntry{}, err
 	}

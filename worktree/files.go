@@ -56,7 +56,7 @@ func (t *Tree) Compare(ctx context.Context, root string, files []claudemem.FileR
 	if info, err := os.Stat(root); err != nil || !info.IsDir() { // OpenRoot would wait for the writer of a FIFO.
 		return states, nil // Gone as a whole, or moved: that says nothing about its files.
 	}
-	dir, err := os.OpenRoot(root)
+	dir, err := openfile.Root(root)
 	if err != nil {
 		return states, nil
 	}

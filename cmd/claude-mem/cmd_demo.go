@@ -17,6 +17,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/atomicfile"
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/recorded"
@@ -261,7 +262,7 @@ func (d *demo) prepare() error {
 // configure writes the settings of the demo; port 0 = none.
 func (d *demo) configure(port int) error {
 	chosen := fmt.Appendf(nil, `{"CLAUDE_MEM_WORKER_PORT": "%d", "CLAUDE_MEM_PROVIDER": "offline"}`+"\n", port)
-	if err := os.WriteFile(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
 		return fmt.Errorf("write demo settings: %w", err)
 	}
 	return nil

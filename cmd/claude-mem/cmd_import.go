@@ -14,6 +14,7 @@ import (
 	"claudemem/claudedir"
 	"claudemem/daemon"
 	"claudemem/nodedb"
+	"claudemem/openfile"
 	"claudemem/settings"
 	"claudemem/sqlite"
 	"claudemem/text"
@@ -92,7 +93,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 		}
 		from := a.stdin
 		if given[0] != "-" {
-			file, err := os.Open(given[0])
+			file, err := openfile.Open(given[0], os.O_RDONLY, 0)
 			if err != nil {
 				return notOpened(given[0], err)
 			}
@@ -128,7 +129,11 @@ func notOpened(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return claudemem.Errorf(claudemem.CodeNotFound, "there is no file %q", oneLine(path, 200)).WithHint("`claude-mem export FILE` writes one")
 	}
-	return claudemem.Errorf(claudemem.CodeStorage, "open %q: %w", oneLine(path, 200), errors.Unwrap(err))
+	failed := claudemem.Errorf(claudemem.CodeStorage, "open %q: %w", oneLine(path, 200), errors.Unwrap(err))
+	if errors.Is(err, openfile.ErrNotRegular) {
+		return failed.WithHint("standard input can be a pipe: `claude-mem import -`")
+	}
+	return failed
 }
 
 // importFrom imports an export and shows what was done, also before an error.

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/text"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ always writes the same bytes.`,
 			err := os.MkdirAll(dir, 0o755)
 			pages := documented(cmd.Root())
 			for i := 0; i < len(pages) && err == nil; i++ {
-				err = os.WriteFile(filepath.Join(dir, manName(pages[i])+".1"), []byte(manPage(pages[i])), 0o644)
+				err = atomicfile.Write(filepath.Join(dir, manName(pages[i])+".1"), []byte(manPage(pages[i])), 0o644)
 			}
 			if err != nil {
 				return claudemem.Errorf(claudemem.CodeStorage, "write manual pages: %w", err).

@@ -3,11 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 
 	"claudemem"
+	"claudemem/openfile"
 	"claudemem/outline"
 
 	"github.com/spf13/cobra"
@@ -99,28 +98,15 @@ func outlineOf(file string) (outlineJSON, error) {
 	return o, nil
 }
 
-// readSource returns the contents of a source file. It looks at the kind of the file
-// before it opens it: opening a pipe would wait for a writer.
+// readSource returns the contents of a source file.
 func readSource(path string) ([]byte, error) {
 	shown := oneLine(path, 120)
-	info, err := os.Stat(path)
+	src, _, err := openfile.Beginning(path, outline.MaxSize+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no file %s", shown)
-	case err != nil:
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
-	case info.IsDir():
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is a directory", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
-	case !info.Mode().IsRegular():
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a regular file", shown)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, outline.MaxSize+1))
-	switch {
+	case errors.Is(err, openfile.ErrNotRegular):
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a regular file", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
 	case err != nil:
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
 	case len(src) > outline.MaxSize:

@@ -16,6 +16,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/hook"
+	"claudemem/openfile"
 	"claudemem/settings"
 	"claudemem/wire"
 
@@ -287,7 +288,7 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 
 // startError returns the worker's own error message as an error.
 func startError(err error, complaints string) error {
-	said, _ := os.ReadFile(complaints)
+	said, _ := openfile.Read(complaints)
 	message, hint, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\nhint: "))
 	text := string(bytes.TrimPrefix(message, []byte("error: ")))
 	if text == "" {
@@ -331,7 +332,7 @@ JSON: the lines as they are in the file, one object per line.`,
 // printLog calls show with the last lines of a log file and, with follow, with each new
 // line until ctx ends. A missing file is no error.
 func (a *app) printLog(ctx context.Context, path string, lines int, follow bool, show func([]byte)) error {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		a.note("no log yet: the worker has never run")
 		return nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"claudemem/claudedir"
+	"claudemem/openfile"
 )
 
 // LoginKind is a way in which Claude Code reaches its model.
@@ -151,7 +152,7 @@ const maxSettings = 16 << 20
 
 // readFile returns the content of a file, up to maxSettings.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

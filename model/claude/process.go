@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/openfile"
 )
 
 const (
@@ -240,7 +241,7 @@ func writeSystem(dir, id, system string) (string, error) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return "", fmt.Errorf("write system prompt: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("write system prompt: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"claudemem/claudedir"
+	"claudemem/openfile"
 )
 
 // maxTranscript bounds the part of a transcript that is read. A transcript holds
@@ -61,13 +62,13 @@ type history struct {
 // inspect returns the history in the transcript at path; ok is false when it
 // cannot be read.
 func inspect(path string) (history, bool) {
-	file, err := os.Open(path)
+	file, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return history{}, false
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return history{}, false
 	}
 	h := parseHistory(io.LimitReader(file, maxTranscript))

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/openfile"
 )
 
 // Default is the mode when the settings do not name one.
@@ -251,14 +252,11 @@ func (s source) readDefinition(name string, builtinOnly bool) (d definition, own
 
 // readFile reads a regular file of at most maxFile bytes; CodeInvalid for others.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
+	content, info, err := openfile.Beginning(path, maxFile)
+	if errors.Is(err, openfile.ErrNotRegular) || err == nil && info.Size() > maxFile {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a file of at most %d KB", filepath.Base(path), maxFile>>10)
 	}
-	return os.ReadFile(path)
+	return content, err
 }
 
 // names returns the names of all modes, sorted and in one line.
