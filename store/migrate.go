@@ -124,7 +124,7 @@ func headerVersion(path string) (int, error) {
 	case errors.Is(err, sqlite.ErrNotADatabase):
 		return 0, claudemem.Errorf(claudemem.CodeStorage, "%w", err).WithHint("memory.db is damaged: " + damagedHint)
 	case err != nil:
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "read header: %w", err)
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "read header: %w", err).WithHint("move the file away, or make it readable; `claude-mem doctor` shows more")
 	case header == nil:
 		return 0, nil
 	}
