@@ -207,7 +207,7 @@ func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, stri
 	case err == nil:
 		// Building is false: without a worker nothing is built.
 		return e.index(daemon.IndexHealth{Status: index.Status{
-			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0),
+			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0), UnknownLayout: seen.UnknownLayout,
 		}})
 	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
 		return []Finding{e.found("index-failed", err.Error())}, ""
@@ -228,6 +228,9 @@ func (e *exam) index(ix daemon.IndexHealth) ([]Finding, string) {
 	var list []Finding
 	if ix.Behind > fewBehind && !ix.Building {
 		list = append(list, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory"))
+	}
+	if ix.UnknownLayout {
+		list = append(list, e.found("index-layout", "the full-text index has a layout that this version does not know"))
 	}
 	if ix.EmbedError != "" {
 		list = append(list, e.found("embedder-failing", ix.Model+": "+ix.EmbedError))

@@ -292,6 +292,8 @@ func Checks() []Check {
 				"claude-mem reindex", RemedyReindex},
 			{"index-behind", Warn, "The index lacks the newest records, so searches do not find them.",
 				"claude-mem reindex", RemedyReindex},
+			{"index-layout", Warn, "The SQLite in this program keeps the full-text index in a way that this version does not know. Searches find records all the same, but are slower and look up fewer of the frequent words. It is no damage, and a rebuild does not change it.",
+				"install another version of claude-mem", ""},
 			{"embedder-failing", Warn, "The embedder does not answer, so searches use words alone.",
 				"claude-mem config get CLAUDE_MEM_EMBEDDER_BASE_URL", ""},
 			{"training-failed", Warn, "The vectors could not be trained on the memory's own observations; searches use those that were there before. The worker tries again.",

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"claudemem"
 	"claudemem/index/embed"
@@ -60,6 +61,8 @@ type base struct {
 	toZero []uint32
 	// successor has the vectors of the next table while they are made.
 	successor *successor
+	// unknownLayout says that package postings does not understand the full-text index.
+	unknownLayout atomic.Bool
 	// deletions says that the full-text index still has words of deleted documents
 	// in its segments.
 	deletions, sweeping bool

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claudemem"
@@ -46,6 +47,9 @@ type Index struct {
 	// that a base is not closed under them.
 	mu   sync.RWMutex
 	base *base
+
+	// warned says that the log has the warning about an unknown layout.
+	warned atomic.Bool
 
 	follower follower
 	state    state

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 )
 
 // Looked holds the facts on an index that need not open all of it.
@@ -11,6 +12,8 @@ type Looked struct {
 	Cursor   int64
 	Building bool
 	Model    string
+	// UnknownLayout is that of Status.
+	UnknownLayout bool
 }
 
 // Look looks at the index at path for a process that is not the worker; it never
@@ -23,6 +26,7 @@ func Look(ctx context.Context, path string) (Looked, error) {
 	if err != nil {
 		return Looked{}, fault(what, err)
 	}
-	l := Looked{Documents: b.cat.all.documents, Cursor: b.cursor, Building: b.build.kind != 0, Model: b.model}
-	return l, fault(what, b.close())
+	known, err := b.checkLayout(ctx)
+	l := Looked{Documents: b.cat.all.documents, Cursor: b.cursor, Building: b.build.kind != 0, Model: b.model, UnknownLayout: !known}
+	return l, fault(what, errors.Join(err, b.close()))
 }

@@ -76,6 +76,9 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	if damaged(err) {
 		ix.follower.noteDamage()
 	}
+	if b.unknownLayout.Load() && !ix.warned.Swap(true) {
+		ix.log.Warn("the full-text index has a layout that this version does not know: searches are slower")
+	}
 	return answer, fault(what, err)
 }
 

@@ -27,6 +27,9 @@ type Status struct {
 	// TrainError is why it could not be trained at the last attempt.
 	TrainError   string           `json:"train_error,omitempty"`
 	TrainErrorAt claudemem.Millis `json:"train_error_at,omitempty"`
+	// UnknownLayout says that this version does not understand the pages of the full-text index,
+	// so that searches are slower and look up fewer words.
+	UnknownLayout bool `json:"unknown_layout,omitempty"`
 	// Bytes is the size of the files.
 	Bytes int64 `json:"bytes"`
 	// Error is why nothing is indexed at the moment, EmbedError why there are no new
@@ -83,6 +86,8 @@ func (ix *Index) Status() Status {
 		training, _ := b.trained.Training()
 		s.Trained = training.Records
 	}
+	known, _ := b.checkLayout(context.Background()) // a search reports the error
+	s.UnknownLayout = !known
 	s.Waiting = len(b.cat.waiting)
 	s.Building = b.build.kind != 0
 	s.Behind = b.behind() + max(newest-max(b.newest, b.cursor), 0)

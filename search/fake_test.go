@@ -66,6 +66,28 @@ func (m *memory) ObservationsNaming(_ context.Context, paths []string, limit int
 	return of, m.err
 }
 
+// Documents implements Records.
+func (m *memory) Documents(_ context.Context, refs ...claudemem.RecordRef) (documents []claudemem.Document, err error) {
+	for _, ref := range refs {
+		for _, h := range m.hits {
+			if h.RecordRef != ref {
+				continue
+			}
+			d := claudemem.Document{RecordRef: ref, ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt}
+			switch {
+			case h.Observation != nil:
+				d.Type, d.Title, d.Text = h.Observation.Type, h.Observation.Title, h.Observation.Narrative
+			case h.Summary != nil:
+				d.Title = h.Summary.Request
+			default:
+				d.Text = h.Prompt.Text
+			}
+			documents = append(documents, d)
+		}
+	}
+	return documents, m.err
+}
+
 func (m *memory) prompt(id int64, at time.Time, text string) claudemem.RecordRef {
 	ref := claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: id}
 	m.hits = append(m.hits, claudemem.Hit{

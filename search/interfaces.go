@@ -16,6 +16,9 @@ type Records interface {
 	// RecordsByRefs reads records in the order asked for; those that are gone or
 	// hidden are left out. Hits have no score.
 	RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error)
+	// Documents reads records as they are searched, in the order asked for; those that are gone or
+	// hidden are left out.
+	Documents(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Document, error)
 	// FilterRecords lists the records that pass the filter, the newest first (or the
 	// oldest), from q.Offset, at most q.Limit (0: all).
 	FilterRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind, order claudemem.Order) ([]claudemem.RecordRef, error)

@@ -44,6 +44,8 @@ type Options struct {
 	Location *time.Location
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
+	// NoIndex is why there is no index, if there is none.
+	NoIndex error
 }
 
 // Searcher answers queries. It is safe for concurrent use.
@@ -53,8 +55,8 @@ type Searcher struct {
 	opts    Options
 }
 
-// New returns a Searcher over the records and their index, which may be nil:
-// a text is then answered with CodeUnavailable.
+// New returns a Searcher over the records and their index, which may be nil: a text is then
+// looked for in the newest records.
 func New(records Records, index Index, opts Options) *Searcher {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
@@ -64,6 +66,9 @@ func New(records Records, index Index, opts Options) *Searcher {
 	}
 	opts.Location = cmp.Or(opts.Location, time.Local)
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
+	if opts.NoIndex == nil {
+		opts.NoIndex = errNoIndex
+	}
 	return &Searcher{records: records, index: index, opts: opts}
 }
 
@@ -237,15 +242,12 @@ func (s *Searcher) count(ctx context.Context, p plan) (int, error) {
 	return s.records.CountRecords(ctx, q, p.kinds)
 }
 
-// byText returns the page of records that the index ranks best for the text.
-// CodeUnavailable without an index.
+// byText returns the page of records that the index ranks best for the text, or that a scan
+// finds when the index cannot be asked.
 func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	filter, ok, err := s.filter(ctx, &p)
 	if err != nil || !ok {
 		return found{understood: p.understood}, err
-	}
-	if s.index == nil {
-		return found{}, errNoIndex
 	}
 	// The limit does not depend on the page, or pages would be cut from different rankings.
 	also, err := s.shareFiles(ctx, &p)
@@ -256,7 +258,13 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	if p.during != nil {
 		pool = duringPool
 	}
-	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: pool, Also: also, Untrained: p.untrained()})
+	answer, err := index.Answer{}, s.opts.NoIndex
+	if s.index != nil {
+		answer, err = s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: pool, Also: also, Untrained: p.untrained()})
+	}
+	if err != nil {
+		answer, err = s.scan(ctx, &p, err)
+	}
 	if err != nil {
 		return found{}, err
 	}
@@ -279,14 +287,11 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 		return found{understood: p.understood}, true, nil
 	}
 	if s.index == nil {
-		return found{}, false, errNoIndex
-	}
-	answer, err := s.index.Syntax(ctx, p.text, filter, RankedPool)
-	if claudemem.CodeOf(err) == claudemem.CodeInvalid {
 		return found{}, false, nil
 	}
-	if err != nil {
-		return found{}, false, err
+	answer, err := s.index.Syntax(ctx, p.text, filter, RankedPool)
+	if err != nil { // it is none, or the index has failed: the words are searched for
+		return found{}, false, ctx.Err()
 	}
 	if len(answer.Matches) == 0 && !excludes(p.text) {
 		return found{}, false, nil

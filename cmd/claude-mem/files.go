@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -45,30 +44,30 @@ func (a *app) openFiles(ctx context.Context, dataDir string) (*files, error) {
 	return &files{local, s, searcher}, nil
 }
 
-// fileSearcher searches by the strict filters alone until there is a text: then it
-// opens the index.
+// fileSearcher opens the index when there is a text to search for.
 type fileSearcher struct {
 	*search.Searcher
 	path    string
 	store   *store.Store
 	options search.Options
 
-	opened bool
+	opened *search.Searcher // with the index, or without if it cannot be opened
 	index  *index.Index
-	err    error // of opening the index
 }
 
-// indexed returns a searcher with the index, or why there is none. The embedder is the
-// built-in one: with vectors of another one only words are searched.
-func (f *fileSearcher) indexed(ctx context.Context) (*search.Searcher, error) {
-	if !f.opened {
-		f.opened = true
-		f.index, f.err = index.OpenReadOnly(ctx, f.path, index.Options{Clock: f.options.Clock})
+// indexed returns a searcher with the index, or one that tells why there is none. The embedder is
+// the built-in one: with vectors of another one only words are searched.
+func (f *fileSearcher) indexed(ctx context.Context) *search.Searcher {
+	if f.opened != nil {
+		return f.opened
 	}
-	if f.err != nil {
-		return nil, f.err
+	ix, err := index.OpenReadOnly(ctx, f.path, index.Options{Clock: f.options.Clock})
+	if f.options.NoIndex = err; err != nil {
+		f.opened = search.New(f.store, nil, f.options)
+	} else {
+		f.index, f.opened = ix, search.New(f.store, ix, f.options)
 	}
-	return search.New(f.store, f.index, f.options), nil
+	return f.opened
 }
 
 // close closes the index if it was opened.
@@ -78,37 +77,15 @@ func (f *fileSearcher) close() {
 	}
 }
 
-// reindexHint is the hint when there is no search index.
-const reindexHint = "`claude-mem reindex` builds it"
-
-// Search searches with the index if there is a text. Without an index it ignores the
-// text and adds a note about that.
+// Search searches with the index if there is a text.
 func (f *fileSearcher) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
 	if r.Text == "" {
 		return f.Searcher.Search(ctx, r)
 	}
-	indexed, missing := f.indexed(ctx)
-	if missing == nil {
-		return indexed.Search(ctx, r)
-	}
-	r.Text = ""
-	if r.Order == claudemem.OrderRelevance {
-		r.Order = ""
-	}
-	result, err := f.Searcher.Search(ctx, r)
-	result.Understood.Notes = append(result.Understood.Notes,
-		fmt.Sprintf("The text was ignored; these records only pass the filter: %v; %s.", missing, reindexHint))
-	return result, err
+	return f.indexed(ctx).Search(ctx, r)
 }
 
-// Timeline returns an error for an anchor by text if there is no index.
+// Timeline returns what happened around an anchor, which may be a text to search for.
 func (f *fileSearcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
-	indexed, missing := f.indexed(ctx)
-	switch {
-	case missing == nil:
-		return indexed.Timeline(ctx, r)
-	case r.Anchor == "" && r.Text != "":
-		return claudemem.Timeline{}, claudemem.Errorf(claudemem.CodeUnavailable, "search for an anchor: %w", missing).WithHint(reindexHint)
-	}
-	return f.Searcher.Timeline(ctx, r)
+	return f.indexed(ctx).Timeline(ctx, r)
 }
