@@ -61,7 +61,7 @@ func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
 	if err := copyUnchanged(ctx, path, to); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(sqlite.Driver, sqlite.Source(to, nil, "query_only(1)"))
+	db, err := sql.Open(sqlite.Driver, source(to))
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +71,39 @@ func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
 	return &Copy{folder, db}, nil
 }
 
-// check returns CodeInvalid for a database that is damaged or of another program.
+// source returns the driver's name for a database of another program: functions of this one are
+// not called by its schema.
+func source(path string, parameters ...string) string {
+	return sqlite.Source(path, parameters, "query_only(1)", "trusted_schema(0)")
+}
+
+// check returns CodeInvalid for a database that is damaged or of another program, or of which a
+// table that is read is a view, is virtual or computes columns: reading it would run what a
+// stranger wrote, for as long as that takes. It reads the schema alone.
 func check(ctx context.Context, db *sql.DB) error {
-	var tables int
-	err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('sdk_sessions', 'observations')").Scan(&tables)
+	found := 0
+	err := sqlite.Rows(db.QueryContext(ctx, `SELECT s.name, s.type = 'table' AND s.sql LIKE 'CREATE TABLE%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)
+		FROM sqlite_schema s WHERE s.name COLLATE NOCASE IN ('sdk_sessions', 'user_prompts', 'observations', 'session_summaries')`)).Each(func(scan sqlite.Scan) error {
+		var name string
+		var plain bool
+		if err := scan(&name, &plain); err != nil {
+			return err
+		}
+		if !plain {
+			return claudemem.Errorf(claudemem.CodeInvalid, "its table %.40q is computed: it is a view, a virtual table, or has generated columns", name)
+		}
+		if name == "sdk_sessions" || name == "observations" {
+			found++
+		}
+		return nil
+	})
+	if claudemem.CodeOf(err) == claudemem.CodeInvalid {
+		return err
+	}
 	if err != nil {
 		return claudemem.Errorf(claudemem.CodeInvalid, "the database cannot be read: %w", err)
 	}
-	if tables < 2 {
+	if found < 2 {
 		return claudemem.Errorf(claudemem.CodeInvalid, "this is no database of claude-mem for Node").WithHint("`claude-mem restore` reads backups of this program's database")
 	}
 	return nil
@@ -169,12 +194,12 @@ func Count(ctx context.Context, path, dir string) (n int) {
 	if err != nil {
 		return 0
 	}
-	db, err := sql.Open(sqlite.Driver, sqlite.Source(absolute, []string{"mode=ro", "immutable=1"}))
+	db, err := sql.Open(sqlite.Driver, source(absolute, "mode=ro", "immutable=1"))
 	if err != nil {
 		return 0
 	}
 	defer func() { _ = db.Close() }() // it was only read
-	if err := countObservations(ctx, db, &n); err != nil {
+	if check(ctx, db) != nil || countObservations(ctx, db, &n) != nil {
 		return 0
 	}
 	return n

@@ -265,3 +265,33 @@ func TestOther(t *testing.T) {
 		}
 	}
 }
+
+// TestComputedTablesAreRefused: a table that is read has stored rows; what computes them is not
+// run, neither to import nor to count.
+func TestComputedTablesAreRefused(t *testing.T) {
+	endless := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+	for name, script := range map[string]string{
+		"view":             "DROP TABLE observations; CREATE VIEW observations AS " + endless + "i AS id, 'x' AS title FROM n",
+		"generated column": "ALTER TABLE observations ADD COLUMN g TEXT AS (hex(zeroblob(100000000))) VIRTUAL",
+		"virtual table":    "DROP TABLE observations; CREATE VIRTUAL TABLE observations USING fts5(title)",
+		"prompts":          "DROP TABLE IF EXISTS user_prompts; CREATE VIEW user_prompts AS " + endless + "i AS id FROM n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), nodedb.FileName)
+			db, err := layouts.Create(path, layouts.Versions[len(layouts.Versions)-1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.Exec("PRAGMA foreign_keys = 0; " + script); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := nodedb.Open(t.Context(), path, t.TempDir()); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "computed") {
+				t.Errorf("opened: %v", err)
+			}
+			if n := nodedb.Count(t.Context(), path, t.TempDir()); n != 0 {
+				t.Errorf("counted %d", n)
+			}
+		})
+	}
+}

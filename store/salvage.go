@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -38,6 +39,9 @@ var salvagedWhole = []struct{ table, key string }{
 func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 	defer wrap(&err, "salvage memory")
 	if err := padDatabase(path); err != nil {
+		return 0, err
+	}
+	if err := restoreStructure(ctx, path); err != nil {
 		return 0, err
 	}
 	from, err := sqlite.OpenReaders(ctx, sqlite.Source(path, nil, busyTimeout))
@@ -213,7 +217,7 @@ func salvageCounters(ctx context.Context, from *sql.DB, to *sql.Tx) error {
 		}
 		_, err := to.ExecContext(ctx, "INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)", name, n)
 		return err
-	}, "SELECT name, value FROM counters WHERE name <> 'memory_id'")
+	}, "SELECT name, value FROM counters WHERE name <> 'memory_id' AND value <= ?", int64(highestNumber))
 	if ctx.Err() != nil || sqlite.Full(err) {
 		return err
 	}
@@ -271,7 +275,7 @@ func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number s
 		return 0, err
 	}
 	defer closeTake()
-	err = readAround(ctx, from, "SELECT "+number+", "+strings.Join(columns, ", ")+" FROM "+table+" WHERE "+number, number, last, take)
+	err = readAround(ctx, from, "SELECT "+number+", "+strings.Join(columns, ", ")+" FROM "+table+" WHERE "+number+fmt.Sprintf(" <= %d AND ", int64(highestNumber))+number, number, last, take)
 	return copied, err
 }
 
@@ -378,7 +382,9 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`UPDATE injections SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE event_log SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE sessions SET prompt_count = coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = sessions.id), 0)`,
-		// The books: numbers without a gap, payloads of what waits and of nothing else.
+		// The books: numbers without a gap, payloads of what waits and of nothing else. A number far
+		// above all others is a damaged one.
+		`DELETE FROM events WHERE id > 10000000 + (SELECT count(*) FROM events)`,
 		`WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < (SELECT max(id) FROM events))
 			INSERT INTO events (id, event_key, kind, occurred_at, received_at, outcome, reason)
 			SELECT id, 'lost:' || id, 'tool', 0, 0, 'forgotten', 'lost: damaged database' FROM n

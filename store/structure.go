@@ -168,3 +168,47 @@ func checkStructure(ctx context.Context, q querier) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "%w: %s", errForeign, strings.Join(list, "; ")).
 		WithHint("another program changed it, or it comes from a stranger; what it names can be dropped in a copy of the file")
 }
+
+// restoreStructure gives the database at path, a copy that is open nowhere else, the tables and
+// views of its version as the migrations make them, where its schema is foreign: what a stranger
+// has added is gone before a row is read, and the rows of a changed table are read as those of
+// claude-mem's. A table that is none in the file, such as a view, is missing then.
+func restoreStructure(ctx context.Context, path string) (err error) {
+	// With writable_schema SQLite also opens a schema that it cannot parse.
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(path, []string{"_txlock=immediate"}, busyTimeout, "writable_schema(1)", "trusted_schema(0)"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	version, err := schemaVersion(ctx, db)
+	if err != nil || version <= 0 || version > SchemaVersion() {
+		return nil //nolint:nilerr // what can be read is seen when it is read
+	}
+	if list, err := foreign(ctx, db); err != nil || len(list) == 0 {
+		return nil //nolint:nilerr // likewise
+	}
+	ours, err := structureOf(ctx, version)
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := execEach(ctx, tx, []string{"CREATE TEMP TABLE there AS SELECT type, name, rootpage FROM sqlite_schema", "DELETE FROM sqlite_schema"}); err != nil {
+		return err
+	}
+	for _, o := range ours {
+		if o.Kind == "trigger" || o.Kind == "index" && o.SQL != "" {
+			continue // no row is written, and each is found without an index
+		}
+		// The page where the rows begin is the file's; a view has none.
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)
+			SELECT ?1, ?2, ?3, coalesce(max(rootpage), 0), nullif(?4, '') FROM there WHERE type = ?1 AND name = ?2 AND rootpage > 0
+			HAVING ?1 = 'view' OR max(rootpage) > 0`, o.Kind, o.Name, o.Table, o.SQL); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}

@@ -96,6 +96,12 @@ func TestForeignSchemaIsRefused(t *testing.T) {
 func sound(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "memory.db")
+	if soundFile != nil {
+		if err := os.WriteFile(path, soundFile, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +112,14 @@ func sound(t *testing.T) string {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if soundFile, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
+
+// soundFile is what sound has made first.
+var soundFile []byte
 
 // TestOwnSchemasAreNotForeign: memories of all versions, as they were made and as they were
 // migrated, also with SQLite's statistics and other blanks and comments.
@@ -136,6 +148,41 @@ func TestOwnSchemasAreNotForeign(t *testing.T) {
 			check(t, path)
 			rawExec(t, path, "VACUUM")
 			check(t, path)
+		})
+	}
+}
+
+// TestSalvageOfForeign: the rows of a foreign database are copied without anything of its schema
+// being evaluated, and make a sound memory.
+func TestSalvageOfForeign(t *testing.T) {
+	m := newMemory(t)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	empty, err := os.ReadFile(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range foreignSchemas {
+		t.Run(name, func(t *testing.T) {
+			from, into := sound(t), filepath.Join(t.TempDir(), "into.db")
+			rawExec(t, from, tt.script)
+			if err := os.WriteFile(into, empty, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			before := tripped.Load()
+			if _, err := store.Salvage(t.Context(), from, into); err != nil {
+				t.Fatal(err)
+			}
+			if n := tripped.Load() - before; n > 0 {
+				t.Errorf("%d foreign expressions were evaluated", n)
+			}
+			if wrong, err := store.Verify(t.Context(), into); err != nil || len(wrong) > 0 {
+				t.Errorf("%v, %v", wrong, err)
+			}
+			if rows := rawRows(t, into, "SELECT title FROM observations"); fmt.Sprint(rows) != "[[one]]" {
+				t.Errorf("observations %v", rows)
+			}
 		})
 	}
 }
