@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +30,9 @@ const (
 	tempAge    = 24 * time.Hour
 )
 
-// name matches the names of backups: the time and the memory's number in hex.
-var name = regexp.MustCompile(`^memory-(\d{8}T\d{6}Z)-([0-9a-f]{16})\.db$`)
+// name matches the names of backups: the time, the memory's number in hex, and the backup's own
+// number, which those of older versions do not have.
+var name = regexp.MustCompile(`^memory-(\d{8}T\d{6}Z)-([0-9a-f]{16})(?:-(\d{1,18}))?\.db$`)
 
 // Backup is a file in the folder of backups.
 type Backup struct {
@@ -42,6 +44,9 @@ type Backup struct {
 	// Memory is the number of the memory in it, in hex; zeros if it was made before memories
 	// had numbers.
 	Memory string `json:"-"`
+	// Number orders the backups: a later one has a higher number. At is for people only, as
+	// clocks are set back. It is 0 for those of older versions, which are the oldest.
+	Number int64 `json:"-"`
 }
 
 // Folder returns the folder of the backups of a data directory.
@@ -70,10 +75,13 @@ func List(dataDir string) ([]Backup, error) {
 		if err != nil {
 			continue // deleted meanwhile
 		}
+		number, _ := strconv.ParseInt(parts[3], 10, 64) // the pattern bounds it
 		list = append(list, Backup{Name: entry.Name(), Path: filepath.Join(Folder(dataDir), entry.Name()),
-			At: claudemem.MillisOf(at), Bytes: info.Size(), Memory: parts[2]})
+			At: claudemem.MillisOf(at), Bytes: info.Size(), Memory: parts[2], Number: number})
 	}
-	slices.SortFunc(list, func(a, b Backup) int { return cmp.Or(cmp.Compare(b.At, a.At), strings.Compare(b.Name, a.Name)) })
+	slices.SortFunc(list, func(a, b Backup) int {
+		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(b.At, a.At), strings.Compare(b.Name, a.Name))
+	})
 	return list, nil
 }
 
@@ -117,6 +125,14 @@ func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Ba
 	if made, err = enter(dataDir, temp, has.Memory, now); err != nil {
 		return made, claudemem.Errorf(claudemem.CodeStorage, "name backup: %w", err)
 	}
+	// What was forgotten meanwhile is in the copy: a forget deletes backups that it sees.
+	memory, ids, err := store.Erased(ctx, made.Path)
+	if err == nil && len(missing(ctx, source, memory, ids, nil)) > 0 {
+		err = claudemem.Errorf(claudemem.CodeConflict, "something was forgotten while the backup was made").WithHint("`claude-mem backup` makes another one")
+	}
+	if err != nil {
+		return made, errors.Join(err, os.Remove(made.Path))
+	}
 	return made, rotate(dataDir, made, keep)
 }
 
@@ -152,12 +168,20 @@ func copyVerified(ctx context.Context, source, temp string) error {
 	return err
 }
 
-// enter renames a complete backup to its name, which has the first free second from now on.
+// enter renames a complete backup to its name, with a number above those of all others.
 func enter(dataDir, temp string, memory int64, now time.Time) (Backup, error) {
+	list, err := List(dataDir)
+	if err != nil {
+		return Backup{}, err
+	}
 	at := now.UTC().Truncate(time.Second)
-	for ; ; at = at.Add(time.Second) {
-		b := Backup{At: claudemem.MillisOf(at), Memory: fmt.Sprintf("%016x", uint64(memory))} //nolint:gosec // not negative
-		b.Name = "memory-" + at.Format(timeFormat) + "-" + b.Memory + ".db"
+	b := Backup{At: claudemem.MillisOf(at), Memory: fmt.Sprintf("%016x", uint64(memory))} //nolint:gosec // not negative
+	if len(list) > 0 {
+		b.Number = list[0].Number
+	}
+	for {
+		b.Number++
+		b.Name = fmt.Sprintf("memory-%s-%s-%d.db", at.Format(timeFormat), b.Memory, b.Number)
 		b.Path = filepath.Join(Folder(dataDir), b.Name)
 		if _, err := os.Lstat(b.Path); err == nil {
 			continue

@@ -84,7 +84,7 @@ func TestBackupAndRestore(t *testing.T) {
 	former, err := os.ReadFile(filepath.Join(dir, databaseName))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "index.db"), nil, 0o600))
-	aside, err := Restore(t.Context(), dir, made, day)
+	aside, _, err := Restore(t.Context(), dir, made, day)
 	must(t, err)
 	if n := observations(t, dir); n != 5 {
 		t.Errorf("%d observations after the restore, want 5", n)
@@ -127,7 +127,7 @@ func TestRotation(t *testing.T) {
 	}
 	// Two in one second are two.
 	again, err := Make(t.Context(), dir, 9, day.AddDate(0, 0, 4))
-	if err != nil || again.At != list[0].At+1000 {
+	if err != nil || again.At != list[0].At || again.Name == list[0].Name {
 		t.Errorf("a second backup in the same second: %v, %v", again, err)
 	}
 }
@@ -189,7 +189,7 @@ func TestRestoreRefuses(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(content), 0o600))
 		b, err := Find(dir, path)
 		must(t, err)
-		if _, err := Restore(t.Context(), dir, b, day); err == nil {
+		if _, _, err := Restore(t.Context(), dir, b, day); err == nil {
 			t.Errorf("%s: restored", name)
 		}
 		if n := observations(t, dir); n != 3 {

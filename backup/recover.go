@@ -81,6 +81,8 @@ type Recovered struct {
 	Unread error
 	// Unsound has an error for each backup that was passed over because it cannot be used.
 	Unsound []error
+	// Applied says what was erased because it was forgotten after the backup.
+	Applied Applied
 	// Aside is the folder of the damaged database, "" when there was none.
 	Aside string
 }
@@ -111,9 +113,12 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 			return done, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err).WithHint(needsSpace)
 		}
 		done.From = &b
+		if done.Applied, err = ApplyErasures(ctx, dataDir, ready); err != nil {
+			return done, errors.Join(err, removeDatabase(ready))
+		}
 		break
 	}
-	if done.Rows, done.Unread, err = salvage(ctx, dataDir, ready); err != nil {
+	if done.Rows, done.Unread, err = salvage(ctx, dataDir, ready, &done.Applied); err != nil {
 		return done, err
 	}
 	if done.Aside, err = SetAside(dataDir, now); err != nil || done.From == nil && done.Rows == 0 {
@@ -125,7 +130,7 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 // salvage copies what can be read of the present database into the one at ready, which it
 // makes if there is none, and verifies the result. unread is why nothing of a damaged
 // database can be used. Without rows, the one at ready is as it was.
-func salvage(ctx context.Context, dataDir, ready string) (rows int, unread, err error) {
+func salvage(ctx context.Context, dataDir, ready string, applied *Applied) (rows int, unread, err error) {
 	work, err := os.MkdirTemp(dataDir, salvagePrefix)
 	if err != nil {
 		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "make folder: %w", err)
@@ -166,6 +171,12 @@ func salvage(ctx context.Context, dataDir, ready string) (rows int, unread, err 
 	case err != nil || rows == 0:
 		return 0, err, nil // too damaged, or nothing is newer; the backup alone is restored
 	}
+	more, err := applyLacking(ctx, dataDir, damaged, result)
+	if err != nil {
+		return 0, nil, err
+	}
+	applied.Erasures += more.Erasures
+	applied.Unapplied = append(applied.Unapplied, more.Unapplied...)
 	if wrong, err := store.Verify(ctx, result); err != nil {
 		return 0, nil, err
 	} else if len(wrong) > 0 {

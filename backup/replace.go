@@ -3,34 +3,44 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/store"
 )
 
-// Replace deletes the backups of all memories that were made at the time by or before: they
-// may have what was erased then. With keep above 0 it makes a new backup first; when that
-// fails, the old ones stay and the error says why. Without such backups it does nothing.
-func Replace(ctx context.Context, dataDir string, keep int, by claudemem.Millis, now time.Time) (removed []string, err error) {
+// Replace deletes the backups of the present memory that lack something of what was forgotten
+// in it: they may have it. With keep above 0 it makes a new backup first; when that fails, the
+// old ones stay and the error says why. Without such backups it does nothing.
+func Replace(ctx context.Context, dataDir string, keep int, now time.Time) (removed []string, err error) {
+	database := filepath.Join(dataDir, databaseName)
+	memory, ids, err := store.Erased(ctx, database)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
 	list, err := List(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	old := list[:0]
-	for _, b := range list {
-		if b.At <= by { // names have seconds: one made in the same second may be from before
-			old = append(old, b)
+	own := fmt.Sprintf("%016x", uint64(memory)) //nolint:gosec // not negative
+	old := slices.DeleteFunc(list, func(b Backup) bool {
+		of, has, err := store.Erased(ctx, b.Path)
+		if err != nil { // a damaged one may have anything
+			return b.Memory != own
 		}
-	}
+		return len(missing(ctx, database, of, has, nil)) == 0
+	})
 	if len(old) == 0 {
 		return nil, nil
 	}
 	if keep > 0 {
-		if _, err := Make(ctx, dataDir, keep, time.UnixMilli(max(now.UnixMilli(), int64(by)+1000))); err != nil {
+		if _, err := Make(ctx, dataDir, keep, now); err != nil {
 			return nil, err
 		}
 	}

@@ -83,20 +83,24 @@ func Check(ctx context.Context, b Backup) (store.Contents, error) {
 }
 
 // Restore checks a backup, sets the present database aside, and puts a copy of the backup in
-// its place. The caller holds the worker's lock. aside is the folder of the former database,
-// "" when there was none. An error of Check leaves the present database where it is.
-func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (aside string, err error) {
+// its place, without what was forgotten after it was made. The caller holds the worker's lock.
+// aside is the folder of the former database, "" when there was none. An error of Check leaves
+// the present database where it is.
+func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (aside string, applied Applied, err error) {
 	if _, err := Check(ctx, b); err != nil {
-		return "", err
+		return "", applied, err
 	}
 	ready := filepath.Join(dataDir, restoring)
 	if err := copyFile(b.Path, ready); err != nil {
-		return "", claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+		return "", applied, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
 	}
-	if aside, err = SetAside(dataDir, now); err != nil {
-		return "", errors.Join(err, os.Remove(ready))
+	if applied, err = ApplyErasures(ctx, dataDir, ready); err == nil {
+		aside, err = SetAside(dataDir, now)
 	}
-	return aside, putInPlace(dataDir, ready)
+	if err != nil {
+		return "", applied, errors.Join(err, removeDatabase(ready))
+	}
+	return aside, applied, putInPlace(dataDir, ready)
 }
 
 // Resume completes a Restore or Recover whose process died after it had set memory.db aside:
@@ -114,6 +118,9 @@ func Resume(ctx context.Context, dataDir string, now time.Time) (resumed bool, e
 	}
 	if _, err := os.Lstat(filepath.Join(dataDir, databaseName)); !errors.Is(err, fs.ErrNotExist) {
 		return false, removeDatabase(ready)
+	}
+	if _, err := os.Lstat(ready + "-wal"); err == nil {
+		return false, removeDatabase(ready) // something was being erased from it
 	}
 	if _, err := Check(ctx, Backup{Name: restoring, Path: ready}); err != nil {
 		return false, ctx.Err() // Recover replaces it

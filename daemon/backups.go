@@ -95,21 +95,22 @@ func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 
 // Restore replaces the memory of a data directory by a backup: it stops the worker, if one
 // runs, checks the backup, sets the present database aside, and puts a copy of the backup in
-// its place. aside is the folder of the former database, "" for none. The codes of its errors:
-// those of backup.Restore, CodeUnavailable when the worker does not stop.
-func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, err error) {
+// its place, without what was forgotten since. aside is the folder of the former database, "" for
+// none. The codes of its errors: those of backup.Restore, CodeUnavailable when the worker does not
+// stop.
+func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, applied backup.Applied, err error) {
 	err = asWorkerOf(ctx, dataDir, func() error {
 		// First: a worker that finds the old mark takes an older backup for a loss.
 		mark := backup.ReadMark(dataDir)
 		if err := backup.WriteMark(dataDir, backup.Mark{}); err != nil {
 			return err
 		}
-		if aside, err = backup.Restore(ctx, dataDir, b, now); err != nil {
+		if aside, applied, err = backup.Restore(ctx, dataDir, b, now); err != nil {
 			return errors.Join(err, backup.WriteMark(dataDir, mark))
 		}
 		return nil
 	})
-	return aside, err
+	return aside, applied, err
 }
 
 // restoreStop is how long Restore waits for the worker to end.

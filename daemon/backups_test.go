@@ -163,7 +163,7 @@ func TestRestoreStopsTheWorker(t *testing.T) {
 	w := open(t, config(dir))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(t.Context()) }()
-	aside, err := Restore(t.Context(), dir, made, time.Now())
+	aside, _, err := Restore(t.Context(), dir, made, time.Now())
 	if err != nil || aside == "" {
 		t.Fatalf("restore: %q, %v", aside, err)
 	}

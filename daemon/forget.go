@@ -176,7 +176,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if err := atomicfile.WriteOwn(path, content, 0o600); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "note what is being forgotten: %w", err)
 	}
-	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting); err != nil {
+	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *store.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	e.result.Names, e.result.Projects = merged(u.Names, e.result.Names), merged(u.Projects, e.result.Projects)
@@ -392,11 +392,7 @@ func (e *eraser) backups(ctx context.Context, s *store.Store) {
 // replaceBackups replaces the backups from before something was last forgotten, and returns
 // the names of those that it deleted.
 func replaceBackups(ctx context.Context, dataDir string, s *store.Store, set *settings.Settings, now time.Time) ([]string, error) {
-	at, err := s.ForgottenAt(ctx)
-	if err != nil || at == 0 {
-		return nil, err
-	}
-	return backup.Replace(ctx, dataDir, set.Int(settings.KeyBackupKeep), at, now)
+	return backup.Replace(ctx, dataDir, set.Int(settings.KeyBackupKeep), now)
 }
 
 // dropForgotten is the chore that replaces backups from before something was forgotten,

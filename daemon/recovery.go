@@ -71,7 +71,39 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", onDay(mark.At)), nil
 	}
 	older, err := w.secureOlder(ctx, mark, has)
-	return strings.TrimSpace(told + "\n" + older), err
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(told + "\n" + older + w.eraseForgotten(ctx)), nil
+}
+
+// eraseForgotten erases from memory.db what it lacks of what was forgotten in it: a copy that was
+// put here by hand, or a forget whose process died before its commit. It returns what is told.
+func (w *Worker) eraseForgotten(ctx context.Context) string {
+	applied, err := backup.ApplyErasures(ctx, w.cfg.DataDir, w.databasePath())
+	if err == nil && applied.Erasures > 0 {
+		err = backup.RemoveDerived(w.cfg.DataDir)
+	}
+	if err != nil {
+		w.log.Error("erase what was forgotten from the memory", "error", err)
+		return " claude-mem: memory.db may have what was forgotten: " + err.Error() + "."
+	}
+	if applied.Erasures == 0 {
+		return ""
+	}
+	return " claude-mem: memory.db is an older copy." + erasedText(applied)
+}
+
+// erasedText returns what is told of the erasures that were applied to a copy, and of those that
+// could not be, "" for none.
+func erasedText(a backup.Applied) (text string) {
+	if a.Erasures > 0 {
+		text = fmt.Sprintf(" What was forgotten after it was made was erased from it (%d times).", a.Erasures)
+	}
+	if len(a.Unapplied) > 0 {
+		text += " It may have what was forgotten: these erasures could not be applied to it: " + strings.Join(a.Unapplied, ", ") + "."
+	}
+	return text
 }
 
 // databasePath returns the path of memory.db.
@@ -129,7 +161,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 		if done.Rows > 0 {
 			text += fmt.Sprintf(", with %d newer rows that could still be read", done.Rows)
 		}
-		text += "."
+		text += "." + erasedText(done.Applied)
 	case done.Rows > 0:
 		text += fmt.Sprintf(" There was no backup; %d rows that could still be read are in a new database.", done.Rows)
 	default:
@@ -171,12 +203,12 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Co
 		if err != nil || saved.Memory != has.Memory || saved.Position <= has.Position {
 			continue
 		}
-		aside, err := backup.Restore(ctx, w.cfg.DataDir, b, w.cfg.Clock())
+		aside, applied, err := backup.Restore(ctx, w.cfg.DataDir, b, w.cfg.Clock())
 		if err != nil {
 			w.log.Warn("restore backup", "file", b.Name, "error", err)
 			continue
 		}
-		return text + fmt.Sprintf(" The backup of %s, which is newer, was restored; the former file is kept in %s.", onDay(b.At), aside), nil
+		return text + fmt.Sprintf(" The backup of %s, which is newer, was restored; the former file is kept in %s.", onDay(b.At), aside) + erasedText(applied), nil
 	}
 	return text + " No backup is newer.", nil
 }

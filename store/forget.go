@@ -14,7 +14,7 @@ import (
 
 // The kinds of tombstones, beside "record" with the ULID of a record as key, "content" with
 // the hash of an observation, and "event" with the key of an event. tombErasure is there once
-// for each Forget. The others refuse events that come later: of a session or project from
+// for each Forget, with the ID of its Erasure. The others refuse events that come later: of a session or project from
 // before the tombstone, of a range (SINCE:UNTIL:PROJECT, "" for all projects) those of that
 // time. Names of sessions and projects are hashed: they were to be forgotten.
 const (
@@ -163,6 +163,23 @@ func asciiLower(s string) string {
 	}, s)
 }
 
+// selectedWords selects what other files that have a record are found by: its ULID and the
+// beginnings of its texts. ?1 to ?6 are as for selectedNames.
+const selectedWords = `SELECT ulid FROM observations WHERE id IN (SELECT value FROM json_each(?2))
+	UNION SELECT substr(title, 1, 60) FROM observations WHERE id IN (SELECT value FROM json_each(?2))
+	UNION SELECT substr(unpacked(narrative), 1, 60) FROM observations WHERE id IN (SELECT value FROM json_each(?2))
+	UNION SELECT ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?3))
+	UNION SELECT substr(text, 1, 60) FROM prompts WHERE id IN (SELECT value FROM json_each(?3))
+	UNION SELECT ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?4))
+	UNION SELECT substr(request, 1, 60) FROM session_summaries WHERE id IN (SELECT value FROM json_each(?4))
+	UNION SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?5))
+	UNION SELECT substr(content, 1, 60) FROM learnings WHERE id IN (SELECT value FROM json_each(?5))
+	UNION SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?6)) AND ?1 IS NOT NULL`
+
+// shortestName bounds the texts of records that other files are searched for, in bytes: shorter
+// ones are no sign of the record.
+const shortestName = 16
+
 // describe fills in the titles, projects and names of the report.
 func (s *selection) describe(ctx context.Context, q querier, f *claudemem.Forgetting) (err error) {
 	r := &s.report
@@ -176,10 +193,20 @@ func (s *selection) describe(ctx context.Context, q querier, f *claudemem.Forget
 		return err
 	}
 	if r.Projects, err = column[string](ctx, q, `SELECT project FROM sessions WHERE id IN (SELECT value FROM json_each(?1))
-		UNION SELECT project FROM observations WHERE id IN (SELECT value FROM json_each(?2))`, s.sessions, s.observations); err != nil {
+		OR id IN (SELECT session_id FROM events WHERE id IN (SELECT value FROM json_each(?6)))
+		UNION SELECT project FROM observations WHERE id IN (SELECT value FROM json_each(?2))
+		UNION SELECT project FROM prompts WHERE id IN (SELECT value FROM json_each(?3))
+		UNION SELECT project FROM session_summaries WHERE id IN (SELECT value FROM json_each(?4))
+		UNION SELECT project FROM learnings WHERE id IN (SELECT value FROM json_each(?5))`,
+		s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.events); err != nil {
 		return err
 	}
-	r.Names, err = column[string](ctx, q, "SELECT host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
+	if r.Names, err = column[string](ctx, q, selectedWords, s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.symbols); err != nil {
+		return err
+	}
+	r.Names = slices.DeleteFunc(r.Names, func(name string) bool { return len(strings.TrimSpace(name)) < shortestName })
+	hosts, err := column[string](ctx, q, "SELECT host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
+	r.Names = append(r.Names, hosts...)
 	if f.Text != "" {
 		r.Names = append(r.Names, f.Text)
 	}
@@ -201,8 +228,9 @@ func (s *Store) WouldForget(ctx context.Context, f claudemem.Forgetting) (claude
 // Forget erases what f selects from all tables in one transaction: records, payloads, and
 // sessions that go whole. The rows of events stay, as forgotten, and tombstones keep what
 // was erased from coming back. Scrub then takes the bytes from the file. Nothing else may
-// use the store meanwhile: one transaction may take seconds.
-func (s *Store) Forget(ctx context.Context, f claudemem.Forgetting) (claudemem.Forgotten, error) {
+// use the store meanwhile: one transaction may take seconds. note keeps the erasure outside of
+// the database, before the commit: if that fails, nothing is erased.
+func (s *Store) Forget(ctx context.Context, f claudemem.Forgetting, note func(*Erasure) error) (claudemem.Forgotten, error) {
 	return inJob(ctx, s, "forget", job{}, func(t *tx) (claudemem.Forgotten, error) {
 		if err := t.showHidden(); err != nil {
 			return claudemem.Forgotten{}, err
@@ -211,13 +239,20 @@ func (s *Store) Forget(ctx context.Context, f claudemem.Forgetting) (claudemem.F
 		if err != nil || selected.report.Empty() && !f.Ranged() {
 			return selected.report, err
 		}
-		return selected.report, t.forget(&f, &selected)
+		e, err := t.erasureOf(&f, &selected)
+		if err == nil {
+			err = note(&e)
+		}
+		if err == nil {
+			err = t.forget(&f, &selected, &e)
+		}
+		return selected.report, err
 	})
 }
 
 // forget erases a selection.
-func (t *tx) forget(f *claudemem.Forgetting, s *selection) error {
-	if err := t.bury(f, s); err != nil {
+func (t *tx) forget(f *claudemem.Forgetting, s *selection, e *Erasure) error {
+	if err := t.bury(f, s, e); err != nil {
 		return err
 	}
 	for _, step := range []struct{ query, list string }{
@@ -293,8 +328,8 @@ func (t *tx) forgetSessions(list string) error {
 }
 
 // bury writes the tombstones of a selection.
-func (t *tx) bury(f *claudemem.Forgetting, s *selection) error {
-	now := t.now()
+func (t *tx) bury(f *claudemem.Forgetting, s *selection, e *Erasure) error {
+	now := e.At
 	for _, step := range []struct{ query, list string }{
 		{"SELECT 'record', ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
 		{"SELECT 'content', lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
@@ -323,11 +358,7 @@ func (t *tx) bury(f *claudemem.Forgetting, s *selection) error {
 			return err
 		}
 	}
-	name, err := t.ulid(now)
-	if err != nil {
-		return err
-	}
-	if err := t.tombstone(tombErasure, string(name), now); err != nil || !f.Ranged() {
+	if err := t.tombstone(tombErasure, string(e.ID), now); err != nil || !f.Ranged() {
 		return err
 	}
 	if f.Since == 0 && f.Until == 0 {
@@ -347,13 +378,6 @@ func (t *tx) bury(f *claudemem.Forgetting, s *selection) error {
 func (t *tx) tombstone(kind, key string, at claudemem.Millis) error {
 	_, err := t.exec("INSERT OR REPLACE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", kind, key, int64(at))
 	return err
-}
-
-// ForgottenAt returns when something was last forgotten in this memory, 0 for never: a copy of
-// the database from before that may have it still. Imported tombstones do not count.
-func (s *Store) ForgottenAt(ctx context.Context) (at claudemem.Millis, err error) {
-	defer wrap(&err, "read tombstones")
-	return value[claudemem.Millis](ctx, s.reader, "SELECT coalesce(max(created_at), 0) FROM tombstones WHERE kind = '"+tombErasure+"'")
 }
 
 // graveyard is what the bookkeeper knows of the tombstones that refuse events.

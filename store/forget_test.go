@@ -2,13 +2,16 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"claudemem"
 	"claudemem/sqlite"
+	"claudemem/store"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -100,7 +103,12 @@ func TestForget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			did, err := m.Forget(t.Context(), tt.f)
+			older := filepath.Join(t.TempDir(), "older.db")
+			if err := store.Copy(t.Context(), m.path, older); err != nil {
+				t.Fatal(err)
+			}
+			var noted store.Erasure
+			did, err := m.Forget(t.Context(), tt.f, func(e *store.Erasure) error { noted = *e; return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,12 +135,75 @@ func TestForget(t *testing.T) {
 			if again, err := m.WouldForget(t.Context(), tt.f); err != nil || !again.Empty() {
 				t.Errorf("%+v is left, %v", again, err)
 			}
-			at, err := m.ForgottenAt(t.Context())
-			if want := map[bool]claudemem.Millis{false: m.clock.at}[did.Empty()]; err != nil || at != want {
-				t.Errorf("forgotten at %d, %v; want %d", at, err, want)
+			memory, ids, err := store.Erased(t.Context(), m.path)
+			if err != nil || did.Empty() != (len(ids) == 0) {
+				t.Errorf("%d erasures, %v", len(ids), err)
 			}
+			if did.Empty() {
+				return
+			}
+			if memory != noted.Memory || ids[0] != noted.ID {
+				t.Errorf("erasure %s of memory %d, noted is %s of %d", ids[0], memory, noted.ID, noted.Memory)
+			}
+			m.erasesOlder(t, &noted, older, tt.gone, tt.kept)
 		})
 	}
+}
+
+// unnoted keeps no erasure.
+func unnoted(*store.Erasure) error { return nil }
+
+// erasesOlder checks that a noted erasure, which has none of the texts, erases from an older copy
+// what was erased from the memory.
+func (m *memory) erasesOlder(t *testing.T, noted *store.Erasure, older string, gone, kept []string) {
+	t.Helper()
+	entry, err := json.Marshal(noted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range gone {
+		if strings.Contains(string(entry), text) {
+			t.Errorf("the note has %q: %s", text, entry)
+		}
+	}
+	var read store.Erasure
+	if err := json.Unmarshal(entry, &read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), older, store.Options{Clock: m.clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Erase(t.Context(), &read)
+	if err == nil {
+		err = s.Scrub(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ids, err := store.Erased(t.Context(), older); err != nil || len(ids) != 1 || ids[0] != read.ID {
+		t.Errorf("the copy has the erasures %v, %v", ids, err)
+	}
+	copied := &memory{Store: s, path: older, clock: m.clock}
+	for text, want := range texts(gone, kept) {
+		if copied.holds(t, text) != want {
+			t.Errorf("%q in the older copy: %v", text, !want)
+		}
+	}
+	copied.audited(t)
+}
+
+// texts has false for each text of gone and true for each of kept.
+func texts(gone, kept []string) map[string]bool {
+	all := map[string]bool{}
+	for _, text := range gone {
+		all[text] = false
+	}
+	for _, text := range kept {
+		all[text] = true
+	}
+	return all
 }
 
 // TestForgetSaid checks that no hash of a forgotten observation's sentences stays, and those
@@ -146,7 +217,7 @@ func TestForgetSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{1}}); err != nil {
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{1}}, unnoted); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Scrub(t.Context()); err != nil {
@@ -178,7 +249,7 @@ func TestForgottenStaysAway(t *testing.T) {
 			m := newMemory(t)
 			m.remember(t)
 			m.clock.at = base + 50_000
-			if _, err := m.Forget(t.Context(), tt.f); err != nil {
+			if _, err := m.Forget(t.Context(), tt.f, unnoted); err != nil {
 				t.Fatal(err)
 			}
 			other := func(a *claudemem.Arrival) { a.Event.ProjectPath = "/home/dev/other" }
@@ -202,7 +273,7 @@ func TestForgottenStaysAway(t *testing.T) {
 	// The events that were there are known, and do not bring their session back.
 	m := newMemory(t)
 	m.remember(t)
-	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Sessions: []claudemem.SessionID{1}}); err != nil {
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Sessions: []claudemem.SessionID{1}}, unnoted); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range m.enqueue(t, event(claudemem.KindPrompt, "anna", "anna-one-p", 1), event(claudemem.KindTool, "anna", "anna-one-t", 2)) {
@@ -224,7 +295,7 @@ func TestForgottenImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{o.ID}}); err != nil {
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{o.ID}}, unnoted); err != nil {
 		t.Fatal(err)
 	}
 	_, err = m.AddObservation(t.Context(), note)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/store"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -103,7 +104,7 @@ func (m *memory) live(t *testing.T, name string, random *rand.Rand, turns int, e
 			_, err = m.AddLearning(ctx, claudemem.Learning{ProjectPath: "/home/dev/shop", Category: "workflow", Content: "Run " + id + ".", Confidence: 1})
 			check(err)
 		case 4:
-			_, err := m.Forget(ctx, claudemem.Forgetting{Observations: []claudemem.ObservationID{anObservation()}})
+			_, err := m.Forget(ctx, claudemem.Forgetting{Observations: []claudemem.ObservationID{anObservation()}}, unnoted)
 			check(err)
 		}
 	}
@@ -264,7 +265,7 @@ func TestImportForgotten(t *testing.T) {
 		m.remember(t)
 		m.clock.at = base + 100_000
 		before := exported(t, m, claudemem.ExportFilter{})
-		if _, err := m.Forget(t.Context(), tt.f); err != nil {
+		if _, err := m.Forget(t.Context(), tt.f, unnoted); err != nil {
 			t.Fatal(err)
 		}
 		check := func(who string, m *memory, want []string) {
@@ -324,8 +325,8 @@ func TestImportedTombstones(t *testing.T) {
 	if n := countsOf(exported(t, m, claudemem.ExportFilter{})); n.Total() != len(records)+len(tombs) {
 		t.Errorf("%+v are left of %d records", n, len(records))
 	}
-	if at, err := m.ForgottenAt(t.Context()); at != 0 || err != nil {
-		t.Errorf("something was forgotten at %d, %v", at, err)
+	if _, ids, err := store.Erased(t.Context(), m.path); len(ids) != 0 || err != nil {
+		t.Errorf("something was forgotten: %v, %v", ids, err)
 	}
 	if keys := rawRows(t, m.path, "SELECT key FROM tombstones WHERE kind = 'content' AND length(key) > 4"); fmt.Sprint(keys) != "[["+strings.Repeat("0f", 16)+"]]" {
 		t.Errorf("a hash of an older export is kept as %v", keys)

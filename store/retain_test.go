@@ -98,7 +98,7 @@ func TestForgetFindsHidden(t *testing.T) {
 	if n := m.shows(t); n != [3]int{} {
 		t.Fatalf("%v is shown", n)
 	}
-	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Text: "anna-two"}); err != nil {
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Text: "anna-two"}, unnoted); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Scrub(t.Context()); err != nil {

@@ -53,6 +53,7 @@ type restoreJSON struct {
 	Restored     *backup.Backup  `json:"restored,omitempty"`
 	Observations int             `json:"observations,omitempty"`
 	Aside        string          `json:"aside,omitempty"`
+	*backup.Applied
 }
 
 // restoreCommand returns the command `claude-mem restore`: put a backup in place of the
@@ -67,11 +68,14 @@ a file. The backup is read completely first. The worker is stopped; the next hoo
 starts it. The present database is not deleted: it is moved into a folder below aside
 in the data directory. The index is rebuilt.
 
-What was captured after the backup is not in it.
+What was captured after the backup is not in it. What was forgotten after the backup is erased
+from the copy before it is put in place; what cannot be is named, such as what was forgotten in
+another memory than that of the file.
 
 JSON: {"backups": [{"name", "path", "at", "bytes"}], "restored"?: one of these,
-"observations"?, "aside"?: the folder of the former database}.`,
-		Example: "  claude-mem restore --list\n  claude-mem restore\n  claude-mem restore memory-20260301T040000Z-6f1c2a9be0d34875.db --yes",
+"observations"?, "aside"?: the folder of the former database,
+"erasures"?: how often something was erased from it, "unapplied"?: [what could not be]}.`,
+		Example: "  claude-mem restore --list\n  claude-mem restore\n  claude-mem restore memory-20260301T040000Z-6f1c2a9be0d34875-7.db --yes",
 		Args:    args(cobra.MaximumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
@@ -131,7 +135,7 @@ func (a *app) restore(cmd *cobra.Command, dataDir, named string, sure, asJSON bo
 			return err
 		}
 	}
-	aside, err := daemon.Restore(ctx, dataDir, chosen, a.now())
+	aside, applied, err := daemon.Restore(ctx, dataDir, chosen, a.now())
 	if err != nil {
 		return err
 	}
@@ -139,8 +143,14 @@ func (a *app) restore(cmd *cobra.Command, dataDir, named string, sure, asJSON bo
 	if err != nil && claudemem.CodeOf(err) != claudemem.CodeStorage {
 		return err
 	}
-	return a.show(asJSON, restoreJSON{notNil(backups), &chosen, has.Observations, aside}, func(p *printer) {
+	for _, erasures := range applied.Unapplied {
+		a.note("it may have what was forgotten: could not apply %s", erasures)
+	}
+	return a.show(asJSON, restoreJSON{notNil(backups), &chosen, has.Observations, aside, &applied}, func(p *printer) {
 		p.printf("%s restored, with %s\n", safe(chosen.Name), text.Count(has.Observations, "observation"))
+		if applied.Erasures > 0 {
+			p.printf("%s what was forgotten after it was made\n", fmt.Sprintf("erased from it, %d times:", applied.Erasures))
+		}
 		if aside != "" {
 			p.printf("the former memory is in %s\n", safe(aside))
 		}

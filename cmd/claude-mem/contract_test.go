@@ -342,9 +342,10 @@ var neverSeen = map[string]string{
 	"TranscriptHistory.path": "likewise", "TranscriptHistory.sessions": "likewise",
 	"OtherPlugin.id": "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
-	"ContextLine.observations": "no session of a scenario has two observations in one line",
-	"Books.forgotten":          "no turn was private after the fact",
-	"CostEstimate.provider":    "no model is chosen", "CostEstimate.model": "as provider", "CostEstimate.calls": "as provider", "CostEstimate.input_tokens": "as provider",
+	"ContextLine.observations":     "no session of a scenario has two observations in one line",
+	"claude-mem restore.unapplied": "TestErasures (backup)",
+	"Books.forgotten":              "no turn was private after the fact",
+	"CostEstimate.provider":        "no model is chosen", "CostEstimate.model": "as provider", "CostEstimate.calls": "as provider", "CostEstimate.input_tokens": "as provider",
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
