@@ -146,6 +146,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 			skip, _ := w.settings.policy().Renew(e)
 			return skip
 		},
+		Mark:   new(intake.Marks).Mark,
 		Clock:  w.cfg.Clock,
 		Logger: w.log,
 	})

@@ -324,3 +324,20 @@ func cutPart(p string) (part, rest string) {
 	}
 	return p, ""
 }
+
+// Match reports whether a pattern matches a whole path from its first name on. Both have '/'
+// as separator and are compared in the same letter case; "**" stands for any number of
+// directories, at the end for at least one name.
+func Match(pattern, path string) bool {
+	part, rest := cutPart(pattern)
+	name, after := cutPart(path)
+	switch {
+	case part == "":
+		return name == ""
+	case part == "**" && rest == "":
+		return name != ""
+	case part == "**":
+		return Match(rest, path) || name != "" && Match(pattern, after)
+	}
+	return name != "" && matchName(part, name, false) && Match(rest, after)
+}

@@ -192,3 +192,18 @@ func TestDefaultGlobsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "a/b", false}, {"a/b", "a", false}, {"a/*", "a/b", true}, {"a/*", "a/b/c", false},
+		{"**/a", "a", true}, {"**/a", "x/y/a", true}, {"**/a", "a/b", false}, {"a/**", "a", false}, {"a/**", "a/b/c", true},
+		{"a/**/b", "a/b", true}, {"a/**/b", "a/x/y/b", true}, {"A", "a", false}, {"", "", true}, {"**", "", false},
+	} {
+		if got := Match(c.pattern, c.path); got != c.want {
+			t.Errorf("%q on %q: %v, want %v", c.pattern, c.path, got, c.want)
+		}
+	}
+}

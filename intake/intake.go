@@ -182,7 +182,12 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 		if len(a.Files) == 1 && a.Files[0].Role == claudemem.FileModified && !policy.Withheld.File(call.File, e.Cwd) {
 			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0])
 		}
-		a.Provenance = provenance(&e, &call)
+		switch e.Kind { // of a tool, Marks says it
+		case claudemem.KindPrompt:
+			a.Provenance = claudemem.FromUser
+		case claudemem.KindStop:
+			a.Provenance = claudemem.FromAgent
+		}
 		drop(&e)
 	}
 	a.Redacted = in.redact(&e, policy.Withheld)

@@ -1,56 +1,314 @@
 package intake
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"claudemem"
+	"claudemem/redact"
 	"claudemem/repo"
 	"claudemem/toolcall"
 )
 
-// provenance returns who could have written the content of an event. A file or directory
-// belongs to the project if it lies in its worktree, links followed, and in no other
-// repository there; what cannot be judged does not. call is that of a tool event.
-func provenance(e *claudemem.Event, call *toolcall.Call) claudemem.Provenance {
-	switch e.Kind {
-	case claudemem.KindPrompt:
-		return claudemem.FromUser
-	case claudemem.KindStop:
-		return claudemem.FromAgent
-	case claudemem.KindTool:
-	default:
-		return ""
-	}
-	p, places := call.Provenance()
-	if p != claudemem.FromProject {
-		return p
-	}
-	tree := repo.NewTree(e.Cwd, e.WorktreeRoot, e.ProjectPath)
-	foreign := func(place string) bool {
-		if rest, ok := afterWorkingDirectory(place); ok {
-			place = rest
-		} else if strings.HasPrefix(place, "$") {
-			return true // a path that only the shell knows
-		}
-		return (call.Tool != toolcall.ToolCommand || !isPattern(place)) && !tree.Holds(place)
-	}
-	if call.Tool == toolcall.ToolCommand && foreign("") || slices.ContainsFunc(places, foreign) {
-		return claudemem.FromOutside
-	}
-	return p
+// Marks says of the events of sessions who could have written what they show. Which files git
+// tracks is asked when an event is distilled, not while a hook waits. The zero value is ready;
+// it is safe for concurrent use.
+type Marks struct {
+	indexes  repo.Indexes
+	mu       sync.Mutex
+	sessions map[claudemem.SessionID]*marked
 }
 
-// afterWorkingDirectory returns what follows the shell's name of the working directory.
-func afterWorkingDirectory(place string) (string, bool) {
-	for _, name := range []string{"$PWD", "${PWD}", "$(pwd)"} {
-		if rest, ok := strings.CutPrefix(place, name); ok && (rest == "" || rest[0] == '/') {
-			return "." + rest, true
+// Bounds of what is remembered of sessions. What is forgotten is unknown later.
+const (
+	maxMarkedSessions = 64
+	maxMarked         = 4000 // files, branches and subagents of a session
+	maxExpanded       = 100  // files that a pattern stands for
+)
+
+// marked is what a session has done so far: the marks of the files that it wrote, by their
+// path without links, of the branches that it made from others', as "ref NAME", and of its
+// subagents, as "agent ID".
+type marked struct {
+	by map[string]claudemem.Provenance
+	// mixed: what strangers wrote was brought into the files that git tracks.
+	mixed bool
+}
+
+// Mark sets the provenance of the tool events of a session, in their order.
+func (m *Marks) Mark(session claudemem.SessionID, events []claudemem.PendingEvent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.sessions[session]
+	if seen == nil {
+		seen = &marked{by: map[string]claudemem.Provenance{}}
+		for other := range m.sessions {
+			if len(m.sessions) >= maxMarkedSessions {
+				delete(m.sessions, other)
+			}
+		}
+		if m.sessions == nil {
+			m.sessions = map[claudemem.SessionID]*marked{}
+		}
+		m.sessions[session] = seen
+	}
+	for i := range events {
+		if e := &events[i].Event; e.Kind == claudemem.KindTool {
+			call := toolcall.ParseInput(e)
+			j := judge{marks: m, seen: seen, event: e, tree: repo.NewTree(e.Cwd, e.WorktreeRoot, e.ProjectPath)}
+			events[i].Provenance = j.call(&call)
 		}
 	}
-	return "", false
+}
+
+// judge judges one event.
+type judge struct {
+	marks *Marks
+	seen  *marked
+	event *claudemem.Event
+	tree  *repo.Tree
+}
+
+// call returns the mark of a tool call, and remembers what it wrote.
+func (j *judge) call(call *toolcall.Call) claudemem.Provenance {
+	sources := call.Sources()
+	mark := claudemem.FromUser
+	for i := range sources {
+		s := &sources[i]
+		if s.Own {
+			j.remember(claudemem.FromAgent, s.Writes, "")
+		}
+		from := j.source(s)
+		if s.Enters && from.Foreign() {
+			j.seen.mixed = true
+		}
+		if from.Foreign() {
+			j.remember(from, s.NewRefs, "ref ")
+		}
+		mark = claudemem.LeastTrusted(mark, from)
+	}
+	for i := range sources {
+		if s := &sources[i]; !s.Own {
+			j.remember(mark, s.Writes, "")
+		}
+		j.seen.mixed = j.seen.mixed || sources[i].Enters && mark.Foreign()
+	}
+	if id := j.event.AgentID; id != "" {
+		j.remember(claudemem.LeastTrusted(mark, cmp.Or(j.seen.by["agent "+id], claudemem.FromUser)), []string{id}, "agent ")
+	}
+	return mark
+}
+
+// remember notes the mark of what was written: of files, or with a prefix of something else.
+func (j *judge) remember(mark claudemem.Provenance, written []string, prefix string) {
+	for _, w := range written {
+		if prefix == "" {
+			if w, _, _ = j.tree.Find(w); w == "" {
+				continue
+			}
+		}
+		if len(j.seen.by) >= maxMarked {
+			clear(j.seen.by)
+		}
+		j.seen.by[prefix+w] = mark
+	}
+}
+
+// source returns the mark of one source of a call.
+func (j *judge) source(s *toolcall.Source) claudemem.Provenance {
+	mark := s.From
+	if call := j.seen.by["agent "+s.Agent]; s.Agent != "" && (call.Unknown() || call.Foreign()) {
+		return cmp.Or(call, claudemem.FromUnknown) // of a report: what its agent has read
+	}
+	for _, ref := range s.Refs {
+		mark = claudemem.LeastTrusted(mark, j.ref(ref))
+	}
+	for _, dir := range s.Dirs {
+		mark = claudemem.LeastTrusted(mark, j.place(dir, false))
+	}
+	for _, place := range s.Places {
+		for _, p := range j.expand(place) {
+			if from := j.place(p, s.Words); !s.Loose || from.Foreign() {
+				mark = claudemem.LeastTrusted(mark, from)
+			}
+		}
+	}
+	if s.Program != "" {
+		mark = claudemem.LeastTrusted(mark, j.program(s.Program))
+	}
+	if s.Lists && mark == claudemem.FromProject && j.listsOthers() {
+		mark = claudemem.FromOutside
+	}
+	return mark
+}
+
+// expand returns the files that a word of a command stands for: those that match its
+// pattern, else itself.
+func (j *judge) expand(place string) []string {
+	for _, name := range []string{"$PWD", "${PWD}", "$(pwd)"} {
+		if rest, ok := strings.CutPrefix(place, name); ok && (rest == "" || rest[0] == '/') {
+			place = "." + rest
+		}
+	}
+	if !strings.ContainsAny(place, "*?[") {
+		return []string{place}
+	}
+	pattern := place
+	if !filepath.IsAbs(pattern) && pattern[0] != '~' {
+		pattern = filepath.Join(j.event.Cwd, pattern)
+	}
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 || strings.Contains(place, "**") || len(files) > maxExpanded {
+		return []string{place[:strings.LastIndexByte(place[:strings.IndexAny(place, "*?[")], '/')+1]}
+	}
+	return files
+}
+
+// place returns the mark of a file or directory, FromUser for one of the words of a command
+// that is no path.
+func (j *judge) place(place string, word bool) claudemem.Provenance {
+	if strings.ContainsAny(place, "$`{") {
+		return claudemem.FromUnknown // only the shell knows it
+	}
+	real, root, rel := j.tree.Find(place)
+	if real == "" {
+		return claudemem.FromUnknown
+	}
+	_, err := os.Lstat(real)
+	written, known := j.written(real)
+	switch {
+	case known && written.Foreign():
+		return written
+	case word && root == "" && err != nil && !known && (isPattern(place) || !looksLikePath(place)):
+		return claudemem.FromUser
+	case root == "" && known:
+		return claudemem.LeastTrusted(written, claudemem.FromUnknown)
+	case root == "" && isTemporary(real):
+		return claudemem.FromUnknown
+	case root == "", repo.Enters(root, rel, ".git"), toolcall.ThirdParty(rel), repo.Enters(root, rel, "pyvenv.cfg"):
+		return claudemem.FromOutside
+	case rel == ".git" || strings.HasPrefix(rel, ".git/"):
+		return claudemem.FromUnknown
+	}
+	mark := j.inTree(root, rel, written, known)
+	switch {
+	case word && mark.Unknown() && err != nil && !known && !looksLikePath(place):
+		return claudemem.FromUser
+	case mark == claudemem.FromProject && j.seen.mixed:
+		return claudemem.FromUnknown
+	}
+	return mark
+}
+
+// inTree returns the mark of a file within the working tree at root. written is the mark of
+// what the session wrote into it, if that is known.
+func (j *judge) inTree(root, rel string, written claudemem.Provenance, known bool) claudemem.Provenance {
+	index, isGit := j.marks.indexes.Of(root)
+	log := strings.HasSuffix(rel, ".log")
+	switch {
+	case rel == ".", isGit && index != nil && index.Has(rel):
+		return claudemem.FromProject
+	case isGit && index == nil:
+		return claudemem.FromUnknown
+	case isGit:
+		ignored, sure := repo.Ignores(root, rel)
+		switch {
+		case !sure, ignored && known:
+			return claudemem.FromUnknown
+		case ignored, log && !known:
+			return claudemem.FromOutside
+		case known && !written.Unknown():
+			return claudemem.FromProject
+		}
+		return claudemem.FromUnknown
+	case known && written.Unknown():
+		return claudemem.FromUnknown
+	case log && !known:
+		return claudemem.FromOutside
+	}
+	return claudemem.FromProject
+}
+
+// written returns the mark of what the session wrote into a file, or into a directory that it
+// made above it.
+func (j *judge) written(real string) (mark claudemem.Provenance, known bool) {
+	for dir := real; ; dir = filepath.Dir(dir) {
+		if mark, known = j.seen.by[dir]; known && (dir == real || mark.Foreign()) {
+			return mark, true
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
+		}
+	}
+}
+
+// program returns the mark of what a program of the project prints. One that git ignores is a
+// build's output.
+func (j *judge) program(file string) claudemem.Provenance {
+	mark := j.place(file, false)
+	if mark == claudemem.FromOutside && !toolcall.ThirdParty(file) {
+		if _, root, rel := j.tree.Find(file); root != "" && !repo.Enters(root, rel, ".git") && !repo.Enters(root, rel, "pyvenv.cfg") {
+			return claudemem.FromProject
+		}
+	}
+	return mark
+}
+
+// ref returns the mark of a revision of git: another's where it names a branch that the
+// session made from a fetch, or one of a remote that is not the user's own.
+func (j *judge) ref(ref string) claudemem.Provenance {
+	if strings.HasPrefix(ref, "^") || strings.Contains(ref, "@{u") || strings.Contains(ref, "@{p") {
+		return claudemem.FromUnknown
+	}
+	ref = strings.TrimPrefix(ref[:strings.IndexAny(ref+"~", "~^@")], "refs/heads/")
+	if mark := j.seen.by["ref "+ref]; mark != "" {
+		return mark
+	}
+	ref = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/"), "remotes/")
+	remote, _, _ := strings.Cut(ref, "/")
+	switch root := j.event.WorktreeRoot; {
+	case remote == ref || repo.HasRef(root, "refs/heads/"+ref) || !repo.HasRef(root, "refs/remotes/"+ref):
+		return claudemem.FromUser
+	case remote == "origin" || remote == "upstream":
+		return claudemem.FromUnknown
+	}
+	return claudemem.FromOutside
+}
+
+// listsOthers reports whether a line that the call showed names a file of others, in front of
+// what was found in it.
+func (j *judge) listsOthers() bool {
+	found := false
+	_, _ = redact.Each(j.event.ToolResponse, func(_, text string) string {
+		for line := range strings.Lines(text) {
+			file, _, _ := strings.Cut(line, ":")
+			found = found || len(file) < 1<<10 && !strings.ContainsAny(file, " \t\"'") && toolcall.ThirdParty(strings.TrimSpace(file))
+		}
+		return text
+	})
+	return found
+}
+
+// isTemporary reports whether a path lies where programs keep temporary files: nobody knows
+// whose.
+func isTemporary(real string) bool {
+	return slices.ContainsFunc(temporary(), func(dir string) bool { return dir != "" && inside(dir, real) })
+}
+
+// temporary returns the directories of temporary files.
+var temporary = func() []string {
+	temp, _ := filepath.EvalSymlinks(os.TempDir())
+	return []string{temp, "/tmp", "/private/tmp", "/var/folders", "/private/var/folders"}
+}
+
+// looksLikePath reports whether a word that names no file is the path of one nevertheless,
+// and not a pattern, a verb or a number.
+func looksLikePath(word string) bool {
+	return !strings.ContainsAny(word, " |\\^") && (strings.Contains(word, "/") || strings.Contains(word, "."))
 }
 
 // isPattern reports whether an argument of a command that looks like an absolute path is

@@ -9,8 +9,11 @@ import (
 	"claudemem"
 )
 
-// TestProvenance: each event that is taken in says who could have written its content.
-func TestProvenance(t *testing.T) {
+// TestMarks: where git tracks nothing, the files below the root are the project's but for
+// those of other repositories and those that links lead to.
+func TestMarks(t *testing.T) {
+	defer func(of func() []string) { temporary = of }(temporary)
+	temporary = func() []string { return nil }
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -38,22 +41,18 @@ func TestProvenance(t *testing.T) {
 		event claudemem.Event
 		want  claudemem.Provenance
 	}{
-		{"prompt", claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "add a test"}, claudemem.FromUser},
-		{"closing message", claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: "Done."}, claudemem.FromAgent},
-		{"subagent's answer", claudemem.Event{Kind: claudemem.KindStop, AgentID: "a", LastAssistantMessage: "Found."}, claudemem.FromAgent},
-		{"session's end", claudemem.Event{Kind: claudemem.KindSessionEnd}, ""},
 		{"file", read(filepath.Join(root, "a.go")), claudemem.FromProject},
 		{"relative file", in(filepath.Join(root, "sub"), read("../a.go")), claudemem.FromProject},
 		{"file outside", read(filepath.Join(other, "notes.md")), claudemem.FromOutside},
 		{"link to a file outside", read("notes.md"), claudemem.FromOutside},
 		{"file of another repository", read("lib/main.go"), claudemem.FromOutside},
-		{"file in nobody's home", read("~nobody/a.go"), claudemem.FromOutside},
+		{"file in nobody's home", read("~nobody/a.go"), claudemem.FromUnknown},
 		{"command", bash("go test ./... | tail -n 5"), claudemem.FromProject},
 		{"command elsewhere", in(other, bash("git log")), claudemem.FromOutside},
 		{"command in another directory", bash("cd ../other && git log"), claudemem.FromOutside},
 		{"command on a file outside", bash("cat " + filepath.ToSlash(other) + "/notes.md"), claudemem.FromOutside},
 		{"command on a link", bash("head -n 3 notes.md"), claudemem.FromOutside},
-		{"command on what the shell knows", bash("cat $NOTES"), claudemem.FromOutside},
+		{"command on what the shell knows", bash("cat $NOTES"), claudemem.FromUnknown},
 		{"command below the working directory", bash(`cat "$PWD/a.go" ${PWD}/b.go`), claudemem.FromProject},
 		{"pattern that looks like a path", bash("grep -rn '/no-such-name/users' . && awk '/no-such/ { print }' a.txt"), claudemem.FromProject},
 		{"search outside", tool("Grep", `{"pattern":"x","path":`+quote(other)+`}`, `{}`), claudemem.FromOutside},
@@ -61,27 +60,58 @@ func TestProvenance(t *testing.T) {
 		{"page", tool("WebFetch", `{"url":"https://example.com"}`, `{}`), claudemem.FromWeb},
 		{"command that fetches", bash("curl -s https://example.com"), claudemem.FromWeb},
 		{"server", tool("mcp__jira__issue", `{}`, `{}`), claudemem.FromMCP},
-		{"unknown tool", tool("Oracle", `{}`, `{}`), claudemem.FromOutside},
+		{"unknown tool", tool("Oracle", `{}`, `{}`), claudemem.FromUnknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !links && (tt.name == "link to a file outside" || tt.name == "command on a link") {
 				t.Skip("needs symlinks")
 			}
-			intake, q := newIntake(Options{})
 			e := tt.event
 			e.ProjectPath, e.WorktreeRoot = root, root
 			if e.Cwd == "" {
 				e.Cwd = root
 			}
-			if got := take(t, intake, q, e).Provenance; got != tt.want {
+			if got := mark(e); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
-	t.Run("no root", func(t *testing.T) {
+	if got := mark(read("/a.go")); got == claudemem.FromProject {
+		t.Errorf("got %q: without a project no path can be judged", got)
+	}
+}
+
+// mark returns the mark of the only event of a session.
+func mark(e claudemem.Event) claudemem.Provenance {
+	events := []claudemem.PendingEvent{{Event: e}}
+	new(Marks).Mark(1, events)
+	return events[0].Provenance
+}
+
+// TestMarksOfMessages: what the user and the agent say is marked when it comes in.
+func TestMarksOfMessages(t *testing.T) {
+	for _, tt := range []struct {
+		event claudemem.Event
+		want  claudemem.Provenance
+	}{
+		{claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "add a test"}, claudemem.FromUser},
+		{claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: "Done."}, claudemem.FromAgent},
+		{claudemem.Event{Kind: claudemem.KindSessionEnd}, ""},
+	} {
 		intake, q := newIntake(Options{})
-		if got := take(t, intake, q, read("/a.go")).Provenance; got != claudemem.FromOutside {
-			t.Errorf("got %q: without a project no path can be judged", got)
+		if got := take(t, intake, q, tt.event).Provenance; got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.event.Kind, got, tt.want)
 		}
-	})
+	}
+}
+
+// TestMarkedSessionsAreBounded: of too many sessions some are forgotten.
+func TestMarkedSessionsAreBounded(t *testing.T) {
+	var m Marks
+	for i := range 2 * maxMarkedSessions {
+		m.Mark(claudemem.SessionID(i), []claudemem.PendingEvent{{Event: tool("Read", `{"file_path":"a"}`, `{}`)}})
+	}
+	if len(m.sessions) != maxMarkedSessions {
+		t.Errorf("%d sessions", len(m.sessions))
+	}
 }

@@ -51,6 +51,9 @@ type Options struct {
 	// changed while it waited: it may mask contents, and returns why the event is to be
 	// skipped, "" if it is not. nil leaves all events as they are.
 	Renew func(*claudemem.PendingEvent) (skip string)
+	// Mark sets the provenance of events of a session before they are distilled, in their
+	// order; nil leaves it as it is.
+	Mark func(claudemem.SessionID, []claudemem.PendingEvent)
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
 	// Logger receives failures; nil discards them. Payload text is never logged.
@@ -104,6 +107,9 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 	}
 	if opts.Renew == nil {
 		opts.Renew = func(*claudemem.PendingEvent) string { return "" }
+	}
+	if opts.Mark == nil {
+		opts.Mark = func(claudemem.SessionID, []claudemem.PendingEvent) {}
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {

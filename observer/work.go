@@ -66,6 +66,7 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 	if len(rest.Events) > 0 {
 		o.release(ctx, rest)
 	}
+	o.opts.Mark(session, claim.Events)
 	for len(claim.Events) > 0 {
 		n := backfilledTurn(claim.Events)
 		turn := subClaim(claim, 0, n)

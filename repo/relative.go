@@ -49,8 +49,6 @@ func Relative(worktreeRoot, cwd, file string) string {
 type Tree struct {
 	roots []string
 	cwd   string // "" if it cannot be judged
-	// cwdHolds: the working directory belongs to the project.
-	cwdHolds bool
 }
 
 // NewTree returns the tree of the roots, of which "" are ignored, for paths that are relative
@@ -64,62 +62,52 @@ func NewTree(cwd string, roots ...string) *Tree {
 	}
 	if filepath.IsAbs(cwd) {
 		t.cwd = resolveExisting(filepath.Clean(cwd))
-		t.cwdHolds = t.holds(t.cwd)
 	}
 	return t
 }
 
-// Holds reports whether a path lies in one of the roots once its links are followed, and in
-// no other repository within that root; "" is the working directory. A path that cannot be
-// judged is in none: one of another system, or in the home of another user.
-func (t *Tree) Holds(file string) bool {
+// Find returns a path without links, and the root that it lies in with the path relative to
+// that, "" for none. "" is the working directory. A path that cannot be judged is "": one of
+// another system, or in the home of another user.
+func (t *Tree) Find(file string) (real, root, rel string) {
 	switch {
 	case file == "~" || strings.HasPrefix(file, "~/"):
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return false
+			return "", "", ""
 		}
 		file = home + file[1:]
 	case strings.HasPrefix(file, "~"):
-		return false
+		return "", "", ""
 	}
 	if !filepath.IsAbs(file) {
 		if IsAbsolute(file) || t.cwd == "" {
-			return false
-		}
-		if parts := strings.Split(strings.TrimPrefix(filepath.ToSlash(file), "./"), "/"); !slices.Contains(parts, "..") {
-			if _, err := os.Lstat(filepath.Join(t.cwd, parts[0])); err != nil || parts[0] == "" {
-				return t.cwdHolds // there is no link on the way
-			}
+			return "", "", ""
 		}
 		file = t.cwd + string(filepath.Separator) + file
 	}
 	// Not cleaned first: link/.. is the directory above the link's target.
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return t.holds(real)
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		real = resolveExisting(filepath.Clean(file))
 	}
-	return t.holds(resolveExisting(filepath.Clean(file)))
-}
-
-// holds is Holds for an absolute path without links.
-func (t *Tree) holds(file string) bool {
 	for _, root := range t.roots {
-		if rest, ok := below(filepath.ToSlash(root), filepath.ToSlash(file), windowsPath(root)); ok {
-			return !entersRepository(root, rest)
+		if rel, ok := below(filepath.ToSlash(root), filepath.ToSlash(real), windowsPath(root)); ok {
+			return real, root, rel
 		}
 	}
-	return false
+	return real, "", ""
 }
 
-// entersRepository reports whether a directory on the way from root to the file at the
-// relative path rest is the root of another repository.
-func entersRepository(root, rest string) bool {
+// Enters reports whether a directory on the way from root to the file at the relative path
+// rest, or that file, has an entry of a name: ".git" is that of another repository.
+func Enters(root, rest, name string) bool {
 	dir := root
 	for _, part := range strings.Split(rest, "/") {
 		if dir = filepath.Join(dir, part); dir == root {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
 	}

@@ -128,14 +128,17 @@ func TestHolds(t *testing.T) {
 		{"", "a.go", false},
 		{root, `C:\p\a.go`, false},
 	} {
-		if got := NewTree(tt.cwd, root).Holds(tt.file); got != tt.want {
-			t.Errorf("Holds(%q, %q) = %v, want %v", tt.cwd, tt.file, got, tt.want)
+		_, in, rel := NewTree(tt.cwd, root).Find(tt.file)
+		if got := in == root && !Enters(in, rel, ".git"); got != tt.want {
+			t.Errorf("Find(%q, %q) = %q, %q, want it in the project: %v", tt.cwd, tt.file, in, rel, tt.want)
 		}
 	}
-	if NewTree(root).Holds("a.go") || NewTree(root, "").Holds("a.go") {
-		t.Error("without a root nothing belongs to the project")
+	for _, tree := range []*Tree{NewTree(root), NewTree(root, "")} {
+		if real, in, _ := tree.Find("a.go"); in != "" || real != filepath.Join(root, "a.go") {
+			t.Errorf("without a root: %q in %q", real, in)
+		}
 	}
-	if !NewTree(root, other, root).Holds("a.go") {
+	if _, in, rel := NewTree(root, other, root).Find("a.go"); in != root || rel != "a.go" {
 		t.Error("a file of the second root does not count")
 	}
 }

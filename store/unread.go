@@ -226,8 +226,8 @@ func (t *tx) markUnread(claim *claudemem.Claim, ids []int64, unread map[string]c
 	return t.boundUnread()
 }
 
-// keepUnread copies the payload of an event to its turn's, with the symbol changes that are
-// known by now.
+// keepUnread copies the payload of an event to its turn's, with the symbol changes and the
+// provenance that are known by now.
 func (t *tx) keepUnread(session claudemem.SessionID, e *claudemem.PendingEvent, id int64, reason claudemem.UnreadReason) error {
 	due := claudemem.Millis(0)
 	switch reason {
@@ -245,8 +245,8 @@ func (t *tx) keepUnread(session claudemem.SessionID, e *claudemem.PendingEvent, 
 		symbols = jsonList(e.Symbols)
 	}
 	_, err := t.exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
-		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), provenance, payload FROM pending_messages WHERE event_id = ?4`,
-		int64(session), e.PromptNumber, symbols, id)
+		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), ?5, payload FROM pending_messages WHERE event_id = ?4`,
+		int64(session), e.PromptNumber, symbols, id, string(e.Provenance))
 	return err
 }
 

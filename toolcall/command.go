@@ -35,15 +35,21 @@ type Command struct {
 	Filter  string
 	// Writes are the files that its output goes to.
 	Writes []string
-	// Stdin is the here-document or here-string that it reads.
+	// Stdin is the here-document or here-string that it reads, Reads are the files that its
+	// input comes from.
 	Stdin string
+	Reads []string
 	// Hidden: the exit status of the command line says nothing about this command's.
 	Hidden bool
 	// IfOK: it ran only if the command before it succeeded.
 	IfOK bool
 	// Inner are the commands of its substitutions, $(…) and <(…).
 	Inner []Command
+	// Unparsed: it is of a line that is not in the shell's grammar.
+	Unparsed bool
 
+	// wrapped: a wrapper was taken off; fetched: it gets the program from a registry.
+	wrapped, fetched bool
 	// literal are the words whose quotes keep the shell from expanding a pattern: "*Test*".
 	literal []string
 }
@@ -160,6 +166,10 @@ func (c *Command) unwrap() {
 				break
 			}
 		}
+		if shows, _ := c.shows(); shows == showsWeb {
+			c.fetched = true
+		}
+		c.wrapped = true
 		c.Words = c.Words[min(skip+p.operands, len(c.Words)):]
 	}
 }

@@ -21,6 +21,15 @@ type program struct {
 	verbs       verbsOf
 	byVerb      map[string]Kind
 	anyArgument []argumentRule
+	shows       string // what it prints: see Command.shows
+	showsBy     []showsRule
+}
+
+// showsRule says what a program prints whose verb, or any of whose arguments, is one.
+type showsRule struct {
+	argumentRule
+	anywhere bool
+	shows    string
 }
 
 // kindWrapper is the kind of a program, or of one of its verbs, that only runs another
@@ -73,6 +82,17 @@ func parsePrograms(text string) map[string]*program {
 		for _, f := range fields[3:] {
 			if mode, ok := modes[f]; ok {
 				p.verbs = mode
+				continue
+			}
+			if arguments, shows, ok := strings.Cut(f, ">"); ok {
+				if arguments == "" {
+					p.shows = shows
+					continue
+				}
+				for a := range strings.SplitSeq(arguments, ",") {
+					name, anywhere := strings.CutPrefix(a, "*")
+					p.showsBy = append(p.showsBy, showsRule{argumentRule{argument: name}, anywhere, shows})
+				}
 				continue
 			}
 			arguments, kind, _ := strings.Cut(f, "=")

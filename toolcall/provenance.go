@@ -12,96 +12,419 @@ import (
 	"claudemem/text"
 )
 
-// mcpPrefix begins the names of tools of MCP servers.
-const mcpPrefix = "mcp__"
-
 var (
-	// mcpTools read what MCP servers hold.
-	mcpTools = text.Set("listmcpresourcestool readmcpresourcetool")
+	// mcpPrefixes begin the names of tools of MCP servers, mcpTools read what servers hold.
+	mcpPrefixes = []string{"mcp_", "mcp:"}
+	mcpTools    = text.Set("listmcpresourcestool readmcpresourcetool")
 	// noteTools keep the agent's own notes and plans.
 	noteTools = text.Set("todowrite todoread exitplanmode enterplanmode taskcreate taskupdate taskget tasklist write_todos update_plan skill slashcommand")
-	// fetchers are programs that get pages and files from the web.
-	fetchers = text.Set("curl wget http https httpie xh aria2c lynx w3m elinks gh glab iwr irm invoke-webrequest invoke-restmethod")
-	// localVerbs are those of gh and glab that ask no server.
-	localVerbs = text.Set("auth config alias completion version help")
-	// remotes are programs that work on another machine.
-	remotes = text.Set("ssh scp sftp mosh")
-	// showNothing are programs that show nothing of the files that they name.
-	showNothing = text.Set("tee cd pushd popd mkdir rmdir touch rm chmod chown kill pkill export unset which whereis type echo printf test [ [[ true false sleep")
+	// thirdParty are the names of directories with packages of others.
+	thirdParty = text.Set("node_modules bower_components jspm_packages vendor third_party third-party thirdparty site-packages dist-packages .venv venv virtualenv .tox .nox __pypackages__ .cargo .gradle .m2 .bundle .yarn .pnpm-store pods carthage .terraform elm-stuff .stack-work")
 	// valueOptionsOfFetchers have a value that is no address.
-	valueOptionsOfFetchers = text.Set("-o --output -O -d --data --data-raw --data-binary --data-urlencode -H --header -X --request -u --user -A --user-agent -F --form -b --cookie -c --cookie-jar -w --write-out -m --max-time --connect-timeout --retry --cacert --cert --key --unix-socket")
-	// outputOptions are followed by the name of a file that is written.
-	outputOptions = text.Set("-o --output --out -out")
+	valueOptionsOfFetchers = text.Set("-o --output -O --output-document -d --data --data-raw --data-binary --data-urlencode -H --header -X --request -u --user -A --user-agent -F --form -b --cookie -c --cookie-jar -w --write-out -m --max-time --connect-timeout --retry --cacert --cert --key --unix-socket")
+	// outputOptions are followed by the name of a file that is written, notShown, of programs
+	// that search, by what is no file that is shown.
+	outputOptions = text.Set("-o --output -out --out -O --output-document --output-file -coverprofile")
+	notShown      = text.Set("--exclude --exclude-dir --exclude-from --ignore --ignore-file -g --glob -e -f --regexp --file --expression")
+	// dirOptions are followed by the directory that a program works in.
+	dirOptions = text.Set("-C --work-tree --git-dir --prefix --cwd")
+	// tellsItself are arguments that ask a program about itself.
+	tellsItself = text.Set("--version -V -v version --help -h help")
+	// writeLast are programs whose last operand is written.
+	writeLast = text.Set("cp mv ln install copy xcopy scp rsync aws gsutil rclone")
+	// enters are verbs of git, and programs, that bring what they got into the working tree.
+	enters = text.Set("checkout switch merge pull reset restore cherry-pick rebase apply am patch gh glab")
 )
 
-// maxNamed bounds the paths of a call that are compared with the project. A call that
-// names more is not judged.
+// maxNamed bounds the paths of a command that are compared with the project. What a command
+// that names more shows is unknown.
 const maxNamed = 200
 
-// Provenance returns who could have written what a call showed. For FromProject it holds
-// only if all places, files and directories relative to the event's directory, belong to
-// the project. It needs nothing but the event.
-func (c *Call) Provenance() (p claudemem.Provenance, places []string) {
+// Source is one thing that a call showed: a file, or what a command printed.
+type Source struct {
+	// From says who could have written it, as far as the words of the call tell. Of
+	// FromProject and less trusted ones the marks of Places and Refs decide too.
+	From claudemem.Provenance
+	// Places are files and directories that it shows, relative to the event's directory, as
+	// they were written: one may be a pattern of a shell or begin with "$". Loose: only those count that are known to be another's.
+	Places []string
+	Loose  bool
+	// Dirs are the directories that it was run in, "" is the event's, of a command that says
+	// nothing without one.
+	Dirs []string
+	// Words: Places are words of a command line, of which some may be no paths.
+	Words bool
+	// Program is a file of the project that was run, Refs are revisions of git.
+	Program string
+	Refs    []string
+	// Writes are the files and directories that were written with it, NewRefs the branches.
+	// Own: their text is in the call, so it is the agent's.
+	Writes, NewRefs []string
+	Own             bool
+	// Enters: it was brought into the files that git tracks.
+	Enters bool
+	// Agent is the run of a subagent that reports.
+	Agent string
+	// Lists: it names the file of each line that it shows.
+	Lists bool
+}
+
+// Sources returns what the call showed, in order; at least one.
+func (c *Call) Sources() []Source {
 	name := text.LowerASCII(c.event.ToolName)
+	one := func(p claudemem.Provenance, places ...string) []Source { return []Source{{From: p, Places: places}} }
 	switch {
-	case strings.HasPrefix(name, mcpPrefix) || mcpTools[name]:
-		return claudemem.FromMCP, nil
+	case slices.ContainsFunc(mcpPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) || mcpTools[name]:
+		return one(claudemem.FromMCP)
 	case noteTools[name]:
-		return claudemem.FromAgent, nil
+		return one(claudemem.FromAgent)
 	}
+	var in input
+	_ = json.Unmarshal(c.event.ToolInput, &in) // a field of a wrong type leaves the others filled
 	switch c.Tool {
 	case ToolWeb:
-		return claudemem.FromWeb, nil
+		return one(claudemem.FromWeb)
 	case ToolAgent:
-		return claudemem.FromAgent, nil
-	case ToolQuestion:
-		if len(questions(c.event.ToolInput, c.event.ToolResponse)) == 0 {
-			return claudemem.FromAgent, nil
+		var out struct {
+			AgentID string `json:"agentId"`
 		}
-		return claudemem.FromUser, nil
+		_ = json.Unmarshal(c.event.ToolResponse, &out)
+		if out.AgentID == "" {
+			out.AgentID = c.event.AgentID
+		}
+		return []Source{{From: claudemem.FromAgent, Agent: out.AgentID}}
+	case ToolQuestion:
+		return one(fromDialog(questions(c.event.ToolInput, c.event.ToolResponse)))
 	case ToolRead, ToolEdit:
-		return claudemem.FromProject, []string{c.File}
+		if c.File == "" {
+			return one(claudemem.FromUnknown)
+		}
+		if c.Tool == ToolRead {
+			return one(claudemem.FromProject, c.File)
+		}
+		s := Source{From: claudemem.FromProject, Places: []string{c.File}, Own: in.Content != nil}
+		for _, f := range parsePatch(in.command()) {
+			s.Places = text.Add(s.Places, f.name())
+		}
+		if !c.Failed {
+			s.Writes = s.Places
+		}
+		return []Source{s}
 	case ToolSearch:
-		var in input
-		_ = json.Unmarshal(c.event.ToolInput, &in) // a field of a wrong type leaves the others filled
-		places = []string{in.file()}
+		places := []string{in.file()}
 		if dir := beforePattern(in.Pattern); absolute(slashed(dir)) {
 			places = append(places, dir)
 		}
-		return claudemem.FromProject, places
+		return []Source{{From: claudemem.FromProject, Places: places, Lists: true}}
 	case ToolCommand:
-		return provenanceOf(c.Commands)
+		var list []Source
+		if len(c.Line) > maxLine || len(c.Commands) == 0 || len(c.Commands) >= maxCommands {
+			list = one(claudemem.FromUnknown)
+		}
+		return appendSources(list, c.Commands)
 	}
-	return claudemem.FromOutside, nil
+	return one(claudemem.FromUnknown)
 }
 
-// provenanceOf returns the provenance of what commands print, and the places that it
-// depends on; see Call.Provenance.
-func provenanceOf(commands []Command) (claudemem.Provenance, []string) {
-	p, places := claudemem.FromProject, []string(nil)
+// fromDialog returns who wrote the answers of a dialog: the agent, if one of them is an
+// option that it offered.
+func fromDialog(answered []Question) claudemem.Provenance {
+	if len(answered) == 0 || slices.ContainsFunc(answered, func(q Question) bool {
+		return slices.ContainsFunc(q.Options, func(o Option) bool { return o.Chosen })
+	}) {
+		return claudemem.FromAgent
+	}
+	return claudemem.FromUser
+}
+
+// appendSources adds what commands show, those within them first.
+func appendSources(list []Source, commands []Command) []Source {
 	for i := range commands {
-		c := &commands[i]
-		inner, more := provenanceOf(c.Inner)
-		p = claudemem.LeastTrusted(p, inner, c.provenance())
-		if places = text.Add(text.Add(places, more...), c.places()...); len(places) > maxNamed {
-			p, places = claudemem.LeastTrusted(p, claudemem.FromOutside), nil
+		list = append(appendSources(list, commands[i].Inner), commands[i].source())
+	}
+	return list
+}
+
+// source returns what the command shows.
+func (c *Command) source() Source {
+	s := Source{From: claudemem.FromProject, Writes: slices.Clone(c.Writes), Places: slices.Clone(c.Reads), Words: true}
+	name := text.LowerASCII(c.Program())
+	shows, script := c.shows()
+	operands := c.readFiles(&s, shows)
+	if last := len(operands) - 1; writeLast[name] && last > 0 {
+		s.Writes, operands = append(s.Writes, operands[last]), operands[:last]
+	}
+	switch shows {
+	case showsWords:
+		s.From = claudemem.FromAgent
+		switch name {
+		case "cd", "pushd", "popd":
+			if to := c.Words[len(c.Words)-1]; len(c.Words) == 1 || to == "-" || to[0] == '$' && !strings.Contains(to, "pwd)") && !strings.Contains(to, "PWD") && !strings.Contains(to, "--show-toplevel") {
+				s.From = claudemem.FromUnknown // where the commands after it are
+			}
+		case "tee":
+			s.Writes = append(s.Writes, operands...)
+		}
+	case showsFiles, showsMatch:
+		s.Places = append(s.Places, operands...)
+		s.Lists = shows == showsMatch && len(operands) > 0 && !c.has("-h", "--no-filename")
+		if lists := name == "ls" || name == "find" || name == "tree" || name == "dir" || name == "fd"; len(s.Places) == 0 && lists {
+			s.Places = []string{""}
+		} else if len(s.Places) == 0 {
+			s.From = claudemem.FromAgent // it shows what it reads from a pipe
+		}
+	case showsTree:
+		s.Program, s.Loose = script, true
+		for _, w := range operands {
+			if strings.ContainsAny(w, "./") { // no verb, target or name
+				s.Places = append(s.Places, w)
+			}
+		}
+		if hasPage(c.Words[1:], c.Env...) {
+			s.From = claudemem.FromWeb
+		}
+	case showsGit:
+		c.git(&s)
+	case showsData:
+		s.From = claudemem.FromOutside
+	case showsWeb:
+		if s.From = claudemem.FromWeb; c.asksThisMachine() {
+			s.From = claudemem.FromOutside
+		}
+		for _, w := range c.Words[1:] {
+			if strings.Contains(w, "://") {
+				s.Writes = append(s.Writes, text.AfterLast(w, "/")) // wget, curl -O
+			}
+		}
+	default:
+		s.Loose = true
+		if s.From = claudemem.FromUnknown; hasPage(c.Words, append(c.Env, c.Stdin)...) {
+			s.From = claudemem.FromWeb
+		}
+		if shows == showsRun {
+			s.From = claudemem.LeastTrusted(s.From, c.runs())
 		}
 	}
-	return p, places
+	s.Enters = enters[name] || name == "git" && enters[c.Verb()]
+	if len(s.Places) > maxNamed || c.Unparsed {
+		s.From, s.Places = claudemem.LeastTrusted(s.From, claudemem.FromUnknown), nil
+	}
+	if shows == showsTree || shows == showsGit {
+		for i := 1; i < len(c.Words); i++ {
+			if dirOptions[c.Words[i-1]] {
+				s.Dirs = append(s.Dirs, c.Words[i])
+			}
+		}
+		if len(s.Dirs) == 0 {
+			s.Dirs = []string{""}
+		}
+	}
+	if c.Dir != "" {
+		for _, list := range [][]string{s.Places, s.Writes, s.Dirs} {
+			for i, place := range list {
+				list[i] = inDir(c.Dir, place)
+			}
+		}
+		if s.Program != "" {
+			s.Program = inDir(c.Dir, s.Program)
+		}
+		if shows == showsFiles || shows == showsMatch {
+			s.Dirs = []string{c.Dir}
+		}
+	}
+	return s
 }
 
-// provenance returns the provenance of what the command prints, whatever files it names.
-func (c *Command) provenance() claudemem.Provenance {
-	name := text.LowerASCII(c.Program())
-	switch {
-	case (name == "gh" || name == "glab") && (c.Verb() == "" || localVerbs[c.Verb()]):
-		return claudemem.FromProject
-	case fetchers[name] && !c.asksThisMachine(), c.Kind == KindInline && c.namesPage():
-		return claudemem.FromWeb
-	case remotes[name]:
-		return claudemem.FromOutside
+// inDir returns a path that was written in dir; one that only the shell knows stays.
+func inDir(dir, place string) string {
+	if absolute(slashed(place)) || strings.HasPrefix(place, "~") || strings.HasPrefix(place, "$") || strings.HasPrefix(place, "`") {
+		return place
 	}
-	return claudemem.FromProject
+	return strings.TrimSuffix(dir+"/"+place, "/")
+}
+
+// runs returns the least trusted provenance of the programs that the command's arguments
+// name, for one that runs another in a place of its own.
+func (c *Command) runs() claudemem.Provenance {
+	p := claudemem.FromUnknown
+	for _, w := range strings.Fields(strings.Join(c.Words[1:], " ")) {
+		if inner := programs[baseName(strings.Trim(w, `"'`))]; inner != nil {
+			switch inner.shows {
+			case showsWeb:
+				p = claudemem.FromWeb
+			case showsData:
+				p = claudemem.LeastTrusted(p, claudemem.FromOutside)
+			}
+		}
+	}
+	return p
+}
+
+// git fills in what a command of git shows: the history of revisions, and files.
+func (c *Command) git(s *Source) {
+	verb := c.verbIndex()
+	s.Loose = c.Verb() != "diff" || !c.has("--no-index")
+	if verb == 0 {
+		return
+	}
+	if c.Verb() == "remote" || c.Verb() == "push" || c.Verb() == "fetch" || c.Verb() == "pull" {
+		s.From = claudemem.FromUnknown // what the user's own server says
+	}
+	for i, w := range (&Command{Words: c.Words[verb:]}).readFiles(s, showsGit) {
+		from, to, isPair := strings.Cut(w, ":")
+		if fetched.MatchString(w) {
+			s.From = claudemem.FromOutside
+		}
+		switch c.Verb() {
+		case "fetch", "pull":
+			if i == 0 && w != "origin" && w != "upstream" {
+				s.From = claudemem.FromOutside // of another remote
+			}
+			if isPair {
+				s.NewRefs = append(s.NewRefs, text.AfterLast(to, "/"))
+			}
+			continue
+		case "clone":
+			s.Writes = append(s.Writes, strings.TrimSuffix(text.AfterLast(w, "/"), ".git"), w)
+		case "checkout", "switch", "branch", "worktree", "tag":
+			if w != "main" && w != "master" && w != "HEAD" {
+				s.NewRefs = append(s.NewRefs, w)
+			}
+		}
+		if isPair && to != "" {
+			s.Places = append(s.Places, to)
+		}
+		if j := strings.LastIndex(from, ".."); j >= 0 {
+			from = strings.TrimLeft(from[j:], ".")
+		}
+		s.Refs, s.Places = append(s.Refs, from), append(s.Places, w)
+	}
+	if (c.Verb() == "fetch" || c.Verb() == "pull") && hasPage(c.Words) {
+		s.From = claudemem.FromWeb
+	}
+}
+
+// fetched matches revisions that a fetch has left, and those of requests to merge.
+var fetched = regexp.MustCompile(`\bFETCH_HEAD\b|\brefs/(?:pull|merge-requests|changes|pull-requests)/|^\+?(?:pull|merge-requests|changes)/\d`)
+
+// readFiles returns the words of the command that may name a file that it reads, and adds the
+// files that options say it writes to s.
+func (c *Command) readFiles(s *Source, shows string) []string {
+	var list []string
+	name := text.LowerASCII(c.Program())
+	match := shows == showsMatch
+	isPattern := match && !c.has("-e", "-f", "--regexp", "--file", "--expression", "--files")
+	for i := 1; i < len(c.Words); i++ {
+		w := c.Words[i]
+		option, value, joined := strings.Cut(w, "=")
+		isOption := len(w) > 1 && w[0] == '-'
+		writes := isOption && outputOptions[option] && (shows != showsFiles && !match || name == "sort") && (option != "-O" || name == "wget")
+		switch {
+		case writes && joined:
+			s.Writes = append(s.Writes, value)
+		case writes || isOption && (match && notShown[w] || w == "-I" && (name == "tree" || name == "ls")):
+			if i++; writes && i < len(c.Words) {
+				s.Writes = append(s.Writes, c.Words[i])
+			}
+		case isOption && name == "find":
+			return list
+		case isOption && (!joined || strings.HasPrefix(w, "--ex") || strings.HasPrefix(w, "--inc") || strings.HasPrefix(w, "--ignore")):
+		case isPattern && !isOption:
+			isPattern = false
+		default:
+			if isOption {
+				w = value
+			}
+			if w = strings.TrimPrefix(w, "@"); isPlace(w) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+// isPlace reports whether a word can be the path of a file.
+func isPlace(w string) bool {
+	return strings.Trim(w, "/+-0123456789") != "" && len(w) <= maxPlace && !strings.ContainsAny(w, "\n\x00") && !strings.Contains(w, "://") && !strings.HasPrefix(w, "/dev/")
+}
+
+// maxPlace bounds a path that is compared, in bytes.
+const maxPlace = 1 << 10
+
+// shows returns what the command prints, and the file of the project that it runs.
+func (c *Command) shows() (shows, script string) {
+	if len(c.Words) == 0 {
+		return showsWords, ""
+	}
+	name := c.Program()
+	p := programs[name]
+	if p == nil {
+		p = programs[text.LowerASCII(name)]
+	}
+	if own := slashed(c.Words[0]); strings.Contains(own, "/") && !absolute(own) && own[0] != '~' && own[0] != '$' && (p == nil || !ThirdParty(own)) {
+		return showsTree, own
+	}
+	if p == nil {
+		switch {
+		case c.fetched:
+			return showsWeb, ""
+		case c.wrapped || absolute(slashed(c.Words[0])):
+			return showsRun, ""
+		}
+		return "", ""
+	}
+	if len(c.Words) == 2 && tellsItself[c.Words[1]] {
+		return showsWords, ""
+	}
+	verb := c.verbIndex()
+	for _, r := range p.showsBy {
+		if r.anywhere && slices.ContainsFunc(c.Words[1:], r.matches) || !r.anywhere && verb > 0 && r.argument == c.Words[verb] {
+			return r.shows, ""
+		}
+	}
+	kind, _ := c.kind()
+	if p.verbs == verbOfScript {
+		if i := slices.Index(c.Words, "-m"); i > 0 && i+1 < len(c.Words) {
+			return (&Command{Words: c.Words[i+1:]}).shows()
+		}
+		if kind == KindRun || kind.IsProof() && verb > 0 && strings.Contains(c.Words[verb], ".") {
+			if verb == 0 {
+				return "", ""
+			}
+			return showsTree, c.Words[verb]
+		}
+	}
+	if p.shows != "" {
+		return p.shows, ""
+	}
+	return showsByKind[kind], ""
+}
+
+// What a program prints, as programs.txt says it; "" is not known.
+const (
+	showsWords = "words" // its own, those of its arguments, or what it reads from a pipe
+	showsFiles = "files" // the files that it names
+	showsMatch = "match" // parts of them; its first operand says which
+	showsTree  = "tree"  // what it does with the project, unless it names an address
+	showsGit   = "git"   // the local history
+	showsData  = "data"  // data of other programs and their users
+	showsWeb   = "web"   // pages, packages, what servers of others answer
+	showsRun   = "run"   // what a program among its arguments prints elsewhere
+)
+
+// showsByKind is for programs of which the table says nothing else.
+var showsByKind = map[Kind]string{KindLook: showsFiles, KindTest: showsTree, KindBuild: showsTree, KindLint: showsTree, KindRun: showsTree, KindFormat: showsTree,
+	KindInstall: showsWeb, KindCommit: showsGit, KindGit: showsGit, KindMove: showsWords, KindDelete: showsWords, KindWrite: showsWords}
+
+// ThirdParty reports whether a path relative to the project leads through a directory with
+// packages of others.
+func ThirdParty(rel string) bool {
+	for part := range strings.SplitSeq(text.LowerASCII(slashed(rel)), "/") {
+		if thirdParty[part] {
+			return true
+		}
+	}
+	return false
 }
 
 // asksThisMachine reports whether all addresses of a command that fetches are those of
@@ -136,61 +459,30 @@ func isLocal(address string) bool {
 	}
 	host := u.Hostname()
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "" && u.Port() != "" ||
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "" && (u.Port() != "" || u.Scheme != "http") ||
 		err == nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// pages matches the addresses of pages in a program's text.
-var pages = regexp.MustCompile(`(?i)\bhttps?://[^\s'"` + "`" + `)<>\\]+`)
-
-// namesPage reports whether a throw-away program has the address of another machine in it.
-func (c *Command) namesPage() bool {
-	return slices.ContainsFunc(append(c.Words[min(1, len(c.Words)):len(c.Words):len(c.Words)], c.Stdin), func(w string) bool {
-		return slices.ContainsFunc(pages.FindAllString(w, maxPages), func(address string) bool { return !isLocal(address) })
-	})
-}
+// pages matches the addresses of pages and of other machines in a text, versioned matches a
+// package with its version.
+var (
+	pages     = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]+://[^\s'"` + "`" + `)<>\\]+|^[\w.-]+::\w|^[\w.-]+@[\w.-]+:`)
+	versioned = regexp.MustCompile(`^[\w-]+(?:\.[\w-]+)+/\S*@\S+$`)
+)
 
 // maxPages bounds the addresses that are looked at in one text.
 const maxPages = 20
 
-// places returns the files and directories that a command names, relative to the event's
-// directory: its own directory, and its arguments if it shows something of them. Words that
-// are no paths are among them; taken for one, they lie in the project. One that begins with
-// "$" is as it was written.
-func (c *Command) places() []string {
-	var list []string
-	if c.Dir != "" {
-		list = append(list, c.Dir)
-	}
-	if showNothing[c.Program()] || fetchers[text.LowerASCII(c.Program())] {
-		return list
-	}
-	for i := 1; i < len(c.Words) && len(list) <= maxNamed; i++ {
-		w := c.Words[i]
-		if outputOptions[w] {
-			i++
-			continue
+// hasPage reports whether a word, or one of more, has the address of another machine in it.
+// Addresses of proxies and registries do not count.
+func hasPage(words []string, more ...string) bool {
+	return slices.ContainsFunc(append(slices.Clone(words), more...), func(w string) bool {
+		if name := text.LowerASCII(text.Before(w, "=")); name != w && text.ContainsAny(name, "proxy", "registry", "index_url", "index-url") {
+			return false
 		}
-		if strings.HasPrefix(w, "-") {
-			_, w, _ = strings.Cut(w, "=")
-		}
-		if strings.HasPrefix(w, "$") && (strings.HasSuffix(w, ")") || !strings.Contains(w, "/") && !c.Kind.IsQuiet()) {
-			continue // what another command prints, or any value
-		}
-		dir := beforePattern(w)
-		if dir == "" || len(dir) > maxPlace || strings.ContainsAny(dir, "\n\x00") || strings.Contains(dir, "://") || strings.HasPrefix(dir, "/dev/") {
-			continue
-		}
-		if c.Dir != "" && !absolute(slashed(dir)) && dir[0] != '~' && dir[0] != '$' {
-			dir = c.Dir + "/" + dir
-		}
-		list = append(list, dir)
-	}
-	return list
+		return versioned.MatchString(w) || slices.ContainsFunc(pages.FindAllString(w, maxPages), func(address string) bool { return !isLocal(address) })
+	})
 }
-
-// maxPlace bounds a path that is compared, in bytes.
-const maxPlace = 1 << 10
 
 // beforePattern returns the directory in front of the first part of a pattern with a
 // wildcard, all of a word without one.

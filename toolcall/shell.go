@@ -60,6 +60,7 @@ type walker struct {
 	depth     int
 	calls     int // of functions
 	pipefail  bool
+	unparsed  bool // the line is not in the grammar
 	commands  []Command
 	functions map[string]*syntax.Stmt
 	exported  []string        // NAME=value, for the commands that follow
@@ -101,10 +102,15 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 		w.list(cmd.Cond, true)
 		w.list(cmd.Do, true)
 	case *syntax.ForClause:
-		w.list(cmd.Do, true)
+		if w.list(cmd.Do, true); len(w.commands) > from {
+			w.commands[from].Inner = append(w.commands[from].Inner, w.inner(cmd.Loop)...)
+		}
 	case *syntax.CaseClause:
 		for _, item := range cmd.Items {
 			w.list(item.Stmts, hidden)
+		}
+		if len(w.commands) > from {
+			w.commands[from].Inner = append(w.commands[from].Inner, w.inner(cmd.Word)...)
 		}
 	case *syntax.TimeClause:
 		if cmd.Stmt != nil {
@@ -135,14 +141,18 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 		}
 		w.add(c)
 	case *syntax.TestClause:
-		w.add(Command{Words: []string{"[["}, Dir: w.dir, Hidden: hidden})
+		w.add(Command{Words: []string{"[["}, Dir: w.dir, Hidden: hidden, Inner: w.inner(cmd)})
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		if inner := w.inner(cmd); len(inner) > 0 {
+			w.add(Command{Words: []string{"[["}, Dir: w.dir, Hidden: hidden, Inner: inner})
+		}
 	}
 	// A redirection of a whole block is its last command's.
 	c := Command{Dir: dir, Hidden: true}
-	if w.redirections(s, &c); len(c.Writes) > 0 {
+	if w.redirections(s, &c); len(c.Writes)+len(c.Reads)+len(c.Inner) > 0 {
 		if len(w.commands) > from {
 			last := &w.commands[len(w.commands)-1]
-			last.Writes = append(last.Writes, c.Writes...)
+			last.Writes, last.Reads, last.Inner = append(last.Writes, c.Writes...), append(last.Reads, c.Reads...), append(last.Inner, c.Inner...)
 			last.complete()
 		} else {
 			w.add(c)
@@ -188,7 +198,7 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 		}
 	}
 	w.redirections(s, &c)
-	if len(c.Words) == 0 && len(c.Writes) == 0 && len(c.Inner) == 0 {
+	if len(c.Words)+len(c.Writes)+len(c.Reads)+len(c.Inner) == 0 {
 		return // assigns only
 	}
 	if len(c.Words) > 0 {
@@ -200,7 +210,7 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 		}
 	}
 	c.complete()
-	if inner, ok := script(c.Words); ok {
+	if inner, ok := script(c.Words); ok && w.depth < maxNesting {
 		dir := w.dir
 		for _, x := range parseNested(inner, dir, w.depth+1) {
 			x.Hidden = x.Hidden || hidden
@@ -232,6 +242,7 @@ func (w *walker) append(c Command) {
 		}
 	}
 	if len(w.commands) < maxCommands {
+		c.Unparsed = c.Unparsed || w.unparsed
 		w.commands = append(w.commands, c)
 	}
 }
@@ -281,9 +292,14 @@ func (w *walker) redirections(s *syntax.Stmt, c *Command) {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if r.Hdoc != nil {
 				c.Stdin = w.document(r.Hdoc)
+				c.Inner = append(c.Inner, w.inner(r.Hdoc)...)
 			}
 		case syntax.WordHdoc:
 			c.Stdin = w.text(r.Word)
+			c.Inner = append(c.Inner, w.inner(r.Word)...)
+		case syntax.RdrIn, syntax.RdrInOut:
+			c.Reads = append(c.Reads, w.text(r.Word))
+			c.Inner = append(c.Inner, w.inner(r.Word)...)
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
 			if target := w.text(r.Word); (r.N == nil || r.N.Value == "1") && target != "" && !strings.HasPrefix(target, "/dev/") {
 				c.Writes = append(c.Writes, target)
@@ -389,10 +405,11 @@ func (w *walker) source(n syntax.Node) string {
 	return w.line[from:to]
 }
 
-// inner returns the commands of the substitutions in a word.
-func (w *walker) inner(word *syntax.Word) []Command {
+// inner returns the commands of the substitutions in a word, or another node without
+// statements of its own.
+func (w *walker) inner(node syntax.Node) []Command {
 	var all []Command
-	syntax.Walk(word, func(n syntax.Node) bool {
+	syntax.Walk(node, func(n syntax.Node) bool {
 		var statements []*syntax.Stmt
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -406,16 +423,21 @@ func (w *walker) inner(word *syntax.Word) []Command {
 			sub := walker{line: w.line, dir: w.dir, depth: w.depth + 1}
 			sub.list(statements, true)
 			all = append(all, sub.commands...)
+		} else {
+			all = append(all, Command{Unparsed: true})
 		}
 		return false
 	})
-	return all[:min(len(all), maxCommands)]
+	if len(all) > maxCommands {
+		all = append(all[:maxCommands], Command{Unparsed: true})
+	}
+	return all
 }
 
 // splitWords splits a line that is not in the grammar at blanks and operators.
 // Operators in quotes split too. It ends at a here-document, whose end is not known.
 func splitWords(line, dir string, depth int) []Command {
-	w := walker{line: line, dir: dir, depth: depth}
+	w := walker{line: line, dir: dir, depth: depth, unparsed: true}
 	var operators []string // behind each command
 	c := Command{Dir: dir}
 	toFile := false

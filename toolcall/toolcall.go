@@ -56,7 +56,7 @@ func init() {
 		ToolSearch:   "grep glob ls search_file_content codebase_search grep_search list_dir",
 		ToolAgent:    "agent task",
 		ToolQuestion: "askuserquestion",
-		ToolWeb:      "webfetch web_fetch websearch",
+		ToolWeb:      "webfetch web_fetch websearch web_search google_web_search fetch fetch_url browser",
 	} {
 		for name := range text.Set(names) {
 			tools[name] = tool
