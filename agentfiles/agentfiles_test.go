@@ -135,6 +135,21 @@ var originals = map[string]string{
 	"open fence":      "```\ncode\n",
 	"names a marker":  "The line `<!-- claude-mem:begin -->` begins a block.\n",
 	"unknown comment": "<!-- claude-mem:beginning -->\n<!-- claude-mem:begin\n",
+
+	// Blocks that the user shows.
+	"quoted in a fence":      "```\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n```\nend\n",
+	"quoted in a long fence": "~~~~~ html\n```\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n~~~\n~~~~~\nend\n",
+	"quoted in a list":       "- so:\n\n  ```html\n  <!-- claude-mem:begin -->\n  mine\n  <!-- claude-mem:end -->\n  ```\nend\n",
+	"quoted at a bullet":     "1. ```\n   <!-- claude-mem:begin -->\n   mine\n   <!-- claude-mem:end -->\n   ```\n",
+	"quoted by indentation":  "Like so:\n\n    <!-- claude-mem:begin -->\n    mine\n    <!-- claude-mem:end -->\n\nend\n",
+	"quoted by a tab":        "Like so:\n\n\t<!-- claude-mem:begin -->\n\tmine\n\t<!-- claude-mem:end -->\n",
+	"quoted by marks":        "> <!-- claude-mem:begin -->\n> mine\n> <!-- claude-mem:end -->\n",
+	"fence in a quote":       "> ```\n> <!-- claude-mem:begin -->\n> mine\n> <!-- claude-mem:end -->\n> ```\n",
+	"in a comment":           "<!--\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n-->\nend\n",
+	"in a comment with text": "<!-- an example:\n\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n\nso far -->\nend\n",
+	"in pre":                 "<pre class=\"x\">\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n</PRE>\n",
+	"two quotes":             "```\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n```\n\n````\n<!-- claude-mem:begin -->\nmine\n<!-- claude-mem:end -->\n````\n",
+	"quoted on Windows":      "```\r\n<!-- claude-mem:begin -->\r\nmine\r\n<!-- claude-mem:end -->\r\n```\r\n",
 }
 
 // TestSyncAndClean: a second sync writes nothing, and without targets everything is as it

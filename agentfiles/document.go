@@ -44,13 +44,14 @@ type document struct {
 	endEOL string
 }
 
-// parseDocument finds the block in a text. It fails if the text is not UTF-8 or its
-// markers are not one begin and one end, in this order.
+// parseDocument finds the block in a text. Markers in code and comments are the user's. It fails
+// if the text is not UTF-8 or its markers are not one begin and one end, in this order.
 func parseDocument(data []byte) (document, error) {
 	d := document{before: data, eol: firstEOL(data)}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return d, errors.New("is not UTF-8 text")
 	}
+	literal := hostfiles.LiteralLines(string(data))
 	begins, ends := 0, 0
 	for at, number := 0, 1; at < len(data); number++ {
 		next := len(data)
@@ -60,14 +61,15 @@ func parseDocument(data []byte) (document, error) {
 		line := data[at:next]
 		attrs, begin := beginLine(line)
 		switch {
+		case literal[number-1]:
 		case begin && begins > 0:
 			return d, fmt.Errorf("line %d: a second block begins; leave one block with one begin and one end marker", number)
 		case begin:
 			begins = number
 			d.block, d.before, d.attrs, d.eol = true, data[:at], attrs, eolOf(line)
-		case string(bytes.TrimSpace(line)) == endMarker && (ends > 0 || begins == 0):
+		case marker(line) == endMarker && (ends > 0 || begins == 0):
 			return d, fmt.Errorf("line %d: a block ends that did not begin; remove the marker", number)
-		case string(bytes.TrimSpace(line)) == endMarker:
+		case marker(line) == endMarker:
 			ends = number
 			d.after, d.endEOL = data[next:], eolOf(line)
 		}
@@ -81,12 +83,20 @@ func parseDocument(data []byte) (document, error) {
 
 // beginLine returns the attributes of a begin marker; false if the line is none.
 func beginLine(line []byte) ([]string, bool) {
-	rest, found := strings.CutPrefix(strings.TrimSpace(string(line)), beginMarker)
+	rest, found := strings.CutPrefix(marker(line), beginMarker)
 	attrs, closed := strings.CutSuffix(rest, closeMarker)
 	if !found || !closed || attrs == "" || attrs[0] != ' ' {
 		return nil, false
 	}
 	return strings.Fields(attrs), true
+}
+
+// marker returns a line without the white space around it; "" for one that is indented like code.
+func marker(line []byte) string {
+	if indent := len(line) - len(bytes.TrimLeft(line, " ")); indent > 3 || indent < len(line) && line[indent] == '\t' {
+		return ""
+	}
+	return string(bytes.TrimSpace(line))
 }
 
 // eolOf returns the line break at the end of a line, "" if it has none.

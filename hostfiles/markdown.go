@@ -36,8 +36,9 @@ type parser struct {
 	// indent is that of the paragraph's list item, -1 when it is none.
 	indent int
 	// task says that the item has a box to tick.
-	task bool
-	// until is what ends the part that is skipped: a fence, a comment, a managed block.
+	task    bool
+	literal literal
+	// until is what ends the managed block that is skipped.
 	until string
 	// muted is the level of a heading under which nothing counts ("## Don't"), 0 for none.
 	muted int
@@ -80,7 +81,7 @@ func (p *parser) line(line string) {
 		}
 		return
 	}
-	if p.skips(s) {
+	if p.skips(s) || p.literal.line(line) {
 		p.flush()
 		return
 	}
@@ -114,8 +115,11 @@ func (p *parser) line(line string) {
 	p.gap = false
 }
 
-// skips reports whether a part that does not count begins or stands in this line.
+// skips reports whether a managed block begins in this line, or a comment stands in it.
 func (p *parser) skips(s string) bool {
+	if p.literal.open() {
+		return false
+	}
 	for _, m := range managed {
 		if strings.HasPrefix(s, m.begin) {
 			if !strings.Contains(s, m.end) {
@@ -124,17 +128,7 @@ func (p *parser) skips(s string) bool {
 			return true
 		}
 	}
-	switch {
-	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
-		p.until = s[:3]
-		return true
-	case strings.HasPrefix(s, "<!--"):
-		if !strings.Contains(s, "-->") {
-			p.until = "-->"
-		}
-		return true
-	}
-	return false
+	return strings.HasPrefix(s, "<!--") && strings.Contains(s, "-->")
 }
 
 // heading notes whether what follows counts.
