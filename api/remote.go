@@ -156,9 +156,8 @@ func (r *Remote) DoWithin(ctx context.Context, limit time.Duration, method, path
 // unanswered returns the CodeUnavailable error of a request without an answer. The worker
 // may have done what it was asked for, unless it was not reached.
 func unanswered(method string, err error) error {
-	var dial *net.OpError
 	hint := "`claude-mem worker status` tells more; `claude-mem worker start` starts one"
-	if reached := !errors.As(err, &dial) || dial.Op != "dial"; reached && method != http.MethodGet {
+	if !NotReached(err) && method != http.MethodGet {
 		hint = "it may have been done: look before you try again; `claude-mem worker status` tells more"
 	}
 	var sent *url.Error
@@ -166,6 +165,12 @@ func unanswered(method string, err error) error {
 		err = sent.Err // without the address of a socket's request
 	}
 	return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer: %w", err).WithHint(hint)
+}
+
+// NotReached reports whether a request failed before the worker could have seen it.
+func NotReached(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // answerError returns the error of a worker's answer; CodeInternal if the body has none.

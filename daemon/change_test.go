@@ -1,6 +1,10 @@
 package daemon
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	"claudemem"
@@ -37,6 +41,42 @@ func TestChangeOnce(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestChangeWaitsForAWorker: a worker that holds the lock and cannot be found yet is asked once
+// it can.
+func TestChangeWaitsForAWorker(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	w := open(t, config(dir))
+	info := filepath.Join(dir, "worker.json")
+	if err := os.Rename(info, info+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	waiting := &waitContext{Context: t.Context(), begins: func() {
+		if err := os.Rename(info+".aside", info); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := Change(waiting, dir, true, func(m api.Memory) error {
+		_, err := m.Learnings(t.Context(), api.LearningsRequest{})
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	closeWorker(t, w)
+}
+
+// waitContext calls begins once, when somebody first waits for its end.
+type waitContext struct {
+	context.Context
+	once   sync.Once
+	begins func()
+}
+
+func (c *waitContext) Done() <-chan struct{} {
+	c.once.Do(c.begins)
+	return c.Context.Done()
 }
 
 // TestChangeWithTracesOfAWorker: what a killed worker left behind does not keep a command

@@ -30,8 +30,9 @@ const (
 	// requestLimit is how long Close waits for open requests.
 	requestLimit = 3 * time.Second
 	// finishOnStop is how long the observer may finish due work; the rest stays in the
-	// queue for the next worker.
-	finishOnStop = 3 * time.Second
+	// queue for the next worker. Offline a turn takes some milliseconds; commands that wait
+	// for the lock are not held up by the call of a model, which may take a minute.
+	finishOnStop = 500 * time.Millisecond
 	// CloseLimit is the maximum duration of Close while the disk answers.
 	CloseLimit = 15 * time.Second
 )

@@ -95,7 +95,7 @@ func Forget(ctx context.Context, dataDir string, f claudemem.Forgetting, getenv 
 		return result, err
 	}
 	e := &eraser{dataDir: dataDir, settings: resolved, getenv: getenv, log: slog.New(slog.DiscardHandler)}
-	err = asWorker(ctx, dataDir, false, func(s *store.Store) error {
+	err = asWorker(ctx, dataDir, false, turnLimit, func(s *store.Store) error {
 		if err := e.complete(ctx, s); err != nil {
 			return err
 		}

@@ -151,7 +151,7 @@ func (f *fileImport) alone(ctx context.Context, dataDir string) error {
 		return err
 	}
 	policy := newLive(dataDir, resolved, slog.New(slog.DiscardHandler)).policy
-	return asWorker(ctx, dataDir, true, func(s *store.Store) error {
+	return asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
 		f.send = keeper{Store: s, intake: intake.New(nil, intake.Options{Policy: policy})}.Import
 		return f.run(ctx)
 	})

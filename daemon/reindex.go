@@ -45,7 +45,7 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	}
 	options, end := indexOptions(resolved, time.Now, slog.New(slog.DiscardHandler))
 	defer end()
-	err = asWorker(ctx, dataDir, false, func(s *store.Store) error {
+	err = asWorker(ctx, dataDir, false, turnLimit, func(s *store.Store) error {
 		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), options, report)
 		return err
 	})

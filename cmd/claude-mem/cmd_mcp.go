@@ -135,7 +135,7 @@ func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.
 func (m *clientMemory) write(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	if !m.answers(ctx) {
 		m.wake(ctx)
-		waiting, cancel := context.WithTimeout(ctx, m.patience)
+		waiting, cancel := context.WithTimeout(ctx, 2*m.patience) // one that is restarting takes longer
 		defer cancel()
 		for !m.answers(waiting) {
 			if pause(waiting, wakePoll) {
