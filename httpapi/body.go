@@ -13,12 +13,16 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 const (
 	// smallBody is the largest body, in bytes, that is read without taking a place of
 	// maxLarge. The median tool event has 2 KB; those with a whole file rarely over 200 KB.
 	smallBody = 1 << 20
+	// maxTokens bounds the keys, values and brackets of a body: each may be redacted by
+	// itself, which takes some microseconds. A hook sends at most 1 MB in lists.
+	maxTokens = 400_000
 	// maxLarge bounds the larger bodies in memory at one time: 64 MB in all.
 	maxLarge = 4
 	// largeTime bounds the wait of a large body for its place, and then its arrival. On
@@ -54,6 +58,12 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 	}
 	if err != nil {
 		return a.bodyError(err)
+	}
+	if tokens := 0; b.Len() > maxTokens {
+		jsonscan.Tokens(b.Bytes(), func(byte, int, int) { tokens++ })
+		if tokens > maxTokens {
+			return claudemem.Errorf(claudemem.CodeTooLarge, "the body has more than %d keys and values", maxTokens).WithHint("send it in parts")
+		}
 	}
 	return use(b.Bytes())
 }

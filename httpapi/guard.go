@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"claudemem"
@@ -118,7 +119,7 @@ func (a *server) hasToken(r *http.Request) bool {
 func loopbackName(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {
-		if strings.Trim(port, "0123456789") != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return false
 		}
 		name = h
@@ -144,12 +145,12 @@ func sameOrigin(r *http.Request) error {
 	}
 	// Browsers send this header also with requests that have no Origin: an image, a
 	// script, a page of another port of localhost.
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "none", "same-origin":
-		return nil
-	default:
-		return refused
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "" && site != "none" && site != "same-origin" {
+			return refused
+		}
 	}
+	return nil
 }
 
 // checkRoute returns an error for a request that its route does not take: over TCP

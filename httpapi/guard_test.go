@@ -40,6 +40,8 @@ func TestGuard(t *testing.T) {
 		{name: "other loopback address", edits: []edit{host("127.0.0.2")}, want: 403},
 		{name: "any address", edits: []edit{host("0.0.0.0:37777")}, want: 403},
 		{name: "port that is none", edits: []edit{host("localhost:80a")}, want: 403},
+		{name: "port that no port is", edits: []edit{host("127.0.0.1:99999999999")}, want: 403},
+		{name: "empty port", edits: []edit{host("localhost:")}, want: 403},
 		{name: "IPv6 without brackets", edits: []edit{host("::1")}, want: 403},
 		{name: "final dot", edits: []edit{host("localhost.")}, want: 403},
 
@@ -52,6 +54,9 @@ func TestGuard(t *testing.T) {
 		}}, want: 403},
 		{name: "image on a foreign page", edits: []edit{header("Sec-Fetch-Site", "cross-site")}, want: 403},
 		{name: "script on another port", edits: []edit{header("Sec-Fetch-Site", "same-site")}, want: 403},
+		{name: "second site behind an innocent one", edits: []edit{header("Sec-Fetch-Site", "same-origin"), func(r *http.Request) {
+			r.Header.Add("Sec-Fetch-Site", "cross-site")
+		}}, want: 403},
 		{name: "own page", edits: []edit{header("Sec-Fetch-Site", "same-origin")}, want: 200},
 		{name: "foreign origin on the socket", socket: true, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
 		{name: "any host on the socket", socket: true, edits: []edit{host("whatever")}, want: 200},

@@ -2,12 +2,19 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+
+	"claudemem"
 )
 
 // pathMCP is the path of the MCP server.
 const pathMCP = "/mcp"
+
+// maxCalls bounds the calls in one request: each may be a search.
+const maxCalls = 100
 
 // serveMCP passes a request, which the guard has let in, on to the MCP server. Of a POST it
 // checks first that the body is JSON of at most MaxBody bytes, as other routes do; other
@@ -20,6 +27,10 @@ func (a *server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	err := checkRoute(r, route{method: r.Method, path: pathMCP})
 	if err == nil {
 		err = a.withBody(w, r, func(body []byte) error {
+			var batch []json.RawMessage
+			if json.Unmarshal(body, &batch) == nil && len(batch) > maxCalls {
+				return claudemem.Errorf(claudemem.CodeTooLarge, "%d calls in one request", len(batch)).WithHint(fmt.Sprintf("send at most %d", maxCalls))
+			}
 			whole := r.Clone(r.Context())
 			whole.Body, whole.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			a.MCP.ServeHTTP(w, whole)
