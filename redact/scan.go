@@ -253,7 +253,7 @@ func (sc *scanner) stop(s string) int {
 func secretAtDash(s string, i int) (span, bool) {
 	switch {
 	case s[i+1] != '-':
-		if s[i+1] == 'L' && strings.HasPrefix(s[i:], "-Lines: ") && strings.HasSuffix(s[:i], "Private") {
+		if s[i+1] == 'L' && strings.HasPrefix(s[i:], "-Lines:") && strings.HasSuffix(s[:i], "Private") {
 			return puttyKey(s, i)
 		}
 		if found, ok := secretOption(s, i); ok {

@@ -265,16 +265,28 @@ func privateKey(s string, i int) (span, bool) {
 }
 
 // puttyKey returns the lines of a private key of PuTTY behind "Private-Lines: N", whose
-// '-' is at i; false for none.
+// '-' is at i; false for none. They end at "Private-MAC" or "Private-Hash", however line breaks
+// are written; without these, after N lines, or where no key goes on.
 func puttyKey(s string, i int) (span, bool) {
-	start := runEnd(s, i+len("-Lines: "), classDigit)
+	digits := skipSpace(s, i+len("-Lines:"))
+	start := runEnd(s, digits, classDigit)
+	if start == digits {
+		return span{}, false
+	}
+	limit := min(len(s), start+maxPEM)
+	if end := strings.Index(s[start:limit], "Private-"); end > minPEMBody {
+		return span{start, start + end, rulePrivateKey}, true
+	}
 	lines := 0
-	for _, digit := range []byte(s[i+len("-Lines: ") : min(start, i+len("-Lines: ")+2)]) {
+	for _, digit := range []byte(s[digits:min(start, digits+2)]) {
 		lines = 10*lines + int(digit-'0')
 	}
 	end, next := lineBounds(s, start, maxPuttyLine)
 	for ; lines > 0 && next > 0; lines-- {
 		end, next = lineBounds(s, next, maxPuttyLine)
+	}
+	if cut, ok := cutBodyEnd(s, start, limit); ok && next < 0 {
+		end = max(end, cut)
 	}
 	return span{start, end, rulePrivateKey}, end-start > minPEMBody
 }
