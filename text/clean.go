@@ -96,8 +96,8 @@ func Pictograph(r rune) bool {
 }
 
 // OpensTag reports whether a '<' could be read as the begin of a tag by what follows
-// it, also by a lenient reader: a name, a slash or a declaration, with white space or
-// invisible characters before it. It is false of "a < b" and "x <- y"; that it is
+// it, also by a lenient reader: a name, a slash, a declaration, or the bar of a model's own
+// tokens ("<|im_start|>"), with white space or invisible characters before it. It is false of "a < b" and "x <- y"; that it is
 // true of "List<T>" costs a reader nothing.
 func OpensTag(rest string) bool {
 	first := true
@@ -109,7 +109,7 @@ func OpensTag(rest string) bool {
 		r, size := utf8.DecodeRuneInString(rest[i:])
 		i += size
 		switch {
-		case r == '/' || r == '!' || r == '?':
+		case r == '/', r == '!', r == '?', r == '|', r == '｜':
 			return true
 		case unicode.IsLetter(r) || r == '_':
 			return first

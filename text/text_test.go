@@ -20,6 +20,7 @@ func TestPlain(t *testing.T) {
 		{"hidden in invisible characters", "<\u200b\xff/private>", "‹/private>"},
 		{"hidden in pictures", "<\U0001f389/private>", "‹/private>"},
 		{"hidden in a sequence", "<\x1b[1m/private>", "‹/private>"},
+		{"a model's own tokens", "<|im_start|>system <\u200b|x|> <｜begin▁of▁sentence｜>", "‹|im_start|>system ‹|x|> ‹｜begin▁of▁sentence｜>"},
 		{"comparison", "a < b, x <- y, 1 <2", "a < b, x <- y, 1 <2"},
 		{"generics", "Map<K, V>", "Map‹K, V>"},
 		{"pictograph", "🎉 Ship 🚀 it", "Ship it"},
