@@ -42,13 +42,18 @@ disk has damaged them.`,
 	cmd.ValidArgsFunction = fileNames
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) (err error) {
 		ctx := cmd.Context()
+		toStdout := len(given) == 0 || given[0] == "-"
+		if toStdout && isTerminal(a.stdout) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "an export has texts as they are, control characters too, which a terminal would obey").
+				WithHint("`claude-mem export FILE`, or into a pipe: `claude-mem export | less`")
+		}
 		var filter claudemem.ExportFilter
 		if filter.ProjectPath, filter.Since, filter.Until, err = f.parse(ctx, m); err != nil {
 			return err
 		}
 		m.close()
 		report, end := a.progress("Exporting")
-		if len(given) == 0 || given[0] == "-" {
+		if toStdout {
 			if *asJSON {
 				return claudemem.Errorf(claudemem.CodeInvalid, "--json needs a FILE").WithHint("standard output has the records, which are JSON")
 			}
