@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 )
+
+// agentVariables are set by Claude Code, Gemini CLI, OpenCode and Cursor in the commands that
+// they run.
+var agentVariables = []string{"CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT"}
 
 // labelOnly begins the path of a project of which only the name is known.
 const labelOnly = "label:"
@@ -46,7 +51,11 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			return err
 		}
 		m.create = true
-		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind})
+		origin := claudemem.OriginUser
+		if slices.ContainsFunc(agentVariables, func(name string) bool { return a.getenv(name) != "" }) {
+			origin = claudemem.OriginAgent
+		}
+		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: origin})
 		if err != nil {
 			return err
 		}
