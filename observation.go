@@ -96,7 +96,7 @@ type Observation struct {
 	// ContentHash makes the same content in one session one row; the store fills it in.
 	ContentHash string
 	Origin      Origin
-	// Provenance is the least trusted of what the observation was made of, "" if unknown.
+	// Provenance says whose words it has, "" if unknown.
 	Provenance Provenance
 	AgentID    string
 	AgentType  string

@@ -183,6 +183,15 @@ type Outcome struct {
 	// Unread holds, by the keys of their events, why the records of these events were
 	// made without the model that was chosen for them.
 	Unread map[string]UnreadReason
+	// Foreign are the texts of the batch, and of its records, that others have written.
+	Foreign []ForeignText
+}
+
+// ForeignText is a text that somebody wrote who has nothing to do with the project.
+type ForeignText struct {
+	PromptNumber int
+	Provenance   Provenance
+	Text         string
 }
 
 // UnreadReason says why no model has read an event whose session has a model: a token

@@ -83,19 +83,20 @@ type PortableObservation struct {
 
 // PortableSummary is a Summary.
 type PortableSummary struct {
-	ULID         ULID     `json:"ulid"`
-	Session      ULID     `json:"session"`
-	PromptNumber int      `json:"prompt_number,omitempty"`
-	Request      string   `json:"request,omitempty"`
-	Investigated string   `json:"investigated,omitempty"`
-	Learned      string   `json:"learned,omitempty"`
-	Completed    string   `json:"completed,omitempty"`
-	NextSteps    string   `json:"next_steps,omitempty"`
-	FilesRead    []string `json:"files_read,omitempty"`
-	FilesEdited  []string `json:"files_edited,omitempty"`
-	Notes        string   `json:"notes,omitempty"`
-	Origin       Origin   `json:"origin"`
-	CreatedAt    Millis   `json:"created_at"`
+	ULID         ULID       `json:"ulid"`
+	Session      ULID       `json:"session"`
+	PromptNumber int        `json:"prompt_number,omitempty"`
+	Request      string     `json:"request,omitempty"`
+	Investigated string     `json:"investigated,omitempty"`
+	Learned      string     `json:"learned,omitempty"`
+	Completed    string     `json:"completed,omitempty"`
+	NextSteps    string     `json:"next_steps,omitempty"`
+	FilesRead    []string   `json:"files_read,omitempty"`
+	FilesEdited  []string   `json:"files_edited,omitempty"`
+	Notes        string     `json:"notes,omitempty"`
+	Origin       Origin     `json:"origin"`
+	Provenance   Provenance `json:"provenance,omitempty"`
+	CreatedAt    Millis     `json:"created_at"`
 }
 
 // PortableLearning is a Learning.
@@ -315,6 +316,7 @@ func (p *Portable) Check() error {
 		c.ulid("ulid", r.ULID)
 		c.ulid("session", r.Session)
 		c.origin(r.Origin)
+		c.provenance(r.Provenance)
 		c.numbers(r.PromptNumber)
 		c.that(max(len(r.FilesRead), len(r.FilesEdited)) <= portableList, "a list is too long")
 		c.times(r.CreatedAt)

@@ -30,6 +30,12 @@ func (p Provenance) Unknown() bool { return p == "" || p == FromUnknown }
 // the project. It states no rule, wish or decision of the project's.
 func (p Provenance) Foreign() bool { return p == FromOutside || p == FromMCP || p == FromWeb }
 
+// sources name where foreign text is from.
+var sources = map[Provenance]string{FromOutside: "from outside the project", FromMCP: "from an MCP server", FromWeb: "from the web"}
+
+// Source returns "from the web" and the like, "" for text that is not foreign.
+func (p Provenance) Source() string { return sources[p] }
+
 // MostTrusted returns the more trusted of two provenances.
 func MostTrusted(a, b Provenance) Provenance {
 	if slices.Index(byTrust, a) <= slices.Index(byTrust, b) {

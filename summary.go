@@ -15,7 +15,9 @@ type Summary struct {
 	FilesEdited  []string
 	Notes        string
 	Origin       Origin
-	CreatedAt    Millis
+	// Provenance says whose words it has beside the request, "" if unknown.
+	Provenance Provenance
+	CreatedAt  Millis
 	// Damaged says that the text was changed on the disk: Request is Withheld.
 	Damaged bool
 }

@@ -81,7 +81,7 @@ func dayLines(rows []row) []string {
 
 // title returns the text of a record's row.
 func title(o *api.Observation) string {
-	return text.TruncateRunes(safe(cmp.Or(o.Title, o.Subtitle, string(o.Type))), titleRunes)
+	return text.TruncateRunes(safe(text.Reported(o.Foreign, cmp.Or(o.Title, o.Subtitle, string(o.Type)))), titleRunes)
 }
 
 // cost estimates what it takes to read a record in full, in tokens.

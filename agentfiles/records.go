@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"claudemem/api"
+	"claudemem/text"
 )
 
 // maxRecords bounds the records that are read for the blocks of a project.
@@ -16,7 +17,8 @@ type Lister interface {
 	Observations(ctx context.Context, r api.ObservationsRequest) (api.Listing[api.Observation], error)
 }
 
-// Records returns the observations of a project for Sync, the newest first.
+// Records returns the observations of a project for Sync, the newest first, without foreign
+// text that asks for something.
 func Records(ctx context.Context, m Lister, project string) ([]api.Observation, error) {
 	var records []api.Observation
 	for {
@@ -30,6 +32,7 @@ func Records(ctx context.Context, m Lister, project string) ([]api.Observation, 
 			break
 		}
 	}
+	records = slices.DeleteFunc(records, func(o api.Observation) bool { return text.IsForeignOrder(o.Foreign, o.Title) })
 	// The list has pinned ones first.
 	slices.SortStableFunc(records, func(a, b api.Observation) int {
 		return cmp.Or(cmp.Compare(b.CreatedAtEpoch, a.CreatedAtEpoch), cmp.Compare(b.ID, a.ID))

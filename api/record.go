@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // maxTitle bounds the title that is made for a record without one, in bytes.
@@ -25,6 +26,8 @@ type Observation struct {
 	CreatedAtEpoch claudemem.Millis          `json:"created_at_epoch"`
 	Project        string                    `json:"project"`
 	Concepts       []string                  `json:"concepts"`
+	// Foreign is the provenance of a record of foreign words, "" for others.
+	Foreign claudemem.Provenance `json:"foreign,omitempty"`
 	// SupersededBy is the later record that reverses this one; 0 for one that holds.
 	SupersededBy claudemem.ObservationID `json:"superseded_by,omitempty"`
 	*ObservationDetail
@@ -54,6 +57,9 @@ type ObservationDetail struct {
 func ObservationOf(o *claudemem.Observation, full bool) Observation {
 	out := Observation{ID: o.ID, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
 		CreatedAtEpoch: o.CreatedAt, Project: claudemem.ProjectLabel(o.ProjectPath), Concepts: list(o.Concepts), SupersededBy: o.SupersededBy}
+	if o.Provenance.Foreign() {
+		out.Foreign = o.Provenance
+	}
 	if full {
 		read, modified := list(o.FilesIn(claudemem.FileRead)), list(o.FilesIn(claudemem.FileModified))
 		files := slices.Concat(modified, read)
@@ -79,7 +85,7 @@ func (o Observation) Whole() Observation {
 // Entry returns the observation as one line of a list.
 func (o *Observation) Entry() Entry {
 	return Entry{Kind: claudemem.RecordObservation, ID: int64(o.ID), Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
-		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts, SupersededBy: o.SupersededBy}
+		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts, Foreign: o.Foreign, SupersededBy: o.SupersededBy}
 }
 
 // TurnHead has the fields that a summary and a prompt share; PromptNumber counts
@@ -114,16 +120,18 @@ type SummaryDetail struct {
 	FilesEdited  []string         `json:"files_edited"`
 	CreatedAtISO string           `json:"created_at_iso"`
 	Origin       claudemem.Origin `json:"origin"`
+	// Provenance says whose words it has beside the request.
+	Provenance claudemem.Provenance `json:"provenance"`
 }
 
 // SummaryOf returns a summary in the shape of the API, with its detail if full.
 func SummaryOf(s *claudemem.Summary, projectPath string, full bool) Summary {
-	title := cmp.Or(s.Request, s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes)
+	title := cmp.Or(s.Request, text.Reported(s.Provenance, cmp.Or(s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes)))
 	out := Summary{TurnHead: TurnHead{s.ID, headline(title), s.CreatedAt, claudemem.ProjectLabel(projectPath), s.Session, s.PromptNumber}}
 	if full {
 		out.SummaryDetail = &SummaryDetail{ULID: s.ULID, ProjectPath: projectPath,
 			Request: s.Request, Investigated: s.Investigated, Learned: s.Learned, Completed: s.Completed, NextSteps: s.NextSteps, Notes: s.Notes,
-			FilesRead: list(s.FilesRead), FilesEdited: list(s.FilesEdited), CreatedAtISO: ISO(s.CreatedAt), Origin: s.Origin}
+			FilesRead: list(s.FilesRead), FilesEdited: list(s.FilesEdited), CreatedAtISO: ISO(s.CreatedAt), Origin: s.Origin, Provenance: s.Provenance}
 	}
 	return out
 }
@@ -168,6 +176,7 @@ type Entry struct {
 	CreatedAtISO   string                    `json:"created_at_iso"`
 	Project        string                    `json:"project,omitempty"`
 	Concepts       []string                  `json:"concepts,omitempty"`
+	Foreign        claudemem.Provenance      `json:"foreign,omitempty"`
 	SessionDBID    claudemem.SessionID       `json:"session_db_id,omitempty"`
 	PromptNumber   int                       `json:"prompt_number,omitempty"`
 	SupersededBy   claudemem.ObservationID   `json:"superseded_by,omitempty"`
@@ -201,6 +210,9 @@ func (e *Entry) Anchor() string {
 	}
 	return strconv.FormatInt(int64(e.CreatedAtEpoch), 10)
 }
+
+// Reported returns the title as an agent is shown it, with where foreign text is from.
+func (e *Entry) Reported() string { return text.Reported(e.Foreign, e.Title) }
 
 // Mark returns "superseded by #34" for an observation that a later one reverses, else "".
 func (e *Entry) Mark() string {
@@ -298,7 +310,7 @@ func (h *Hit) Note() string {
 	case h.Observation != nil:
 		return h.Observation.Subtitle
 	case h.Summary != nil && h.Summary.SummaryDetail != nil:
-		return cmp.Or(h.Summary.Completed, h.Summary.Learned)
+		return text.Reported(h.Summary.Provenance, cmp.Or(h.Summary.Completed, h.Summary.Learned))
 	}
 	return ""
 }
@@ -396,8 +408,8 @@ func mapped[S, T any](items []S, shape func(*S) T) []T {
 }
 
 // headline returns the first line of a text that is not blank, truncated at a word.
-func headline(text string) string {
-	for line := range strings.Lines(text) {
+func headline(s string) string {
+	for line := range strings.Lines(s) {
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
 			return truncateAtWord(line, maxTitle)
 		}

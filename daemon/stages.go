@@ -98,8 +98,8 @@ func (w *Worker) openStages(ctx context.Context) error {
 		return err
 	}
 
-	options := RecallOptions(w.cfg.Settings)
-	options.Distiller, options.Clock, options.Logger = distiller, w.cfg.Clock, w.log
+	options := RecallOptions(w.cfg.Settings, w.store)
+	options.Clock, options.Logger = w.cfg.Clock, w.log
 	options.Finder = w.searcher
 	options.StartLine = func() bool { return w.settings.get().Bool(settings.KeyStartLine) } // without a restart
 	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
@@ -176,10 +176,12 @@ func (w *Worker) finishDueWork(ctx context.Context) {
 	}
 }
 
-// RecallOptions returns the options of context blocks that the settings give.
-func RecallOptions(s *settings.Settings) recall.Options {
+// RecallOptions returns the options of context blocks that the settings give. What waits in
+// the queue is distilled without a model, and marked by the foreign texts of the memory.
+func RecallOptions(s *settings.Settings, memory observer.ForeignReader) recall.Options {
 	return recall.Options{
-		Budget: s.Int(settings.KeyContextBudget),
+		Distiller: observer.Marking{Distiller: offline.New(), Foreign: memory},
+		Budget:    s.Int(settings.KeyContextBudget),
 		Caps: recall.Caps{
 			Sessions:     s.Int(settings.KeyContextCapSessions),
 			Symbols:      s.Int(settings.KeyContextCapSymbols),

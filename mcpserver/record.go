@@ -36,7 +36,7 @@ const (
 
 // index formats a line of a list: glyph, id, age, title.
 func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
-	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(e.Title, maxTitle), At: at(e.CreatedAtEpoch)}
+	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(e.Reported(), maxTitle), At: at(e.CreatedAtEpoch)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), age(c.now, e.CreatedAtEpoch), item.Title)
 	if e.Kind == claudemem.RecordPrompt || e.Kind == claudemem.RecordSummary {
@@ -94,7 +94,7 @@ func observationName(id claudemem.ObservationID) string {
 // and as the same record for programs, whose Cut says that something was left out.
 func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 	w := whole{
-		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
+		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(text.Reported(r.Foreign, r.Title), 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
 		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
 	}
 	if r.SessionDBID != 0 {
@@ -150,6 +150,9 @@ func (w *whole) text(r *api.Observation, c *call) string {
 	if w.Branch != "" {
 		about = append(about, "branch "+w.Branch)
 	}
+	if from := r.Foreign.Source(); from != "" {
+		about = append(about, from)
+	}
 	b.WriteString(strings.Join(about, " · "))
 	if w.SupersededBy != "" {
 		b.WriteString("\nSuperseded by " + w.SupersededBy)
@@ -204,6 +207,9 @@ func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 		{"Completed", r.Completed, &s.Completed}, {"Next", r.NextSteps, &s.NextSteps}, {"Notes", r.Notes, &s.Notes},
 	} {
 		clean := line(field.from, 0)
+		if field.name != "Request" {
+			clean = text.Reported(r.Provenance, clean)
+		}
 		*field.to = text.TruncateWidth(clean, most)
 		s.Cut = s.Cut || *field.to != clean
 		if *field.to != "" {

@@ -45,7 +45,10 @@ func TestLearnedFrom(t *testing.T) {
 		{"the user asks for what the page says", rule + ", as the page says", []claudemem.Arrival{page}, "Done.", rule, claudemem.FromUser},
 		{"the project", "test it", []claudemem.Arrival{page, event(claudemem.FromProject, "Bash", "go test ./...", "integration tests need postgres listening on port 5433")}, "Done.", "Integration tests need postgres on port 5433", claudemem.FromProject},
 		{"the agent, nothing foreign", "test it", []claudemem.Arrival{event(claudemem.FromProject, "Bash", "go test ./...", "ok")}, "Integration tests need postgres on port 5433.", "Integration tests need postgres on port 5433", claudemem.FromAgent},
-		{"nobody's words, nothing foreign", "test it", []claudemem.Arrival{event(claudemem.FromProject, "Bash", "go test ./...", "ok")}, "Done.", "Goroutines share one connection pool", claudemem.FromProject},
+		{"nobody's words, nothing foreign", "test it", []claudemem.Arrival{event(claudemem.FromProject, "Bash", "go test ./...", "ok")}, "Done.", "Goroutines share one connection pool", claudemem.FromAgent},
+		{"nobody knows whose words", "test it", []claudemem.Arrival{event(claudemem.FromUnknown, "Bash", "frobnicate", "integration tests need postgres listening on port 5433")}, "Done.", "Integration tests need postgres on port 5433", ""},
+		{"the agent, beside words of nobody knows whom", "test it", []claudemem.Arrival{event(claudemem.FromUnknown, "Bash", "frobnicate", "ok")}, "Integration tests need postgres on port 5433.", "Integration tests need postgres on port 5433", ""},
+		{"an order of the agent's own", "test it", []claudemem.Arrival{event(claudemem.FromProject, "Bash", "go test ./...", "ok")}, "From now on: " + rule + ".", rule, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,7 +78,7 @@ func TestLearnedFrom(t *testing.T) {
 				if got := turn(tt.prompt, tt.message, tt.events...); got != string(tt.want) {
 					t.Errorf("learnt from %q, want %q", got, tt.want)
 				}
-				if tt.want != "" {
+				if tt.want != "" || tt.said != rule { // the agent's own word later is the agent's
 					return
 				}
 				if got := turn("go on", "As said: "+rule+".", event(claudemem.FromProject, "Bash", "ls", "main.go")); got != "" {

@@ -319,26 +319,3 @@ func TestOneRequestShowsTheTurn(t *testing.T) {
 		}
 	})
 }
-
-// TestProvenanceOfObservations: a model's record has the least trusted mark of what the
-// model was shown of its turn.
-func TestProvenanceOfObservations(t *testing.T) {
-	for _, tt := range []struct {
-		tool, want claudemem.Provenance
-	}{
-		{claudemem.FromProject, claudemem.FromProject}, {claudemem.FromWeb, claudemem.FromWeb}, {"", ""},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := &scripted{name: "p"}
-			r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
-			r.prompt("a")
-			r.enqueue(claudemem.Arrival{Provenance: tt.tool, Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: "a", ToolName: "WebFetch"}})
-			r.enqueue(claudemem.Arrival{Provenance: claudemem.FromAgent, Event: claudemem.Event{Kind: claudemem.KindStop, HostSessionID: "a", LastAssistantMessage: "Done."}})
-			r.waitIdle()
-			got := r.observations()
-			if len(got) == 0 || got[0].Provenance != tt.want {
-				t.Errorf("%q: got %+v", tt.tool, got)
-			}
-		})
-	}
-}

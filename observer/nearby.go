@@ -3,8 +3,6 @@ package observer
 import (
 	"cmp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"claudemem"
 	"claudemem/text"
@@ -22,11 +20,6 @@ const (
 	enoughShared = 3
 )
 
-// frequent words of titles and requests, which say nothing of a subject.
-var frequent = text.Set(`about after again also because been before both change changed changes does done each file files fixed from have into just like
-	made make more need needs only other over please same should some test tests than that their them then there they this those through using
-	very want what when where which while will with without would your`)
-
 // nearest returns the stored records of other turns that a turn is most likely to repeat
 // or reverse: with files and words of its request and closing message in common. Of the
 // session itself, whose answers the model has seen, it returns findings and decisions only.
@@ -34,7 +27,7 @@ func nearest(b *claudemem.Batch, t *turn) []claudemem.Observation {
 	if len(b.Nearby) == 0 {
 		return nil
 	}
-	said := subjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
+	said := text.SubjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
 	touched := map[string]bool{}
 	for i := range t.events {
 		for _, f := range t.events[i].Files {
@@ -49,7 +42,7 @@ func nearest(b *claudemem.Batch, t *turn) []claudemem.Observation {
 			continue
 		}
 		shared := 0
-		for w := range subjectWords(o.Title) {
+		for w := range text.SubjectWords(o.Title) {
 			if said[w] {
 				shared++
 			}
@@ -72,22 +65,11 @@ func nearest(b *claudemem.Batch, t *turn) []claudemem.Observation {
 	return records
 }
 
-// subjectWords returns the words of a text that say what it is about, in lower case.
-func subjectWords(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		if len(w) > 3 && !frequent[w] {
-			set[w] = true
-		}
-	}
-	return set
-}
-
 // keepShown removes from an observation of a model the superseded records that the request
 // did not show, for a model may invent numbers. Of a turn that read foreign text all are
 // removed: that text may have asked for it.
-func keepShown(o *claudemem.Observation, earlier []claudemem.Observation) {
+func keepShown(o *claudemem.Observation, earlier []claudemem.Observation, foreign bool) {
 	o.Supersedes = slices.DeleteFunc(slices.Clone(o.Supersedes), func(id claudemem.ObservationID) bool {
-		return o.Provenance.Foreign() || !slices.ContainsFunc(earlier, func(e claudemem.Observation) bool { return e.ID == id })
+		return foreign || !slices.ContainsFunc(earlier, func(e claudemem.Observation) bool { return e.ID == id })
 	})
 }

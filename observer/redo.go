@@ -144,7 +144,7 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn store.UnreadTurn
 	if len(batch.Events) == 0 {
 		return redoPause
 	}
-	outcome, err := distil(ctx, redoing{model}, batch)
+	outcome, err := distil(ctx, Marking{redoing{model}, o.store}, batch)
 	if err == nil {
 		err = o.storeRedo(ctx, batch, outcome)
 	}

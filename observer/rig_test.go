@@ -1,6 +1,7 @@
 package observer_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -252,6 +253,7 @@ func (r *rig) enqueue(a claudemem.Arrival) claudemem.Receipt {
 	if a.Key == "" {
 		a.Key = fmt.Sprintf("%s:%d", a.Event.Kind, r.events)
 	}
+	a.Provenance = cmp.Or(a.Provenance, claudemem.FromProject)
 	if r.holding {
 		r.held = append(r.held, a)
 		return claudemem.Receipt{}

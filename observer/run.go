@@ -58,8 +58,6 @@ type run struct {
 	// sent is the part of the conversation that goes along with each request, in
 	// bytes of its JSON; tokens is the size of all of it.
 	sent, tokens int
-	// foreign are the words of the foreign text that the model has read, nil for none.
-	foreign map[string]bool
 }
 
 // matches reports whether the run is one with this provider and model. A provider

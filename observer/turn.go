@@ -195,7 +195,7 @@ func (w *task) askPart(ctx context.Context, t *turn, tools []claudemem.PendingEv
 	w.thread.observed = t.number
 	w.noteNames(tools)
 	w.addObservations(t, tools, evidence, a.Observations)
-	w.outcome.Learnings = append(w.outcome.Learnings, w.learned(t, evidence, a.Learnings)...)
+	w.outcome.Learnings = append(w.outcome.Learnings, learned(t, evidence, a.Learnings)...)
 	if kind == kindTurn {
 		if err := w.addSummary(ctx, t, a, a.Class != answer.ClassIdle); err != nil {
 			return err
@@ -289,12 +289,11 @@ func (w *task) addObservations(t *turn, tools, evidence []claudemem.PendingEvent
 		made = evidence
 	}
 	last := &made[len(made)-1].Event
-	provenance := claudemem.ProvenanceOf(evidence)
+	foreign := claudemem.ProvenanceOf(evidence).Foreign()
 	for i := range observations {
 		o := observations[i]
 		o.PromptNumber = t.number
 		o.Origin = claudemem.OriginObserver
-		o.Provenance = provenance
 		o.TimesSeen = 1
 		o.AgentID, o.AgentType = agent, agentType
 		o.Branch, o.HeadCommit = claudemem.MadeAt(made, o.Files)
@@ -304,7 +303,7 @@ func (w *task) addObservations(t *turn, tools, evidence []claudemem.PendingEvent
 		if i < tokens%len(observations) {
 			o.DiscoveryTokens++
 		}
-		keepShown(&o, w.nearest(t))
+		keepShown(&o, w.nearest(t), foreign)
 		w.outcome.Observations = append(w.outcome.Observations, o)
 	}
 }

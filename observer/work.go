@@ -289,7 +289,7 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim clau
 		o.retry(ctx, claim, err, false)
 		return false
 	}
-	outcome, err := distil(ctx, d, batch)
+	outcome, err := distil(ctx, Marking{d, o.store}, batch)
 	if err == nil {
 		if unread != "" {
 			outcome.Unread = markUnread(outcome.Unread, claim.Events, unread)

@@ -159,7 +159,6 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 		TimesSeen:       1,
 	}
 	last := e.turn.last
-	provenances := []claudemem.Provenance{claudemem.FromAgent} // its message is in most records
 	var events []claudemem.PendingEvent
 	agent, agentType, same := "", "", true
 	for _, s := range e.steps {
@@ -168,13 +167,11 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 		}
 		last = s.event
 		events = append(events, *s.event)
-		provenances = append(provenances, s.event.Provenance)
 		if a := s.event.Event.AgentID; a != agent && (agent != "" || s != e.steps[0]) {
 			same = false
 		}
 		agent, agentType = s.event.Event.AgentID, s.event.Event.AgentType
 	}
-	o.Provenance = claudemem.LeastTrusted(provenances...)
 	if same {
 		o.AgentID, o.AgentType = agent, shown(agentType, 60)
 	}

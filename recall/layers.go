@@ -60,6 +60,8 @@ type line struct {
 	learning         int64
 	// why explains why the line is in the block.
 	why string
+	// from says whose words the text has.
+	from claudemem.Provenance
 	// spare says that it is not worth its place when the layers above say the same.
 	spare bool
 	// title is what an observation's line is about, detail what it says of it. Where its

@@ -15,8 +15,8 @@ const (
 	// marksTime bounds the wait for a WorkTree: the host waits for the block. Whoever
 	// waits for less gives it half of that: what it marks matters more than the marks.
 	marksTime = 300 * time.Millisecond
-	// unmergedPlaces is the number of places by which a record of another branch is
-	// moved down. A moment shows three records at most, and three are a third of a
+	// unmergedPlaces is the number of places by which a record of another branch, or of
+	// foreign words, is moved down. A moment shows three records at most, and three are a third of a
 	// block's lines: records that are about as good go first, but it is not lost.
 	unmergedPlaces = 3
 	// branchChars is the longest name of a branch in a mark; most are shorter than 40.
@@ -41,16 +41,16 @@ func (m marked) tail() string {
 }
 
 // mark adds to ranked observations a note on files that changed since and on
-// branches that are not merged, and ranks the latter lower; pinned ones keep their
-// place. Marks that come too late or cannot be determined are left out. Without a
-// tree nothing is marked.
+// branches that are not merged, and ranks the latter and foreign ones lower; pinned ones
+// keep their place. Marks that come too late or cannot be determined are left out. Without
+// a tree nothing is marked.
 func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) []marked {
 	all := make([]marked, len(observations))
 	for i, o := range observations {
 		all[i].Observation = o
 	}
 	if tree == nil || c.Root == "" || len(all) == 0 {
-		return all
+		return lowered(all)
 	}
 	limit := marksTime
 	if end, ok := ctx.Deadline(); ok {
@@ -79,14 +79,14 @@ func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations
 	return lowered(all)
 }
 
-// lowered returns all with unmerged records unmergedPlaces further down; pinned ones
-// keep their place.
+// lowered returns all with unmerged and foreign records unmergedPlaces further down; pinned
+// ones keep their place.
 func lowered(all []marked) []marked {
 	places := make([]int, len(all)) // twice the place, so that there is one between two
 	order := make([]int, len(all))
 	for i, m := range all {
 		places[i], order[i] = 2*i, i
-		if m.unmerged && !m.Pinned {
+		if (m.unmerged || m.Provenance.Foreign()) && !m.Pinned {
 			places[i] += 2*unmergedPlaces + 1
 		}
 	}

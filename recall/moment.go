@@ -140,6 +140,7 @@ func (r *reminding) lines(ctx context.Context, observations []claudemem.Observat
 	said := map[claudemem.ObservationID]reminderLine{}
 	for _, o := range observations {
 		if title, details := say(o); title != "" {
+			title = text.Reported(o.Provenance, title)
 			best = append(best, o)
 			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o)}
 		}

@@ -37,6 +37,8 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 	for _, f := range o.FilesIn(claudemem.FileModified) {
 		files = append(files, plain(f))
 	}
+	whole := title
+	title = text.Reported(o.Provenance, title)
 	said := compose(title, detail, observationChars)
 	note := fileNote(files, said)
 	if text.Width(said)+text.Width(note) > observationChars {
@@ -49,7 +51,7 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 		}
 		return proofIn(parts...)
 	}
-	return line{text: said + note, title: title, detail: detail, proof: proof, statements: all, more: func() []statement {
+	return line{text: said + note, title: whole, detail: detail, from: o.Provenance, proof: proof, statements: all, more: func() []statement {
 		return slices.DeleteFunc(rest(), func(s statement) bool { return !s.telling() || containsFold(detail, s.text) })
 	}}
 }

@@ -69,6 +69,7 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 	stored, related, out.superseded = r.withoutSuperseded(stored, related, waiting)
 	chosen, known := r.choose(stored, waiting, related)
 	out.known = known
+	chosen = slices.DeleteFunc(chosen, func(c candidate) bool { return text.IsForeignOrder(c.Provenance, c.shown.title+". "+c.shown.detail) })
 	observations := make([]claudemem.Observation, len(chosen))
 	byName := make(map[string]candidate, len(chosen))
 	for i, c := range chosen {

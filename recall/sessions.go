@@ -111,7 +111,7 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) 
 			at = r.self.UpdatedAt
 		}
 		if text := r.summaryText(s, true); text != "" {
-			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID, proof: r.proofOf(&s),
+			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID, from: s.Provenance, proof: r.proofOf(&s),
 				why: "this session, " + summaryOf(s.PromptNumber)}, r.hostSaysWork(text))
 		}
 	}
@@ -154,7 +154,7 @@ func (r *run) sessionLine(d claudemem.SessionDigest, waiting *freshSession, requ
 	if next := r.nextStep(turns, main); request && next != "" && !containsFold(said, next) {
 		said = insert(said, nextMark+text.TruncateWidth(next, nextChars))
 	}
-	return line{text: said, why: why, proof: r.proofOf(&turns[main])}
+	return line{text: said, why: why, from: turns[main].Provenance, proof: r.proofOf(&turns[main])}
 }
 
 // turnsOf returns the summaries of a session's turns, the newest first: those that wait
@@ -205,7 +205,7 @@ func substance(s *claudemem.Summary) int {
 func (r *run) nextStep(turns []claudemem.Summary, main int) string {
 	const small = 120
 	for i := range turns[:main+1] {
-		if next := r.plain(turns[i].NextSteps); next != "" {
+		if next := r.plain(turns[i].NextSteps); next != "" && !turns[i].Provenance.Foreign() {
 			return strings.TrimRight(next, ". ")
 		}
 		if substance(&turns[i]) > small {
@@ -224,6 +224,10 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 	if found := r.plain(s.Learned); done == "" && found != "" {
 		done, request = found, true // what was found needs its question
 	}
+	if text.IsForeignOrder(s.Provenance, done) {
+		done = ""
+	}
+	done = text.Reported(s.Provenance, done)
 	switch {
 	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
 		goal := askedMark + text.TruncateWidth(asked, requestChars) + ")"
@@ -232,14 +236,14 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 		return text.TruncateWidth(done, sessionChars)
 	case asked != "":
 		said := askedStart + asked
-		if rest := r.plain(s.Investigated); rest != "" {
+		if rest := r.plain(s.Investigated); rest != "" && !s.Provenance.Foreign() {
 			said = askedStart + text.TruncateWidth(asked, requestChars) + "; " + rest
 		}
 		return text.TruncateWidth(said, sessionChars)
 	}
 	for _, rest := range []string{s.Investigated, s.NextSteps} {
-		if rest = r.plain(rest); rest != "" {
-			return text.TruncateWidth(rest, sessionChars)
+		if rest = r.plain(rest); rest != "" && !text.IsForeignOrder(s.Provenance, rest) {
+			return text.TruncateWidth(text.Reported(s.Provenance, rest), sessionChars)
 		}
 	}
 	return ""

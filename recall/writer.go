@@ -168,7 +168,7 @@ func (w *writer) join(l line) bool {
 		return false
 	}
 	i := slices.IndexFunc(w.parts, func(p part) bool {
-		return p.layer == layerSessions && p.line != nil && p.line.session == l.session && p.whole && tellsOf(p.line.text, l.title)
+		return p.layer == layerSessions && p.line != nil && p.line.session == l.session && (p.line.from == l.from || !l.from.Foreign()) && p.whole && tellsOf(p.line.text, l.title)
 	})
 	if i < 0 {
 		return false

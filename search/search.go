@@ -85,6 +85,9 @@ func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 	if err != nil {
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
+	if r.During != nil {
+		lowerForeign(result.Hits, r.Order)
+	}
 	// The text is not logged: a query may hold a secret.
 	s.opts.Logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "took", s.opts.Clock().Sub(started))
 	return result, nil

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"claudemem"
 )
@@ -93,4 +95,26 @@ func (s *Searcher) replaceSuperseded(ctx context.Context, ranked []scored) ([]sc
 		}
 	}
 	return kept, nil
+}
+
+// foreignWeight is the factor for a record of foreign words on the page that an agent is
+// shown. By judgement: it stands behind what fits about as well.
+const foreignWeight = 0.9
+
+// lowerForeign lowers the scores of foreign records on a page, and sorts it again if it is
+// sorted by score.
+func lowerForeign(hits []claudemem.Hit, order claudemem.Order) {
+	for i := range hits {
+		h := &hits[i]
+		if o := h.Observation; o == nil || !o.Provenance.Foreign() {
+			continue
+		}
+		h.Score *= foreignWeight
+		if h.Why != nil {
+			h.Why.Factors = append(h.Why.Factors, claudemem.ScorePart{Name: "foreign", Value: foreignWeight, Note: h.Observation.Provenance.Source()})
+		}
+	}
+	if cmp.Or(order, claudemem.OrderRelevance) == claudemem.OrderRelevance {
+		slices.SortStableFunc(hits, func(a, b claudemem.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	}
 }

@@ -53,6 +53,9 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err := t.noteUnreadRecords(&claim, outcome.Unread, &made); err != nil {
 			return err
 		}
+		if err := t.keepForeign(claim.Session.ID, outcome.Foreign); err != nil {
+			return err
+		}
 		return t.foldSymbols(&claim.Session, outcome.Symbols)
 	})
 	if err != nil {
@@ -264,9 +267,9 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 		return err
 	}
 	s.ID, err = t.insert(`INSERT INTO session_summaries
-		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
-		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, provenance, created_at)
+		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, sqlite.Pack(s.Investigated), sqlite.Pack(s.Learned), sqlite.Pack(s.Completed), sqlite.Pack(s.NextSteps),
-		jsonList(s.FilesRead), jsonList(s.FilesEdited), sqlite.Pack(s.Notes), string(s.Origin), int64(s.CreatedAt))
+		jsonList(s.FilesRead), jsonList(s.FilesEdited), sqlite.Pack(s.Notes), string(s.Origin), string(s.Provenance), int64(s.CreatedAt))
 	return err
 }

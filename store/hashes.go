@@ -34,7 +34,7 @@ var hashedKinds = []hashedKind{
 		"discovery_tokens", "content_hash", "files_key", "origin", "agent_id", "agent_type", "branch", "created_at", "provenance"},
 		[]string{"head_commit", "times_seen", "pinned", "superseded_by", "deleted_at"}},
 	{claudemem.RecordSummary, "session_summaries", []string{"ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
-		"files_read", "files_edited", "notes", "origin", "created_at"}, nil},
+		"files_read", "files_edited", "notes", "origin", "created_at"}, []string{"provenance"}},
 	{hashedLearning, "learnings", []string{"ulid", "project", "category", "content", "content_key", "created_at", "provenance"},
 		[]string{"confidence", "times_seen", "is_active", "superseded_by", "updated_at"}},
 }
@@ -122,6 +122,9 @@ var rowSums = func() map[claudemem.RecordKind]struct{ text, columns, join string
 		rest := "0"
 		if len(k.rest) > 0 {
 			rest = "record_hash(" + files + ", r." + strings.Join(k.rest, ", r.") + ")"
+		}
+		if k.kind == claudemem.RecordSummary { // from before it was kept
+			rest = "iif(r.provenance = '', 0, " + rest + ")"
 		}
 		text := "record_hash(0, r." + strings.Join(k.text, ", r.") + ")"
 		parts[k.kind] = struct{ text, columns, join string }{

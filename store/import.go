@@ -432,7 +432,7 @@ func (im *importing) addSummary(p *claudemem.PortableSummary, session claudemem.
 	}
 	return added(p.ULID, im.tx.addSummary(&claudemem.Session{ID: session}, &claudemem.Summary{
 		ULID: p.ULID, PromptNumber: p.PromptNumber, Request: p.Request, Investigated: p.Investigated, Learned: p.Learned, Completed: p.Completed,
-		NextSteps: p.NextSteps, FilesRead: p.FilesRead, FilesEdited: p.FilesEdited, Notes: p.Notes, Origin: p.Origin, CreatedAt: p.CreatedAt,
+		NextSteps: p.NextSteps, FilesRead: p.FilesRead, FilesEdited: p.FilesEdited, Notes: p.Notes, Origin: p.Origin, Provenance: p.Provenance, CreatedAt: p.CreatedAt,
 	}))
 }
 

@@ -32,7 +32,7 @@ const (
 		(SELECT json_group_array(json_object('path', path, 'role', role, 'hash', coalesce(file_hash, ''),
 			'symbols', CASE WHEN json_valid(symbols) THEN json(symbols) END) ORDER BY position) FROM observation_files f WHERE f.observation_id = r.id)`
 	portableSummaryColumns = `r.ulid, s.ulid, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
-		r.files_read, r.files_edited, r.notes, r.origin, r.created_at`
+		r.files_read, r.files_edited, r.notes, r.origin, r.provenance, r.created_at`
 	portableLearningColumns = `r.ulid, r.project, r.category, r.content, r.confidence, r.times_seen, r.provenance, r.is_active,
 		coalesce((SELECT n.ulid FROM learnings n WHERE n.id = r.superseded_by), ''), r.created_at, r.updated_at`
 	portableSymbolColumns = `r.ulid, s.ulid, r.file_path, r.qualified_name, r.kind, r.signature, r.line_start, r.line_end, r.body_hash,
@@ -191,7 +191,7 @@ func scanPortableObservation(scan sqlite.Scan) (claudemem.Portable, error) {
 func scanPortableSummary(scan sqlite.Scan) (claudemem.Portable, error) {
 	var r claudemem.PortableSummary
 	err := scan(&r.ULID, &r.Session, &r.PromptNumber, &r.Request, toText(&r.Investigated), toText(&r.Learned), toText(&r.Completed), toText(&r.NextSteps),
-		toList(&r.FilesRead), toList(&r.FilesEdited), toText(&r.Notes), &r.Origin, &r.CreatedAt)
+		toList(&r.FilesRead), toList(&r.FilesEdited), toText(&r.Notes), &r.Origin, &r.Provenance, &r.CreatedAt)
 	return claudemem.Portable{Summary: &r}, err
 }
 

@@ -37,7 +37,7 @@ func (s *Store) Redo(ctx context.Context, b claudemem.Batch, outcome claudemem.O
 	return s.writeKeeping(ctx, "redo turn", func(t *tx) error {
 		// Worked on in copies: the transaction may be run again.
 		return r.run(t, claudemem.Outcome{
-			Observations: slices.Clone(outcome.Observations), Summaries: slices.Clone(outcome.Summaries), Learnings: slices.Clone(outcome.Learnings),
+			Observations: slices.Clone(outcome.Observations), Summaries: slices.Clone(outcome.Summaries), Learnings: slices.Clone(outcome.Learnings), Foreign: outcome.Foreign,
 		})
 	})
 }
@@ -94,7 +94,10 @@ func (r *redo) run(t *tx, outcome claudemem.Outcome) error {
 			return err
 		}
 	}
-	return nil
+	if _, err := t.exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn); err != nil {
+		return err
+	}
+	return t.keepForeign(r.session.ID, outcome.Foreign)
 }
 
 // check returns CodeConflict unless the turn has the payloads that the model was shown and
@@ -345,10 +348,10 @@ func (r *redo) summaries(t *tx, rows []int64, found []claudemem.Summary) error {
 		return t.addSummary(&r.session, m)
 	}
 	n, err := t.change(`UPDATE session_summaries SET request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?,
-			files_read = ?, files_edited = ?, notes = ?, origin = ? WHERE id = ?`,
+			files_read = ?, files_edited = ?, notes = ?, origin = ?, provenance = ? WHERE id = ?`,
 		m.Request, sqlite.Pack(m.Investigated), sqlite.Pack(m.Learned), sqlite.Pack(m.Completed), sqlite.Pack(m.NextSteps),
 		jsonList(m.FilesRead), jsonList(m.FilesEdited), sqlite.Pack(m.Notes),
-		string(cmp.Or(m.Origin, claudemem.OriginObserver)), rows[0])
+		string(cmp.Or(m.Origin, claudemem.OriginObserver)), string(m.Provenance), rows[0])
 	if err != nil {
 		return err
 	}

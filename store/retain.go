@@ -39,7 +39,7 @@ const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue W
 var (
 	promptColumnsKept  = []string{"id", "ulid", "session_id", "project", "number", "prompt_id", "text", "branch", "head_commit", "created_at"}
 	summaryColumnsKept = []string{"id", "ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
-		"files_read", "files_edited", "notes", "origin", "created_at"}
+		"files_read", "files_edited", "notes", "origin", "created_at", "provenance"}
 )
 
 // intoList returns the expression that makes the list in content of columns, and fromList those
@@ -60,6 +60,9 @@ func fromList(columns []string) string {
 		values[i] = fmt.Sprintf("json_extract(content, '$[%d]')", i)
 		if slices.Contains(packedOfSummaries, c) {
 			values[i] = "packed(" + values[i] + ")"
+		}
+		if c == "provenance" { // not in older lists
+			values[i] = "coalesce(" + values[i] + ", '')"
 		}
 	}
 	return strings.Join(values, ", ")

@@ -21,7 +21,7 @@ import (
 var salvaged = []struct{ table, number string }{
 	{"sessions", "id"}, {"prompts", "id"}, {"observations", "id"},
 	{"session_summaries", "id"}, {"learnings", "id"}, {"function_map", "id"}, {"events", "id"}, {"pending_messages", "event_id"},
-	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"},
+	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"}, {"foreign_texts", "id"},
 }
 
 // salvagedWhole are the tables whose rows are not numbered in the order of their making, with

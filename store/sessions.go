@@ -159,11 +159,11 @@ var packedOfSummaries = []string{"investigated", "learned", "completed", "next_s
 
 // summaryColumns are the columns of session_summaries r that summaryFields receive.
 const summaryColumns = `r.id, r.ulid, r.session_id, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
-	r.files_read, r.files_edited, r.notes, r.origin, r.created_at`
+	r.files_read, r.files_edited, r.notes, r.origin, r.provenance, r.created_at`
 
 func summaryFields(m *claudemem.Summary) []any {
 	return []any{&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, toText(&m.Investigated), toText(&m.Learned), toText(&m.Completed), toText(&m.NextSteps),
-		toList(&m.FilesRead), toList(&m.FilesEdited), toText(&m.Notes), &m.Origin, &m.CreatedAt}
+		toList(&m.FilesRead), toList(&m.FilesEdited), toText(&m.Notes), &m.Origin, &m.Provenance, &m.CreatedAt}
 }
 
 func newestSummaries(ctx context.Context, q querier, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {

@@ -15,7 +15,6 @@ import (
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/hostfiles"
-	"claudemem/offline"
 	"claudemem/recall"
 	"claudemem/settings"
 	"claudemem/wire"
@@ -157,8 +156,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	if resolved.Closed() {
 		return claudemem.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
 	}
-	options := daemon.RecallOptions(resolved)
-	options.Distiller = offline.New()
+	options := daemon.RecallOptions(resolved, m)
 	options.Finder = glancing{m, dataDir}
 	options.WorkTree = worktree.New(worktree.Options{})
 	options.HostFiles = hostfiles.New(time.Now)

@@ -11,6 +11,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -214,7 +215,7 @@ func shownSessionOf(s api.SessionRecords) shownSession {
 // observation prints an observation in full.
 func (p *printer) observation(found *api.Observation) {
 	o := found.Whole()
-	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(o.Title, 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
+	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(text.Reported(o.Foreign, o.Title), 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
 	if o.Subtitle != "" {
 		p.printf("%s\n", oneLine(o.Subtitle, 0))
 	}
@@ -276,7 +277,7 @@ func (p *printer) session(s *api.SessionRecords) {
 		for _, o := range s.Observations {
 			if o.PromptNumber == number {
 				entry := o.Entry()
-				p.printf("   %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, joined(", ", entry.Name(), entry.Mark())))
+				p.printf("   %s %s  %s\n", o.Type.Glyph(), oneLine(entry.Reported(), 100), p.style(styleDim, joined(", ", entry.Name(), entry.Mark())))
 			}
 		}
 	}
@@ -288,7 +289,7 @@ func (p *printer) summary(y *api.Summary) {
 		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
 	} {
 		if field.text != "" {
-			p.printf("   %s %s\n", p.style(styleDim, field.name+":"), oneLine(field.text, 400))
+			p.printf("   %s %s\n", p.style(styleDim, field.name+":"), oneLine(text.Reported(y.Provenance, field.text), 400))
 		}
 	}
 }

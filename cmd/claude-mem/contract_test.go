@@ -346,6 +346,7 @@ var neverSeen = map[string]string{
 	"claude-mem restore.unapplied": "TestErasures (backup)",
 	"Books.forgotten":              "no turn was private after the fact",
 	"CostEstimate.provider":        "no model is chosen", "CostEstimate.model": "as provider", "CostEstimate.calls": "as provider", "CostEstimate.input_tokens": "as provider",
+	"Moment.foreign": "no record has words of strangers", "Observation.foreign": "likewise", "Found.foreign": "likewise", "FoundInFull.foreign": "likewise",
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }

@@ -40,7 +40,7 @@ func (p *printer) entry(e api.Line, withProject bool) {
 // entryLine prints a line of a list: mark, age, glyph, title, the prompt that a summary
 // answers, and name.
 func (p *printer) entryLine(mark string, e api.Line, withProject bool) {
-	title, most := e.Title, 100
+	title, most := e.Reported(), 100
 	if e.Asked != "" {
 		title, most = title+" (asked: "+e.Asked+")", 160
 	}
@@ -57,7 +57,7 @@ func (p *printer) hitInFull(h *api.Hit) {
 		return
 	}
 	e := h.Entry()
-	p.printf("%s %s  %s\n%s\n", e.Glyph(), p.style(styleBold, oneLine(e.Title, 0)), p.style(styleDim, e.Name()),
+	p.printf("%s %s  %s\n%s\n", e.Glyph(), p.style(styleBold, oneLine(e.Reported(), 0)), p.style(styleDim, e.Name()),
 		p.style(styleDim, strings.Join([]string{string(e.Kind), p.ago(e.CreatedAtEpoch), oneLine(e.Project, 60)}, " · ")))
 	switch {
 	case h.Prompt != nil:

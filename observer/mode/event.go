@@ -281,13 +281,6 @@ func (v View) shortEvent(p *claudemem.PendingEvent, remark string, limit int) st
 	return b.String()
 }
 
-// sources name whose text an event shows, where it is not the project's.
-var sources = map[claudemem.Provenance]string{
-	claudemem.FromOutside: ", from outside the project",
-	claudemem.FromMCP:     ", from an MCP server",
-	claudemem.FromWeb:     ", from the web",
-}
-
 // whatHappened returns a tool call's heading: tool, subagent, directory if it is not the
 // root, whose text it shows, and whether it failed or was interrupted.
 func (v View) whatHappened(p *claudemem.PendingEvent) string {
@@ -300,7 +293,9 @@ func (v View) whatHappened(p *claudemem.PendingEvent) string {
 	if dir := e.Cwd; dir != "" && toolcall.ParseInput(e).Line != "" && !slices.Contains(v.Roots, strings.TrimRight(dir, "/")) {
 		text += ", in " + oneLine(v.relative(dir), maxDirectory)
 	}
-	text += sources[p.Provenance]
+	if from := p.Provenance.Source(); from != "" {
+		text += ", " + from
+	}
 	switch {
 	case e.Interrupted:
 		text += ", interrupted by the user"

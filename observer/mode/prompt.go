@@ -161,7 +161,7 @@ func (v View) earlier() string {
 	var b strings.Builder
 	for i := range v.Earlier {
 		o := &v.Earlier[i]
-		line := "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(o.Title, maxEarlier) + "\n"
+		line := "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(text.Reported(o.Provenance, o.Title), maxEarlier) + "\n"
 		if b.Len()+len(line) > maxEarlierAll {
 			break
 		}
