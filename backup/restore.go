@@ -37,7 +37,7 @@ var (
 	// log without its database is never applied to another one.
 	databaseFiles = []string{databaseName, databaseName + "-wal", databaseName + "-shm"}
 	// derivedFiles are made from memory.db: they are deleted when it is replaced.
-	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.vec", "index.vec.new", "index.table", "index.table.new"}
+	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.db-sums", "index.vec", "index.vec.new", "index.table", "index.table.new"}
 )
 
 // Find returns the backup that a user names: by its name, its path, or "latest".

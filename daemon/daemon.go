@@ -58,6 +58,9 @@ type Config struct {
 	IdleExit *time.Duration
 	// Housekeeping is the interval of the timer; 30 s by default.
 	Housekeeping time.Duration
+	// CheckIndex is the interval at which the pages of the index are compared with their sums; 10
+	// minutes by default.
+	CheckIndex time.Duration
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
 	// Command returns a command of this program that runs in a process of its own and may
@@ -354,7 +357,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Blocks:     w,
 		Books:      storeBooks{w.store, w.bookLosses},
 		Worker:     w,
-		Reindexer:  w.finder,
+		Reindexer:  reindexer{w.finder, w.cfg.DataDir},
 		Importer:   kept,
 		Backfiller: w,
 		Eraser:     w,

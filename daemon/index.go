@@ -28,6 +28,7 @@ const (
 // worker serves: capturing events comes first.
 func (w *Worker) openSearch() {
 	options, closeEmbedder := indexOptions(w.cfg.Settings, w.cfg.Clock, w.log)
+	options.MayRepair, options.CheckEvery = w.mayRepair, w.cfg.CheckIndex
 	w.finder = newFinder(func(ctx context.Context) (openIndex, error) {
 		ix, err := index.Open(ctx, filepath.Join(w.cfg.DataDir, indexName), w.store, options)
 		if err != nil {

@@ -19,6 +19,8 @@ import (
 const (
 	// noticeRecovery is the notice of what became of a database that was not as expected.
 	noticeRecovery = "recovery"
+	// brokenIndexes is the reason for which indexes of memory.db are rebuilt.
+	brokenIndexes = "an index of memory.db was damaged"
 	// verifyLimit is the size of a database that is verified before the worker serves, if it
 	// was changed while no worker ran; a larger one is verified in the background.
 	verifyLimit = 32 << 20
@@ -53,13 +55,17 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return w.recoverLost(ctx, mark, "memory.db was empty")
 	}
 	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
-		sound, err := store.RebuildIndexes(ctx, w.databasePath(), wrong)
+		var sound bool
+		if w.heldRepair(databaseName, brokenIndexes) == nil {
+			sound, err = store.RebuildIndexes(ctx, w.databasePath(), wrong)
+		}
 		if !sound {
 			if err != nil {
 				w.log.Warn("rebuild indexes of the memory", "error", err)
 			}
 			return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
 		}
+		w.noteRepair(databaseName, brokenIndexes)
 		w.log.Error("indexes of the memory were rebuilt", "because", strings.Join(wrong, "; "))
 		told = "claude-mem: an index of memory.db was damaged (" + wrong[0] + "). It was rebuilt; no rows were lost."
 	}
@@ -141,13 +147,21 @@ func (w *Worker) recoverLost(ctx context.Context, mark backup.Mark, what string)
 	return w.recover(ctx, mark, what)
 }
 
-// recover replaces the database by what backups and the damaged one still have.
+// recover replaces the database by what backups and the damaged one still have. If it did so
+// for the same reason within a day, it changes nothing and returns an error, so that no worker
+// starts and events wait in the spool until a person decides.
 func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (told string, err error) {
+	reason, _, _ := strings.Cut(what, " (")
+	if held := w.heldRepair(databaseName, reason); held != nil {
+		return "", claudemem.Errorf(claudemem.CodeStorage, "%s", held.Text()).
+			WithHint("check the disk; then `claude-mem doctor --fix` repairs it again. Nothing was changed, and events wait in the spool")
+	}
 	w.log.Error("the memory is recovered", "because", what)
 	done, err := backup.Recover(ctx, w.cfg.DataDir, w.cfg.Clock())
 	if err != nil {
 		return "", err
 	}
+	w.noteRepair(databaseName, reason)
 	for _, unsound := range done.Unsound {
 		w.log.Error("a backup is not sound", "error", unsound)
 	}

@@ -46,6 +46,9 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	options, end := indexOptions(resolved, time.Now, slog.New(slog.DiscardHandler))
 	defer end()
 	err = asWorker(ctx, dataDir, false, turnLimit, func(s *store.Store) error {
+		if err := AllowRepairs(dataDir, false); err != nil {
+			return err
+		}
 		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), options, report)
 		return err
 	})

@@ -66,6 +66,9 @@ func (w *Worker) mendIndex(ctx context.Context) error {
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
+	if !w.mayRepair(indexName, "it has not the records of the memory") {
+		return nil
+	}
 	w.log.Error("the search index is wrong and is rebuilt", "because", wrong)
 	if err := w.finder.StartReindex(); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
 		return err

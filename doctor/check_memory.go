@@ -1,12 +1,15 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"claudemem"
 	"claudemem/daemon"
@@ -25,6 +28,9 @@ const largeWAL = 256 << 20
 // checkDatabase checks the database for damage, within integrityLimit, and the size of
 // its log.
 func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
+	if list := e.heldRepairs("recovery-stopped", true); len(list) > 0 {
+		return list, ""
+	}
 	db, err := e.database()
 	if err != nil {
 		return e.unopened(err)
@@ -54,6 +60,15 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 		return []Finding{e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))}, ""
 	}
 	return nil, fmt.Sprintf("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)
+}
+
+// heldRepairs returns a finding of a kind for each repair, of the memory or of the index, that was
+// needed again and is not made.
+func (e *exam) heldRepairs(kind string, memory bool) (list []Finding) {
+	for _, r := range daemon.HeldRepairs(e.DataDir, memory, e.now) {
+		list = append(list, e.found(kind, r.Text()))
+	}
+	return list
 }
 
 // unopened returns why the database cannot be read.
@@ -182,12 +197,51 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 		return nil, unread(err)
 	}
 	list, fine := e.indexState(ctx, db)
+	list = append(list, e.heldRepairs("repair-stopped", false)...)
+	if err := index.CheckPages(e.path("index.db")); err != nil && len(list) == 0 {
+		list = append(list, e.found("index-failed", err.Error()))
+	}
+	if len(list) == 0 && fine != noRecords {
+		list = e.searchRecord(ctx, db)
+	}
 	if e.Deep && len(list) == 0 && fine != noRecords {
 		var compared string
 		list, compared = e.deepIndex(ctx, db)
 		fine += compared
 	}
 	return list, fine
+}
+
+// searchRecord searches for records by the words of their titles, and returns a finding if that
+// fails, or none of a few is found.
+func (e *exam) searchRecord(ctx context.Context, db *store.Store) []Finding {
+	if e.Search == nil {
+		return nil
+	}
+	refs, err := db.FilterRecords(ctx, claudemem.Query{Limit: 20}, []claudemem.RecordKind{claudemem.RecordObservation}, claudemem.OrderOldest)
+	hits, err2 := db.RecordsByRefs(ctx, refs...)
+	if err != nil || err2 != nil {
+		return nil // checkDatabase reports it
+	}
+	tried := 0
+	for _, h := range hits {
+		words := strings.FieldsFunc(h.Observation.Title, func(r rune) bool { return !unicode.IsLetter(r) })
+		slices.SortStableFunc(words, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
+		if len(words) < 2 {
+			continue
+		}
+		titles, err := e.Search(ctx, strings.Join(words[:min(len(words), 4)], " "))
+		if err != nil {
+			return []Finding{e.found("search-failing", err.Error())}
+		}
+		if slices.Contains(titles, h.Observation.Title) {
+			return nil
+		}
+		if tried++; tried == 3 {
+			return []Finding{e.found("search-failing", fmt.Sprintf("observation #%d and two others are not found by the words of their titles", h.ID))}
+		}
+	}
+	return nil
 }
 
 // noRecords is the line of a memory that needs no index yet.

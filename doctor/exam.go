@@ -38,6 +38,9 @@ type Config struct {
 	// Ask sends a provider with an API a free request; nil: the notices and the
 	// outcomes of earlier calls count.
 	Ask func(ctx context.Context, provider string) error
+	// Search searches observations in the way that users do and returns the titles found; nil:
+	// no search is made.
+	Search func(ctx context.Context, query string) (titles []string, err error)
 	// Statfs measures the file system of a path.
 	Statfs func(path string) (FileSystem, error)
 	// Panicked is called with the name and stack of a check that panicked. Two calls

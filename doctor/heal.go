@@ -83,6 +83,9 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
 		}
+		if err := daemon.AllowRepairs(cfg.DataDir, true); err != nil {
+			return err
+		}
 		mark := backup.ReadMark(cfg.DataDir)
 		mark.Damage = wanted[0].Text
 		if err := backup.WriteMark(cfg.DataDir, mark); err != nil {

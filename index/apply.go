@@ -224,7 +224,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest); err != nil {
 		return err
 	}
-	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, a.words.encodeWords(&d.words), packPieces(d.pieces)); err != nil {
+	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces))); err != nil {
 		return err
 	}
 	e, err := a.blocks.at(ctx, ch.document)
@@ -312,6 +312,10 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	var content []byte
 	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
 		return notEmpty(err)
+	}
+	content, err := unsealed(old.document, content)
+	if err != nil {
+		return err
 	}
 	if err := a.b.cat.vocabulary.decodeWords(content, &a.scored); err != nil {
 		return err

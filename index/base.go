@@ -17,6 +17,7 @@ import (
 	"claudemem/index/embed"
 	"claudemem/index/pages"
 	"claudemem/index/vectors"
+	"claudemem/openfile"
 	"claudemem/sqlite"
 )
 
@@ -31,6 +32,13 @@ type base struct {
 	reader *sql.DB
 	read   *statements
 	cat    *catalogue
+
+	// pages is index.db, open until the connections are closed: to close it earlier would give up
+	// SQLite's locks. sums are those of its pages; only the writer uses them. logKept is the size
+	// of a log that a reader kept from being cut, 0 for none.
+	pages   *os.File
+	sums    []uint32
+	logKept int64
 
 	// vectors is nil while the number of dimensions is unknown or when a reader
 	// finds no file. cat.mu guards the pointer.
@@ -61,6 +69,12 @@ type base struct {
 	toZero []uint32
 	// successor has the vectors of the next table while they are made.
 	successor *successor
+	// repaired says that a damaged index made way for it, unsound that it is damaged itself and
+	// stays: queries do not use it before it is built, or not at all.
+	repaired bool
+	unsound  atomic.Bool
+	// mayRepair is Options.MayRepair.
+	mayRepair func(file, reason string) bool
 	// unknownLayout says that package postings does not understand the full-text index.
 	unknownLayout atomic.Bool
 	// deletions says that the full-text index still has words of deleted documents
@@ -92,18 +106,21 @@ func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + "
 
 // openBase opens the index at path for writing, or makes it. The errors for
 // which only a new one helps are those that damaged reports.
-func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table) (b *base, err error) {
+func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table, mayRepair func(file, reason string) bool) (b *base, err error) {
 	db, err := sqlite.OpenWriter(path, writeSource(path))
 	if err != nil {
 		return nil, err
 	}
-	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions, trained: trained}
+	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions, trained: trained, mayRepair: mayRepair}
 	opened := b // b is nil when an error is returned
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, opened.close())
 		}
 	}()
+	if b.pages, err = openfile.Open(path, os.O_RDONLY, 0); err != nil {
+		return nil, err
+	}
 	err = checkSchema(ctx, b.db)
 	if b.fresh = errors.Is(err, fs.ErrNotExist); b.fresh {
 		err = createSchema(ctx, b.db)
@@ -118,6 +135,15 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 		return nil, err
 	}
 	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
+	if !b.fresh {
+		b.sums = readSums(path)
+	} else if err := ifExists(os.Remove(sumsPath(path))); err != nil {
+		return nil, err
+	}
+	// A worker that was killed has left a log.
+	if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+		return nil, err
+	}
 	if err := b.loadHead(ctx, b.conn); err != nil {
 		return nil, err
 	}
@@ -417,7 +443,8 @@ func (b *base) forgetVectors(ctx context.Context) error {
 }
 
 // compareVectors brings table and file together, with cat.mu held: documents whose vectors are
-// missing wait for new ones, slots that no document has are emptied and free.
+// missing wait for new ones, or do without if that is no longer a repair to be made; slots that
+// no document has are emptied and free.
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
 	for slot, document := range b.vectors.All() {
@@ -435,13 +462,20 @@ func (b *base) compareVectors(ctx context.Context) error {
 	slices.Sort(lost)
 	lost = slices.Compact(lost)
 	if len(lost) > 0 {
+		again := b.mayRepair("index.vec", "vectors are missing")
 		err := b.transaction(ctx, func() error {
 			changes := b.changeBlocks()
 			for _, id := range lost {
 				if err := changes.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
 					return err
 				}
-				c.waiting[id] = struct{}{}
+				e, err := changes.at(ctx, id)
+				if err != nil {
+					return err
+				}
+				if e.waits = again; again {
+					c.waiting[id] = struct{}{}
+				}
 			}
 			return changes.write(ctx)
 		})
@@ -471,8 +505,10 @@ func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
 	if err != nil {
 		// Not with ctx, which may be over; SQLite may have rolled back by itself.
 		_, _ = b.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return err
 	}
-	return err
+	b.checkpointLarge(ctx)
+	return nil
 }
 
 // close closes statements, connections and vectors, and returns all errors joined. It
@@ -492,10 +528,14 @@ func (b *base) close() error {
 		errs = append(errs, b.reader.Close())
 	}
 	if b.conn != nil {
+		_ = b.checkpoint(context.Background()) // or the next worker makes it
 		errs = append(errs, b.conn.Close())
 	}
 	if b.db != nil {
 		errs = append(errs, b.db.Close())
+	}
+	if b.pages != nil {
+		errs = append(errs, b.pages.Close())
 	}
 	if b.vectors != nil {
 		errs = append(errs, b.vectors.Close())

@@ -198,8 +198,12 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(documen
 		if number > 1<<31/blockDocuments {
 			return sqlite.ErrDamaged
 		}
+		stored, err := unsealed(number, entries)
+		if err != nil {
+			return err
+		}
 		var failed error
-		err := decodeBlock(entries, func(place uint32, e *blockEntry) {
+		err = decodeBlock(stored, func(place uint32, e *blockEntry) {
 			if failed == nil {
 				failed = fn(number*blockDocuments+place, e)
 			}
@@ -216,7 +220,11 @@ func (b *base) readBlock(ctx context.Context, number uint32) (*block, error) {
 		if err := scan(&entries); err != nil {
 			return err
 		}
-		return decodeBlock(entries, func(place uint32, e *blockEntry) {
+		stored, err := unsealed(number, entries)
+		if err != nil {
+			return err
+		}
+		return decodeBlock(stored, func(place uint32, e *blockEntry) {
 			k[place] = *e
 			k[place].names = slices.Clone(e.names)
 		})
@@ -227,7 +235,7 @@ func (b *base) readBlock(ctx context.Context, number uint32) (*block, error) {
 // writeBlock stores a block.
 func (b *base) writeBlock(ctx context.Context, number uint32, k *block) error {
 	if entries := k.encode(); entries != nil {
-		return b.write.exec(ctx, "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", number, entries)
+		return b.write.exec(ctx, "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", number, sealed(number, entries))
 	}
 	return b.write.exec(ctx, "DELETE FROM blocks WHERE number = ?", number)
 }

@@ -242,24 +242,12 @@ func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 			errs = append(errs, ifExists(os.Remove(ix.path+suffix)))
 		}
 		if errors.Join(errs...) == nil {
-			errs = append(errs, os.Rename(nextPath(ix.path), ix.path), ifExists(os.Rename(vectorPath(nextPath(ix.path)), vectorPath(ix.path))))
+			errs = append(errs, os.Rename(nextPath(ix.path), ix.path), moveNext(ix.path))
 		}
 	}
 	b, err := ix.openOrRebuild(ctx)
 	ix.base = b // nil after an error: the follower tries again
 	return errors.Join(append(errs, err, removeNext(ix.path))...)
-}
-
-// checkpoint copies the log into the database and cuts it to nothing.
-func (b *base) checkpoint(ctx context.Context) error {
-	var busy, log, copied int
-	if err := b.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &copied); err != nil {
-		return err
-	}
-	if busy != 0 {
-		return claudemem.Errorf(claudemem.CodeConflict, "another program reads index.db").WithHint("close it and try again")
-	}
-	return nil
 }
 
 // sweepPages is the number of pages of the full-text index that are merged at once;

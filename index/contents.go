@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"claudemem/sqlite"
 )
@@ -18,6 +19,12 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 	var row content
 	return b.read.each(sqlite.Brief(ctx), "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
 		if err := scan(&d, &row.words, &row.pieces); err != nil {
+			return err
+		}
+		var failed, failed2 error
+		row.words, failed = unsealed(d, row.words)
+		row.pieces, failed2 = unsealed(d, row.pieces)
+		if err := errors.Join(failed, failed2); err != nil {
 			return err
 		}
 		return fn(d, row)

@@ -72,6 +72,11 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 			t.Errorf("%v: %v", d.RecordRef, err)
 			continue
 		}
+		for _, column := range []*[]byte{&content, &pieces} {
+			if *column, err = unsealed(document, *column); err != nil {
+				t.Errorf("%v: %v", d.RecordRef, err)
+			}
+		}
 		var got rank.Document
 		if err := b.cat.vocabulary.decodeWords(content, &got); err != nil {
 			t.Errorf("%v: %v", d.RecordRef, err)

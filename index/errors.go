@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 
+	"claudemem"
 	"claudemem/sqlite"
 )
 
@@ -16,6 +17,27 @@ func fault(what string, err error) error { return file.Fault(what, err) }
 
 // errClosed answers calls to an index that was closed.
 var errClosed = errors.New("index is closed")
+
+// databaseFile is the name of the database where repairs are counted.
+const databaseFile = "index.db"
+
+// errUnsound answers queries of an index that is damaged or being rebuilt.
+var errUnsound = claudemem.Errorf(claudemem.CodeUnavailable, "the index is damaged or being rebuilt").
+	WithHint("try again in a moment; claude-mem doctor tells more")
+
+// reasonOf returns the reason of a repair, the same for all errors of a kind.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, errPages):
+		return "pages were changed by the disk or another program"
+	case errors.Is(err, errSchema):
+		return err.Error()
+	case errors.Is(err, sqlite.ErrDamaged):
+		return sqlite.ErrDamaged.Error()
+	default:
+		return "SQLite cannot read it"
+	}
+}
 
 // damaged reports whether only a new index helps.
 func damaged(err error) bool {

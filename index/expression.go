@@ -34,15 +34,12 @@ func (ix *Index) Syntax(ctx context.Context, text string, f Filter, limit int) (
 	}
 	defer done()
 	answer, err := b.matchExpression(ctx, e, f, limit)
-	switch {
-	case damaged(err):
-		ix.follower.noteDamage()
-	case sqlite.Code(err) == sqlite3.SQLITE_ERROR:
+	if sqlite.Code(err) == sqlite3.SQLITE_ERROR {
 		// The parser should have refused it.
 		ix.log.Warn("an expression was not understood", "err", err)
 		err = errSyntax("it is not understood")
 	}
-	return answer, fault(what, err)
+	return answer, fault(what, ix.sound(ctx, b, err))
 }
 
 // matchExpression returns the records that pass f and match e, scored by the words of e.

@@ -32,8 +32,10 @@ type follower struct {
 	done     chan struct{}
 	requests chan *reindexing // capacity 0: the sender waits
 	tables   chan *retraining // capacity 0, too
-	// damage gets a signal from queries that met damage; capacity 1.
-	damage chan struct{}
+	// damage gets the errors of queries that met damage, check a signal when pages are to be
+	// compared with their sums; capacity 1.
+	damage chan error
+	check  chan struct{}
 
 	// Of the goroutine alone.
 	next   *reindexing
@@ -100,7 +102,7 @@ func (f *follower) start(ix *Index) {
 	f.done = make(chan struct{})
 	f.requests = make(chan *reindexing)
 	f.tables = make(chan *retraining)
-	f.damage = make(chan struct{}, 1)
+	f.damage, f.check = make(chan error, 1), make(chan struct{}, 1)
 	f.embeds.results = make(chan embedResult, 1)
 	go func() {
 		defer close(f.done)
@@ -108,14 +110,60 @@ func (f *follower) start(ix *Index) {
 	}()
 }
 
-// noteDamage has the follower replace the index, which a query found damaged.
-func (f *follower) noteDamage() {
-	if f.damage == nil {
-		return // a reader has none
-	}
+// sound returns err, or errUnsound for the answer of an index that is not to be used. It has the
+// follower replace an index that a query found damaged, and compare its pages with their sums when
+// that is due; the first answers wait for the first comparison.
+func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 	select {
-	case f.damage <- struct{}{}:
-	default: // it knows
+	case <-ix.checked:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if b.unsound.Load() || b.repaired && b.build.kind != 0 {
+		return errUnsound
+	}
+	f := &ix.follower
+	if damaged(err) && f.damage != nil { // a reader has none
+		select {
+		case f.damage <- err:
+		default: // it knows
+		}
+	}
+	unknown := b.unknownLayout.Load() && !ix.warned.Swap(true)
+	if unknown {
+		ix.log.Warn("the full-text index has a layout that this version does not know: searches are slower")
+	}
+	last := ix.checkedAt.Load()
+	if due := ix.until(time.Unix(0, last).Add(ix.checkEvery), ix.checkEvery) <= 0; (due || unknown) && f.check != nil && ix.checkedAt.CompareAndSwap(last, ix.clock().UnixNano()) {
+		select {
+		case f.check <- struct{}{}:
+		default: // it is about to
+		}
+	}
+	return err
+}
+
+// comparePages replaces the index if its pages have not their sums.
+func (f *follower) comparePages(ctx context.Context, ix *Index) {
+	ix.checkedAt.Store(ix.clock().UnixNano())
+	b := ix.base
+	if b == nil {
+		return
+	}
+	switch err := comparePages(b.pages, b.sums, nil); {
+	case damaged(err):
+		b.unsound.Store(true) // before the answers that wait for this
+		f.mend(ctx, ix, err)
+	case err != nil:
+		ix.log.Error("the pages of the index could not be compared with their sums", "err", err)
+	}
+}
+
+// mend replaces a damaged index, unless that was done already; then queries no longer use it.
+func (f *follower) mend(ctx context.Context, ix *Index, cause error) {
+	ix.log.Error("the index is damaged", "err", cause)
+	if err := f.replace(ctx, ix, cause); err != nil {
+		ix.log.Error("the damaged index could not be replaced", "err", err)
 	}
 }
 
@@ -131,6 +179,8 @@ func (f *follower) stop() {
 // run takes in what the feed reports until ctx ends. After an error it pauses, longer
 // each time, and tries again.
 func (f *follower) run(ctx context.Context, ix *Index) {
+	f.comparePages(ctx, ix)
+	close(ix.checked)
 	changed, stop := ix.feed.Follow()
 	defer stop()
 	defer f.embeds.running.Wait()
@@ -170,10 +220,10 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 			f.beginRetraining(ix, r)
 		case result := <-f.embeds.results:
 			f.embeds.took(ix, result)
-		case <-f.damage:
-			if err := f.replace(ctx, ix); err != nil {
-				ix.log.Error("the damaged index could not be replaced", "err", err)
-			}
+		case err := <-f.damage:
+			f.mend(ctx, ix, err)
+		case <-f.check:
+			f.comparePages(ctx, ix)
 		}
 	}
 }
@@ -220,18 +270,21 @@ func (ix *Index) until(at time.Time, most time.Duration) time.Duration {
 // work applies what is pending until nothing is left: changes first.
 func (f *follower) work(ctx context.Context, ix *Index) error {
 	for ctx.Err() == nil {
+		more, err := false, error(nil)
 		if ix.base == nil { // only this goroutine sets it
-			if err := f.replace(ctx, ix); err != nil {
+			if err := f.replace(ctx, ix, nil); err != nil && f.next == nil {
 				return err
 			}
 		}
-		more, err := f.step(ctx, ix, ix.base)
+		if ix.base != nil {
+			more, err = f.step(ctx, ix, ix.base)
+		}
 		if more {
 			f.trimAt = ix.clock().Add(trimAfter)
 		}
-		if damaged(err) {
+		if damaged(err) && f.next == nil {
 			ix.log.Error("the index is damaged", "err", err)
-			err = f.replace(ctx, ix)
+			err = f.replace(ctx, ix, err)
 			more = true
 		}
 		if err != nil {
@@ -415,15 +468,21 @@ func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Docu
 	return b.apply(ctx, batch)
 }
 
-// replace deletes a damaged index and opens a new one.
-func (f *follower) replace(ctx context.Context, ix *Index) error {
+// replace deletes a damaged index and opens a new one, if such a repair may be made; else it
+// returns cause, the damage. Without an open index, cause is nil and it opens one.
+func (f *follower) replace(ctx context.Context, ix *Index, cause error) error {
+	if ix.base != nil && !ix.mayRepair(databaseFile, reasonOf(cause)) {
+		ix.base.unsound.Store(true)
+		return cause
+	}
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	select {
 	case <-f.damage: // of a query that met the same
 	default:
 	}
-	if ix.base != nil {
+	repaired := ix.base != nil
+	if repaired {
 		f.endRetraining(errReplaced)
 		err := ix.base.close()
 		ix.base = nil
@@ -438,6 +497,7 @@ func (f *follower) replace(ctx context.Context, ix *Index) error {
 	if err != nil {
 		return err
 	}
+	b.repaired = b.repaired || repaired
 	ix.base = b
 	return nil
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/embed"
+	"claudemem/openfile"
 )
 
 // Options are what an index takes from outside; zero fields take the default.
@@ -24,6 +26,12 @@ type Options struct {
 	Clock    func() time.Time // time.Now
 	// After is time.After; for the pauses after failures.
 	After func(time.Duration) <-chan time.Time
+	// MayRepair is asked before a file is repaired, with its name and the reason; false keeps it as
+	// it is. nil allows all.
+	MayRepair func(file, reason string) bool
+	// CheckEvery is how often the pages of index.db are compared with their sums while there are
+	// searches; 10 minutes by default.
+	CheckEvery time.Duration
 	// Untrained takes the built-in table as it is, and deletes one that was trained further.
 	Untrained bool
 }
@@ -48,6 +56,14 @@ type Index struct {
 	mu   sync.RWMutex
 	base *base
 
+	mayRepair  func(file, reason string) bool
+	checkEvery time.Duration
+	// checked is closed when the pages were compared for the first time, checkedAt is when they
+	// last were, in Unix nanoseconds.
+	checked   chan struct{}
+	checkedAt atomic.Int64
+	// tableKept says that the trained table is damaged and stays so.
+	tableKept atomic.Bool
 	// warned says that the log has the warning about an unknown layout.
 	warned atomic.Bool
 
@@ -73,7 +89,7 @@ func Open(ctx context.Context, path string, feed Feed, opts Options) (*Index, er
 	if err := removeNext(ix.path); err != nil {
 		return nil, fault("open index", err)
 	}
-	if ix.base, err = ix.openOrRebuild(ctx); err != nil {
+	if ix.base, err = ix.openOrRebuild(ctx); err != nil && !damaged(err) { // it waits for a reindex
 		return nil, fault("open index", err)
 	}
 	ix.follower.start(ix)
@@ -94,6 +110,13 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 	if ix.base, err = openBaseReadOnly(ctx, ix.path, ix.tableFor); err != nil {
 		return nil, fault("open index", err)
 	}
+	if ix.base.pages, err = openfile.Open(ix.path, os.O_RDONLY, 0); err != nil {
+		return nil, fault("open index", errors.Join(err, ix.base.close()))
+	}
+	go func() {
+		defer close(ix.checked)
+		ix.base.unsound.Store(damaged(checkPages(ix.base.pages, ix.path)))
+	}()
 	return ix, nil
 }
 
@@ -120,6 +143,10 @@ func newIndex(path string, opts Options) (*Index, error) {
 	if ix.after == nil {
 		ix.after = time.After
 	}
+	if ix.mayRepair = opts.MayRepair; ix.mayRepair == nil {
+		ix.mayRepair = func(string, string) bool { return true }
+	}
+	ix.checkEvery, ix.checked = cmp.Or(opts.CheckEvery, 10*time.Minute), make(chan struct{})
 	ix.untrained = opts.Untrained || !ix.local
 	ix.state.changed = make(chan struct{})
 	return ix, nil
@@ -132,12 +159,18 @@ func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 	if !damaged(err) {
 		return b, err
 	}
+	if !ix.mayRepair(databaseFile, reasonOf(err)) {
+		return nil, err
+	}
 	aside, failed := clearAway(ix.path)
 	if failed != nil {
 		return nil, failed
 	}
 	ix.log.Warn("the index is built anew", "because", err, "kept", aside)
-	return ix.openBase(ctx, ix.path)
+	if b, err = ix.openBase(ctx, ix.path); err == nil {
+		b.repaired = true
+	}
+	return b, err
 }
 
 // openBase opens or makes the index at path for this embedder and begins the
@@ -155,7 +188,7 @@ func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
 	if trained != nil {
 		model = trained.Model()
 	}
-	b, err := openBase(ctx, path, model, dimensions, trained)
+	b, err := openBase(ctx, path, model, dimensions, trained, ix.mayRepair)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +204,20 @@ func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
 	return b, nil
 }
 
-// removeNext removes what a rebuild left unfinished.
+// moveNext gives the vectors and the sums of a rebuilt index the names of the old ones.
+func moveNext(path string) error {
+	next := nextPath(path)
+	return errors.Join(ifExists(os.Rename(vectorPath(next), vectorPath(path))), ifExists(os.Rename(sumsPath(next), sumsPath(path))))
+}
+
+// removeNext removes what a rebuild left unfinished, or moves what is left of one that had got
+// as far as the database.
 func removeNext(path string) error {
+	_, err := os.Stat(nextPath(path))
+	_, taken := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) && taken == nil {
+		return moveNext(path)
+	}
 	if _, err := clearAway(nextPath(path)); err != nil {
 		return err
 	}

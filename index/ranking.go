@@ -73,13 +73,7 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 		vector = b.tableVectors(ix.table, asked, r.Untrained) // of the tables that b's vectors are from
 	}
 	answer, err := b.rank(ctx, asked, r, vector, ix.table)
-	if damaged(err) {
-		ix.follower.noteDamage()
-	}
-	if b.unknownLayout.Load() && !ix.warned.Swap(true) {
-		ix.log.Warn("the full-text index has a layout that this version does not know: searches are slower")
-	}
-	return answer, fault(what, err)
+	return answer, fault(what, ix.sound(ctx, b, err))
 }
 
 // tableVectors returns the text's vectors by the tables, zero without pieces; untrained is

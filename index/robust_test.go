@@ -105,7 +105,7 @@ func shareSlots(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := openBase(t.Context(), path, table.Model(), table.Dimensions(), nil)
+	b, err := openBase(t.Context(), path, table.Model(), table.Dimensions(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ const (
 	// schemaVersion changes with the tables, with what package words makes of a
 	// text and with what a document's columns hold: an index of another version is
 	// deleted and built anew.
-	schemaVersion = 4
+	schemaVersion = 5
 	// applicationID marks the file as an index of ours ("cmix").
 	applicationID = 0x636d6978
 	// schemaObjects is the number of tables and indexes that the schema makes, those of
@@ -87,8 +87,8 @@ func writeSource(path string) string {
 	return sqlite.Source(path, nil, "busy_timeout(5000)", "journal_mode(wal)",
 		"synchronous(normal)", // changes that a power cut loses are read again from the feed
 		"cache_size(-8000)",
-		"secure_delete(1)", // pages that a delete frees are overwritten
-		"wal_autocheckpoint(4000)", "journal_size_limit(33554432)")
+		"secure_delete(1)",      // pages that a delete frees are overwritten
+		"wal_autocheckpoint(0)") // checkpoint takes sums
 }
 
 // errSchema says that a file is no index of this version.
@@ -106,7 +106,7 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 	case tables == 0:
 		return fs.ErrNotExist
 	case version != schemaVersion || application != applicationID || tables != schemaObjects:
-		return errSchema
+		return fmt.Errorf("%w (%d), but %d", errSchema, schemaVersion, version)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func clearAway(path string) (aside string, err error) {
 			return "", unremovable(path, err)
 		}
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-sums"} {
 		if err := ifExists(os.Remove(path + suffix)); err != nil {
 			return aside, unremovable(path, err)
 		}

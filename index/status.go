@@ -86,6 +86,9 @@ func (ix *Index) Status() Status {
 		training, _ := b.trained.Training()
 		s.Trained = training.Records
 	}
+	if b.unsound.Load() && s.Error == "" {
+		s.Error = errUnsound.Error()
+	}
 	known, _ := b.checkLayout(context.Background()) // a search reports the error
 	s.UnknownLayout = !known
 	s.Waiting = len(b.cat.waiting)

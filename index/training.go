@@ -88,7 +88,7 @@ func (ix *Index) TrainingDue() bool {
 		return false
 	}
 	b, done, err := ix.current()
-	if err != nil {
+	if err != nil || ix.tableKept.Load() {
 		return false
 	}
 	defer done()
@@ -298,7 +298,15 @@ func (ix *Index) openTable() (*embed.Table, error) {
 	if err := dropNextTable(ix.path); err != nil {
 		return nil, err
 	}
-	return ix.readTable(path), nil
+	table := ix.readTable(path)
+	if _, err := os.Lstat(path); table != nil || err != nil {
+		return table, nil //nolint:nilerr // there is none
+	}
+	// Without its file it is trained again, however often that is interrupted.
+	if ix.tableKept.Store(!ix.mayRepair("index.table", "the file is damaged")); ix.tableKept.Load() {
+		return nil, nil
+	}
+	return nil, os.Remove(path)
 }
 
 // tableFor returns the table of the saved model for a reader, nil for the built-in one;

@@ -235,6 +235,9 @@ func TestTrainInterrupted(t *testing.T) {
 					name = filepath.Base(from)
 				}
 				copyFile(t, filepath.Join(folder, from), filepath.Join(dir, name))
+				if name == "index.db" {
+					copyFile(t, sumsPath(filepath.Join(folder, from)), sumsPath(filepath.Join(dir, name)))
+				}
 			}
 			ix := openIndex(t, filepath.Join(dir, "index.db"), feed, Options{})
 			if got := ix.Status(); (got.Waiting > 0) != tt.waits && !tt.waits {

@@ -144,7 +144,7 @@ func (w *wordChanges) write(ctx context.Context, s *statements) error {
 		set(number, 0)
 	}
 	for row, hashes := range changed {
-		if err := s.exec(ctx, "INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, hashes); err != nil {
+		if err := s.exec(ctx, "INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes)); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,11 @@ func (b *base) loadVocabulary(ctx context.Context, q querier) error {
 		if err := scan(&row, &hashes); err != nil {
 			return err
 		}
-		return v.load(row, hashes)
+		unsealed, err := unsealed(row, hashes)
+		if err != nil {
+			return err
+		}
+		return v.load(row, unsealed)
 	})
 }
 

@@ -22,6 +22,10 @@ func checkVocabulary(t errorer, b *base, want map[uint32]bool) {
 		if err := scan(&row, &hashes); err != nil {
 			return err
 		}
+		hashes, err := unsealed(row, hashes)
+		if err != nil {
+			return err
+		}
 		return stored.load(row, hashes)
 	})
 	if err != nil || !slices.Equal(stored.hashes, b.cat.vocabulary.hashes) {

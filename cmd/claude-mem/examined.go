@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"claudemem"
+	"claudemem/api"
 	"claudemem/claudedir"
 	"claudemem/doctor"
 	"claudemem/model"
@@ -28,8 +30,27 @@ func (a *app) doctorConfig() doctor.Config {
 		StartWorker: func(ctx context.Context) error { return a.startWorker(ctx, dataDir) },
 		FindCLI:     func() (string, error) { return claude.Find("claude", os.Environ()) },
 		RunVersion:  runVersion,
+		Search:      a.searchTitles,
 		Panicked:    func(check string, stack []byte) { a.note("check %s: %s", check, stack) },
 	}
+}
+
+// searchTitles returns the titles of the observations that a search finds.
+func (a *app) searchTitles(ctx context.Context, query string) (titles []string, err error) {
+	m, err := a.memory()
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	request := api.SearchRequest{Kinds: []string{string(claudemem.RecordObservation)}, Query: query}
+	request.Limit = 100
+	page, err := m.Search(ctx, request)
+	for _, h := range page.Results {
+		if h.Observation != nil {
+			titles = append(titles, h.Observation.Title)
+		}
+	}
+	return titles, err
 }
 
 // askLimit is the time limit of doctor's request to a provider.
