@@ -13,7 +13,7 @@ func TestIndexLostRecord(t *testing.T) {
 	dir := used(t)
 	w := open(t, config(dir))
 	indexed(t, w)
-	closeWorker(t, w)
+	defer closeWorker(t, w)
 	db, err := sql.Open("sqlite", filepath.Join(dir, indexName))
 	if err != nil {
 		t.Fatal(err)
@@ -28,9 +28,6 @@ func TestIndexLostRecord(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w = open(t, config(dir))
-	defer closeWorker(t, w)
-	indexed(t, w)
 	wrong, compared, err := VerifyIndex(t.Context(), w.store, dir)
 	if err != nil || !compared || strings.Join(wrong, "; ") != "1 record of the memory missing" {
 		t.Fatalf("found %q, compared %t, %v", wrong, compared, err)

@@ -146,13 +146,16 @@ func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 // comparePages replaces the index if its pages have not their sums.
 func (f *follower) comparePages(ctx context.Context, ix *Index) {
 	ix.checkedAt.Store(ix.clock().UnixNano())
-	b := ix.base
-	if b == nil {
-		return
+	var err error
+	if b := ix.base; b != nil {
+		err = comparePages(b.pages, b.sums, nil)
+		if damaged(err) {
+			b.unsound.Store(true)
+		}
 	}
-	switch err := comparePages(b.pages, b.sums, nil); {
+	ix.compared() // the answers that wait for this have a lock that mend needs
+	switch {
 	case damaged(err):
-		b.unsound.Store(true) // before the answers that wait for this
 		f.mend(ctx, ix, err)
 	case err != nil:
 		ix.log.Error("the pages of the index could not be compared with their sums", "err", err)
@@ -180,7 +183,6 @@ func (f *follower) stop() {
 // each time, and tries again.
 func (f *follower) run(ctx context.Context, ix *Index) {
 	f.comparePages(ctx, ix)
-	close(ix.checked)
 	changed, stop := ix.feed.Follow()
 	defer stop()
 	defer f.embeds.running.Wait()

@@ -61,6 +61,7 @@ type Index struct {
 	// checked is closed when the pages were compared for the first time, checkedAt is when they
 	// last were, in Unix nanoseconds.
 	checked   chan struct{}
+	compared  func() // closes checked
 	checkedAt atomic.Int64
 	// tableKept says that the trained table is damaged and stays so.
 	tableKept atomic.Bool
@@ -114,7 +115,7 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 		return nil, fault("open index", errors.Join(err, ix.base.close()))
 	}
 	go func() {
-		defer close(ix.checked)
+		defer ix.compared()
 		ix.base.unsound.Store(damaged(checkPages(ix.base.pages, ix.path)))
 	}()
 	return ix, nil
@@ -147,6 +148,7 @@ func newIndex(path string, opts Options) (*Index, error) {
 		ix.mayRepair = func(string, string) bool { return true }
 	}
 	ix.checkEvery, ix.checked = cmp.Or(opts.CheckEvery, 10*time.Minute), make(chan struct{})
+	ix.compared = sync.OnceFunc(func() { close(ix.checked) })
 	ix.untrained = opts.Untrained || !ix.local
 	ix.state.changed = make(chan struct{})
 	return ix, nil

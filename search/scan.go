@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// scanned bounds the records that a scan reads, the newest: 20,000 take about two seconds.
+	// scanned bounds the records that a scan reads, the newest: enough for years of work, and bounded in time.
 	scanned = 20_000
 	// scannedTogether is the number of them that are in memory at once.
 	scannedTogether = 500

@@ -43,21 +43,24 @@ CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 }
 
 func (a *app) workerRunCommand() *cobra.Command {
-	return &cobra.Command{
+	var checkIndex time.Duration
+	cmd := &cobra.Command{
 		Use:     "run",
 		Short:   "Run the worker in the foreground",
 		Long:    "Run the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start`\nrun this in the background, with an environment without settings. In the foreground, your\nenvironment sets what config.json does not; `worker status` shows the origin of each value.",
 		Hidden:  true,
 		Example: "  claude-mem worker run",
 		Args:    noArgs,
-		RunE:    a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.runWorker(cmd.Context(), dataDir) }),
+		RunE:    a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.runWorker(cmd.Context(), dataDir, checkIndex) }),
 	}
+	cmd.Flags().DurationVar(&checkIndex, "check-index", 0, "how often the pages of the index are compared with their sums, 0 for every 10 minutes")
+	return cmd
 }
 
 // runWorker runs a worker in this process until ctx ends or it stops by itself. Why it cannot
 // start is left for the hooks, which tell the user.
-func (a *app) runWorker(ctx context.Context, dataDir string) error {
-	worker, err := a.openWorker(ctx, dataDir)
+func (a *app) runWorker(ctx context.Context, dataDir string, checkIndex time.Duration) error {
+	worker, err := a.openWorker(ctx, dataDir, checkIndex)
 	if err != nil {
 		if claudemem.CodeOf(err) != claudemem.CodeConflict {
 			wire.NoteStart(dataDir, withHint(err))
@@ -69,7 +72,7 @@ func (a *app) runWorker(ctx context.Context, dataDir string) error {
 
 // openWorker opens a worker, unless something else stands in the place of one of its files:
 // it might wait for the other end of a FIFO for ever.
-func (a *app) openWorker(ctx context.Context, dataDir string) (*daemon.Worker, error) {
+func (a *app) openWorker(ctx context.Context, dataDir string, checkIndex time.Duration) (*daemon.Worker, error) {
 	if wrong := wire.Misplaced(dataDir); wrong != nil {
 		return nil, claudemem.Errorf(claudemem.CodeStorage, "in %s, %s", dataDir, strings.Join(wrong, "; ")).
 			WithHint("move it away, then run `claude-mem worker restart`")
@@ -82,7 +85,7 @@ func (a *app) openWorker(ctx context.Context, dataDir string) (*daemon.Worker, e
 	if unread != nil {
 		log.Warn("settings", "error", unread)
 	}
-	return daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log, Command: detached(dataDir)})
+	return daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log, CheckIndex: checkIndex, Command: detached(dataDir)})
 }
 
 // withStatus returns a command that calls do and prints the worker's status.
