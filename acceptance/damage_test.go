@@ -160,7 +160,7 @@ func (b *damageBench) answers(peer *workerapi.Remote) (all []string) {
 		var page struct {
 			Results []struct{ Title, Narrative string }
 		}
-		err := peer.Do(b.t.Context(), http.MethodGet, "/api/search?kind=observation&format=full&limit=10&query="+url.QueryEscape(query), nil, &page)
+		err := peer.DoWithin(b.t.Context(), time.Minute, http.MethodGet, "/api/search?kind=observation&format=full&limit=10&query="+url.QueryEscape(query), nil, &page)
 		if err != nil && !b.failing {
 			b.t.Errorf("%q: %v", query, err)
 		}
