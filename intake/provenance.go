@@ -83,19 +83,16 @@ func (j *judge) call(call *toolcall.Call) claudemem.Provenance {
 			j.remember(claudemem.FromAgent, s.Writes, "")
 		}
 		from := j.source(s)
-		if s.Enters && from.Foreign() {
-			j.seen.mixed = true
-		}
 		if from.Foreign() {
 			j.remember(from, s.NewRefs, "ref ")
 		}
 		mark = claudemem.LeastTrusted(mark, from)
+		j.seen.mixed = j.seen.mixed || s.Enters && mark.Foreign() // it may be what a pipe brought
 	}
 	for i := range sources {
 		if s := &sources[i]; !s.Own {
 			j.remember(mark, s.Writes, "")
 		}
-		j.seen.mixed = j.seen.mixed || sources[i].Enters && mark.Foreign()
 	}
 	if id := j.event.AgentID; id != "" {
 		j.remember(claudemem.LeastTrusted(mark, cmp.Or(j.seen.by["agent "+id], claudemem.FromUser)), []string{id}, "agent ")
@@ -132,9 +129,13 @@ func (j *judge) source(s *toolcall.Source) claudemem.Provenance {
 	}
 	for _, place := range s.Places {
 		for _, p := range j.expand(place) {
-			if from := j.place(p, s.Words); !s.Loose || from.Foreign() {
-				mark = claudemem.LeastTrusted(mark, from)
+			from := j.place(p, s.Words)
+			if _, root, _ := j.tree.Find(p); s.Loose && from == claudemem.FromOutside && root == "" {
+				from = claudemem.FromUnknown // an argument, which need not be shown
+			} else if s.Loose && !from.Foreign() {
+				continue
 			}
+			mark = claudemem.LeastTrusted(mark, from)
 		}
 	}
 	if s.Program != "" {

@@ -167,21 +167,20 @@ func firstPacked(block string) (string, bool) {
 	return "", false
 }
 
-// configValue returns the value of a variable in a section without a subsection of a git
-// config, "" when it is not set. Includes are not followed: git writes what is read here into
-// the file itself.
-func configValue(config, section, variable string) string {
-	within := false
+// coreWorktree returns core.worktree of a git config, "" when it is not set.
+// Includes are not followed: git writes the value for a submodule into the file itself.
+func coreWorktree(config string) string {
+	inCore := false
 	for config != "" {
 		var line string
 		line, config, _ = strings.Cut(config, "\n")
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
-			within = strings.EqualFold(strings.TrimSpace(strings.Trim(line, "[]")), section)
+			inCore = strings.EqualFold(strings.TrimSpace(strings.Trim(line, "[]")), "core")
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		if ok && within && strings.EqualFold(strings.TrimSpace(name), variable) {
+		if ok && inCore && strings.EqualFold(strings.TrimSpace(name), "worktree") {
 			return strings.Trim(strings.TrimSpace(value), `"`)
 		}
 	}

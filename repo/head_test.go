@@ -47,7 +47,7 @@ func TestPackedRefLargeFile(t *testing.T) {
 	}
 }
 
-func TestConfigValue(t *testing.T) {
+func TestCoreWorktree(t *testing.T) {
 	tests := []struct{ config, want string }{
 		{"[core]\n\trepositoryformatversion = 0\n\tworktree = ../../../vendor/library\n", "../../../vendor/library"},
 		{"[other]\nworktree = x\n[CORE]\n Worktree = \"/a b\"\n", "/a b"},
@@ -55,8 +55,8 @@ func TestConfigValue(t *testing.T) {
 		{"\x00[core", ""},
 	}
 	for _, tt := range tests {
-		if got := configValue(tt.config, "core", "worktree"); got != tt.want {
-			t.Errorf("configValue(%q) = %q, want %q", tt.config, got, tt.want)
+		if got := coreWorktree(tt.config); got != tt.want {
+			t.Errorf("coreWorktree(%q) = %q, want %q", tt.config, got, tt.want)
 		}
 	}
 }

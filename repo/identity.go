@@ -156,7 +156,7 @@ func mainRoot(w worktree) string {
 		return parent
 	}
 	// A submodule's git directory lies in its parent's and names its worktree.
-	if tree := configValue(readLimited(filepath.Join(common, "config"), maxConfig), "core", "worktree"); tree != "" {
+	if tree := coreWorktree(readLimited(filepath.Join(common, "config"), maxConfig)); tree != "" {
 		return resolve(inDir(common, tree))
 	}
 	// A bare repository has no main worktree; its own directory is what its

@@ -2,8 +2,6 @@ package repo
 
 import (
 	"encoding/binary"
-	"encoding/hex"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,64 +66,34 @@ func (c *Indexes) Of(root string) (index *Index, isGit bool) {
 		c.cached = map[string]cachedIndex{}
 	}
 	k := cachedIndex{written: info.ModTime(), size: info.Size()}
-	common, _ := w.commonDir()
-	idSize := 20
-	if strings.EqualFold(configValue(readLimited(filepath.Join(common, "config"), maxConfig), "extensions", "objectformat"), "sha256") {
-		idSize = 32
-	}
-	if files, ok := readIndex(w.gitDir, "index", idSize, true); ok {
-		k.index = &Index{files}
+	data := []byte(readLimited(path, maxIndex))
+	for _, idSize := range []int{20, 32} { // of SHA-1 and SHA-256
+		if files, ok := parseIndex(data, idSize); ok && k.index == nil {
+			k.index = &Index{files}
+		}
 	}
 	c.cached[path] = k
 	return k.index, true
 }
 
-// readIndex returns the paths in an index file of gitDir; splits allows one that names
-// another file which has the rest. ok is false for any form that is not understood.
-func readIndex(gitDir, name string, idSize int, splits bool) (files []string, ok bool) {
-	f, _ := openRegular(filepath.Join(gitDir, name))
-	if f == nil {
-		return nil, false
-	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err != nil {
-		return nil, false
-	}
-	files, link, ok := parseIndex(data, idSize)
-	if !ok || link == nil {
-		return files, ok
-	}
-	if !splits || len(link) < idSize {
-		return nil, false
-	}
-	base, ok := readIndex(gitDir, "sharedindex."+hex.EncodeToString(link[:idSize]), idSize, false)
-	if !ok || len(link) > idSize && !dropDeleted(base, link[idSize:]) {
-		return nil, false
-	}
-	files = slices.DeleteFunc(append(base, files...), func(f string) bool { return f == "" })
-	slices.Sort(files)
-	return files, true
-}
-
-// parseIndex returns the paths of an index of version 2, 3 or 4, "" for an entry that only
-// replaces one of the shared index, and the content of the extension that names that index,
-// nil for none. The form is that of gitformat-index(5).
-func parseIndex(data []byte, idSize int) (files []string, link []byte, ok bool) {
+// parseIndex returns the paths of an index of version 2, 3 or 4 with object ids of a size in
+// bytes. ok is false for any other form, such as an index that names another one which has a
+// part of the files. The form is that of gitformat-index(5).
+func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 	if len(data) < 12+idSize || string(data[:4]) != "DIRC" {
-		return nil, nil, false
+		return nil, false
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), int(binary.BigEndian.Uint32(data[8:]))
 	fixed := 40 + idSize + 2
 	if version < 2 || version > 4 || count > len(data)/fixed {
-		return nil, nil, false
+		return nil, false
 	}
 	rest, last := data[12:len(data)-idSize], ""
 	files = make([]string, 0, count)
 	for range count {
 		size := fixed
 		if len(rest) < size+3 {
-			return nil, nil, false
+			return nil, false
 		}
 		if rest[fixed-2]&0x40 != 0 { // has two more bytes of flags
 			size += 2
@@ -134,37 +102,31 @@ func parseIndex(data []byte, idSize int) (files []string, link []byte, ok bool) 
 		if version == 4 {
 			cut, n := offset(name)
 			if n == 0 || int(cut) > len(last) {
-				return nil, nil, false
+				return nil, false
 			}
 			name, size, kept = name[n:], size+n, len(last)-int(cut)
 		}
 		end := slices.Index(name, 0)
-		if end < 0 || kind != 8 && kind != 10 && kind != 14 && kind != 4 {
-			return nil, nil, false
+		if end <= 0 && kept == 0 || kind != 8 && kind != 10 && kind != 14 && kind != 4 {
+			return nil, false
 		}
-		path := last[:kept] + string(name[:end])
+		path := last[:kept] + string(name[:max(end, 0)])
 		if size += end + 1; version < 4 {
 			size = (size + 7) &^ 7
 		}
-		if path < last || size > len(rest) {
-			return nil, nil, false
+		if end < 0 || path < last || size > len(rest) {
+			return nil, false
 		}
 		files, last, rest = append(files, path), path, rest[size:]
 	}
-	for len(rest) > 0 {
-		if len(rest) < 8 {
-			return nil, nil, false
-		}
-		name, size := string(rest[:4]), uint64(binary.BigEndian.Uint32(rest[4:]))
-		if size > uint64(len(rest)-8) || name[0] > 'Z' && name != "link" && name != "sdir" {
-			return nil, nil, false
-		}
-		if name == "link" {
-			link = rest[8 : 8+size]
+	for len(rest) >= 8 && (rest[0] <= 'Z' || string(rest[:4]) == "sdir") {
+		size := uint64(binary.BigEndian.Uint32(rest[4:]))
+		if size > uint64(len(rest)-8) {
+			return nil, false
 		}
 		rest = rest[8+size:]
 	}
-	return files, link, true
+	return files, len(rest) == 0
 }
 
 // offset decodes a number as git's packs have it, and returns how many bytes it takes, 0 for
@@ -179,44 +141,6 @@ func offset(data []byte) (n uint64, size int) {
 		}
 	}
 	return 0, 0
-}
-
-// dropDeleted blanks the files whose numbers are in the compressed bitmap (EWAH) at the
-// beginning of data. It returns false for one that is cut off.
-func dropDeleted(files []string, data []byte) bool {
-	if len(data) < 8 {
-		return false
-	}
-	words := int(binary.BigEndian.Uint32(data[4:]))
-	if data = data[8:]; words > len(data)/8 {
-		return false
-	}
-	bit := 0
-	blank := func(n int) {
-		if n < len(files) {
-			files[n] = ""
-		}
-	}
-	for i := 0; i < words; {
-		head := binary.BigEndian.Uint64(data[8*i:])
-		run, literals := int(head>>1&(1<<32-1))*64, int(head>>33)
-		for n := bit; head&1 != 0 && n < min(bit+run, len(files)); n++ {
-			blank(n)
-		}
-		if bit, i = bit+run, i+1; literals > words-i {
-			return false
-		}
-		for range literals {
-			word := binary.BigEndian.Uint64(data[8*i:])
-			for n := range 64 {
-				if word>>n&1 != 0 {
-					blank(bit + n)
-				}
-			}
-			bit, i = bit+64, i+1
-		}
-	}
-	return true
 }
 
 // HasRef reports whether the repository of the worktree at root has a ref.

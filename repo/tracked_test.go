@@ -15,17 +15,18 @@ import (
 // git writes.
 func TestIndexes(t *testing.T) {
 	for name, args := range map[string][][]string{
-		"version 2":        {{"update-index", "--index-version", "2"}},
-		"version 3":        {{"add", "-N", "later.go"}},
-		"version 4":        {{"update-index", "--index-version", "4"}},
-		"split":            {{"update-index", "--split-index"}, {"rm", "-q", "--cached", "b/c/3.go"}, {"add", "later.go"}},
-		"split, version 4": {{"update-index", "--index-version", "4"}, {"update-index", "--split-index"}, {"rm", "-q", "--cached", "a.go", "b/2.go"}, {"add", "later.go"}},
-		"sparse":           {{"sparse-checkout", "set", "--cone", "--sparse-index", "b"}},
-		"untracked cache":  {{"update-index", "--untracked-cache"}, {"status"}},
-		"threads":          {{"-c", "index.threads=2", "add", "later.go"}},
-		"skipped hash":     {{"-c", "index.skipHash=true", "add", "later.go"}},
+		"version 2":       {{"update-index", "--index-version", "2"}},
+		"version 3":       {{"add", "-N", "later.go"}},
+		"version 4":       {{"update-index", "--index-version", "4"}},
+		"sparse":          {{"sparse-checkout", "set", "--cone", "--sparse-index", "b"}},
+		"untracked cache": {{"update-index", "--untracked-cache"}, {"status"}},
+		"threads":         {{"-c", "index.threads=2", "add", "later.go"}},
+		"skipped hash":    {{"-c", "index.skipHash=true", "add", "later.go"}},
 	} {
 		for _, format := range []string{"sha1", "sha256"} {
+			if format == "sha256" && !strings.HasPrefix(name, "version") {
+				continue
+			}
 			t.Run(name+" "+format, func(t *testing.T) {
 				root := mkdir(t, tempDir(t), "p")
 				git(t, root, "init", "-q", "--object-format="+format)
@@ -114,16 +115,18 @@ func TestIndexNotUnderstood(t *testing.T) {
 			t.Errorf("%s: %v %v", name, index, isGit)
 		}
 	}
+	write(t, path, string(good))
+	git(t, root, "update-index", "--split-index")
+	if index, isGit := new(Indexes).Of(root); !isGit || index != nil {
+		t.Errorf("a split index: %v %v", index, isGit)
+	}
 }
 
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00" + strings.Repeat("x", 20)))
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + strings.Repeat("\x80", 100)))
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		files, link, ok := parseIndex(data, 20)
-		if ok && len(link) > 20 {
-			dropDeleted(files, link[20:])
-		}
+		_, _ = parseIndex(data, 20)
 	})
 }
 

@@ -46,6 +46,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool, in, out, failed string) {
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolName: tool, ToolInput: json.RawMessage(in), ToolResponse: json.RawMessage(out), ToolError: failed, Cwd: "/p", WorktreeRoot: "/p"}
 		c := Parse(&e)
+		if len(c.Sources()) == 0 {
+			t.Error("a call shows something")
+		}
 		_, _ = c.IsOwn(), c.OnlyLooks()
 		for _, x := range c.Edits {
 			if x.Path == "" || strings.HasPrefix(x.Path, "/") {

@@ -32,8 +32,8 @@ var (
 	tellsItself = text.Set("--version -V -v version --help -h help")
 	// writeLast are programs whose last operand is written.
 	writeLast = text.Set("cp mv ln install copy xcopy scp rsync aws gsutil rclone")
-	// enters are verbs of git, and programs, that bring what they got into the working tree.
-	enters = text.Set("checkout switch merge pull reset restore cherry-pick rebase apply am patch gh glab")
+	// enters are verbs of git that change the files that it tracks.
+	enters = text.Set("checkout switch merge pull reset restore cherry-pick rebase apply am")
 )
 
 // maxNamed bounds the paths of a command that are compared with the project. What a command
@@ -159,7 +159,7 @@ func (c *Command) source() Source {
 		s.From = claudemem.FromAgent
 		switch name {
 		case "cd", "pushd", "popd":
-			if to := c.Words[len(c.Words)-1]; len(c.Words) == 1 || to == "-" || to[0] == '$' && !strings.Contains(to, "pwd)") && !strings.Contains(to, "PWD") && !strings.Contains(to, "--show-toplevel") {
+			if to := c.Words[len(c.Words)-1]; len(c.Words) == 1 || to == "-" || strings.HasPrefix(to, "$") && !strings.Contains(to, "pwd)") && !strings.Contains(to, "PWD") && !strings.Contains(to, "--show-toplevel") {
 				s.From = claudemem.FromUnknown // where the commands after it are
 			}
 		case "tee":
@@ -191,9 +191,13 @@ func (c *Command) source() Source {
 		if s.From = claudemem.FromWeb; c.asksThisMachine() {
 			s.From = claudemem.FromOutside
 		}
-		for _, w := range c.Words[1:] {
-			if strings.Contains(w, "://") {
-				s.Writes = append(s.Writes, text.AfterLast(w, "/")) // wget, curl -O
+		for i, w := range c.Words[1:] { // wget, curl -O, git clone
+			switch {
+			case strings.HasPrefix(w, "-"):
+			case strings.Contains(w, "://"), name == "git" && strings.Contains(w, ":"):
+				s.Writes = append(s.Writes, strings.TrimSuffix(text.AfterLast(w, "/"), ".git"))
+			case name == "git" && i > 0:
+				s.Writes = append(s.Writes, w)
 			}
 		}
 	default:
@@ -205,7 +209,7 @@ func (c *Command) source() Source {
 			s.From = claudemem.LeastTrusted(s.From, c.runs())
 		}
 	}
-	s.Enters = enters[name] || name == "git" && enters[c.Verb()]
+	s.Enters = name == "patch" || name == "git" && enters[c.Verb()] || (name == "gh" || name == "glab") && c.has("checkout")
 	if len(s.Places) > maxNamed || c.Unparsed {
 		s.From, s.Places = claudemem.LeastTrusted(s.From, claudemem.FromUnknown), nil
 	}
@@ -284,8 +288,6 @@ func (c *Command) git(s *Source) {
 				s.NewRefs = append(s.NewRefs, text.AfterLast(to, "/"))
 			}
 			continue
-		case "clone":
-			s.Writes = append(s.Writes, strings.TrimSuffix(text.AfterLast(w, "/"), ".git"), w)
 		case "checkout", "switch", "branch", "worktree", "tag":
 			if w != "main" && w != "master" && w != "HEAD" {
 				s.NewRefs = append(s.NewRefs, w)
