@@ -151,7 +151,11 @@ func salvage(ctx context.Context, dataDir, ready string, applied *Applied) (rows
 	if info, err := os.Stat(damaged); err != nil || info.Size() == 0 {
 		return 0, nil, nil // there is nothing to salvage
 	}
-	if err := copyFile(ready, result); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	like := damaged // has the erasures that were applied to its rows
+	switch err := copyFile(ready, result); {
+	case errors.Is(err, fs.ErrNotExist):
+		like = result // has those of the damaged one and no others
+	case err != nil:
 		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err).WithHint(needsSpace)
 	}
 	// Makes the tables, or brings those of an older backup up to date.
@@ -162,16 +166,16 @@ func salvage(ctx context.Context, dataDir, ready string, applied *Applied) (rows
 	if err := s.Close(); err != nil {
 		return 0, nil, err
 	}
-	rows, err = store.Salvage(ctx, damaged, result)
+	rows, unread, err = store.Salvage(ctx, damaged, result)
 	switch {
 	case ctx.Err() != nil:
 		return 0, nil, ctx.Err()
-	case store.Full(err):
+	case err != nil:
 		return 0, nil, err
-	case err != nil || rows == 0:
-		return 0, err, nil // too damaged, or nothing is newer; the backup alone is restored
+	case rows == 0:
+		return 0, unread, nil // too damaged, or nothing is newer; the backup alone is restored
 	}
-	more, err := applyLacking(ctx, dataDir, damaged, result)
+	more, err := applyLacking(ctx, dataDir, like, result)
 	if err != nil {
 		return 0, nil, err
 	}

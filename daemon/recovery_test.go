@@ -79,9 +79,9 @@ func TestRecovery(t *testing.T) {
 		"missing, no backup":       {harm: remove, without: true, want: 0, told: "a new memory was started"},
 		"emptied":                  {harm: func(t *testing.T, path string) { cut(t, path, 0) }, want: 5, told: "was empty. The backup of", keepsFile: true},
 		"not a database":           {harm: func(t *testing.T, path string) { overwrite(t, path, 0, 200) }, want: 5, told: "is damaged", keepsFile: true},
-		"not a database, no other": {harm: func(t *testing.T, path string) { overwrite(t, path, 0, 200) }, without: true, want: 0, told: "a new memory was started. No rows of the damaged file could be copied: ", keepsFile: true},
+		"not a database, no other": {harm: func(t *testing.T, path string) { overwrite(t, path, 0, 200) }, without: true, want: 10, told: "rows that could still be read are in a new database", keepsFile: true},
 		"cut off":                  {harm: func(t *testing.T, path string) { cut(t, path, -4096*3) }, want: 5, told: "is damaged", keepsFile: true},
-		"cut off, no backup":       {harm: func(t *testing.T, path string) { cut(t, path, -4096*3) }, without: true, want: 0, told: "There was no backup", keepsFile: true}, // pages of the schema are gone
+		"cut off, no backup":       {harm: func(t *testing.T, path string) { cut(t, path, -4096*3) }, without: true, want: 7, told: "There was no backup", keepsFile: true}, // pages of the schema are gone
 		"a page of an index":       {harm: func(t *testing.T, path string) { overwritePage(t, path, "observations_newest") }, want: 10, told: "newer rows that could still be read", keepsFile: true},
 		"an index, no backup":      {harm: func(t *testing.T, path string) { overwritePage(t, path, "observations_newest") }, without: true, want: 10, told: "could still be read", keepsFile: true},
 		"an older copy":            {harm: olderCopy, want: 5, told: "lacks", keepsFile: true},

@@ -230,7 +230,7 @@ func TestSalvageOfOlderSchema(t *testing.T) {
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Salvage(t.Context(), damaged, m.path); err != nil {
+			if _, _, err := salvage(t, damaged, m.path); err != nil {
 				t.Fatal(err)
 			}
 			m.open(t)
@@ -273,7 +273,7 @@ func TestSalvageGoesByTheTextOfPaths(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	copied, err := store.Salvage(t.Context(), m.path, older)
+	copied, _, err := salvage(t, m.path, older)
 	if err != nil || copied != 1+1+3 {
 		t.Errorf("%d rows, %v; want a session, an observation and its 3 files", copied, err)
 	}
@@ -322,7 +322,7 @@ func TestSalvageOfDamagedPaths(t *testing.T) {
 			if test.index {
 				spoilLeaves(t, m.path, "sqlite_autoindex_paths_1", 99)
 			}
-			if _, err := store.Salvage(t.Context(), m.path, older); err != nil {
+			if _, _, err := salvage(t, m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			restored := &memory{path: older, clock: m.clock}

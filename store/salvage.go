@@ -8,36 +8,66 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"sort"
 	"strings"
 
 	"claudemem/openfile"
 	"claudemem/sqlite"
 )
 
-// salvaged are the tables whose new rows Salvage copies, in the order of their references,
-// with the column that numbers their rows. salvageFiles copies paths and file_refs.
+// salvaged are the tables whose new rows Salvage copies, with the column that numbers their
+// rows. file_refs and paths go together.
 var salvaged = []struct{ table, number string }{
 	{"sessions", "id"}, {"prompts", "id"}, {"observations", "id"},
 	{"session_summaries", "id"}, {"learnings", "id"}, {"function_map", "id"}, {"events", "id"}, {"pending_messages", "event_id"},
-	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"}, {"foreign_texts", "id"},
+	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"}, {"foreign_texts", "id"}, {"file_refs", "observation_id"},
 }
 
-// salvagedWhole are the tables whose rows are not numbered in the order of their making, with
-// the columns of their keys. Salvage copies each row whose key is missing.
-var salvagedWhole = []struct{ table, key string }{
-	{"tombstones", "kind, key"}, {"project_aliases", "path"}, {"unread_turns", "session_id, prompt_number"}, {"unread_messages", "event_id"},
-	{"unread_records", "session_id, prompt_number, kind, record_id"}, {"hidden_records", "kind, id"}, {"notices", "key"},
-}
+// salvagedWhole are the tables whose rows are not numbered in the order of their making: each
+// row whose key is missing is copied.
+var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "unread_records", "hidden_records", "notices"}
 
 // Salvage adds to the database at into, which is sound and open nowhere else, the newer rows
-// of the damaged database at path, as far as they can be read. Rows that were deleted from the
-// damaged database are deleted at into, too. It returns how many rows it copied and deleted.
-// Events that cannot be read are booked as forgotten. The damaged file may be changed: it is
-// a copy.
-func Salvage(ctx context.Context, path, into string) (copied int, err error) {
+// of the damaged database at path, as far as they stand in pages that can be read. Rows that
+// were deleted from the damaged database are deleted at into, too, if its tables can be read. It
+// returns how many rows it copied and deleted; unread is why the tables cannot be read, nil if
+// they can. Events that cannot be read are booked as forgotten. The damaged file may be changed:
+// it is a copy.
+func Salvage(ctx context.Context, path, into string) (copied int, unread, err error) {
 	defer wrap(&err, "salvage memory")
+	to, err := sqlite.OpenWriter(into, sqlite.Source(into, []string{"_txlock=immediate"}, busyTimeout, "synchronous(full)", "foreign_keys(0)"))
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	tx, err := to.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	last := map[string]int64{}
+	for _, t := range salvaged {
+		if last[t.table], err = value[int64](ctx, tx, "SELECT coalesce(max("+t.number+"), 0) FROM "+t.table); err != nil {
+			return 0, nil, err
+		}
+	}
+	paths := map[int64]string{}
+	if copied, unread = salvageTables(ctx, path, tx, last, paths); ctx.Err() != nil || sqlite.Full(unread) {
+		return 0, nil, unread
+	}
+	n, err := salvageLeaves(ctx, path, tx, last, paths)
+	if copied += n; err != nil || copied == 0 {
+		return 0, unread, err
+	}
+	if err := repairSalvaged(ctx, tx); err != nil {
+		return 0, unread, err
+	}
+	return copied, unread, tx.Commit()
+}
+
+// salvageTables takes over from the damaged database what its tables have to be read for:
+// deletions, counters, aliases of projects, and into paths the texts of paths from their index, in
+// case that their pages are lost. It also brings the log of the file into it.
+func salvageTables(ctx context.Context, path string, to *sql.Tx, last map[string]int64, paths map[int64]string) (changed int, err error) {
 	if err := padDatabase(path); err != nil {
 		return 0, err
 	}
@@ -48,91 +78,54 @@ func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = from.Close() }()
-	to, err := sqlite.OpenWriter(into, sqlite.Source(into, []string{"_txlock=immediate"}, busyTimeout, "synchronous(full)", "foreign_keys(0)"))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	tx, err := to.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = tx.Rollback() }()
-	last, err := lastHashed(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	for _, t := range salvaged {
-		n, err := salvageTable(ctx, from, tx, t.table, t.number)
-		copied += n
+	defer func() { err = errors.Join(err, from.Close()) }()
+	for _, table := range deletable {
+		n, err := salvageDeletions(ctx, from, to, table, last[table])
+		changed += n
 		if err != nil {
-			return copied, err
+			return changed, err
 		}
 	}
-	n, err := salvageFiles(ctx, from, tx)
-	copied += n
-	if err != nil {
-		return copied, err
+	// memory_id is no counter: it names the memory, and stays.
+	if err := copyRows(ctx, from, to, fmt.Sprintf("SELECT name, value FROM counters WHERE name <> 'memory_id' AND value <= %d", int64(highestNumber)),
+		"INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"); err != nil {
+		return changed, err
 	}
-	for _, t := range salvagedWhole {
-		n, err := salvageWhole(ctx, from, tx, t.table, t.key)
-		copied += n
-		if err != nil {
-			return copied, err
-		}
+	if err := copyRows(ctx, from, to, "SELECT path, project, created_at FROM project_aliases", "INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?)"); err != nil {
+		return changed, err
 	}
-	if err := salvageCounters(ctx, from, tx); err != nil {
-		return copied, err
-	}
-	if err := salvageHashes(ctx, from, tx, last); err != nil {
-		return copied, err
-	}
-	if err := repairSalvaged(ctx, tx); err != nil {
-		return copied, err
-	}
-	return copied, tx.Commit()
-}
-
-// lastHashed returns the highest number of each of hashedKinds.
-func lastHashed(ctx context.Context, tx *sql.Tx) (last []int64, err error) {
-	for _, k := range hashedKinds {
-		n, err := value[int64](ctx, tx, "SELECT coalesce(max(id), 0) FROM "+k.table)
-		if err != nil {
-			return nil, err
-		}
-		last = append(last, n)
-	}
-	return last, nil
-}
-
-// salvageHashes copies the hashes of the rows above last: those of the copies say nothing
-// about what the rows were before. A row that could not be copied has a hash alone then, so
-// that it is missed.
-func salvageHashes(ctx context.Context, from *sql.DB, to *sql.Tx, last []int64) error {
-	insert, err := to.PrepareContext(ctx, `INSERT INTO record_hashes (kind, id, text, rest, damaged_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = excluded.damaged_at`)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = insert.Close() }()
-	for i, k := range hashedKinds {
-		full := error(nil)
-		// Those that cannot be read are missing: their rows count as they were copied.
+	for _, order := range []string{"path", "path DESC"} {
+		// What is unreadable of it is missing.
 		_ = each(ctx, from, func(scan sqlite.Scan) error {
-			row := make([]any, 4)
-			if err := scan(&row[0], &row[1], &row[2], &row[3]); err != nil {
-				return err
+			var number int64
+			var text string
+			err := scan(&number, &text)
+			if err == nil {
+				paths[number] = text
 			}
-			if _, err := insert.ExecContext(ctx, append([]any{string(k.kind)}, row...)...); sqlite.Full(err) {
-				full = err
-				return err
-			}
-			return nil
-		}, "SELECT id, text, rest, damaged_at FROM record_hashes WHERE kind = ? AND id > ?", string(k.kind), last[i])
-		if full != nil {
-			return full
+			return err
+		}, "SELECT id, path FROM paths INDEXED BY sqlite_autoindex_paths_1 ORDER BY "+order)
+	}
+	return changed, nil
+}
+
+// copyRows inserts into to what a query returns from the damaged database, until a row cannot be
+// read. It returns the errors of ctx and of a full disk.
+func copyRows(ctx context.Context, from *sql.DB, to *sql.Tx, query, insert string) error {
+	err := each(ctx, from, func(scan sqlite.Scan) error {
+		row := make([]any, strings.Count(insert, "?"))
+		fields := make([]any, len(row))
+		for i := range row {
+			fields[i] = &row[i]
 		}
+		if err := scan(fields...); err != nil {
+			return err
+		}
+		_, err := to.ExecContext(ctx, insert, row...)
+		return err
+	}, query)
+	if ctx.Err() != nil || sqlite.Full(err) {
+		return err
 	}
 	return nil
 }
@@ -166,181 +159,6 @@ const padMost = 16 << 30
 
 // deletable are the tables whose rows a user deletes.
 var deletable = []string{"observations", "prompts", "session_summaries", "learnings"}
-
-// commonColumns returns the columns that a table has in both databases, none if those of the
-// damaged one cannot be read.
-func commonColumns(ctx context.Context, from *sql.DB, to *sql.Tx, table string) ([]string, error) {
-	columns, err := column[string](ctx, to, "SELECT name FROM pragma_table_info(?)", table)
-	if err != nil {
-		return nil, err
-	}
-	there, err := column[string](ctx, from, "SELECT name FROM pragma_table_info(?)", table)
-	if err != nil {
-		return nil, nil //nolint:nilerr // nothing of it can be read
-	}
-	return slices.DeleteFunc(columns, func(c string) bool { return !slices.Contains(there, c) }), nil
-}
-
-// salvageWhole copies the rows of a table that to does not have: from the first on until one
-// cannot be read, then from the last backwards.
-func salvageWhole(ctx context.Context, from *sql.DB, to *sql.Tx, table, key string) (copied int, err error) {
-	columns, err := commonColumns(ctx, from, to, table)
-	if err != nil || len(columns) == 0 {
-		return 0, err
-	}
-	take, closeTake, err := taker(ctx, to, table, columns, &copied)
-	if err != nil {
-		return 0, err
-	}
-	defer closeTake()
-	for _, order := range []string{key, strings.ReplaceAll(key, ",", " DESC,") + " DESC"} {
-		err := each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err },
-			"SELECT 0, "+strings.Join(columns, ", ")+" FROM "+table+" ORDER BY "+order)
-		if ctx.Err() != nil {
-			return copied, ctx.Err()
-		}
-		if err == nil || sqlite.Full(err) {
-			return copied, err
-		}
-	}
-	return copied, nil
-}
-
-// salvageCounters raises each counter to its value in the damaged database. memory_id is no
-// counter: it names the memory, and stays.
-func salvageCounters(ctx context.Context, from *sql.DB, to *sql.Tx) error {
-	err := each(ctx, from, func(scan sqlite.Scan) error {
-		var name string
-		var n int64
-		if err := scan(&name, &n); err != nil {
-			return err
-		}
-		_, err := to.ExecContext(ctx, "INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)", name, n)
-		return err
-	}, "SELECT name, value FROM counters WHERE name <> 'memory_id' AND value <= ?", int64(highestNumber))
-	if ctx.Err() != nil || sqlite.Full(err) {
-		return err
-	}
-	return nil // what cannot be read counts as before
-}
-
-// taker returns a function that inserts a row, of which the first column is its number, into
-// a table, and adds to copied. A row that breaks a rule of the schema is left out.
-func taker(ctx context.Context, to *sql.Tx, table string, columns []string, copied *int) (take func(sqlite.Scan) (int64, error), closeTake func(), err error) {
-	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
-	if err != nil {
-		return nil, nil, err
-	}
-	take = func(scan sqlite.Scan) (at int64, err error) {
-		row, fields := make([]any, len(columns)), make([]any, len(columns)+1)
-		for i := range row {
-			fields[i+1] = &row[i]
-		}
-		fields[0] = &at
-		if err := scan(fields...); err != nil {
-			return at, err
-		}
-		result, err := insert.ExecContext(ctx, row...)
-		if sqlite.Full(err) {
-			return at, err
-		}
-		if err != nil {
-			return at, nil //nolint:nilerr // a row that breaks a rule of the schema was damaged
-		}
-		n, err := result.RowsAffected()
-		*copied += int(n)
-		return at, err
-	}
-	return take, func() { _ = insert.Close() }, nil
-}
-
-// salvageTable copies the rows of a table with numbers above those that to has, and repeats
-// deletions of others.
-func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number string) (copied int, err error) {
-	columns, err := commonColumns(ctx, from, to, table)
-	if err != nil || len(columns) == 0 {
-		return 0, err
-	}
-	last, err := value[int64](ctx, to, "SELECT coalesce(max("+number+"), 0) FROM "+table)
-	if err != nil {
-		return 0, err
-	}
-	if slices.Contains(deletable, table) {
-		if copied, err = salvageDeletions(ctx, from, to, table, last); err != nil {
-			return 0, err
-		}
-	}
-	take, closeTake, err := taker(ctx, to, table, columns, &copied)
-	if err != nil {
-		return 0, err
-	}
-	defer closeTake()
-	err = readAround(ctx, from, "SELECT "+number+", "+strings.Join(columns, ", ")+" FROM "+table+" WHERE "+number+fmt.Sprintf(" <= %d AND ", int64(highestNumber))+number, number, last, take)
-	return copied, err
-}
-
-const (
-	// skipOneByOne is how many numbers are read one by one behind an unreadable place. Farther
-	// from it the reader leaps: by 1/skipLeap of the distance, so that the number of reads
-	// grows with the logarithm of what is lost.
-	skipOneByOne = 500
-	skipLeap     = 16
-	// skipAtOnce is how many numbers are read one by one before the rest is tried again.
-	skipAtOnce = 100
-	// skipMost is the largest distance behind an unreadable place at which rows are looked for.
-	skipMost = 100_000_000
-)
-
-// readAround calls take with each row that can be read of those with numbers above last, in
-// order. query ends with the name of the column that is compared. A full disk, which only
-// take can meet, ends it with that error. It can miss readable rows that lie between two
-// unreadable places, farther than skipOneByOne behind the first.
-func readAround(ctx context.Context, from *sql.DB, query, number string, last int64, take func(sqlite.Scan) (int64, error)) error {
-	above := query + " > ? ORDER BY " + number
-	readable := func(after int64) bool {
-		nothing := func(sqlite.Scan) error { return nil }
-		return each(ctx, from, nothing, above+" LIMIT 1", after) == nil
-	}
-	one := func(id int64) {
-		// An unreadable row is left out; that is the purpose.
-		_ = each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err }, query+" = ?", id)
-	}
-	for skipped := int64(0); skipped < skipMost; {
-		before := last
-		err := each(ctx, from, func(scan sqlite.Scan) error {
-			at, err := take(scan)
-			last = max(last, at)
-			return err
-		}, above, last)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil || sqlite.Full(err) {
-			return err
-		}
-		if last > before {
-			skipped = 0
-		}
-		if skipped < skipOneByOne {
-			for range skipAtOnce {
-				last++
-				skipped++
-				one(last)
-			}
-			continue
-		}
-		leap := skipped / skipLeap
-		skipped += leap
-		if readable(last + leap) {
-			// What is above the first readable number comes with the next query.
-			last += int64(sort.Search(int(leap), func(n int) bool { return readable(last + int64(n)) }))
-			one(last)
-		} else {
-			last += leap
-		}
-	}
-	return nil
-}
 
 // salvageDeletions deletes the rows up to last that the damaged database does not have, if
 // all its numbers can be read, and returns how many those are.

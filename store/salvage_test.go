@@ -13,6 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// salvage calls store.Salvage for a copy of the database at path and its log.
+func salvage(t *testing.T, path, into string) (copied int, unread, err error) {
+	t.Helper()
+	work := filepath.Join(t.TempDir(), "damaged.db")
+	for _, suffix := range []string{"", "-wal"} {
+		if content, err := os.ReadFile(path + suffix); err == nil {
+			if err := os.WriteFile(work+suffix, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return store.Salvage(t.Context(), work, into)
+}
+
 // TestSalvage checks that rows which can be read are copied into an older copy, that those
 // which cannot leave the books balanced, and that deletions are repeated.
 func TestSalvage(t *testing.T) {
@@ -40,7 +54,7 @@ func TestSalvage(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	copied, err := store.Salvage(t.Context(), m.path, older)
+	copied, _, err := salvage(t, m.path, older)
 	if err != nil || copied != 4 {
 		t.Errorf("%d rows, %v; want 3 and a deletion", copied, err)
 	}
@@ -97,7 +111,7 @@ func TestSalvageAround(t *testing.T) {
 			if err := file.Close(); err != nil {
 				t.Fatal(err)
 			}
-			copied, err := store.Salvage(t.Context(), m.path, older)
+			copied, _, err := salvage(t, m.path, older)
 			if err != nil || copied != left || left == rows {
 				t.Errorf("%d rows, %v; want %d", copied, err, left)
 			}
@@ -158,7 +172,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Salvage(t.Context(), m.path, older); err != nil {
+	if _, _, err := salvage(t, m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables {

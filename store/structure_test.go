@@ -171,7 +171,7 @@ func TestSalvageOfForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := tripped.Load()
-			if _, err := store.Salvage(t.Context(), from, into); err != nil {
+			if _, _, err := salvage(t, from, into); err != nil {
 				t.Fatal(err)
 			}
 			if n := tripped.Load() - before; n > 0 {
