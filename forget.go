@@ -43,10 +43,12 @@ type Forgotten struct {
 
 	// Titles are those of the first records.
 	Titles []string `json:"titles"`
-	// Projects are the roots of the projects that had them, Names the words that other files
-	// than the database are searched for.
+	// Projects are the roots of the projects that had them. Other files than the database are
+	// searched for Names, what was named to be forgotten, and Texts, the ULIDs and the beginnings
+	// of the texts of the records.
 	Projects []string `json:"-"`
 	Names    []string `json:"-"`
+	Texts    []string `json:"-"`
 }
 
 // Empty reports whether there is nothing to erase.

@@ -234,11 +234,21 @@ func rotate(dataDir string, made Backup, keep int) error {
 	return nil
 }
 
-// removeLeftovers deletes incomplete backups of processes that died.
+// removeLeftovers deletes incomplete backups of processes that died, and those of which the
+// clock cannot tell: their time is to come.
 func removeLeftovers(dataDir string, now time.Time) {
+	removeUnfinished(dataDir, func(info fs.FileInfo) bool { return now.Sub(info.ModTime()).Abs() > tempAge })
+}
+
+// RemoveUnfinished deletes all incomplete backups. One that is being made fails.
+func RemoveUnfinished(dataDir string) {
+	removeUnfinished(dataDir, func(fs.FileInfo) bool { return true })
+}
+
+func removeUnfinished(dataDir string, old func(fs.FileInfo) bool) {
 	entries, _ := os.ReadDir(Folder(dataDir))
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && now.Sub(info.ModTime()) > tempAge {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && old(info) {
 			_ = os.Remove(filepath.Join(Folder(dataDir), entry.Name()))
 		}
 	}

@@ -16,12 +16,12 @@ import (
 )
 
 // Replace deletes the backups of the present memory that lack something of what was forgotten
-// in it: they may have it. With keep above 0 it makes a new backup first; when that fails, the
+// in it, since they may have it, and those for which holds is true. With keep above 0 it makes a new backup first; when that fails, the
 // old ones stay and the error says why. Without such backups it does nothing.
-func Replace(ctx context.Context, dataDir string, keep int, now time.Time) (removed []string, err error) {
+func Replace(ctx context.Context, dataDir string, keep int, now time.Time, holds func(Backup) bool) (removed []string, err error) {
 	database := filepath.Join(dataDir, databaseName)
-	memory, ids, err := store.Erased(ctx, database)
-	if err != nil || len(ids) == 0 {
+	memory, _, err := store.Erased(ctx, database)
+	if err != nil {
 		return nil, err
 	}
 	list, err := List(dataDir)
@@ -34,7 +34,7 @@ func Replace(ctx context.Context, dataDir string, keep int, now time.Time) (remo
 		if err != nil { // a damaged one may have anything
 			return b.Memory != own
 		}
-		return len(missing(ctx, database, of, has, nil)) == 0
+		return of != memory || len(missing(ctx, database, of, has, nil)) == 0 && !holds(b)
 	})
 	if len(old) == 0 {
 		return nil, nil

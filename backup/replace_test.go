@@ -27,6 +27,7 @@ func forget(t *testing.T, dir, text string) {
 // times their names have, and those of other memories and from after it stay; where none is to
 // be kept, none is made.
 func TestReplace(t *testing.T) {
+	none := func(Backup) bool { return false }
 	for _, keep := range []int{0, 3} {
 		dir := memory(t, 3)
 		other := memory(t, 1)
@@ -35,7 +36,7 @@ func TestReplace(t *testing.T) {
 		must(t, err)
 		must(t, os.MkdirAll(Folder(dir), 0o700))
 		must(t, os.Rename(foreign.Path, filepath.Join(Folder(dir), foreign.Name)))
-		if removed, err := Replace(t.Context(), dir, keep, day); err != nil || removed != nil {
+		if removed, err := Replace(t.Context(), dir, keep, day, none); err != nil || removed != nil {
 			t.Errorf("without anything forgotten: %v, %v", removed, err)
 		}
 		var before []string
@@ -47,7 +48,7 @@ func TestReplace(t *testing.T) {
 		forget(t, dir, "decision 1 of")
 		after, err := Make(t.Context(), dir, 5, day.AddDate(-2, 0, 0))
 		must(t, err)
-		removed, err := Replace(t.Context(), dir, keep, day.AddDate(-3, 0, 0))
+		removed, err := Replace(t.Context(), dir, keep, day.AddDate(-3, 0, 0), none)
 		must(t, err)
 		slices.Reverse(removed)
 		if !slices.Equal(removed, before) {
@@ -62,7 +63,7 @@ func TestReplace(t *testing.T) {
 		if want := 2 + min(keep, 1); !kept[after.Name] || !kept[foreign.Name] || len(list) != want {
 			t.Errorf("keep %d: %v are left", keep, kept)
 		}
-		if again, err := Replace(t.Context(), dir, keep, day); err != nil || again != nil {
+		if again, err := Replace(t.Context(), dir, keep, day, none); err != nil || again != nil {
 			t.Errorf("removed %v again, %v", again, err)
 		}
 	}

@@ -73,6 +73,9 @@ func ExportFile(ctx context.Context, dataDir, path string, replace bool, f claud
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return result, claudemem.Errorf(claudemem.CodeInvalid, "%q is %w", path, openfile.ErrNotRegular).WithHint("name another one, or redirect standard output: `claude-mem export - > FILE`")
 	}
+	if err := noteExport(dataDir, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return result, claudemem.Errorf(claudemem.CodeStorage, "note where the export is, for forget: %w", err).WithHint("`claude-mem export` without a file prints it")
+	}
 	from, to := io.Pipe()
 	done := make(chan error, 1)
 	go func() {

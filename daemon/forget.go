@@ -108,11 +108,15 @@ func Forget(ctx context.Context, dataDir string, f claudemem.Forgetting, getenv 
 // worker completes it when the process dies.
 const forgettingName = "forgetting.json"
 
-// unfinished is the content of forgettingName. Names and Projects are those of what the
-// database no longer has.
+// noticeForgotten is the notice of what a forget that was interrupted could not erase.
+const noticeForgotten = "forgotten"
+
+// unfinished is the content of forgettingName. Names, Texts and Projects are those of what
+// the database no longer has.
 type unfinished struct {
 	Forgetting claudemem.Forgetting `json:"forgetting"`
 	Names      []string             `json:"names"`
+	Texts      []string             `json:"texts"`
 	Projects   []string             `json:"projects"`
 }
 
@@ -123,6 +127,12 @@ func (w *Worker) completeForgetting(ctx context.Context) {
 	if err := e.complete(ctx, w.store); err != nil {
 		w.log.Error("complete what was being forgotten", "error", err)
 	}
+	if len(e.result.Left) > 0 {
+		text := "claude-mem: a forget had been interrupted. It is now complete, but for: " + strings.Join(e.result.Left, "; ") + "."
+		if err := w.store.AddNotice(ctx, noticeForgotten, text); err != nil {
+			w.log.Error("tell what could not be forgotten", "error", err)
+		}
+	}
 }
 
 // eraser carries out one Forget, with the worker's lock.
@@ -132,6 +142,8 @@ type eraser struct {
 	getenv   func(string) string
 	log      *slog.Logger
 	result   Forgetting
+	// words are the names of what was erased; sought are these and the texts of its records.
+	words, sought *needles
 }
 
 // complete completes an earlier Forget whose process died.
@@ -153,7 +165,8 @@ func (e *eraser) complete(ctx context.Context, s *store.Store) error {
 	if err := earlier.run(ctx, s, u); err != nil {
 		return err
 	}
-	e.log.Info("completed a forget that was interrupted", "files", earlier.result.Files, "left", earlier.result.Left)
+	e.log.Info("completed a forget that was interrupted", "files", earlier.result.Files, "left", len(earlier.result.Left))
+	e.result.Left = append(e.result.Left, earlier.result.Left...)
 	return nil
 }
 
@@ -167,7 +180,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if err != nil {
 		return err
 	}
-	u.Names, u.Projects = merged(u.Names, would.Names), merged(u.Projects, would.Projects)
+	u.add(&would)
 	content, err := json.Marshal(u)
 	if err != nil {
 		return err
@@ -179,11 +192,17 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *store.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
-	e.result.Names, e.result.Projects = merged(u.Names, e.result.Names), merged(u.Projects, e.result.Projects)
+	u.add(&e.result.Forgotten)
+	e.result.Names, e.result.Texts, e.result.Projects = u.Names, u.Texts, u.Projects
 	if err := e.clean(ctx, s); err != nil {
 		return err
 	}
 	return os.Remove(path)
+}
+
+// add adds what other files are searched for.
+func (u *unfinished) add(f *claudemem.Forgotten) {
+	u.Names, u.Texts, u.Projects = merged(u.Names, f.Names), merged(u.Texts, f.Texts), merged(u.Projects, f.Projects)
 }
 
 // merged returns the texts of both lists, each once.
@@ -198,17 +217,22 @@ func (e *eraser) clean(ctx context.Context, s *store.Store) error {
 	if err := s.Scrub(ctx); err != nil {
 		return err
 	}
+	texts, err := distinct(ctx, s.Path(), e.result.Texts)
+	if err != nil {
+		return err
+	}
+	e.words, e.sought = newNeedles(e.result.Names), newNeedles(slices.Concat(e.result.Names, texts))
 	if err := e.index(ctx, s); err != nil {
 		e.left("the search index", err)
 	}
 	e.logs()
-	e.deliveries()
 	e.conversations()
 	for _, project := range e.result.Projects {
 		e.agentFiles(ctx, s, project)
 	}
-	e.backups(ctx, s)
-	return nil
+	e.backups(ctx)
+	e.search(ctx)
+	return ctx.Err()
 }
 
 // left notes that something could not be erased from a place.
@@ -282,7 +306,7 @@ func (e *eraser) rewriteLog(path string) (changed bool, err error) {
 	}
 	var kept []byte
 	for line := range bytes.Lines(content) {
-		if !e.names(line) {
+		if len(e.sought.in(line, true)) == 0 {
 			kept = append(kept, line...)
 		}
 	}
@@ -294,39 +318,6 @@ func (e *eraser) rewriteLog(path string) (changed bool, err error) {
 	}
 	_, err = f.WriteAt(kept, 0)
 	return true, err
-}
-
-// names reports whether a text has one of the names of what was erased.
-func (e *eraser) names(content []byte) bool {
-	lower := bytes.ToLower(content)
-	for _, name := range e.result.Names {
-		quoted := strings.ToLower(strings.Trim(quotedJSON(name), `"`))
-		if name != "" && (bytes.Contains(lower, []byte(strings.ToLower(name))) || bytes.Contains(lower, []byte(quoted))) {
-			return true
-		}
-	}
-	return false
-}
-
-// deliveries deletes the files of the spool that could not be taken in and have one of the
-// names.
-func (e *eraser) deliveries() {
-	dir := wire.SpoolOf(e.dataDir).Dir
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // there is no spool, or the file is gone
-		}
-		content, err := openfile.Read(path)
-		if err == nil && e.names(content) {
-			if err = os.Remove(path); err == nil {
-				e.result.Files++
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.left(path, err)
-		}
-		return nil
-	})
 }
 
 // conversations deletes the transcripts of the conversations that the claude CLI keeps for
@@ -373,32 +364,10 @@ func (e *eraser) agentFiles(ctx context.Context, s *store.Store, project string)
 	}
 }
 
-// backups replaces the backups from before by a new one. If that fails, the worker tries
-// again every hour.
-func (e *eraser) backups(ctx context.Context, s *store.Store) {
-	removed, err := replaceBackups(ctx, e.dataDir, s, e.settings, time.Now())
-	e.result.Backups = removed
-	if err != nil {
-		e.left("backups of before", err)
-	}
-	if e.result.Empty() {
-		return
-	}
-	for _, folder := range backup.Asides(e.dataDir) {
-		e.left(folder, errors.New("a database that was set aside may have it; delete it when you do not need it"))
-	}
-}
-
-// replaceBackups replaces the backups from before something was last forgotten, and returns
-// the names of those that it deleted.
-func replaceBackups(ctx context.Context, dataDir string, s *store.Store, set *settings.Settings, now time.Time) ([]string, error) {
-	return backup.Replace(ctx, dataDir, set.Int(settings.KeyBackupKeep), now)
-}
-
 // dropForgotten is the chore that replaces backups from before something was forgotten,
 // which the command could not.
 func (w *Worker) dropForgotten(ctx context.Context) error {
-	removed, err := replaceBackups(ctx, w.cfg.DataDir, w.store, w.settings.get(), w.cfg.Clock())
+	removed, err := backup.Replace(ctx, w.cfg.DataDir, w.settings.get().Int(settings.KeyBackupKeep), w.cfg.Clock(), func(backup.Backup) bool { return false })
 	if len(removed) > 0 {
 		w.log.Info("deleted backups from before something was forgotten", "count", len(removed))
 	}

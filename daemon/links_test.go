@@ -46,7 +46,7 @@ func TestOwnFilesFollowNoLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.Info("started in /p")
+	log.Info("started in /home/ada")
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +73,10 @@ func TestOwnFilesFollowNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	plant("logs/hook.log")
-	if err := os.WriteFile(filepath.Join(dir, "logs", "hook.log.1"), []byte("in /p\nelsewhere\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "logs", "hook.log.1"), []byte("in /home/ada\nelsewhere\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	done, err := Forget(t.Context(), dir, claudemem.Forgetting{ProjectPath: "/p"}, func(string) string { return "" }, func() error { return nil })
+	done, err := Forget(t.Context(), dir, claudemem.Forgetting{ProjectPath: "/home/ada"}, func(string) string { return "" }, func() error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

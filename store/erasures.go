@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -294,10 +295,20 @@ func visitRows(rows *sql.Rows, visit func(text string) bool) (err error) {
 }
 
 // VisitTexts calls visit with the texts of each row of the database at path, of any schema,
-// until it returns false.
+// until it returns false. A file without a log is read as one that nobody writes: nothing is
+// made beside it.
 func VisitTexts(ctx context.Context, path string, visit func(text string) bool) (err error) {
 	defer wrap(&err, "read texts")
-	return withReader(ctx, path, func(db *sql.DB) error { return eachRow(ctx, db, visit) })
+	var parameters []string
+	if path, err = filepath.Abs(path); err == nil && !hasLog(path) {
+		parameters = append(parameters, "immutable=1")
+	}
+	db, err := sqlite.OpenReaders(ctx, readSource(path, parameters...))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return eachRow(ctx, db, visit)
 }
 
 // Erased returns the memory of the database at path, and the IDs of the erasures that it has.

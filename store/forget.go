@@ -176,9 +176,9 @@ const selectedWords = `SELECT ulid FROM observations WHERE id IN (SELECT value F
 	UNION SELECT substr(content, 1, 60) FROM learnings WHERE id IN (SELECT value FROM json_each(?5))
 	UNION SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?6)) AND ?1 IS NOT NULL`
 
-// shortestName bounds the texts of records that other files are searched for, in bytes: shorter
+// shortestText bounds the texts of records that other files are searched for, in bytes: shorter
 // ones are no sign of the record.
-const shortestName = 16
+const shortestText = 16
 
 // describe fills in the titles, projects and names of the report.
 func (s *selection) describe(ctx context.Context, q querier, f *claudemem.Forgetting) (err error) {
@@ -201,12 +201,11 @@ func (s *selection) describe(ctx context.Context, q querier, f *claudemem.Forget
 		s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.events); err != nil {
 		return err
 	}
-	if r.Names, err = column[string](ctx, q, selectedWords, s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.symbols); err != nil {
+	if r.Texts, err = column[string](ctx, q, selectedWords, s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.symbols); err != nil {
 		return err
 	}
-	r.Names = slices.DeleteFunc(r.Names, func(name string) bool { return len(strings.TrimSpace(name)) < shortestName })
-	hosts, err := column[string](ctx, q, "SELECT host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
-	r.Names = append(r.Names, hosts...)
+	r.Texts = slices.DeleteFunc(r.Texts, func(text string) bool { return len(strings.TrimSpace(text)) < shortestText })
+	r.Names, err = column[string](ctx, q, "SELECT host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
 	if f.Text != "" {
 		r.Names = append(r.Names, f.Text)
 	}

@@ -13,7 +13,7 @@ var files = [...]struct {
 	dir bool
 }{
 	{"memory.db", false}, {"memory.db-wal", false}, {"memory.db-shm", false}, {"memory.db.restoring", false},
-	{"memory.json", false}, {"repairs.json", false}, {"erasures", false}, {"forgetting.json", false}, {"forgotten.json", false}, {"lost-events", false}, {"imported-node.json", false},
+	{"memory.json", false}, {"repairs.json", false}, {"erasures", false}, {"exports", false}, {"forgetting.json", false}, {"forgotten.json", false}, {"lost-events", false}, {"imported-node.json", false},
 	{"index.db", false}, {"index.db-wal", false}, {"index.db-shm", false},
 	{"index.db-sums", false}, {"index.vec", false}, {"index.vec.new", false}, {"index.table", false}, {"index.table.new", false},
 	{"config.json", false}, {"config.last-good.json", false}, {"token", false},
