@@ -133,7 +133,7 @@ func (u *unpacker) unpack(b []byte) (text []byte, rest int) {
 
 // PackedTexts returns the packed texts that begin anywhere in b, the bytes of a database file:
 // those of deleted rows too, the readable beginning of a broken one, and much that only looks
-// like one. Of a blob that does not fit in a page it returns what the first page has. Tests look
+// like one. Of a blob that does not fit in a page it returns what the first page has. Forget and tests look
 // among them for what must not be on disk.
 func PackedTexts(b []byte) (texts []string) {
 	u := unpackers.Get().(*unpacker) //nolint:forcetypeassert // New makes nothing else

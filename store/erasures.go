@@ -37,10 +37,10 @@ type Erasure struct {
 	Project  *sealedText      `json:"project,omitempty"`
 	Since    claudemem.Millis `json:"since,omitempty"`
 	Until    claudemem.Millis `json:"until,omitempty"`
-	// Named are the records by ULID, the contents of observations by their hash and the sessions
-	// by host and name; Turns are the turns of records, whose events may wait in an older copy.
-	Named []string `json:"named"`
-	Turns []string `json:"turns"`
+	// Tombs are the tombstones that the Forget wrote, by kind; Turns the turns of its records by
+	// tombName: their events may wait in an older copy.
+	Tombs map[string][]string `json:"tombs"`
+	Turns []string            `json:"turns"`
 }
 
 // sealedText is a text that can be found where it stands, but not read.
@@ -113,34 +113,21 @@ func (t *tx) erasureOf(f *claudemem.Forgetting, s *selection) (e Erasure, err er
 	if quoted, _ := encode(text); f.Text != "" { // a string always encodes
 		e.TextJSON = e.sealText(quoted[1 : len(quoted)-1])
 	}
-	for into, query := range map[*[]string]string{&e.Named: selectedNames, &e.Turns: selectedTurns} {
-		names, err := column[string](ctx, t.w.conn, query, s.sessions, s.observations, s.prompts, s.summaries, s.learnings, s.symbols)
-		if err != nil {
-			return e, err
-		}
-		for _, name := range names {
-			*into = append(*into, e.seal(name))
-		}
+	if e.Tombs, err = t.tombsOf(f, s, e.At); err != nil {
+		return e, err
 	}
-	return e, nil
+	turns, err := column[string](ctx, t.w.conn, selectedTurns, s.observations, s.prompts, s.summaries)
+	for _, turn := range turns {
+		e.Turns = append(e.Turns, tombName(turn))
+	}
+	return e, err
 }
 
-// The names and turns of a selection: ?1 sessions, ?2 observations, ?3 prompts, ?4 summaries,
-// ?5 learnings, ?6 symbols.
-const (
-	selectedNames = `SELECT host || ':' || host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?1))
-		UNION SELECT ulid FROM observations WHERE id IN (SELECT value FROM json_each(?2))
-		UNION SELECT hex(content_hash) FROM observations WHERE id IN (SELECT value FROM json_each(?2))
-		UNION SELECT ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?3))
-		UNION SELECT ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?4))
-		UNION SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?5))
-		UNION SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?6))`
-	selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n FROM sessions s JOIN (
-			SELECT session_id, prompt_number AS n FROM observations WHERE id IN (SELECT value FROM json_each(?2))
-			UNION SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?3))
-			UNION SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?4))
-		) r ON r.session_id = s.id WHERE ?1 IS NOT NULL AND coalesce(?5, ?6) IS NOT NULL`
-)
+const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n FROM sessions s JOIN (
+		SELECT session_id, prompt_number AS n FROM observations WHERE id IN (SELECT value FROM json_each(?1))
+		UNION SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?2))
+		UNION SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
+	) r ON r.session_id = s.id`
 
 // Erase erases from this memory, an older copy, what e has erased from it later.
 func (s *Store) Erase(ctx context.Context, e *Erasure) (claudemem.Forgotten, error) {
@@ -152,60 +139,69 @@ func (s *Store) Erase(ctx context.Context, e *Erasure) (claudemem.Forgotten, err
 		if err != nil {
 			return claudemem.Forgotten{}, err
 		}
-		var named selection
-		for _, step := range []struct {
-			list   *string
-			sealed []string
-			query  string
-		}{
-			{&named.sessions, e.Named, "SELECT id, host || ':' || host_session_id FROM sessions"},
-			{&named.observations, e.Named, "SELECT id, ulid FROM observations UNION ALL SELECT id, hex(content_hash) FROM observations"},
-			{&named.prompts, e.Named, "SELECT id, ulid FROM prompts"},
-			{&named.summaries, e.Named, "SELECT id, ulid FROM session_summaries"},
-			{&named.learnings, e.Named, "SELECT id, ulid FROM learnings"},
-			{&named.symbols, e.Named, "SELECT id, ulid FROM function_map"},
-			{&named.events, e.Turns, "SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')"},
-		} {
-			if *step.list, err = e.sealedIn(ctx, t, step.sealed, step.query); err != nil {
+		records := jsonList(e.Tombs[tombRecord])
+		named := selection{sessions: "[]", observations: "[]"}
+		for list, query := range map[*string]string{&named.prompts: "prompts", &named.summaries: "session_summaries", &named.learnings: "learnings", &named.symbols: "function_map"} {
+			ids, err := column[int64](ctx, t, "SELECT id FROM "+query+" WHERE ulid IN (SELECT value FROM json_each(?))", records)
+			if err != nil {
 				return claudemem.Forgotten{}, err
 			}
+			*list = jsonList(ids)
 		}
-		_ = json.Unmarshal([]byte(named.sessions), &f.Sessions) // a list of numbers of our own
-		_ = json.Unmarshal([]byte(named.observations), &f.Observations)
+		f.Observations, err = column[claudemem.ObservationID](ctx, t, `SELECT id FROM observations WHERE ulid IN (SELECT value FROM json_each(?1))
+			UNION SELECT id FROM observations WHERE lower(hex(content_hash)) IN (SELECT value FROM json_each(?2))`, records, jsonList(e.Tombs[tombContent]))
+		if err == nil {
+			f.Sessions, err = hashedIn[claudemem.SessionID](ctx, t, e.Tombs[tombSession], "SELECT id, host || ':' || host_session_id FROM sessions")
+		}
+		var waiting []int64
+		if err == nil {
+			waiting, err = hashedIn[int64](ctx, t, e.Turns, `SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number
+				FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')`)
+		}
+		if err != nil {
+			return claudemem.Forgotten{}, err
+		}
+		named.events = jsonList(waiting)
 		selected, err := selectForgotten(ctx, t.w.conn, &f)
-		if err == nil {
-			err = t.forget(&f, &selected, e)
+		if err != nil {
+			return selected.report, err
+		}
+		tombs, err := t.tombsOf(&f, &selected, e.At)
+		for _, more := range []map[string][]string{e.Tombs, tombs} {
+			if err == nil {
+				err = t.bury(more, e)
+			}
 		}
 		if err == nil {
-			named.sessions, named.observations = "[]", "[]"
-			err = t.forget(&claudemem.Forgetting{}, &named, e)
+			err = t.forget(&f, &selected)
+		}
+		if err == nil {
+			err = t.forget(&claudemem.Forgetting{}, &named)
 		}
 		return selected.report, err
 	})
 }
 
-// sealedIn returns the numbers of the rows of a query, number and name, whose names are sealed.
-func (e *Erasure) sealedIn(ctx context.Context, q queryOnly, sealed []string, query string) (list string, err error) {
-	wanted := map[string]bool{}
-	for _, s := range sealed {
-		wanted[s] = true
+// hashedIn returns the numbers of the rows of a query, number and name, whose tombName is in a
+// list.
+func hashedIn[ID ~int64](ctx context.Context, q queryOnly, hashes []string, query string) (ids []ID, err error) {
+	if len(hashes) == 0 {
+		return nil, nil
 	}
-	ids := []int64{}
-	if len(wanted) == 0 {
-		return jsonList(ids), nil
+	wanted := map[string]bool{}
+	for _, h := range hashes {
+		wanted[h] = true
 	}
 	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var id int64
+		var id ID
 		var name string
-		if err := scan(&id, &name); err != nil {
-			return err
-		}
-		if name != "" && wanted[e.seal(name)] {
+		err := scan(&id, &name)
+		if err == nil && wanted[tombName(name)] {
 			ids = append(ids, id)
 		}
-		return nil
+		return err
 	}, query)
-	return jsonList(ids), err
+	return ids, err
 }
 
 // unseal returns the filters of the erasure, read from the texts of the database in which they

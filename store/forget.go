@@ -19,6 +19,8 @@ import (
 // time. Names of sessions and projects are hashed: they were to be forgotten.
 const (
 	tombErasure = "erasure"
+	tombRecord  = "record"
+	tombContent = "content"
 	tombSession = "session"
 	tombProject = "project"
 	tombRange   = "range"
@@ -243,17 +245,17 @@ func (s *Store) Forget(ctx context.Context, f claudemem.Forgetting, note func(*E
 			err = note(&e)
 		}
 		if err == nil {
-			err = t.forget(&f, &selected, &e)
+			err = t.bury(e.Tombs, &e)
+		}
+		if err == nil {
+			err = t.forget(&f, &selected)
 		}
 		return selected.report, err
 	})
 }
 
 // forget erases a selection.
-func (t *tx) forget(f *claudemem.Forgetting, s *selection, e *Erasure) error {
-	if err := t.bury(f, s, e); err != nil {
-		return err
-	}
+func (t *tx) forget(f *claudemem.Forgetting, s *selection) error {
 	for _, step := range []struct{ query, list string }{
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?)))", s.summaries},
@@ -283,6 +285,11 @@ func (t *tx) forget(f *claudemem.Forgetting, s *selection, e *Erasure) error {
 	}
 	if err := t.forgetText(f.Text); err != nil {
 		return err
+	}
+	if f.Ranged() && f.Since == 0 && f.Until == 0 {
+		if _, err := t.exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
+			return err
+		}
 	}
 	return t.forgetSessions(s.sessions)
 }
@@ -329,56 +336,51 @@ func (t *tx) forgetSessions(list string) error {
 	return nil
 }
 
-// bury writes the tombstones of a selection.
-func (t *tx) bury(f *claudemem.Forgetting, s *selection, e *Erasure) error {
-	now := e.At
-	for _, step := range []struct{ query, list string }{
-		{"SELECT 'record', ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
-		{"SELECT 'content', lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?1))", s.observations},
-		{"SELECT 'record', ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?1))", s.prompts},
-		{"SELECT 'record', ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?1))", s.summaries},
-		{"SELECT 'record', ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?1))", s.learnings},
-		{"SELECT 'record', ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?1))", s.symbols},
-	} {
-		if _, err := t.exec("INSERT OR REPLACE INTO tombstones (kind, key, created_at) SELECT *, ?2 FROM ("+step.query+")", step.list, int64(now)); err != nil {
-			return err
-		}
+// tombsOf returns the keys of the tombstones of a selection by kind. now bounds a range without
+// an end.
+func (t *tx) tombsOf(f *claudemem.Forgetting, s *selection, now claudemem.Millis) (tombs map[string][]string, err error) {
+	ctx := context.Background()
+	tombs = map[string][]string{}
+	if tombs[tombRecord], err = column[string](ctx, t, `SELECT ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))
+		UNION ALL SELECT ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?2))
+		UNION ALL SELECT ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
+		UNION ALL SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?4))
+		UNION ALL SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?5))`, s.observations, s.prompts, s.summaries, s.learnings, s.symbols); err != nil {
+		return tombs, err
 	}
-	var tombs []string
-	err := each(context.Background(), t, func(scan sqlite.Scan) error {
+	if tombs[tombContent], err = column[string](ctx, t, "SELECT lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations); err != nil {
+		return tombs, err
+	}
+	err = each(ctx, t, func(scan sqlite.Scan) error {
 		var host claudemem.Host
 		var id string
 		err := scan(&host, &id)
-		tombs = append(tombs, sessionTomb(host, id))
+		tombs[tombSession] = append(tombs[tombSession], sessionTomb(host, id))
 		return err
 	}, "SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
-	if err != nil {
-		return err
-	}
-	for _, key := range tombs {
-		if err := t.tombstone(tombSession, key, now); err != nil {
-			return err
+	switch {
+	case !f.Ranged():
+	case f.Since == 0 && f.Until == 0:
+		tombs[tombProject] = []string{tombName(f.ProjectPath)}
+	default:
+		until := f.Until
+		if until == 0 {
+			until = now
 		}
+		tombs[tombRange] = []string{rangeTomb(f.Since, until, f.ProjectPath)}
 	}
-	if err := t.tombstone(tombErasure, string(e.ID), now); err != nil || !f.Ranged() {
-		return err
-	}
-	if f.Since == 0 && f.Until == 0 {
-		if _, err := t.exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
-			return err
-		}
-		return t.tombstone(tombProject, tombName(f.ProjectPath), now)
-	}
-	until := f.Until
-	if until == 0 {
-		until = now
-	}
-	return t.tombstone(tombRange, rangeTomb(f.Since, until, f.ProjectPath), now)
+	return tombs, err
 }
 
-// tombstone writes a tombstone, in place of an older one.
-func (t *tx) tombstone(kind, key string, at claudemem.Millis) error {
-	_, err := t.exec("INSERT OR REPLACE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", kind, key, int64(at))
+// bury writes tombstones, in place of older ones, and that of the erasure.
+func (t *tx) bury(tombs map[string][]string, e *Erasure) error {
+	const insert = "INSERT OR REPLACE INTO tombstones (kind, key, created_at) SELECT ?1, value, ?3 FROM json_each(?2)"
+	for kind, keys := range tombs {
+		if _, err := t.exec(insert, kind, jsonList(keys), int64(e.At)); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(insert, tombErasure, jsonList([]claudemem.ULID{e.ID}), int64(e.At))
 	return err
 }
 

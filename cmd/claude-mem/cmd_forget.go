@@ -33,8 +33,10 @@ The bytes are erased from the database and its log, the search index, the vector
 the spool, dead letters, the conversations of the claude CLI with the observer, and the blocks
 in agent files. What was erased does not come back by an import. A running worker is stopped
 meanwhile and started again; hooks spool. Backups of before are deleted and a new one is made;
-if that fails, the worker does it later: the command names them. Transcripts of the host are
-not claude-mem's and stay, as does what was sent to a model provider.
+if that fails, the worker does it later: the command names them. A backup from before that is
+restored later loses it first. Then all files of the data directory are searched; what is left
+is named, and so are transcripts of the hosts and exports that have it: they are not
+claude-mem's and stay, as does what was sent to a model provider.
 
 To take an observation out of sight and keep it, use ` + "`claude-mem hide`" + `.
 
