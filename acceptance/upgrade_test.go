@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,32 +96,101 @@ func TestUpgrade(t *testing.T) {
 	t.Logf("%d events while version %s gave way to %s", sent, before.Version, info.Version)
 }
 
-// undoMigration makes the database one of the schema before. The older worker, which is of the same
-// source, cannot write to it: the hooks keep the events until the newer one has migrated it.
+// undoMigration makes the database one of the schema before, object by object as the kept file of
+// that schema has them: a migration adds tables and columns, and replaces the rest. The older
+// worker, which is of the same source, cannot write to it: the hooks keep the events until the newer
+// one has migrated it.
 func (m *memory) undoMigration() {
 	m.t.Helper()
+	former := m.schema() - 1
+	was := objectsOf(m.t, releasedSchema(m.t, former))
 	m.database(func(db *sql.DB) error {
-		_, err := db.Exec(`BEGIN IMMEDIATE;
-			DROP TRIGGER paths_keyed;
-			CREATE TABLE files_kept AS SELECT * FROM observation_files;
-			DROP VIEW observation_files;
-			CREATE TABLE observation_files (
-				observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
-				position       INTEGER NOT NULL,
-				path           TEXT    NOT NULL,
-				role           TEXT    NOT NULL CHECK (role IN ('read', 'modified')),
-				file_hash      TEXT,
-				symbols        TEXT    NOT NULL DEFAULT '',
-				PRIMARY KEY (observation_id, position)
-			) STRICT, WITHOUT ROWID;
-			INSERT INTO observation_files SELECT * FROM files_kept;
-			CREATE INDEX observation_files_path ON observation_files (path, observation_id DESC);
-			DROP TABLE files_kept;
-			DROP TABLE file_refs;
-			PRAGMA user_version = 6;
-			COMMIT`)
-		return err
+		is := objectsOf(m.t, db)
+		script := "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE;\n"
+		for _, kind := range []string{"trigger", "view", "index", "table"} {
+			for name, o := range is {
+				if o.kind == kind && o.sql != "" && was[name].sql != o.sql && (kind != "table" || was[name].sql == "") {
+					script += fmt.Sprintf("DROP %s %q;\n", kind, name)
+				}
+			}
+		}
+		for name, o := range is {
+			for _, column := range o.columns {
+				if o.kind == "table" && was[name].sql != "" && !slices.Contains(was[name].columns, column) {
+					script += fmt.Sprintf("ALTER TABLE %q DROP COLUMN %q;\n", name, column)
+				}
+			}
+		}
+		for _, kind := range []string{"index", "view", "trigger"} {
+			for name, o := range was {
+				if o.kind == kind && o.sql != is[name].sql {
+					script += o.sql + ";\n"
+				}
+			}
+		}
+		if _, err := db.Exec(script + fmt.Sprintf("PRAGMA user_version = %d; COMMIT", former)); err != nil {
+			return fmt.Errorf("%w in\n%s", err, script)
+		}
+		return nil
 	})
+}
+
+// releasedSchema opens a copy of the kept database of a released schema.
+func releasedSchema(t testing.TB, version int) *sql.DB {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("..", "store", "testdata", fmt.Sprintf("schema-%04d.db.gz", version)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = packed.Close() }()
+	path := filepath.Join(t.TempDir(), "released.db")
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(unpacked)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// object is an entry of a database's schema; columns are those of a table.
+type object struct {
+	kind, sql string
+	columns   []string
+}
+
+// objectsOf returns the objects of a database's schema by name.
+func objectsOf(t testing.TB, db *sql.DB) map[string]object {
+	t.Helper()
+	rows, err := db.Query(`SELECT type, name, coalesce(sql, ''), (SELECT coalesce(group_concat(name), '') FROM pragma_table_info(o.name)) FROM sqlite_schema o WHERE name NOT LIKE 'sqlite%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	objects := map[string]object{}
+	for rows.Next() {
+		var name, columns string
+		var o object
+		if err := rows.Scan(&o.kind, &name, &o.sql, &columns); err != nil {
+			t.Fatal(err)
+		}
+		o.columns = strings.Split(columns, ",")
+		objects[name] = o
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 // schema returns the version of the database's schema.
