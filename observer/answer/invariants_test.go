@@ -95,7 +95,6 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 
 	rendered := Render(a)
 	again := Parse(rendered, opts)
-	again.Truncated = a.Truncated
 	if a.Class == ClassProse {
 		again.Class = ClassProse // prose is not rendered
 	}

@@ -1,369 +1,167 @@
 package answer
 
 import (
-	"slices"
-	"strconv"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
-
-	"claudemem/text"
 )
 
-// value is a JSON value: a string (also numbers and words), a list or an object.
-type value struct {
-	kind   byte // 's', '[' or '{'
-	text   string
-	keys   []string // of an object, parallel to items
-	items  []value
-	quoted bool
-	cut    bool // the input ended within a string
-}
-
-// maxJSONDepth bounds the nesting of values; deeper ones are skipped.
+// maxJSONDepth bounds the nesting of values.
 const maxJSONDepth = 16
 
-// jsonParser parses JSON as models write it: cut off, with line breaks in strings,
-// too many commas, bare words, single quotes. It always ends, and reads no byte
-// twice.
-type jsonParser struct {
-	s   string
-	i   int
-	cut bool // the input ended within a value
-}
+// errSkipped stops the reading of nested values after a fault.
+var errSkipped = errors.New("a fault in JSON")
 
-// parseJSON parses the value at the beginning of s and returns its end.
-func parseJSON(s string) (v value, end int, complete bool) {
-	r := jsonParser{s: s}
-	v = r.value(0)
-	return v, r.i, !r.cut
-}
+var (
+	// jsonFault matches a comma before a closing bracket; also strings, so that it
+	// matches nothing within them.
+	jsonFault  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|,\s*[\]}]`)
+	jsonEscape = regexp.MustCompile(`\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?`)
+	jsonBreaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+)
 
-// blank skips blanks, tabs and line feeds.
-func (r *jsonParser) blank() {
-	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
-		r.i++
-	}
-}
-
-// value parses the next value leniently: quotes of both kinds, words without any. At the
-// end of the text it is an empty string, and r.cut is set.
-func (r *jsonParser) value(depth int) value {
-	r.blank()
-	if r.i == len(r.s) {
-		r.cut = true
-		return value{kind: 's'}
-	}
-	switch c := r.s[r.i]; {
-	case (c == '{' || c == '[') && depth < maxJSONDepth:
-		r.i++
-		return r.items(c, depth)
-	case c == '"' || c == '\'':
-		return value{kind: 's', text: r.quoted(c), quoted: true, cut: r.cut}
-	}
-	return value{kind: 's', text: r.word()}
-}
-
-// items parses a list or an object after its opening bracket.
-func (r *jsonParser) items(open byte, depth int) value {
-	v := value{kind: open}
-	for {
-		r.blank()
-		if r.i == len(r.s) {
-			r.cut = true
-			return v
+// mendJSON returns JSON without commas before closing brackets, and with the line breaks
+// and backslashes in strings escaped. Valid JSON stays as it is.
+func mendJSON(s string) string {
+	return jsonFault.ReplaceAllStringFunc(s, func(m string) string {
+		if m[0] == ',' {
+			return m[1:]
 		}
-		switch c := r.s[r.i]; c {
-		case ']', '}':
-			r.i++
-			return v
-		case ',', ':':
-			r.i++
-			continue
-		}
-		item := r.value(depth + 1)
-		if open == '[' {
-			v.items = append(v.items, item)
-			continue
-		}
-		r.blank()
-		if r.i < len(r.s) && r.s[r.i] == ':' && item.kind == 's' {
-			r.i++
-			v.keys = append(v.keys, item.text)
-			v.items = append(v.items, r.value(depth+1))
-		}
-	}
-}
-
-// word parses a number, true, null or an unquoted word of at least one byte.
-func (r *jsonParser) word() string {
-	from := r.i
-	r.i++
-	for r.i < len(r.s) && strings.IndexByte(",:]}\n\"", r.s[r.i]) < 0 {
-		r.i++
-	}
-	return strings.TrimSpace(r.s[from:r.i])
-}
-
-// quoted parses a string in the given quotes. A quote before something that cannot
-// follow a string is a character of it.
-func (r *jsonParser) quoted(quote byte) string {
-	r.i++
-	var b strings.Builder
-	for r.i < len(r.s) {
-		switch c := r.s[r.i]; {
-		case c == '\\' && r.i+1 < len(r.s):
-			r.escape(&b)
-		case c == quote && r.closes():
-			r.i++
-			return b.String()
-		default:
-			b.WriteByte(c)
-			r.i++
-		}
-	}
-	r.cut = true
-	return b.String()
-}
-
-// closes reports whether the quote at r.i ends its string.
-func (r *jsonParser) closes() bool {
-	for j := r.i + 1; j < len(r.s) && j < r.i+64; j++ {
-		switch r.s[j] {
-		case ' ', '\t', '\n':
-			continue
-		case ',', ':', ']', '}':
-			return true
-		}
-		// After a missing comma the next string begins on a line of its own.
-		return r.s[j] == '"' && strings.IndexByte(r.s[r.i+1:j], '\n') >= 0
-	}
-	return true
-}
-
-// escape writes the character of the escape at r.i to b and moves behind it. An unknown
-// escape is written as it is, control characters are dropped.
-func (r *jsonParser) escape(b *strings.Builder) {
-	c := r.s[r.i+1]
-	r.i += 2
-	switch c {
-	case 'n':
-		b.WriteByte('\n')
-	case 't':
-		b.WriteByte('\t')
-	case 'r', 'b', 'f':
-		b.WriteByte('\n')
-	case 'u':
-		char, ok := r.hex()
-		if !ok {
-			b.WriteString(`\u`)
-			return
-		}
-		if utf16.IsSurrogate(char) {
-			// Half of a surrogate pair becomes U+FFFD.
-			before := r.i
-			low := rune(-1)
-			if strings.HasPrefix(r.s[r.i:], `\u`) {
-				r.i += 2
-				low, _ = r.hex()
+		return jsonEscape.ReplaceAllStringFunc(jsonBreaks.Replace(m), func(escape string) string {
+			if escape == `\` {
+				return `\\`
 			}
-			char = utf16.DecodeRune(char, low)
-			if char == utf8.RuneError {
-				r.i = before
-			}
-		}
-		if !text.Unsafe(char) {
-			b.WriteRune(char)
-		}
-	case '"', '\\', '/', '\'':
-		b.WriteByte(c)
-	default: // a path with single backslashes
-		b.WriteByte('\\')
-		b.WriteByte(c)
-	}
+			return escape
+		})
+	})
 }
 
-// hex parses four hexadecimal digits; false, without moving, if there are fewer.
-func (r *jsonParser) hex() (rune, bool) {
-	digits := r.s[r.i:min(r.i+4, len(r.s))]
-	n, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil || len(digits) < 4 {
-		return 0, false
-	}
-	r.i += 4
-	return rune(n), true
+// jsonReader writes JSON as the XML that was asked for. quoted is XML in strings of the
+// JSON, which stands by itself.
+type jsonReader struct {
+	*json.Decoder
+	xml, quoted []byte
 }
 
-// jsonNames are keys that name a field in JSON only; as elements they would be
-// HTML.
-var jsonNames = map[string]name{
-	"kind": nType, "observation_type": nType, "observationtype": nType, "headline": nTitle,
-	"description": nNarrative, "text": nNarrative, "details": nNarrative, "tags": nConcepts,
-	"files": nFilesRead, "learning": nContent, "statement": nContent,
+func newJSONReader(s string) *jsonReader {
+	r := &jsonReader{Decoder: json.NewDecoder(strings.NewReader(s))}
+	r.UseNumber()
+	return r
 }
 
-// fromJSON adds the records in v, whatever they are wrapped in.
-func (p *parser) fromJSON(v value, depth int) {
-	if depth > maxJSONDepth || p.full {
-		return
-	}
-	switch v.kind {
-	case '[':
-		for _, item := range v.items {
-			p.fromJSON(item, depth+1)
-		}
-	case 's':
-		// XML in a JSON string.
-		if v.quoted && strings.Contains(v.text, "<") {
-			if inner := scan(v.text); len(inner.tokens) > 0 {
-				p.parseView(inner, maxNesting)
-				for len(p.stack) > 0 {
-					p.pop()
-				}
-			}
-		}
-	case '{':
-		r := &record{}
-		nested := p.fill(r, v)
-		switch {
-		case r.has(nTitle), r.has(nNarrative), r.has(nFacts), r.has(nConcepts):
-			r.kind = nObservation
-		case r.seen>>nRequest&(1<<(nNextSteps-nRequest+1)-1) != 0:
-			r.kind = nSummary
-		case r.has(nContent) && (r.has(nCategory) || r.has(nConfidence)):
-			r.kind = nLearning
-		}
-		if r.kind == nLearning && r.texts[nContent] == "" {
-			r.texts[nContent] = r.texts[nNarrative]
-		}
-		if r.kind != noName {
-			p.push(r)
-			if !p.full {
-				p.pop()
-			}
-		}
-		for _, item := range nested {
-			p.fromJSON(item, depth+1)
-		}
-	}
-}
-
-// fill adds an object's fields to r and returns the values that are not fields.
-func (p *parser) fill(r *record, v value) (nested []value) {
-	learning := slices.ContainsFunc(v.keys, func(key string) bool { return strings.EqualFold(key, "category") })
-	for i, key := range v.keys {
-		item := v.items[i]
-		n := fold(key)
-		if n == noName {
-			n = jsonNames[strings.ToLower(strings.TrimSpace(key))]
-		}
-		if learning && n == nNarrative {
-			n = nContent
-		}
-		switch {
-		case n == nSkip:
-			if isNothing(item.text) && item.kind == 's' || strings.EqualFold(item.text, "false") {
-				continue
-			}
-			p.skip = true
-		case n == nSummary && item.kind == 's' && !strings.Contains(item.text, "<"):
-			// In an observation: a short form of the narrative.
-			if r.texts[nNarrative] == "" {
-				r.addText(nNarrative, item.text)
-			}
-		case n.isList():
-			r.mark(n)
-			if l := len(item.items); l > 0 && item.items[l-1].cut {
-				r.cutField = n
-			}
-			for _, text := range item.strings() {
-				r.addItem(n, text)
-			}
-			if item.kind == 's' && !isNothing(item.text) {
-				for _, text := range splitList(n, item.text) {
-					r.addItem(n, text)
-				}
-			}
-		case n.isField() && item.kind == 's':
-			r.mark(n)
-			if item.cut {
-				r.cutField = n
-			}
-			r.addText(n, item.text)
-		case n.isField() && item.kind == '[':
-			r.mark(n)
-			r.addText(n, strings.Join(item.strings(), "\n"))
-		default:
-			nested = append(nested, item)
-		}
-	}
-	return nested
-}
-
-// strings returns the texts of a list; of an object in it, the first text.
-func (v value) strings() []string {
-	var texts []string
-	for _, item := range v.items {
-		switch item.kind {
-		case 's':
-			if item.text != "" {
-				texts = append(texts, item.text)
-			}
-		case '{':
-			for _, inner := range item.items {
-				if inner.kind == 's' && inner.text != "" {
-					texts = append(texts, inner.text)
-					break
-				}
-			}
-		}
-	}
-	return texts
-}
-
-// wholeJSON parses a text that is JSON from its beginning, fences aside.
-func (p *parser) wholeJSON(text string) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "```") {
-		_, text, _ = strings.Cut(text, "\n")
-		text = strings.TrimSpace(text)
-	}
-	if text == "" || text[0] != '{' && text[0] != '[' && text[0] != '"' {
-		return
-	}
-	if p.anyJSON(text); len(p.records) == 0 {
-		v, end, complete := parseJSON(text)
-		p.emptyJSON = complete && strings.Trim(text[end:], " \n\t`") == "" && v.empty()
-	}
-}
-
-// empty reports whether v has our names without values and nothing else.
-func (v value) empty() bool {
-	if v.kind == 's' {
-		return isNothing(v.text)
-	}
-	for _, key := range v.keys {
-		if n := fold(key); n != nWrapper && !n.isRecord() {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(v.items, func(item value) bool { return !item.empty() })
-}
-
-// anyJSON parses every object and list in text.
-func (p *parser) anyJSON(text string) {
-	for text != "" && !p.full {
-		at := strings.IndexAny(text, "{[\"")
+// xmlOf returns the values of JSON in s as XML. What breaks off, its XML does as well;
+// an object with a fault is left out.
+func xmlOf(s string) string {
+	var xml []byte
+	for s = mendJSON(s); ; {
+		at := strings.IndexAny(s, `{["`)
 		if at < 0 {
-			return
+			return string(xml)
 		}
-		text = text[at:]
-		if text[0] == '"' && !strings.Contains(text[:min(len(text), 64)], "<") {
-			text = text[1:]
+		s = s[at:]
+		if s[0] == '"' && !strings.Contains(s[:min(len(s), 64)], "<") {
+			s = s[1:]
 			continue
 		}
-		v, end, _ := parseJSON(text)
-		p.fromJSON(v, 0)
-		text = text[end:]
+		r := newJSONReader(s)
+		_ = r.value(element{}, 0) // what comes before the fault was written
+		xml = append(append(xml, r.xml...), r.quoted...)
+		s = s[max(1, r.InputOffset()):]
 	}
+}
+
+// xmlOfList returns a JSON list, which may break off, as the XML of field e; false for
+// other text.
+func xmlOfList(e element, s string) (string, bool) {
+	for _, end := range []string{"", "]", `"]`} {
+		r := newJSONReader(mendJSON(s + end))
+		if strings.HasPrefix(s, "[") && r.value(e, 0) == nil {
+			return string(r.xml), true
+		}
+	}
+	return "", false
+}
+
+// value writes the next value, of the field or list e: an object as an observation,
+// because add looks at its fields.
+func (r *jsonReader) value(e element, depth int) error {
+	token, err := r.Token()
+	if err != nil || depth > maxJSONDepth {
+		return cmp.Or(err, errSkipped)
+	}
+	text, isText := token.(string)
+	if isText && !strings.Contains(text, "<") && e.name == kindSummary {
+		e = elements["narrative"]
+	}
+	switch {
+	case token == json.Delim('['):
+		return r.list(e, depth)
+	case token == json.Delim('{'):
+		return r.object(e, depth)
+	case e.role == skip:
+		if token != nil && token != false {
+			r.write("<skipsummary/>")
+		}
+	case e.isField() && token != nil:
+		r.write("<" + e.name + ">" + asText.Replace(clean(fmt.Sprint(token))) + "</" + e.name + ">")
+	case isText && strings.Contains(text, "<"):
+		r.quoted = append(r.quoted, clean(text)...)
+	}
+	return nil
+}
+
+func (r *jsonReader) write(s string) { r.xml = append(r.xml, s...) }
+
+// list writes the rest of a list. In a field, each value is an item.
+func (r *jsonReader) list(e element, depth int) error {
+	inner := e
+	if e.isField() {
+		r.write("<" + e.name + ">")
+		inner = elements["item"]
+	}
+	for r.More() {
+		if err := r.value(inner, depth+1); err != nil {
+			return err
+		}
+	}
+	if e.isField() {
+		r.write("</" + e.name + ">")
+	}
+	_, err := r.Token()
+	return err
+}
+
+// object writes the rest of an object; of one in a list of texts, the first text.
+func (r *jsonReader) object(e element, depth int) error {
+	start, inList := len(r.xml), e.name == "item"
+	if !inList {
+		r.write("<observation>")
+	}
+	for r.More() {
+		key, err := r.Token()
+		if err == nil {
+			member := e
+			if !inList {
+				member = elementOf(fmt.Sprint(key))
+			} else if len(r.xml) > start {
+				member = element{}
+			}
+			err = r.value(member, depth+1)
+		}
+		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+			r.xml = r.xml[:start]
+			return errSkipped
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !inList {
+		r.write("</observation>")
+	}
+	_, err := r.Token()
+	return err
 }

@@ -2,9 +2,12 @@ package answer
 
 import (
 	"cmp"
+	"encoding/json"
+	"regexp"
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // defaultMaxBytes is ten times the longest useful answer.
@@ -45,122 +48,108 @@ type Answer struct {
 	// then.
 	SkipSummary bool
 	Class       Class
-	// Truncated: the text ended within a field, or was longer than MaxBytes.
-	Truncated bool
 }
 
 // Parse parses an answer. It leaves out what it does not understand; there is no
 // error.
 func Parse(text string, opts Options) Answer {
-	opts.MaxBytes = cmp.Or(opts.MaxBytes, defaultMaxBytes)
-	var a Answer
-	if len(text) > opts.MaxBytes {
-		text = text[:opts.MaxBytes]
-		a.Truncated = true
+	return opts.parse(normalise(text[:min(len(text), cmp.Or(opts.MaxBytes, defaultMaxBytes))]))
+}
+
+// jsonBegin matches the beginning of a text that is JSON.
+var jsonBegin = regexp.MustCompile("^\\s*(?:```.*\n\\s*)?[{\\[\"]")
+
+// parse parses JSON if the text begins so, else XML, else XML that was escaped as a
+// whole, else JSON anywhere in the text.
+func (o *Options) parse(text string) Answer {
+	if jsonBegin.MatchString(text) {
+		a := o.collect(parseXML(xmlOf(text)))
+		if a.found() {
+			return a
+		}
+		if json.Valid([]byte(text)) {
+			return Answer{Class: classOf(text)} // tags in its strings are text
+		}
 	}
-	p := parseRecords(normalise(text))
-	opts.collect(&a, p)
+	asWritten := o.collect(parseXML(text))
+	a := asWritten
+	for range 2 {
+		decoded := decode(protect(text))
+		if a.found() || decoded == text {
+			break
+		}
+		text = decoded
+		a = o.collect(parseXML(text))
+	}
+	if !a.found() {
+		a = o.collect(parseXML(xmlOf(text)))
+	}
+	if !a.found() {
+		return asWritten
+	}
 	return a
 }
 
-// parseRecords returns a parser with the records of text: JSON if all of text is
-// JSON, else XML, else XML that was escaped as a whole, else JSON anywhere in the
-// text.
-func parseRecords(text string) *parser {
-	p := &parser{}
-	if p.wholeJSON(text); len(p.records) > 0 || p.skip || p.emptyJSON {
-		return p
-	}
-	const escapings = 2
-	for i := 0; ; i++ {
-		p = &parser{}
-		p.parseView(scan(text), 0)
-		if len(p.records) > 0 || p.skip {
-			break
-		}
-		if i == escapings || !strings.Contains(text, "&lt;") {
-			break
-		}
-		text = decode(text)
-	}
-	if len(p.records) == 0 {
-		p.anyJSON(text)
-	}
-	return p
-}
+// found reports whether the answer has a record or says that there is no summary.
+func (a *Answer) found() bool { return a.Class == ClassRecords || a.SkipSummary }
 
-// collect adds the records of p to the answer.
-func (o *Options) collect(a *Answer, p *parser) {
+// collect returns the answer with the records of p.
+func (o *Options) collect(p *parser) Answer {
+	var a Answer
 	records := p.records
 	if p.thought < len(records) {
 		records = records[p.thought:]
 	}
 	for _, r := range records {
-		o.add(a, r)
+		o.add(&a, r)
 	}
-	a.SkipSummary = p.skip
-	if p.skip {
+	if a.SkipSummary = p.skip; p.skip {
 		a.Summary = nil
 	}
-	outside := p.outside.String()
 	switch {
 	case len(a.Observations) > 0, a.Summary != nil, len(a.Learnings) > 0:
 		a.Class = ClassRecords
-	case p.skip, p.emptyJSON, isIdle(outside):
+	case p.skip:
 		a.Class = ClassIdle
 	default:
-		a.Class = ClassProse
+		a.Class = classOf(decode(text.TruncateBytes(p.stack[0].text.String(), maxLoose)))
 	}
+	return a
 }
 
 // add adds r to the answer, as a record of another kind than its element says if
 // that fits its fields better.
 func (o *Options) add(a *Answer, r *record) {
-	if r.implicit && r.fields() < 2 {
+	if r.implicit && len(r.seen) < 2 {
 		return // only a tag in prose
 	}
-	if r.cutField != noName {
-		a.Truncated = true
-		r.dropCutItem()
-	}
-	kind := r.kind
-	if kind != nLearning && r.fields() == 0 && strings.HasPrefix(strings.TrimSpace(r.loose.String()), "{") {
-		inner := &parser{}
-		inner.anyJSON(r.loose.String())
-		for _, j := range inner.records {
-			o.add(a, j)
+	if r.kind == kindLearning || r.seen["content"] && (r.seen["category"] || r.seen["confidence"]) {
+		if l, ok := learning(r); ok && len(a.Learnings) < maxRecords {
+			a.Learnings = append(a.Learnings, l)
 		}
+		return
+	}
+	loose := strings.TrimSpace(decode(r.loose))
+	if t, isTag := tag(loose, 0); len(r.seen) == 0 && (isTag || strings.HasPrefix(loose, "{")) {
+		// JSON in XML, or an answer in CDATA.
+		if isTag && t.isField() {
+			loose = "<observation>" + loose + "</observation>"
+		}
+		inner := o.parse(loose)
+		a.Observations = append(a.Observations, inner.Observations...)
+		a.Learnings = append(a.Learnings, inner.Learnings...)
+		a.Summary = cmp.Or(a.Summary, inner.Summary)
 		return
 	}
 	obs, isObservation := o.observation(r)
 	sum, isSummary := summary(r)
 	switch {
-	case kind == nLearning:
-		if l, ok := learning(r); ok && len(a.Learnings) < maxRecords {
-			a.Learnings = append(a.Learnings, l)
+	case isObservation && (r.kind == kindObservation || !isSummary && len(r.seen) > 0):
+		if len(a.Observations) < maxRecords {
+			a.Observations = append(a.Observations, obs)
 		}
-	case isObservation && (kind == nObservation || !isSummary && r.fields() > 0):
-		a.Observations = append(a.Observations, obs)
 	case isSummary && a.Summary == nil:
 		a.Summary = &sum
-	}
-}
-
-// dropCutItem removes the list item in which the answer broke off, unless it is
-// the only one.
-func (r *record) dropCutItem() {
-	n := r.cutField
-	if n == nFile {
-		n = nFilesRead
-		for _, later := range [...]name{nFilesModified, nFilesEdited} {
-			if len(r.lists[later]) > 0 {
-				n = later
-			}
-		}
-	}
-	n = n.list()
-	if items := r.lists[n]; n.isList() && len(items) > 1 {
-		r.lists[n] = items[:len(items)-1]
 	}
 }
 
@@ -172,15 +161,23 @@ var idles = []string{
 	"not worth recording", "skip", "idle", "ok", "understood", "acknowledged",
 }
 
+// emptyForm matches JSON of our form without content.
+var emptyForm = regexp.MustCompile(`^(?:[\s{}\[\]:,"]|observations?|summar(?:y|ies)|learnings?|null)*$`)
+
+// classOf returns the class of a text without records: idle if it says only that there
+// are none.
+func classOf(s string) Class {
+	if isIdle(s) {
+		return ClassIdle
+	}
+	return ClassProse
+}
+
 // isIdle reports whether the text outside of records says only that there are
 // none.
 func isIdle(s string) bool {
-	s = strings.TrimSpace(s)
-	for _, fence := range []string{"```xml", "```json", "```"} {
-		s = strings.ReplaceAll(s, fence, "")
-	}
-	s = strings.TrimSpace(s)
-	if isNothing(s) {
+	s = strings.TrimSpace(strings.NewReplacer("```xml", "", "```json", "", "```", "").Replace(s))
+	if isNothing(s) || emptyForm.MatchString(s) {
 		return true
 	}
 	if len(s) > 160 {

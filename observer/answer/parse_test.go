@@ -35,9 +35,6 @@ func describe(a Answer) string {
 	if a.SkipSummary {
 		b.WriteString(" skip")
 	}
-	if a.Truncated {
-		b.WriteString(" truncated")
-	}
 	b.WriteString("\n")
 	for i := range a.Observations {
 		o := &a.Observations[i]
@@ -88,7 +85,7 @@ func TestSupersedes(t *testing.T) {
 		{`{"observations":[{"type":"change","title":"Ports moved","supersedes":12}]}`, []claudemem.ObservationID{12}},
 		{begin + "<supersedes>none</supersedes></observation>", nil},
 		{begin + "<supersedes>S12, #0, -3x, 99999999999999999999</supersedes></observation>", nil},
-		{begin + "<supersedes>#12, #13, #1", []claudemem.ObservationID{12}},
+		{begin + "<supersedes>#12, #13, #1", []claudemem.ObservationID{12, 13}},
 		{begin + "<supersedes>#1", nil},
 		{begin + "<supersedes>1 2 3 4 5 6 7 8 9 10</supersedes></observation>", []claudemem.ObservationID{1, 2, 3, 4, 5, 6, 7, 8}},
 		{begin + "</observation>", nil},

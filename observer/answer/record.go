@@ -1,7 +1,8 @@
 package answer
 
 import (
-	"math/bits"
+	"cmp"
+	"regexp"
 	"strings"
 
 	"claudemem/text"
@@ -9,238 +10,293 @@ import (
 
 // record is an observation, summary or learning as the answer has it.
 type record struct {
-	kind name
+	kind string
 	// implicit: the answer has its fields without an element around them.
 	implicit bool
-	texts    [nameCount]string
-	lists    [nameCount][]string
-	seen     uint64 // bits of the fields that occurred
-	// cutField is the field in which the answer broke off.
-	cutField name
+	texts    map[string]string
+	lists    map[string][]string
+	seen     map[string]bool // the fields that occurred
+	attrs    map[string]string
+	// cut is the field in which the answer broke off.
+	cut string
 	// loose is text outside of fields, at most maxLoose bytes.
-	loose strings.Builder
-	attrs []attribute
+	loose string
 }
 
-// maxLoose bounds the text of a record outside of its fields.
-const maxLoose = 8 << 10
+const (
+	// maxLoose bounds the text of a record outside of its fields.
+	maxLoose = 8 << 10
+	// maxRecords bounds the records of an answer, and their nesting when none is
+	// closed.
+	maxRecords = 64
+)
 
-func (r *record) has(n name) bool { return r.seen&(1<<n) != 0 }
-func (r *record) mark(n name)     { r.seen |= 1 << n }
-
-// fields returns the number of different fields.
-func (r *record) fields() int { return bits.OnesCount64(r.seen) }
+func newRecord(kind string) *record {
+	return &record{kind: kind, texts: map[string]string{}, lists: map[string][]string{}, seen: map[string]bool{}, attrs: map[string]string{}}
+}
 
 // addText adds a text field. The first title, subtitle or the like counts; prose
 // is joined.
-func (r *record) addText(n name, text string) {
-	text = strings.TrimSpace(text)
-	switch before := r.texts[n]; {
+func (r *record) addText(field, s string) {
+	s = strings.TrimSpace(s)
+	switch before := r.texts[field]; {
 	case isNothing(before):
-		r.texts[n] = text
-	case n == nNarrative || n >= nRequest && n <= nNotes:
-		if !isNothing(text) && len(before) < maxNarrative {
-			r.texts[n] = before + "\n" + text
+		r.texts[field] = s
+	case field == "narrative" || elements[field].nativeTo(kindSummary):
+		if !isNothing(s) && len(before) < maxNarrative {
+			r.texts[field] = before + "\n" + s
 		}
 	}
 }
 
-// addItem appends a text that is not blank to the list of field n, up to maxItems.
-func (r *record) addItem(n name, text string) {
-	if text = strings.TrimSpace(text); text != "" && len(r.lists[n]) < maxItems {
-		r.lists[n] = append(r.lists[n], text)
+// addItems appends texts that are not blank to a list, up to maxItems.
+func (r *record) addItems(field string, items ...string) {
+	for _, s := range items {
+		if s = strings.TrimSpace(s); s != "" && len(r.lists[field]) < maxItems {
+			r.lists[field] = append(r.lists[field], s)
+		}
 	}
 }
 
-// maxRecords bounds the records of an answer, and their nesting when none is
-// closed.
-const maxRecords = 64
+// frame is an element that is open, with its text so far.
+type frame struct {
+	element
+	record *record
+	text   strings.Builder
+	// end is the token that closes the element. Without one of its own (closed is
+	// false), the next field of its record ends it.
+	end    int
+	closed bool
+	// opened counts the opening tags that were kept as text.
+	opened map[string]int
+	// children: a list has elements. lines: a text begins with <item> elements; each
+	// becomes a line.
+	children, lines bool
+}
 
 // parser collects the records of an answer from its tokens.
 type parser struct {
-	*view
+	*markup
 	records []*record
-	stack   []*record
-	// openKinds counts the records on the stack by kind.
-	openKinds [nameCount]int
-	// outside is text outside of records, for the class of the answer.
-	outside strings.Builder
-	skip    bool
+	// stack has the open elements; the first frame is the text outside of records.
+	stack []*frame
+	skip  bool
 	// thought is the number of records before a stray </think>.
 	thought int
 	full    bool
-	// emptyJSON: the text is JSON of our form without content.
-	emptyJSON bool
 }
 
-// top returns the innermost open record, nil outside of records.
-func (p *parser) top() *record {
-	if len(p.stack) == 0 {
-		return nil
+// parseXML returns a parser with the records of a text in XML.
+func parseXML(src string) *parser {
+	p := &parser{markup: scan(src), stack: []*frame{{}}}
+	pos := 0
+	for i := 0; i < len(p.tokens) && !p.full; i++ {
+		t := &p.tokens[i]
+		p.write(p.src[pos:t.start])
+		pos = t.end
+		switch {
+		case t.role == thought && !p.top().isField():
+			if end := p.nextClose(t.name, i); !t.closing && end < len(p.tokens) {
+				i, pos = end, p.tokens[end].end
+			} else if t.closing { // everything before it is a thought
+				p.popTo(1)
+				p.thought = len(p.records)
+				p.stack[0].text.Reset()
+			}
+		case t.closing:
+			p.closeTag(t)
+		default:
+			p.openTag(i)
+		}
 	}
-	return p.stack[len(p.stack)-1]
+	p.write(p.src[pos:])
+	cut := p.top()
+	p.popTo(1)
+	if cut.isField() {
+		r := cut.record
+		r.cut = cut.field
+		// The item in which the answer broke off goes, unless it is the only one.
+		if n := len(r.lists[r.cut]); !cut.children && (n > 1 || n > 0 && r.cut == "supersedes") {
+			r.lists[r.cut] = r.lists[r.cut][:n-1]
+		}
+	}
+	return p
 }
 
-// push opens a record within the open one; beyond maxRecords it only sets p.full.
-func (p *parser) push(r *record) {
-	if len(p.records) == maxRecords {
-		p.full = true
+// top returns the innermost open element.
+func (p *parser) top() *frame { return p.stack[len(p.stack)-1] }
+
+// write adds text to the innermost open element.
+func (p *parser) write(s string) { p.top().text.WriteString(s) }
+
+// writeTag adds a tag as text.
+func (p *parser) writeTag(t *token) {
+	f := p.top()
+	switch {
+	case t.name == "item" && f.isField() && (f.lines || strings.TrimSpace(f.text.String()) == ""):
+		if f.lines = true; !t.closing {
+			p.write("\n")
+		}
+		return
+	case f.isField() && !t.closing:
+		if f.opened == nil {
+			f.opened = map[string]int{}
+		}
+		f.opened[t.name]++
+	}
+	p.write(p.src[t.start:t.end])
+}
+
+// closeTag handles a closing tag: it closes its element and those within, or is stray.
+func (p *parser) closeTag(t *token) {
+	f := p.top()
+	if f.isField() && f.name != t.name && f.opened[t.name] > 0 {
+		f.opened[t.name]--
+		p.writeTag(t)
 		return
 	}
-	p.records = append(p.records, r)
-	p.stack = append(p.stack, r)
-	p.openKinds[r.kind]++
-}
-
-// pop closes the innermost open record.
-func (p *parser) pop() {
-	r := p.top()
-	p.stack = p.stack[:len(p.stack)-1]
-	p.openKinds[r.kind]--
-}
-
-// parseView parses the tokens of v.
-func (p *parser) parseView(v *view, depth int) {
-	outer := p.view
-	p.view = v
-	defer func() { p.view = outer }()
-	pos := 0
-	for i := 0; i < len(v.tokens) && !p.full; {
-		t := v.tokens[i]
-		if t.start > pos {
-			p.text(v.src[pos:t.start])
-		}
-		i, pos = p.step(i, depth)
-	}
-	if pos < len(v.src) {
-		p.text(v.src[pos:])
-	}
-}
-
-// text adds text outside of fields, decoded; verbatim adds it as it is.
-func (p *parser) text(s string) { p.verbatim(decode(s)) }
-
-// verbatim keeps text that is in no field, of the open record or outside of all, up to
-// maxLoose bytes.
-func (p *parser) verbatim(s string) {
-	b := &p.outside
-	if r := p.top(); r != nil {
-		b = &r.loose
-	}
-	if room := maxLoose - b.Len(); room > 0 {
-		b.WriteString(text.TruncateBytes(s, room))
-	}
-}
-
-// step handles token i, which is outside of fields, and returns the token and the
-// position to continue from.
-func (p *parser) step(i, depth int) (next, pos int) {
-	t := p.tokens[i]
-	next, pos = i+1, t.end
-	switch {
-	case t.kind == tComment, t.kind == tCDataOpen:
-	case t.kind == tCData:
-		content := p.src[t.attrs:t.attrsEnd]
-		r := p.top()
-		if inner := scan(content); depth < maxNesting && len(inner.tokens) > 0 && (r == nil || r.kind != nLearning) {
-			p.parseView(inner, depth+1)
-		} else {
-			p.verbatim(content)
-		}
-	case t.name == nThink:
-		return p.think(i)
-	case t.name == nSkip:
-		p.skip = p.skip || t.kind != tClose
-	case t.name.isRecord():
-		p.record(t)
-	case t.kind == tClose:
-	case t.name.isField() || t.name.isChild() && t.name != nItem:
-		return p.field(i)
-	}
-	return next, pos
-}
-
-// think skips a model's thinking. With a closing tag alone, everything before it
-// is thinking.
-func (p *parser) think(i int) (next, pos int) {
-	t := p.tokens[i]
-	switch t.kind {
-	case tOpen:
-		if end := p.nextClose(nThink, i+1); end < len(p.tokens) {
-			return end + 1, p.tokens[end].end
-		}
-	case tClose:
-		for len(p.stack) > 0 {
-			p.pop()
-		}
-		p.thought = len(p.records)
-		p.outside.Reset()
-	}
-	return i + 1, t.end
-}
-
-// record opens or closes a record.
-func (p *parser) record(t token) {
-	if t.kind == tClose {
-		if p.openKinds[t.name] == 0 {
+	for i := len(p.stack) - 1; i > 0; i-- {
+		if p.stack[i].name == t.name {
+			p.popTo(i)
 			return
 		}
-		for p.top().kind != t.name {
-			p.pop()
+		if p.stack[i].role == recordRole && t.role != recordRole {
+			break
 		}
-		p.pop()
-		return
-	}
-	if r := p.top(); r != nil && r.implicit {
-		p.pop()
-	}
-	p.push(&record{kind: t.name, attrs: attributes(strings.TrimSuffix(p.src[t.attrs:t.attrsEnd], "/"))})
-	if t.kind == tSelf && !p.full {
-		p.pop()
-	}
-}
-
-// field parses the field that token i opens into the record that it belongs to.
-func (p *parser) field(i int) (next, pos int) {
-	t := p.tokens[i]
-	r := p.top()
-	if r != nil && r.kind == nLearning && !t.name.nativeTo(nLearning) || r == nil && t.name == nFile {
-		// Text here: a learning may mention a <title> tag.
-		p.text(p.src[t.start:t.end])
-		return i + 1, t.end
 	}
 	switch {
-	case r == nil:
-		kind := nObservation
-		if t.name.nativeTo(nSummary) && t.name != nFilesRead {
-			kind = nSummary
-		} else if t.name.nativeTo(nLearning) {
-			return i + 1, t.end
-		}
-		p.push(&record{kind: kind, implicit: true})
-	case p.beginsAnother(r, i):
-		p.pop()
-		p.push(&record{kind: r.kind, implicit: r.implicit})
+	case !f.isField():
+	case t.role == wrapper, t.nativeTo(f.record.kind):
+		p.popUnclosed()
+	case t.role != child || f.lines:
+		p.writeTag(t)
 	}
-	if p.full {
-		return len(p.tokens), len(p.src)
-	}
-	return p.fieldOf(p.top(), i, 0)
 }
 
-// beginsAnother reports whether the field that token i opens begins another
-// observation whose tags were forgotten: a second type or title after a complete
-// first one.
+// openTag handles the opening tag at token i.
+func (p *parser) openTag(i int) {
+	t := &p.tokens[i]
+	for f := p.top(); f.isField(); f = p.top() {
+		if p.nests(f, t) {
+			break
+		}
+		if f.closed || !p.ends(f, t) {
+			p.writeTag(t)
+			return
+		}
+		p.pop()
+	}
+	switch t.role {
+	case skip:
+		p.skip = true
+	case recordRole:
+		if r := p.top().record; r != nil && r.implicit {
+			p.pop()
+		}
+		r := newRecord(t.name)
+		for key, value := range attributes(t.attrs) {
+			r.attrs[elementOf(key).name] = value
+		}
+		if p.push(r); t.empty && !p.full {
+			p.pop()
+		}
+	case scalar, list, child:
+		p.field(i)
+	}
+}
+
+// nests reports whether the opening tag t, within the open field f, begins an element of
+// its own there: a list's item, or a field that the record does not have yet and does not
+// get later.
+func (p *parser) nests(f *frame, t *token) bool {
+	switch {
+	case f.role == list && t.role == child:
+		return true
+	case f.role == child || !f.closed:
+		return false
+	case t.role == recordRole:
+		return t.name == kindSummary && !t.html
+	}
+	r := f.record
+	has := r.texts[t.field] != "" || len(r.lists[t.field]) > 0 || t.field == f.field
+	return t.nativeTo(r.kind) && !has && p.nextOpen(t.name, f.end) >= p.boundary(r, f.end)
+}
+
+// ends reports whether the opening tag t ends the field f, which has no closing tag.
+func (p *parser) ends(f *frame, t *token) bool {
+	switch {
+	case t.role == recordRole:
+		return !t.html
+	case t.role == child && f.role == child:
+		return t.name != "item" || f.name == "item"
+	}
+	return t.role == wrapper || t.role == skip || t.nativeTo(f.record.kind)
+}
+
+// field opens the field or the list's item at token i, in the record that it belongs to.
+func (p *parser) field(i int) {
+	t, f := &p.tokens[i], p.top()
+	r := f.record
+	switch {
+	case f.isField():
+	case r == nil && t.name == "file", r != nil && r.kind == kindLearning && !t.nativeTo(kindLearning):
+		p.writeTag(t) // a learning may mention a <title> tag
+		return
+	case t.name == "item", r == nil && t.nativeTo(kindLearning):
+		return
+	case r == nil:
+		r = newRecord(kindObservation)
+		if t.nativeTo(kindSummary) && !t.nativeTo(kindObservation) {
+			r.kind = kindSummary
+		}
+		r.implicit = true
+		p.push(r)
+	case p.beginsAnother(r, i):
+		p.pop()
+		another := newRecord(r.kind)
+		another.implicit = r.implicit
+		r = another
+		p.push(r)
+	}
+	if p.full {
+		return
+	}
+	opened := &frame{element: t.element, record: r, end: p.nextClose(t.name, i+1)}
+	limit := p.boundary(r, i+1)
+	if f.closed {
+		limit = min(limit, f.end)
+	}
+	if t.role == child {
+		limit = min(limit, p.nextOpen(t.name, i+1))
+		if f.role == list {
+			f.children = true
+			opened.field = f.name
+		}
+	}
+	opened.closed = opened.end < limit
+	if t.empty {
+		values := attributes(t.attrs)
+		opened.text.WriteString(cmp.Or(values["path"], values["name"], values["value"], values["text"], values["content"]))
+	}
+	r.seen[opened.field] = true
+	p.stack = append(p.stack, opened)
+	if t.empty {
+		p.pop()
+	}
+}
+
+// beginsAnother reports whether the field at token i begins another observation whose
+// tags were forgotten: a second type or title after a complete first one.
 func (p *parser) beginsAnother(r *record, i int) bool {
-	n := p.tokens[i].name
-	if r.kind != nObservation || !r.has(n) || !r.has(nNarrative) && !r.has(nFacts) {
+	if r.kind != kindObservation || !r.seen["title"] || !r.seen["narrative"] && !r.seen["facts"] {
 		return false
 	}
-	switch n {
-	case nType:
-		return r.has(nTitle)
-	case nTitle:
-		return p.nextOpen(nNarrative, i) < p.boundary(r, i) || p.nextOpen(nFacts, i) < p.boundary(r, i)
+	end := p.boundary(r, i)
+	switch name := p.tokens[i].name; name {
+	case "type":
+		return r.seen[name]
+	case "title":
+		return p.nextOpen("narrative", i) < end || p.nextOpen("facts", i) < end
 	}
 	return false
 }
@@ -248,27 +304,54 @@ func (p *parser) beginsAnother(r *record, i int) bool {
 // boundary returns the token, from i on, at which the record certainly ends: its
 // own closing tag or the next observation.
 func (p *parser) boundary(r *record, i int) int {
-	end := p.nextClose(r.kind, i)
-	// HTML and C# comments have a <summary> as well: skip a pair of those in text.
-	for tries := 0; r.kind == nSummary && tries < 4; tries++ {
-		open := p.nextOpen(nSummary, i)
-		if open >= end || p.opensSummary(open) {
-			break
-		}
-		i = end + 1
-		end = p.nextClose(r.kind, i)
-	}
-	return min(end, p.nextOpen(nObservation, i))
+	return min(p.nextClose(r.kind, i), p.nextOpen(kindObservation, i))
 }
 
-// opensSummary reports whether the <summary> at token i is ours: a field follows.
-func (p *parser) opensSummary(i int) bool {
-	// Past a few comments only, to keep the work linear.
-	for limit := min(len(p.tokens), i+8); i+1 < limit; {
-		i++
-		if t := p.tokens[i]; t.kind != tComment {
-			return t.kind != tClose && t.name.nativeTo(nSummary)
-		}
+// push opens a record within the open one; beyond maxRecords it only sets p.full.
+func (p *parser) push(r *record) {
+	if p.full = len(p.records) == maxRecords; !p.full {
+		p.records = append(p.records, r)
+		p.stack = append(p.stack, &frame{element: elements[r.kind], record: r})
 	}
-	return false
+}
+
+// popTo closes the open elements from index i on.
+func (p *parser) popTo(i int) {
+	for len(p.stack) > i {
+		p.pop()
+	}
+}
+
+// popUnclosed closes the innermost fields that have no closing tag.
+func (p *parser) popUnclosed() {
+	for f := p.top(); f.isField() && !f.closed; f = p.top() {
+		p.pop()
+	}
+}
+
+// cutTag matches the rest of a misspelt or cut tag at the end of a field that was not
+// closed.
+var cutTag = regexp.MustCompile(`<(?:/[\w:.-]{0,32}>?|[\w:.-]{0,32})$`)
+
+// pop closes the innermost element and adds its text to the record.
+func (p *parser) pop() {
+	f := p.top()
+	p.stack = p.stack[:len(p.stack)-1]
+	r := f.record
+	if !f.isField() {
+		r.loose = text.TruncateBytes(f.text.String(), maxLoose)
+		return
+	}
+	s := strings.TrimSpace(decode(f.text.String()))
+	if !f.closed {
+		s = strings.TrimSpace(cutTag.ReplaceAllString(s, ""))
+	}
+	switch {
+	case f.role == scalar:
+		r.addText(f.field, s)
+	case f.role == child:
+		r.addItems(f.field, s)
+	case !f.children:
+		r.addItems(f.field, splitList(f.field, s)...)
+	}
 }

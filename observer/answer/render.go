@@ -83,23 +83,10 @@ func (w writer) list(element, child string, items []string) {
 // decodes an entity that was escaped twice.
 func escape(s string) string {
 	if strings.Contains(s, "&") && strings.Contains(s, ";") {
-		return cdata(s)
+		return cdataBegin + cdata.Replace(s) + cdataEnd
 	}
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// cdata returns s as one or more CDATA sections, divided where s would end or begin one.
-func cdata(s string) string {
-	const end = "]]>"
-	var b strings.Builder
-	b.WriteString(cdataOpen)
-	from := 0
-	for i := range len(s) {
-		if beginsCData(s[i:]) || strings.HasPrefix(s[i:], end) {
-			b.WriteString(s[from:i+1] + end + cdataOpen)
-			from = i + 1
-		}
-	}
-	b.WriteString(s[from:] + end)
-	return b.String()
-}
+// cdata divides a CDATA section where its text would end or begin one.
+var cdata = strings.NewReplacer(cdataEnd, "]]"+cdataEnd+cdataBegin+">", cdataBegin, "<!["+cdataEnd+cdataBegin+cdataBegin[3:])

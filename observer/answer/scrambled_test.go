@@ -13,7 +13,7 @@ import (
 func TestScrambled(t *testing.T) {
 	words := strings.Split("< </ > /> = \" ' & amp; lt; [ ] { } : , ` ``` <!-- --> <![CDATA[ ]]> <?xml ?> \\ \\u d83d * ( a 0 null # ** . - ", " ")
 	words = append(words, " ", "\n", "\t", "- ", "1. ", "\xa0", "\x1b[", "\x15")
-	for _, n := range slices.Sorted(maps.Keys(names)) {
+	for _, n := range slices.Sorted(maps.Keys(elements)) {
 		words = append(words, n, "<"+n+">", "</"+n+">", "<"+n+"/>", "<"+n+" ", "</"+n, `"`+n+`":`)
 	}
 	random := rand.New(rand.NewPCG(1, 2))

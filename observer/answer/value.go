@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"cmp"
+	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,19 +41,19 @@ const (
 // limits. A missing title is made from the rest; false when there is nothing to keep.
 func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 	obs := claudemem.Observation{
-		Type:      o.observationType(r.value(nType)),
-		Title:     title(r.value(nTitle), maxTitle),
-		Subtitle:  text.TruncateBytes(text.Line(r.value(nSubtitle)), maxSubtitle),
-		Narrative: prose(r.value(nNarrative), maxNarrative),
-		Facts:     facts(r.lists[nFacts]),
+		Type:      o.observationType(r.value("type")),
+		Title:     title(r.value("title"), maxTitle),
+		Subtitle:  text.TruncateBytes(text.Line(r.value("subtitle")), maxSubtitle),
+		Narrative: prose(cmp.Or(r.value("narrative"), r.value("content")), maxNarrative),
+		Facts:     facts(r.lists["facts"]),
 		Origin:    claudemem.OriginObserver,
 	}
-	obs.Concepts = o.concepts(r.lists[nConcepts], r.value(nType), string(obs.Type))
-	addFiles(&obs, r.lists[nFilesRead], claudemem.FileRead)
-	addFiles(&obs, append(r.lists[nFilesModified], r.lists[nFilesEdited]...), claudemem.FileModified)
+	obs.Concepts = o.concepts(r.lists["concepts"], r.value("type"), string(obs.Type))
+	addFiles(&obs, r.lists["filesread"], claudemem.FileRead)
+	addFiles(&obs, append(r.lists["filesmodified"], r.lists["filesedited"]...), claudemem.FileModified)
 	obs.Supersedes = r.supersedes()
-	if r.fields() == 0 && obs.Title == "" {
-		obs.Narrative = prose(r.loose.String(), maxNarrative)
+	if len(r.seen) == 0 && obs.Title == "" {
+		obs.Narrative = prose(decode(r.loose), maxNarrative)
 		if isIdle(obs.Narrative) {
 			obs.Narrative = ""
 		}
@@ -58,7 +61,7 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 	if obs.Title == "" && obs.Narrative == "" && len(obs.Facts) == 0 && len(obs.Concepts) == 0 {
 		return obs, false
 	}
-	if r.cutField == nTitle && obs.Narrative == "" && len(obs.Facts) == 0 {
+	if r.cut == "title" && obs.Narrative == "" && len(obs.Facts) == 0 {
 		return obs, false // half a title is worse than none
 	}
 	if obs.Title == "" {
@@ -68,15 +71,10 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 }
 
 // supersedes returns the observations that the record says it reverses: "#12", "12" and
-// "#12, #13" name some, S12 is a session. Where the answer broke off, the last number may
-// be a part of one.
+// "#12, #13" name some, S12 is a session.
 func (r *record) supersedes() []claudemem.ObservationID {
-	items := r.lists[nSupersedes]
-	if r.cutField == nSupersedes && len(items) > 0 {
-		items = items[:len(items)-1]
-	}
 	var ids []claudemem.ObservationID
-	for _, item := range append(slices.Clone(items), r.value(nSupersedes)) {
+	for _, item := range append(r.lists["supersedes"], r.value("supersedes")) {
 		for _, word := range strings.FieldsFunc(item, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
 			n, err := strconv.ParseInt(word, 10, 64)
 			if id := claudemem.ObservationID(n); err == nil && n > 0 && len(ids) < maxSupersedes && !slices.Contains(ids, id) {
@@ -89,16 +87,8 @@ func (r *record) supersedes() []claudemem.ObservationID {
 
 // value returns a text field, from its element or else from an attribute of the
 // record.
-func (r *record) value(n name) string {
-	if s := r.texts[n]; !isNothing(s) {
-		return s
-	}
-	for _, a := range r.attrs {
-		if a.key == n && !isNothing(a.value) {
-			return a.value
-		}
-	}
-	return ""
+func (r *record) value(n string) string {
+	return cmp.Or(valueOf(r.texts[n]), valueOf(r.attrs[n]))
 }
 
 // derivedTitle returns a title for an observation without one.
@@ -111,91 +101,69 @@ func derivedTitle(obs *claudemem.Observation) string {
 	return ""
 }
 
-// firstSentence returns the first sentence of s: up to a line's end or to a full
-// stop before a new sentence, not that of "e.g. tabs" or "./... passes".
+// firstSentence returns the first sentence of s, of at least 12 bytes: up to a line's
+// end or to a full stop before a new sentence, not that of "e.g. tabs" or "./... passes".
 func firstSentence(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	for i, r := range s {
-		after := i + utf8.RuneLen(r)
-		switch r {
-		case '.', '!', '?':
-			if i >= 12 && begins(s[after:]) {
-				return strings.TrimRight(s[:i], ".!? ")
-			}
-		case '。', '！', '？':
-			return s[:i]
+	title := ""
+	for _, sentence := range text.Sentences(text.Before(strings.TrimSpace(s), "\n"), begins) {
+		if title = strings.TrimSpace(title + " " + sentence); len(title) >= 12 {
+			break
 		}
 	}
-	return s
+	return strings.TrimRight(title, ".!?。！？ ")
 }
 
-// begins reports whether s is empty or a blank and a new sentence.
-func begins(s string) bool {
-	if s == "" {
-		return true
-	}
-	rest, ok := strings.CutPrefix(s, " ")
+// begins reports whether rest can begin a sentence.
+func begins(rest string) bool {
 	first, _ := utf8.DecodeRuneInString(rest)
-	return ok && !unicode.IsLower(first) && !unicode.IsPunct(first)
+	return !unicode.IsLower(first) && !unicode.IsPunct(first)
 }
+
+// quotes are the marks that models put around titles.
+var quotes = [][2]string{{"**", "**"}, {"__", "__"}, {`"`, `"`}, {"“", "”"}, {"'", "'"}}
 
 // title returns s as one line without Markdown around it.
 func title(s string, limit int) string {
 	s = text.Line(s)
-	for {
-		before := s
-		s = strings.TrimSpace(strings.TrimLeft(s, "#"))
-		for _, marks := range [][2]string{{"**", "**"}, {"__", "__"}, {`"`, `"`}, {"“", "”"}, {"'", "'"}} {
-			s = strings.TrimSpace(between(s, marks[0], marks[1]))
-		}
-		if s == before {
-			break
+	for before := ""; s != before; {
+		before = s
+		s = strings.TrimLeft(s, "# ")
+		for _, q := range quotes {
+			inner, opens := strings.CutPrefix(s, q[0])
+			inner, closes := strings.CutSuffix(inner, q[1])
+			if opens && closes && inner != "" && !strings.Contains(inner, q[0]) && !strings.Contains(inner, q[1]) {
+				s = strings.TrimSpace(inner)
+			}
 		}
 	}
-	s = text.TruncateBytes(s, limit)
+	return valueOf(text.TruncateBytes(s, limit))
+}
+
+// valueOf returns s, "" if it means that there is nothing.
+func valueOf(s string) string {
 	if isNothing(s) {
 		return ""
 	}
 	return s
-}
-
-// between returns s without marks that enclose all of it and occur nowhere within.
-func between(s, open, end string) string {
-	if len(s) < len(open)+len(end)+1 || !strings.HasPrefix(s, open) || !strings.HasSuffix(s, end) {
-		return s
-	}
-	inner := s[len(open) : len(s)-len(end)]
-	if strings.Contains(inner, open) || strings.Contains(inner, end) {
-		return s
-	}
-	return inner
 }
 
 // prose returns a text of several lines; a list in JSON becomes lines.
 func prose(s string, limit int) string {
 	s = paragraph(s)
-	if strings.HasPrefix(s, "[\"") && strings.HasSuffix(s, "]") {
-		if v, end, complete := parseJSON(s); complete && end == len(s) {
-			s = paragraph(strings.Join(v.strings(), "\n"))
-		}
+	var lines []string
+	if strings.HasPrefix(s, "[\"") && json.Unmarshal([]byte(s), &lines) == nil {
+		s = paragraph(clean(strings.Join(lines, "\n")))
 	}
-	s = text.TruncateBytes(s, limit)
-	if isNothing(s) {
-		return ""
-	}
-	return s
+	return valueOf(text.TruncateBytes(s, limit))
 }
 
 // facts returns items as single lines without bullets, each once, up to maxFacts.
 func facts(items []string) []string {
 	var kept []string
 	for _, s := range items {
-		s = text.TruncateBytes(text.Line(withoutBullet(text.Line(s))), maxFact)
-		if !isNothing(s) && len(kept) < maxFacts && !slices.Contains(kept, s) {
-			kept = append(kept, s)
-		}
+		kept = text.Add(kept, valueOf(text.TruncateBytes(withoutBullet(s), maxFact)))
 	}
-	return kept
+	return kept[:min(len(kept), maxFacts)]
 }
 
 // concepts returns each concept up to its first ':', in lower case with hyphens,
@@ -203,38 +171,29 @@ func facts(items []string) []string {
 func (o *Options) concepts(items []string, types ...string) []string {
 	var kept []string
 	for _, s := range items {
-		s, _, _ = strings.Cut(withoutBullet(text.Line(s)), ":")
-		for _, c := range o.concept(s) {
+		for _, c := range o.concept(text.Before(withoutBullet(s), ":")) {
 			same := func(t string) bool { return letters(t) == letters(c) }
-			if c != "" && !isNothing(c) && !slices.ContainsFunc(types, same) && !slices.Contains(kept, c) && len(kept) < maxConcepts {
-				kept = append(kept, c)
+			if !slices.ContainsFunc(types, same) {
+				kept = text.Add(kept, valueOf(c))
 			}
 		}
 	}
-	return kept
+	return kept[:min(len(kept), maxConcepts)]
 }
 
-// concept returns the known concept that s spells, or the known ones that s lists.
+// concept returns the known concepts that s spells or lists, or s as a new one.
 func (o *Options) concept(s string) []string {
-	if isNothing(s) {
-		return nil
-	}
-	if known := o.knownConcept(s); known != "" {
-		return []string{known}
-	}
 	var all []string
-	for _, w := range strings.Fields(s) {
-		known := o.knownConcept(w)
-		if known == "" {
-			all = nil
-			break
+	words := strings.Fields(s)
+	for _, w := range words {
+		if known := o.knownConcept(w); known != "" {
+			all = append(all, known)
 		}
-		all = append(all, known)
 	}
-	if len(all) > 1 {
-		return all
+	if known := o.knownConcept(s); known != "" || len(all) == 0 || len(all) < len(words) {
+		return []string{cmp.Or(known, strings.Trim(text.TruncateBytes(kebab(valueOf(s)), maxConcept), "-.…"))}
 	}
-	return []string{strings.Trim(text.TruncateBytes(kebab(s), maxConcept), "-.…")}
+	return all
 }
 
 // knownConcept returns the mode's concept that s spells, "" for none.
@@ -248,22 +207,11 @@ func (o *Options) knownConcept(s string) string {
 	return ""
 }
 
+var notInConcept = regexp.MustCompile(`[^\pL\pM\p{Nd}+#.]+`)
+
 // kebab returns s in lower case with hyphens between the words.
 func kebab(s string) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '+' && r != '#' && r != '.' {
-			gap = true
-			continue
-		}
-		if gap && b.Len() > 0 {
-			b.WriteByte('-')
-		}
-		gap = false
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return strings.Trim(b.String(), "-.")
+	return strings.Trim(notInConcept.ReplaceAllString(strings.ToLower(s), "-"), "-.")
 }
 
 // letters returns s without the characters in which spellings differ.
@@ -278,7 +226,7 @@ func letters(s string) string {
 
 // synonyms are other names for the built-in modes' types; they apply only in modes
 // with the type.
-var synonyms = map[string]claudemem.ObservationType{
+var synonyms = map[string]string{
 	"bug": "bugfix", "bugfixes": "bugfix", "fix": "bugfix", "fixed": "bugfix", "fixes": "bugfix", "hotfix": "bugfix", "regression": "bugfix",
 	"feat": "feature", "features": "feature", "newfeature": "feature", "enhancement": "feature", "addition": "feature", "implementation": "feature",
 	"refactoring": "refactor", "refactored": "refactor", "cleanup": "refactor", "restructuring": "refactor", "simplification": "refactor",
@@ -289,22 +237,17 @@ var synonyms = map[string]claudemem.ObservationType{
 	"choice": "decision", "decisions": "decision", "design": "decision", "architecture": "decision", "tradeoff": "decision",
 }
 
+var notInType = regexp.MustCompile(`[^\pL\p{Nd}_-]+`)
+
 // observationType returns the mode's type for the type that the model wrote.
 func (o *Options) observationType(s string) claudemem.ObservationType {
-	find := func(word string) (claudemem.ObservationType, bool) {
-		for _, t := range o.Types {
-			if letters(string(t)) == word {
-				return t, true
-			}
-		}
-		t, ok := synonyms[word]
-		return t, ok && slices.Contains(o.Types, t)
-	}
 	s = text.TruncateBytes(s, maxConcept)
-	words := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
-	for _, w := range append([]string{s}, words...) {
-		if t, ok := find(letters(w)); ok {
-			return t
+	for _, w := range append([]string{s}, notInType.Split(s, -1)...) {
+		w = letters(w)
+		for _, t := range o.Types {
+			if name := letters(string(t)); name == w || name == synonyms[w] {
+				return t
+			}
 		}
 	}
 	return o.FallbackType
@@ -312,16 +255,16 @@ func (o *Options) observationType(s string) claudemem.ObservationType {
 
 // summary returns the summary that a record holds; false for an empty one.
 func summary(r *record) (claudemem.Summary, bool) {
-	text := func(n name) string { return prose(r.value(n), maxField) }
+	text := func(n string) string { return prose(r.value(n), maxField) }
 	s := claudemem.Summary{
-		Request:      text(nRequest),
-		Investigated: text(nInvestigated),
-		Learned:      text(nLearned),
-		Completed:    text(nCompleted),
-		NextSteps:    text(nNextSteps),
-		FilesRead:    files(r.lists[nFilesRead]),
-		FilesEdited:  files(append(r.lists[nFilesEdited], r.lists[nFilesModified]...)),
-		Notes:        text(nNotes),
+		Request:      text("request"),
+		Investigated: text("investigated"),
+		Learned:      text("learned"),
+		Completed:    text("completed"),
+		NextSteps:    text("nextsteps"),
+		FilesRead:    files(r.lists["filesread"]),
+		FilesEdited:  files(append(r.lists["filesedited"], r.lists["filesmodified"]...)),
+		Notes:        text("notes"),
 		Origin:       claudemem.OriginObserver,
 	}
 	return s, !s.Empty()
@@ -347,48 +290,44 @@ const (
 // learning returns the learning that a record holds; false without content. An unknown
 // category becomes fallbackCategory.
 func learning(r *record) (claudemem.Learning, bool) {
-	content := r.value(nContent)
+	content := r.value("content")
 	if content == "" {
-		content = r.loose.String()
+		content = decode(r.loose)
 	}
 	l := claudemem.Learning{
 		Category:   fallbackCategory,
-		Content:    text.TruncateBytes(text.Line(withoutBullet(text.Line(content))), maxContent),
-		Confidence: confidence(r.value(nConfidence)),
+		Content:    text.TruncateBytes(withoutBullet(content), maxContent),
+		Confidence: confidence(r.value("confidence")),
 	}
-	if c, ok := categories[letters(text.TruncateBytes(r.value(nCategory), maxConcept))]; ok {
+	if c, ok := categories[letters(text.TruncateBytes(r.value("category"), maxConcept))]; ok {
 		l.Category = c
 	}
 	return l, !isNothing(l.Content)
 }
 
+var confidences = map[string]float64{
+	"high": 0.9, "veryhigh": 0.9, "certain": 0.9, "strong": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3, "weak": 0.3,
+}
+
 // confidence parses "0.8", "80%", "8/10" and "high".
 func confidence(s string) float64 {
-	switch letters(text.TruncateBytes(s, 20)) {
-	case "high", "veryhigh", "certain", "strong":
-		return 0.9
-	case "medium", "moderate":
-		return 0.6
-	case "low", "weak":
-		return 0.3
+	if n, ok := confidences[letters(text.TruncateBytes(s, 20))]; ok {
+		return n
 	}
 	number, of, ratio := strings.Cut(strings.TrimSpace(s), "/")
-	percent := strings.HasSuffix(number, "%")
-	n, err := strconv.ParseFloat(strings.TrimSpace(strings.Replace(strings.TrimSuffix(number, "%"), ",", ".", 1)), 64)
-	if err != nil || math.IsNaN(n) {
-		return unsaidConfidence
-	}
+	number, percent := strings.CutSuffix(number, "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.Replace(number, ",", ".", 1)), 64)
 	switch {
-	case percent:
-		n /= 100
 	case ratio:
-		if d, err := strconv.ParseFloat(strings.TrimSpace(of), 64); err == nil && d > 0 {
-			n /= d
-		}
-	case n > 10:
+		d, _ := strconv.ParseFloat(strings.TrimSpace(of), 64)
+		n /= d
+	case percent, n > 10:
 		n /= 100
 	case n > 1:
 		n /= 10
+	}
+	if err != nil || math.IsNaN(n) {
+		return unsaidConfidence
 	}
 	// Rounded to two digits, which print the same everywhere.
 	return math.Round(max(0, min(1, n))*100) / 100
