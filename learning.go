@@ -28,6 +28,11 @@ type Learning struct {
 	Damaged bool `json:"damaged,omitempty"`
 }
 
+// AgentConfidence is the most confidence with which a learning begins that only the agent
+// has said. By default it is in no context block (CLAUDE_MEM_CONTEXT_MIN_CONFIDENCE is 0.5)
+// before a third session has said it.
+const AgentConfidence = 0.3
+
 // MaxLearning is the longest content of a learning that a person may write, in
 // bytes: each is paid for at every session start.
 const MaxLearning = 1000

@@ -175,22 +175,28 @@ func (m *tortured) read(n map[string]int, stop <-chan struct{}) {
 
 // callTool calls a tool of the MCP server on stdio.
 func (m *memory) callTool(tool string, arguments map[string]any) error {
+	_, err := m.toolAnswer(m.home, tool, arguments)
+	return err
+}
+
+// toolAnswer calls a tool of the MCP server in a directory and returns the result as JSON.
+func (m *memory) toolAnswer(dir, tool string, arguments map[string]any) (string, error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	cmd := exec.Command(binary("claude-mem"), "mcp")
-	cmd.Env, cmd.Dir = m.env, m.home
+	cmd.Env, cmd.Dir = m.env, dir
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return err
+		return "", err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = cmd.Wait() }()
 	defer func() { _ = in.Close() }()
@@ -203,13 +209,13 @@ func (m *memory) callTool(tool string, arguments map[string]any) error {
 			Result json.RawMessage
 		}
 		if err := decoder.Decode(&answer); err != nil {
-			return err
+			return "", err
 		}
 		if answer.ID == 2 {
 			if !bytes.Contains(answer.Result, []byte("content")) {
-				return fmt.Errorf("%s: %.200s", tool, answer.Result)
+				return "", fmt.Errorf("%s: %.200s", tool, answer.Result)
 			}
-			return nil
+			return string(answer.Result), nil
 		}
 	}
 }

@@ -176,6 +176,9 @@ func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error
 	if n.Confidence != nil {
 		learning.Confidence = *n.Confidence
 	}
+	if n.Origin == claudemem.OriginAgent {
+		learning.Provenance = claudemem.FromAgent
+	}
 	if learning.ProjectPath == "" {
 		return Learning{}, claudemem.Errorf(claudemem.CodeInvalid, "no project_path").WithHint("send the project's root directory as project_path")
 	}

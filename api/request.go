@@ -379,7 +379,7 @@ type NewObservation struct {
 	Origin    claudemem.Origin `json:"origin,omitempty"`
 }
 
-// NewLearning is a learning that a person writes. A nil Confidence means 1. Project is a
+// NewLearning is a learning that a person or an agent writes. A nil Confidence means 1. Project is a
 // second name of ProjectPath.
 type NewLearning struct {
 	ProjectPath string   `json:"project_path,omitempty"`
@@ -387,6 +387,8 @@ type NewLearning struct {
 	Category    string   `json:"category"`
 	Content     string   `json:"content"`
 	Confidence  *float64 `json:"confidence,omitempty"`
+	// Origin is user, the default, or agent, who is believed less.
+	Origin claudemem.Origin `json:"origin,omitempty"`
 }
 
 // RetryRequest names the dead letters to try again; nil Keys means all, and what no model

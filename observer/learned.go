@@ -5,11 +5,6 @@ import (
 	"claudemem/text"
 )
 
-// agentConfidence is the most confidence of a learning that only the agent's words support.
-// It is not shown (MinConfidence of a context block is 0.5) before it was learnt in three
-// sessions.
-const agentConfidence = 0.3
-
 // learned returns the learnings of an answer with the provenance of each. The words of the
 // user or the project have to support it, else it is the agent's; if the turn has shown text
 // of others, or of nobody knows whom, it may have asked for that one, and it is dropped. So
@@ -42,7 +37,7 @@ func learned(t *turn, evidence []claudemem.PendingEvent, learnings []claudemem.L
 		case doubtful || text.IsOrder(l.Content):
 			continue
 		default:
-			l.Provenance, l.Confidence = claudemem.FromAgent, min(l.Confidence, agentConfidence)
+			l.Provenance, l.Confidence = claudemem.FromAgent, min(l.Confidence, claudemem.AgentConfidence)
 		}
 		kept = append(kept, l)
 	}

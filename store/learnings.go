@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/sqlite"
+	"claudemem/text"
 )
 
 const (
@@ -20,6 +21,9 @@ const (
 	sameSubject = 0.75
 	// certain is the confidence of a learning from a person; an observer does not overrule it.
 	certain = 1.0
+	// agentCertain is the most confidence of a learning that only the agent has said, however
+	// often.
+	agentCertain = 0.8
 )
 
 // statement is a learning as it is compared.
@@ -129,12 +133,14 @@ type storedLearning struct {
 	// superseded says that another one took its place; one that is neither that
 	// nor active was retired by a person.
 	superseded bool
+	updated    claudemem.Millis
 }
 
 // addLearning stores a learning, or strengthens the one that says the same: what
 // is missing to certainty shrinks by a fifth each time it is seen again. What it
 // contradicts is superseded, since what was found out last holds; but what a
-// person has said stands, and what a person has retired stays retired.
+// person has said stands, what the agent alone says supersedes nothing that the user or the
+// project says, and what a person has retired stays retired.
 func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) error {
 	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
 	now := t.now()
@@ -147,7 +153,10 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 		return err
 	}
 	against := contradicted(known, said)
-	person := slices.IndexFunc(against, func(k storedLearning) bool { return k.confidence >= certain && l.Confidence < certain })
+	person := slices.IndexFunc(against, func(k storedLearning) bool {
+		return k.confidence >= certain && l.Confidence < certain ||
+			l.Provenance == claudemem.FromAgent && (k.provenance == claudemem.FromUser || k.provenance == claudemem.FromProject)
+	})
 	// An equal one first, then an active one.
 	same := -1
 	for i, k := range known {
@@ -158,12 +167,20 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	if same >= 0 {
 		k := known[same]
 		active := k.active || k.superseded && person < 0
+		if l.Provenance == claudemem.FromAgent && l.Confidence <= claudemem.AgentConfidence && k.updated >= claimed.StartedAt {
+			l.ID, l.Active = k.id, k.active
+			return nil // it repeats itself in a session, or by a command
+		}
+		most := certain
+		if l.Provenance == claudemem.FromAgent && k.provenance.Unknown() || l.Provenance == k.provenance && k.provenance == claudemem.FromAgent {
+			most = max(agentCertain, k.confidence)
+		}
 		l.Provenance = claudemem.MostTrusted(k.provenance, l.Provenance)
 		if err := t.row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
 				superseded_by = CASE WHEN ?2 THEN NULL ELSE superseded_by END,
-				confidence = min(1.0, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2), provenance = ?5
+				confidence = min(?6, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2), provenance = ?5
 			WHERE id = ?4 RETURNING id, ulid, category, content, confidence, times_seen, is_active, created_at`,
-			[]any{int64(now), active, l.Confidence, k.id, string(l.Provenance)},
+			[]any{int64(now), active, l.Confidence, k.id, string(l.Provenance), most},
 			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt); err != nil {
 			return err
 		}
@@ -220,13 +237,13 @@ func (t *tx) learnings(project, key string) ([]storedLearning, error) {
 	err := each(context.Background(), t, func(scan sqlite.Scan) error {
 		var k storedLearning
 		var content string
-		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded); err != nil {
+		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated); err != nil {
 			return err
 		}
 		k.statement = parseStatement(content)
 		list = append(list, k)
 		return nil
-	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL FROM learnings
+	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
 		WHERE project = ?1 AND (content_key = ?2 OR id IN
 			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
 		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
@@ -254,9 +271,9 @@ var repeatable = []struct{ concept, category string }{
 const workaroundMark = "is not available here; "
 
 // learnFromRepetition makes a learning of what was found out in several sessions, but not
-// of what others may have written.
+// of what others may have written, nor of an order of the agent's own.
 func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observation) error {
-	if o.Provenance.Foreign() {
+	if o.Provenance.Foreign() || o.Provenance.Unknown() || o.Provenance == claudemem.FromAgent && text.IsOrder(o.Title) {
 		return nil
 	}
 	for _, r := range repeatable {
@@ -264,7 +281,7 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 			continue
 		}
 		sessions, err := t.sessionsWith(o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
-			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance NOT IN ('outside', 'mcp', 'web') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
+			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
 			func(title string) bool { return alike(title, o.Title) })
 		if err != nil {
 			return err
@@ -279,7 +296,7 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 			continue
 		}
 		sessions, err := t.sessionsWith(o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
-			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance NOT IN ('outside', 'mcp', 'web') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
+			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
 			func(other string) bool { return foldSpace(other) == foldSpace(fact) })
 		if err != nil {
 			return err

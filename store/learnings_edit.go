@@ -69,7 +69,8 @@ func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (
 // AddLearning stores what a person has said of a project, named by its root or
 // its label, and returns it as it is kept. It strengthens the one that says the
 // same, which is active again if it was retired, and supersedes what it
-// contradicts: what a person has said last holds.
+// contradicts: what a person has said last holds. One from the agent begins at
+// claudemem.AgentConfidence at most, like one that an observer has heard of it.
 //
 // The codes of its errors: CodeInvalid as claudemem.CheckLearning says and for a
 // label that several projects share; CodeNotFound for a label that none has.
@@ -85,8 +86,14 @@ func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudeme
 	}
 	return inKeeping(ctx, s, what, func(t *tx) (claudemem.Learning, error) {
 		added := claudemem.Learning{ProjectPath: project, Category: l.Category, Content: l.Content, Confidence: l.Confidence, Provenance: claudemem.FromUser}
+		if l.Provenance == claudemem.FromAgent {
+			added.Provenance, added.Confidence = l.Provenance, min(l.Confidence, claudemem.AgentConfidence)
+		}
 		if err := t.addLearning(&claudemem.Session{}, &added); err != nil {
 			return added, err
+		}
+		if l.Provenance == claudemem.FromAgent {
+			return t.learning(added.ID)
 		}
 		if _, err := t.exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
 			WHERE id = ?`, l.Category, l.Confidence, added.ID); err != nil {

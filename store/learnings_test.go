@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"claudemem"
@@ -62,6 +63,10 @@ func TestLearnings(t *testing.T) {
 			[]learned{{"The API listens on port 3000", .5, 1, true, false}, {"The worker listens on port 4000", .5, 1, true, false}}},
 		{"a denial of something else", []said{{"Migrations are numbered files", .5}, {"Generated files are not committed", .5}},
 			[]learned{{"Migrations are numbered files", .5, 1, true, false}, {"Generated files are not committed", .5, 1, true, false}}},
+		{"what the user said stands against the agent", []said{{"Run the linter before each commit", .9}, {"Do not run the linter before each commit", -.3}},
+			[]learned{{"Run the linter before each commit", .9, 1, true, false}, {"Do not run the linter before each commit", .3, 1, false, true}}},
+		{"the agent repeats itself in a session", []said{{"Run the linter before each commit", -.3}, {"Run the linter before each commit", -.3}},
+			[]learned{{"Run the linter before each commit", .3, 1, true, false}}},
 		{"what a person said stands", []said{{"Run the linter before each commit", 1}, {"Do not run the linter before each commit", .9}},
 			[]learned{{"Run the linter before each commit", 1, 1, true, false}, {"Do not run the linter before each commit", .9, 1, false, true}}},
 	}
@@ -69,7 +74,11 @@ func TestLearnings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMemory(t)
 			for _, s := range tt.said {
-				outcome := claudemem.Outcome{Learnings: []claudemem.Learning{{Category: "convention", Content: s.content, Confidence: s.confidence}}}
+				from := claudemem.FromUser
+				if s.confidence < 0 { // the agent's
+					from = claudemem.FromAgent
+				}
+				outcome := claudemem.Outcome{Learnings: []claudemem.Learning{{Category: "convention", Content: s.content, Confidence: math.Abs(s.confidence), Provenance: from}}}
 				if err := m.Confirm(context.Background(), claimed(t, m, "s"), outcome); err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +113,7 @@ func TestLearningFromRepetition(t *testing.T) {
 	const workaround = "`pytest` is not available here; `python -m pytest` works"
 	found := func(m *memory, session, title string, concepts, facts []string) {
 		t.Helper()
-		o := claudemem.Observation{Type: claudemem.TypeDiscovery, Title: title, Concepts: concepts, Facts: facts, Origin: claudemem.OriginOffline}
+		o := claudemem.Observation{Type: claudemem.TypeDiscovery, Title: title, Concepts: concepts, Facts: facts, Origin: claudemem.OriginOffline, Provenance: claudemem.FromAgent}
 		if err := m.Confirm(context.Background(), claimed(t, m, session), claudemem.Outcome{Observations: []claudemem.Observation{o}}); err != nil {
 			t.Fatal(err)
 		}

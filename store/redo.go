@@ -411,7 +411,7 @@ func (r *redo) learning(t *tx, known []*redoneLearning, l *claudemem.Learning) e
 		}
 	}
 	for _, k := range known {
-		if !k.free || k.statement.denied != said.denied || k.statement.common(said) < otherWords {
+		if !k.free || l.Provenance == claudemem.FromAgent || k.statement.denied != said.denied || k.statement.common(said) < otherWords {
 			continue
 		}
 		k.free = false

@@ -102,6 +102,13 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 	if err != nil {
 		return o, err
 	}
+	if o.Origin == claudemem.OriginAgent {
+		foreign, err := readForeign(context.Background(), t, t.now(), o.ProjectPath)
+		if err != nil {
+			return o, err
+		}
+		o.Provenance = cmp.Or(foreign.Repeated(strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n"), ""), o.Provenance)
+	}
 	filesKey := filesKey(o.Files)
 	o.ContentHash = contentHash(&o, filesKey)
 	same, err := t.number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2

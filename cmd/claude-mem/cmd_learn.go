@@ -62,6 +62,7 @@ func (a *app) learnAddCommand() *cobra.Command {
 		Short: "Add a learning about a project",
 		Long: `Add a learning about the project that you are in, or about another one. A statement
 that repeats a learning strengthens it; one that contradicts a learning supersedes it.
+Run by an agent, it adds what the agent says: with a confidence of 0.3 at most.
 Secrets are masked, and text within <private> tags is not kept.
 
 JSON: ` + learningForm + `.`,
@@ -80,7 +81,7 @@ JSON: ` + learningForm + `.`,
 		}
 		m.create = true
 		l, err := m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
-			Content: strings.Join(given[1:], " "), Confidence: confidence})
+			Content: strings.Join(given[1:], " "), Confidence: confidence, Origin: a.origin()})
 		return a.printLearning(l, err, *asJSON, "kept:")
 	})
 	return cmd

@@ -16,6 +16,14 @@ import (
 // they run.
 var agentVariables = []string{"CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT"}
 
+// origin returns who runs the command: an agent, or a person.
+func (a *app) origin() claudemem.Origin {
+	if slices.ContainsFunc(agentVariables, func(name string) bool { return a.getenv(name) != "" }) {
+		return claudemem.OriginAgent
+	}
+	return claudemem.OriginUser
+}
+
 // labelOnly begins the path of a project of which only the name is known.
 const labelOnly = "label:"
 
@@ -51,11 +59,7 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			return err
 		}
 		m.create = true
-		origin := claudemem.OriginUser
-		if slices.ContainsFunc(agentVariables, func(name string) bool { return a.getenv(name) != "" }) {
-			origin = claudemem.OriginAgent
-		}
-		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: origin})
+		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: a.origin()})
 		if err != nil {
 			return err
 		}
