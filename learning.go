@@ -19,6 +19,10 @@ type Learning struct {
 	// Provenance says what it was drawn from, "" if unknown; it is never foreign.
 	Provenance Provenance `json:"provenance"`
 	Active     bool       `json:"active"`
+	// Origin is OriginImport for one of another memory, else "". Waiting says that it was in use
+	// there, and is not here until a person approves it: makes it active.
+	Origin  Origin `json:"origin,omitempty"`
+	Waiting bool   `json:"waiting,omitempty"`
 	// SupersededBy is the learning that took its place, 0 for none. One that is
 	// neither active nor superseded was retired by a person.
 	SupersededBy int64  `json:"superseded_by,omitempty"`

@@ -104,6 +104,10 @@ type Observation struct {
 	HeadCommit string
 	TimesSeen  int
 	Pinned     bool
+	// Claimed is the origin that the file of an import claims, ClaimedPin that it is pinned there.
+	// Neither is believed.
+	Claimed    Origin
+	ClaimedPin bool
 	// SupersededBy is the later record of the project that reverses this one, 0 for none.
 	SupersededBy ObservationID
 	// Supersedes are the earlier records of the project that this one reverses. A distiller

@@ -139,6 +139,9 @@ type Tombstone struct {
 	CreatedAt Millis `json:"created_at"`
 }
 
+// Wide reports whether it keeps away more than a session and its records.
+func (t *Tombstone) Wide() bool { return t.Kind == "range" || t.Kind == "project" }
+
 // ExportFilter restricts an export; the zero value does not. Tombstones are only in an export
 // without a filter.
 type ExportFilter struct {
@@ -161,12 +164,47 @@ const (
 	ImportRefused   ImportStatus = "refused"   // it cannot be stored; the reason says why
 )
 
+// ImportOptions says what a person has said of a file; the zero value believes nothing of it.
+type ImportOptions struct {
+	// Mine says that the records are the person's own: origins, pins and rules hold as they are.
+	Mine bool `json:"mine,omitempty"`
+	// Wide takes tombstones that cover more than a session.
+	Wide bool `json:"wide,omitempty"`
+}
+
+// Disbelieved returns the record without what only its own memory can vouch for: it is from
+// outside, not pinned and no rule in use.
+func (p Portable) Disbelieved() Portable {
+	switch {
+	case p.Observation != nil:
+		o := *p.Observation
+		o.Origin, o.Provenance, o.Pinned = OriginImport, LeastTrusted(o.Provenance, FromOutside), false
+		p.Observation = &o
+	case p.Summary != nil:
+		r := *p.Summary
+		r.Origin, r.Provenance = OriginImport, LeastTrusted(r.Provenance, FromOutside)
+		p.Summary = &r
+	case p.Learning != nil:
+		l := *p.Learning
+		l.Provenance, l.Active = FromUnknown, false
+		p.Learning = &l
+	}
+	return p
+}
+
+// Wanted reports whether the record is pinned, or a rule in use.
+func (p *Portable) Wanted() bool {
+	return p.Observation != nil && p.Observation.Pinned || p.Learning != nil && p.Learning.Active
+}
+
 // Imported is the outcome of one record.
 type Imported struct {
 	Status ImportStatus `json:"status"`
 	// ULID is the record's name here: that of a session that was here may be another one.
 	ULID   ULID   `json:"ulid,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Waiting says that it is a rule or pinned, and inactive until a person approves it.
+	Waiting bool `json:"waiting,omitempty"`
 }
 
 // Kind returns the name of the field that is set, "" unless exactly one is.
@@ -286,13 +324,21 @@ const (
 	portableWord = 40
 	// portableNumber is the highest count or number.
 	portableNumber = 1 << 31
+	// portableSeen is how often a record can have been seen at most.
+	portableSeen = 1_000_000
 	// portableList is the longest list.
 	portableList = 10_000
 )
 
 // Check returns CodeInvalid with the reason why a record cannot be one of a memory.
-func (p *Portable) Check() error {
-	var c portableCheck
+func (p *Portable) Check() error { return p.CheckWithin(0, LatestTime) }
+
+// FirstTime is from before there was a claude-mem: no record of another memory is older.
+const FirstTime Millis = 1577836800000 // 2020-01-01
+
+// CheckWithin is Check that also refuses times before or after others; 0 is an unknown time.
+func (p *Portable) CheckWithin(earliest, latest Millis) error {
+	c := portableCheck{earliest: earliest, latest: latest}
 	switch p.Kind() {
 	case "session":
 		s := p.Session
@@ -307,6 +353,7 @@ func (p *Portable) Check() error {
 		c.ulid("ulid", r.ULID)
 		c.ulid("session", r.Session)
 		c.that(r.Number > 0, "number is less than 1")
+		c.that(r.Number <= portableSeen, "number is too large")
 		c.numbers(r.Number)
 		c.times(r.CreatedAt)
 	case "observation":
@@ -343,7 +390,10 @@ func (p *Portable) Check() error {
 }
 
 // portableCheck keeps the first fault of a record.
-type portableCheck struct{ err error }
+type portableCheck struct {
+	err              error
+	earliest, latest Millis
+}
 
 func (c *portableCheck) that(ok bool, format string, args ...any) {
 	if !ok && c.err == nil {
@@ -370,7 +420,9 @@ func (c *portableCheck) observation(o *PortableObservation) {
 		c.ulid("superseded_by", o.SupersededBy)
 	}
 	c.numbers(o.PromptNumber, o.DiscoveryTokens, o.TimesSeen, o.AskedID)
-	c.times(o.HiddenAt, o.CreatedAt)
+	c.that(o.HiddenAt >= 0 && o.HiddenAt <= LatestTime, "hidden_at is no time")
+	c.that(o.TimesSeen <= portableSeen, "times_seen is too large")
+	c.times(o.CreatedAt)
 }
 
 func (c *portableCheck) learning(l *PortableLearning) {
@@ -384,6 +436,7 @@ func (c *portableCheck) learning(l *PortableLearning) {
 		c.ulid("superseded_by", l.SupersededBy)
 	}
 	c.numbers(l.TimesSeen)
+	c.that(l.TimesSeen <= portableSeen, "times_seen is too large")
 	c.times(l.CreatedAt, l.UpdatedAt)
 }
 
@@ -421,6 +474,7 @@ func (c *portableCheck) numbers(all ...int) {
 func (c *portableCheck) times(all ...Millis) {
 	for _, at := range all {
 		c.that(at >= 0 && at <= LatestTime, "a time is not between the years 1970 and 9999")
+		c.that(at == 0 || at >= c.earliest && at <= c.latest, "a time is in the future, or before there was a claude-mem")
 	}
 }
 

@@ -94,7 +94,7 @@ func (m *memory) importRecords(write func(func(claudemem.Portable))) {
 	if err := f.Close(); err != nil {
 		m.t.Fatal(err)
 	}
-	m.mustCommand("import", path)
+	m.answering("import", "--mine", path)
 	_ = os.Remove(path)
 }
 

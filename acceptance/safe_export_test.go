@@ -50,7 +50,7 @@ func TestImportForgotten(t *testing.T) {
 	m.mustCommand("forget", "--query", needle, "--yes")
 	m.mustCommand("export", after)
 	other := newMemory(t)
-	other.mustCommand("import", after)
+	other.answering("import", "--mine", after)
 	for _, memory := range []*memory{m, other} {
 		var done struct{ Forgotten, Refused int }
 		if err := json.Unmarshal(memory.mustCommand("import", before, "--json"), &done); err != nil || done.Forgotten == 0 || done.Refused != 0 {

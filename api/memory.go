@@ -263,6 +263,7 @@ type Reindexing struct {
 // them.
 type ImportRequest struct {
 	Records []claudemem.Portable `json:"records"`
+	claudemem.ImportOptions
 }
 
 // ImportAnswer has the outcome of each record, in order.

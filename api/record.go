@@ -35,22 +35,25 @@ type Observation struct {
 
 // ObservationDetail is what the format "full" adds.
 type ObservationDetail struct {
-	ULID            claudemem.ULID       `json:"ulid"`
-	ProjectPath     string               `json:"project_path"`
-	Narrative       string               `json:"narrative"`
-	Facts           []string             `json:"facts"`
-	Files           []string             `json:"files"`
-	FilesRead       []string             `json:"files_read"`
-	FilesModified   []string             `json:"files_modified"`
-	CreatedAtISO    string               `json:"created_at_iso"`
-	SessionDBID     claudemem.SessionID  `json:"session_db_id"`
-	PromptNumber    int                  `json:"prompt_number"`
-	DiscoveryTokens int                  `json:"discovery_tokens"`
-	Origin          claudemem.Origin     `json:"origin"`
-	Provenance      claudemem.Provenance `json:"provenance"`
-	Branch          string               `json:"branch"`
-	HeadCommit      string               `json:"head_commit"`
-	Pinned          bool                 `json:"pinned"`
+	ULID            claudemem.ULID      `json:"ulid"`
+	ProjectPath     string              `json:"project_path"`
+	Narrative       string              `json:"narrative"`
+	Facts           []string            `json:"facts"`
+	Files           []string            `json:"files"`
+	FilesRead       []string            `json:"files_read"`
+	FilesModified   []string            `json:"files_modified"`
+	CreatedAtISO    string              `json:"created_at_iso"`
+	SessionDBID     claudemem.SessionID `json:"session_db_id"`
+	PromptNumber    int                 `json:"prompt_number"`
+	DiscoveryTokens int                 `json:"discovery_tokens"`
+	Origin          claudemem.Origin    `json:"origin"`
+	// Claimed and ClaimedPin are what the file of an import claims; it is not believed.
+	Claimed    claudemem.Origin     `json:"claimed_origin,omitempty"`
+	ClaimedPin bool                 `json:"claimed_pin,omitempty"`
+	Provenance claudemem.Provenance `json:"provenance"`
+	Branch     string               `json:"branch"`
+	HeadCommit string               `json:"head_commit"`
+	Pinned     bool                 `json:"pinned"`
 }
 
 // ObservationOf returns an observation in the shape of the API, with its detail if full.
@@ -68,7 +71,7 @@ func ObservationOf(o *claudemem.Observation, full bool) Observation {
 			ULID: o.ULID, ProjectPath: o.ProjectPath, Narrative: o.Narrative, Facts: list(o.Facts),
 			Files: list(slices.Compact(files)), FilesRead: read, FilesModified: modified, CreatedAtISO: ISO(o.CreatedAt),
 			SessionDBID: o.Session, PromptNumber: o.PromptNumber, DiscoveryTokens: o.DiscoveryTokens,
-			Origin: o.Origin, Provenance: o.Provenance, Branch: o.Branch, HeadCommit: o.HeadCommit, Pinned: o.Pinned,
+			Origin: o.Origin, Claimed: o.Claimed, ClaimedPin: o.ClaimedPin, Provenance: o.Provenance, Branch: o.Branch, HeadCommit: o.HeadCommit, Pinned: o.Pinned,
 		}
 	}
 	return out

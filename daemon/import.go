@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 
 	"claudemem"
@@ -25,6 +27,8 @@ const (
 	// readAhead bounds a part of the file in bytes, apart from its last line. While records are
 	// stored, two parts are read ahead.
 	readAhead = 256 << 10
+	// mostWide bounds the tombstones that a person is asked about.
+	mostWide = 100
 	// importProblems bounds the lines that are reported.
 	importProblems = 20
 )
@@ -42,12 +46,34 @@ type Importing struct {
 	Forgotten int `json:"forgotten"`
 	// Excluded are records of projects in which nothing is captured, and of their sessions.
 	Excluded int `json:"excluded"`
+	// Waiting are the rules and pins of another memory that are inactive until they are approved.
+	Waiting int `json:"waiting"`
+	// Wide are the tombstones that cover more than a session, in words; WideTaken says that they
+	// were taken.
+	Wide      []string `json:"wide,omitempty"`
+	WideTaken bool     `json:"wide_taken,omitempty"`
+	// Projects counts the records by project in a dry run.
+	Projects []ProjectRecords `json:"projects,omitempty"`
 	// Refused are lines that hold no record, or one that cannot be stored.
 	Refused int `json:"refused"`
 	// Problems says why, of the first lines.
 	Problems []ImportProblem `json:"problems"`
 	// Complete is false for a file without its end.
 	Complete bool `json:"complete"`
+}
+
+// ProjectRecords is how many records a project has in a file.
+type ProjectRecords struct {
+	Project string `json:"project"`
+	Records int    `json:"records"`
+}
+
+// ImportOptions are what a person says of a file.
+type ImportOptions struct {
+	// Mine is that of claudemem.ImportOptions.
+	Mine bool
+	// Ask reports whether tombstones that cover more than a session are taken.
+	Ask func(wide []string) bool
 }
 
 // ImportProblem is a line that was refused. Its message has nothing of the line's text.
@@ -66,16 +92,19 @@ func (r *Importing) Done() int {
 // capture; without one, this process is the worker meanwhile, and hooks spool. Some records
 // are held at a time. report is called with the progress.
 //
+// What the records claim is believed as options say. ask is called with the tombstones that cover
+// more than a session, at the end; they are taken if it returns true.
+//
 // Import can be repeated: after an error or a kill, what is stored is found to be here. The
 // result says what was done before an error.
 //
 // The codes of its errors: CodeInvalid for another file, CodeUnavailable, CodeStorage.
-func Import(ctx context.Context, dataDir string, from io.Reader, report func(done, total int)) (result Importing, err error) {
+func Import(ctx context.Context, dataDir string, from io.Reader, options ImportOptions, report func(done, total int)) (result Importing, err error) {
 	r, header, err := exchange.NewReader(from)
 	if err != nil {
 		return result, err
 	}
-	return ImportRecords(ctx, dataDir, r, func(done int) { report(done, header.Records) })
+	return ImportRecords(ctx, dataDir, r, options, func(done int) { report(done, header.Records) })
 }
 
 // Records are the records of a file, as those of an exchange.Reader: Next has its errors.
@@ -87,12 +116,12 @@ type Records interface {
 
 // ImportRecords is Import for records of any file. report is called with the number of
 // records that were read.
-func ImportRecords(ctx context.Context, dataDir string, from Records, report func(done int)) (result Importing, err error) {
-	f := fileImport{reader: from, sessions: map[claudemem.ULID]claudemem.Imported{}, report: report}
+func ImportRecords(ctx context.Context, dataDir string, from Records, options ImportOptions, report func(done int)) (result Importing, err error) {
+	f := fileImport{reader: from, ImportOptions: options, sessions: map[claudemem.ULID]claudemem.Imported{}, report: report}
 	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
-		f.send = func(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+		f.send = func(ctx context.Context, records []claudemem.Portable, options claudemem.ImportOptions) ([]claudemem.Imported, error) {
 			var answer api.ImportAnswer
-			err := worker.Do(ctx, http.MethodPost, api.ImportPath, api.ImportRequest{Records: records}, &answer)
+			err := worker.Do(ctx, http.MethodPost, api.ImportPath, api.ImportRequest{Records: records, ImportOptions: options}, &answer)
 			if claudemem.CodeOf(err) == claudemem.CodeNotFound {
 				err = claudemem.Errorf(claudemem.CodeConflict, "the running worker cannot import").WithHint("`claude-mem worker restart` replaces it by this version")
 			}
@@ -109,37 +138,81 @@ func ImportRecords(ctx context.Context, dataDir string, from Records, report fun
 	return f.result, err
 }
 
+// CountExport is CountRecords for a file of package exchange.
+func CountExport(from io.Reader) (Importing, error) {
+	r, _, err := exchange.NewReader(from)
+	if err != nil {
+		return Importing{}, err
+	}
+	return CountRecords(r)
+}
+
 // CountRecords reads records as ImportRecords does and stores none. Added are those that could be
 // imported.
 func CountRecords(from Records) (result Importing, err error) {
 	f := fileImport{}
+	counts := map[string]int{}
+	projects := map[claudemem.ULID]string{} // of sessions
 	for {
 		p, line, err := from.Next()
 		var fault *exchange.LineError
 		switch {
-		case errors.Is(err, io.EOF):
-			f.result.Complete = true
+		case errors.Is(err, io.EOF), errors.Is(err, exchange.ErrTruncated):
+			f.result.Complete = errors.Is(err, io.EOF)
+			for _, project := range slices.Sorted(maps.Keys(counts)) {
+				f.result.Projects = append(f.result.Projects, ProjectRecords{project, counts[project]})
+			}
 			return f.result, nil
 		case errors.As(err, &fault):
 			f.refused(line, fault.Err.Error())
 		case err != nil:
 			return f.result, err
 		default:
-			f.result.Added.Add(&p)
+			if err := p.Check(); err != nil {
+				f.refused(line, err.Error())
+			} else if !f.isWide(&p, line) {
+				f.result.Added.Add(&p)
+				if p.Wanted() {
+					f.result.Waiting++
+				}
+				if project := projectOf(&p, projects); project != "" {
+					counts[project]++
+				}
+			}
 		}
 	}
+}
+
+// projectOf returns the project of a record, by its session where it names none itself.
+func projectOf(p *claudemem.Portable, sessions map[claudemem.ULID]string) string {
+	switch {
+	case p.Session != nil:
+		sessions[p.Session.ULID] = p.Session.ProjectPath
+		return p.Session.ProjectPath
+	case p.Observation != nil:
+		return p.Observation.ProjectPath
+	case p.Learning != nil:
+		return p.Learning.ProjectPath
+	case p.SessionRef() != nil:
+		return sessions[*p.SessionRef()]
+	}
+	return ""
 }
 
 // fileImport imports one file.
 type fileImport struct {
 	reader Records
-	send   func(context.Context, []claudemem.Portable) ([]claudemem.Imported, error)
+	send   func(context.Context, []claudemem.Portable, claudemem.ImportOptions) ([]claudemem.Imported, error)
+	ImportOptions
 	report func(done int)
 	result Importing
 
 	batch []claudemem.Portable
 	lines []int
 	bytes int
+	// wide are the tombstones that cover more than a session, with their lines.
+	wide      []claudemem.Portable
+	wideLines []int
 	// sessions are those of the file that are here under another name, or not at all.
 	sessions map[claudemem.ULID]claudemem.Imported
 }
@@ -214,11 +287,20 @@ func (f *fileImport) take(ctx context.Context, l *lineRead) (ended bool, err err
 		return false, nil
 	case errors.Is(l.err, io.EOF), errors.Is(l.err, exchange.ErrTruncated):
 		f.result.Complete = errors.Is(l.err, io.EOF)
+		if err := f.flush(ctx); err != nil || len(f.wide) == 0 {
+			return true, err
+		}
+		if f.result.WideTaken = f.Ask(f.result.Wide); f.result.WideTaken {
+			f.batch, f.lines = f.wide, f.wideLines
+		}
 		return true, f.flush(ctx)
 	case l.err != nil:
 		return true, errors.Join(f.flush(ctx), l.err)
 	}
 	p := l.record
+	if f.isWide(&p, l.line) {
+		return false, nil
+	}
 	if len(f.batch) > 0 && (f.batch[0].Session != nil) != (p.Session != nil) {
 		if err := f.flush(ctx); err != nil {
 			return false, err
@@ -232,6 +314,21 @@ func (f *fileImport) take(ctx context.Context, l *lineRead) (ended bool, err err
 		err = f.flush(ctx)
 	}
 	return false, err
+}
+
+// isWide reports whether a record is a tombstone that covers more than a session, and keeps it
+// until the end of the file.
+func (f *fileImport) isWide(p *claudemem.Portable, line int) bool {
+	switch {
+	case p.Tombstone == nil || !p.Tombstone.Wide():
+		return false
+	case len(f.wide) == mostWide:
+		f.refused(line, "it has more tombstones that cover more than a session than can be asked about")
+	default:
+		f.wide, f.wideLines = append(f.wide, *p), append(f.wideLines, line)
+		f.result.Wide = append(f.result.Wide, store.TombstoneText(p.Tombstone))
+	}
+	return true
 }
 
 // named gives a record the name that its session has here. It is false for a record whose
@@ -267,7 +364,7 @@ func (f *fileImport) flush(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
 	}
-	outcomes, err := f.send(ctx, f.batch)
+	outcomes, err := f.send(ctx, f.batch, claudemem.ImportOptions{Mine: f.Mine, Wide: f.result.WideTaken})
 	if err != nil {
 		return err
 	}
@@ -279,6 +376,9 @@ func (f *fileImport) flush(ctx context.Context) error {
 		switch o.Status {
 		case claudemem.ImportAdded:
 			f.result.Added.Add(p)
+			if o.Waiting {
+				f.result.Waiting++
+			}
 		case claudemem.ImportPresent:
 			if p.Session == nil && o.ULID != "" && o.ULID != p.ULID() {
 				f.result.Merged++
@@ -316,7 +416,7 @@ func (f *fileImport) refused(line int, reason string) {
 // they are stored, as it is from events. Records of projects in which nothing is captured are
 // left out; CodeUnavailable while the settings are broken. Some records are redacted while
 // those before them are stored.
-func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+func (k keeper) Import(ctx context.Context, records []claudemem.Portable, options claudemem.ImportOptions) ([]claudemem.Imported, error) {
 	captured, err := k.intake.Captured()
 	if err != nil {
 		return nil, err
@@ -339,7 +439,7 @@ func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]cla
 			break
 		}
 		storing.Go(func() {
-			stored, err := k.Store.Import(ctx, kept, captured)
+			stored, err := k.Store.Import(ctx, kept, captured, options)
 			for i, outcome := range stored {
 				outcomes[places[i]] = outcome
 			}

@@ -52,7 +52,7 @@ func BenchmarkImport(b *testing.B) {
 	file := exported(b, observations)
 	run := func(b *testing.B, dir string) Importing {
 		b.Helper()
-		done, err := Import(b.Context(), dir, bytes.NewReader(file), func(int, int) {})
+		done, err := Import(b.Context(), dir, bytes.NewReader(file), ImportOptions{Mine: true}, func(int, int) {})
 		if err != nil || !done.Complete {
 			b.Fatalf("%+v, %v", done, err)
 		}

@@ -87,7 +87,7 @@ func importNode(t *testing.T, dir, path string) (Importing, nodedb.Rows) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := ImportRecords(t.Context(), dir, r, func(int) {})
+	done, err := ImportRecords(t.Context(), dir, r, ImportOptions{}, func(int) {})
 	if err != nil {
 		t.Fatalf("%+v, %v", done, err)
 	}

@@ -69,7 +69,7 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Sta
 
 // importRecords stores records of another memory.
 func (a *server) importRecords(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
-	results, err := a.Importer.Import(ctx, r.Records)
+	results, err := a.Importer.Import(ctx, r.Records, r.ImportOptions)
 	return api.ImportAnswer{Results: append([]claudemem.Imported{}, results...)}, err
 }
 

@@ -81,7 +81,7 @@ func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.Bac
 	return api.BackfillAnswer{Statuses: make([]claudemem.Status, len(r.Events))}, nil
 }
 
-func (f *fakeWorker) Import(_ context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+func (f *fakeWorker) Import(_ context.Context, records []claudemem.Portable, _ claudemem.ImportOptions) ([]claudemem.Imported, error) {
 	return make([]claudemem.Imported, len(records)), nil
 }
 

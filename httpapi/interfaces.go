@@ -96,5 +96,5 @@ type Backfiller interface {
 type Importer interface {
 	// Import returns the outcome of each record, in order. An error leaves those that were
 	// stored before it.
-	Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error)
+	Import(ctx context.Context, records []claudemem.Portable, options claudemem.ImportOptions) ([]claudemem.Imported, error)
 }

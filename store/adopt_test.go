@@ -36,7 +36,7 @@ func TestLabelAdopted(t *testing.T) {
 				{Observation: &claudemem.PortableObservation{ULID: "01KAC6T0V5V3YQ2M8Z9E4XW7RE", Session: session, ProjectPath: "label:shop", Type: claudemem.TypeChange, Title: "Totals are cents", Origin: claudemem.OriginImport, TimesSeen: 1, CreatedAt: 5, AskedID: 4213}},
 				{Observation: &claudemem.PortableObservation{ULID: "01KAC6T0V5V3YQ2M8Z9E4XW7RF", Session: session, ProjectPath: "label:shop", Type: claudemem.TypeChange, Title: "The number is taken", Origin: claudemem.OriginImport, TimesSeen: 1, CreatedAt: 5, AskedID: 4213}},
 			}
-			outcomes, err := m.Import(t.Context(), records, func(string) bool { return true })
+			outcomes, err := m.Import(t.Context(), records, func(string) bool { return true }, own)
 			if err != nil || outcomes[2].Status != claudemem.ImportAdded {
 				t.Fatalf("%+v, %v", outcomes, err)
 			}
@@ -68,7 +68,7 @@ func TestLabelAdoptedAfterHandwriting(t *testing.T) {
 	outcomes, err := m.Import(t.Context(), []claudemem.Portable{
 		{Session: &claudemem.PortableSession{ULID: session, Host: claudemem.HostClaudeCode, HostSessionID: "old", ProjectPath: "label:shop", Label: "shop", Status: claudemem.SessionCompleted, StartedAt: 5, UpdatedAt: 5}},
 		{Observation: &claudemem.PortableObservation{ULID: "01KAC6T0V5V3YQ2M8Z9E4XW7RE", Session: session, ProjectPath: "label:shop", Type: claudemem.TypeChange, Title: "Totals are cents", Origin: claudemem.OriginImport, TimesSeen: 1, CreatedAt: 5}},
-	}, func(string) bool { return true })
+	}, func(string) bool { return true }, own)
 	if err != nil || outcomes[1].Status != claudemem.ImportAdded {
 		t.Fatalf("%+v, %v", outcomes, err)
 	}

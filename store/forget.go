@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -403,6 +404,23 @@ func parseRange(key string) (r buriedRange, err error) {
 	r.project = project
 	_, err = fmt.Sscan(since+" "+until, &r.since, &r.until)
 	return r, err
+}
+
+// TombstoneText says in words what a tombstone that covers more than a session keeps away.
+func TombstoneText(t *claudemem.Tombstone) string {
+	until, what := t.CreatedAt, "one project"
+	if t.Kind == tombRange {
+		r, err := parseRange(t.Key)
+		if err != nil {
+			return "an unreadable range"
+		}
+		if r.project == "" {
+			what = "all projects"
+		}
+		what += " from " + r.since.Time().UTC().Format(time.DateOnly)
+		until = r.until
+	}
+	return "everything of " + what + " until " + min(until, claudemem.LatestTime).Time().UTC().Format(time.DateOnly)
 }
 
 // readGraveyard reads the tombstones of ranges.

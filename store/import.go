@@ -24,17 +24,18 @@ const ImportedTogether = 200
 // session, a learning by its content in its project. What the user has forgotten is left out,
 // and so is what belongs to a project that is not captured, or to a session in one. A record
 // is stored whole or not at all; the records that it names have to be here already. Private
-// and secret text was taken out before.
+// and secret text was taken out before. Of records that are not a person's own by options, what
+// they claim of their origin is kept beside them, and rules and pins wait for an approval.
 //
 // It works in small commits, so that arrivals go on, and an error leaves those before it: the
 // same records can be imported again.
-func (s *Store) Import(ctx context.Context, records []claudemem.Portable, captured func(project string) bool) ([]claudemem.Imported, error) {
+func (s *Store) Import(ctx context.Context, records []claudemem.Portable, captured func(project string) bool, options claudemem.ImportOptions) ([]claudemem.Imported, error) {
 	var all []claudemem.Imported
 	for chunk := range slices.Chunk(records, ImportedTogether) {
 		// The bookkeeper remembers sessions, the numbers of their prompts and the tombstones.
 		told := slices.ContainsFunc(chunk, func(p claudemem.Portable) bool { return p.Session != nil || p.Prompt != nil || p.Tombstone != nil })
 		attempt := func(add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) (outcomes []claudemem.Imported, err error) {
-			return inJob(ctx, s, "import", job{keepsSessions: !told, small: true}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk, captured, add) })
+			return inJob(ctx, s, "import", job{keepsSessions: !told, small: true}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk, captured, options, add) })
 		}
 		outcomes, err := attempt((*importing).add)
 		if err != nil && !file.External(err) && ctx.Err() == nil {
@@ -49,12 +50,12 @@ func (s *Store) Import(ctx context.Context, records []claudemem.Portable, captur
 }
 
 // importAll imports records, each by add.
-func (t *tx) importAll(records []claudemem.Portable, captured func(string) bool, add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) ([]claudemem.Imported, error) {
+func (t *tx) importAll(records []claudemem.Portable, captured func(string) bool, options claudemem.ImportOptions, add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) ([]claudemem.Imported, error) {
 	graves, err := t.readGraveyard()
 	if err != nil {
 		return nil, err
 	}
-	im := &importing{tx: t, graves: &graves, captured: captured, named: map[claudemem.ULID]bool{}, sessions: map[claudemem.ULID]claudemem.Session{}}
+	im := &importing{tx: t, graves: &graves, captured: captured, ImportOptions: options, named: map[claudemem.ULID]bool{}, sessions: map[claudemem.ULID]claudemem.Session{}}
 	if err := im.look(records); err != nil {
 		return nil, err
 	}
@@ -92,6 +93,7 @@ func (im *importing) addAlone(p *claudemem.Portable) (claudemem.Imported, error)
 // importing imports records in one transaction.
 type importing struct {
 	*tx
+	claudemem.ImportOptions
 	graves *graveyard
 	// roots are the known projects by label; nil until they are read.
 	roots map[string][]string
@@ -135,11 +137,16 @@ const (
 	reasonNoSession = "its session is not here"
 	reasonExcluded  = "its project is excluded"
 	reasonPrompt    = "its session has another prompt of that number"
+	reasonWide      = "it keeps away more than a session: import it at a terminal, which asks"
 )
 
 // add imports one record.
 func (im *importing) add(p *claudemem.Portable) (claudemem.Imported, error) {
-	if err := p.Check(); err != nil {
+	earliest, latest := claudemem.FirstTime, im.now()+aheadOfHere
+	if im.Mine { // as the clock there was
+		earliest, latest = 0, claudemem.LatestTime
+	}
+	if err := p.CheckWithin(earliest, latest); err != nil {
 		return refuse(err.Error()), nil
 	}
 	if p.Tombstone != nil {
@@ -167,6 +174,40 @@ func (im *importing) add(p *claudemem.Portable) (claudemem.Imported, error) {
 		return claudemem.Imported{Status: claudemem.ImportForgotten}, err
 	}
 	im.named[p.ULID()] = true
+	if im.Mine {
+		return im.store(p, &home)
+	}
+	believed := p.Disbelieved()
+	outcome, err = im.store(&believed, &home)
+	if err != nil || outcome.Status != claudemem.ImportAdded {
+		return outcome, err
+	}
+	return outcome, im.addClaim(p, &outcome)
+}
+
+// aheadOfHere is how far the clock of another memory's computer can be ahead, in milliseconds.
+const aheadOfHere = 24 * 60 * 60 * 1000
+
+// addClaim keeps what a record that was stored disbelieved says of itself.
+func (im *importing) addClaim(p *claudemem.Portable, outcome *claudemem.Imported) (err error) {
+	claim := func(kind, table string, origin claudemem.Origin, provenance claudemem.Provenance, id claudemem.ULID) {
+		outcome.Waiting = p.Wanted()
+		_, err = im.exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
+			kind, string(origin), string(provenance), p.Wanted(), string(id))
+	}
+	switch o, m, l := p.Observation, p.Summary, p.Learning; {
+	case o != nil && (o.Origin != claudemem.OriginImport || p.Wanted()):
+		claim("observation", "observations", o.Origin, o.Provenance, o.ULID)
+	case m != nil && m.Origin != claudemem.OriginImport:
+		claim("summary", "session_summaries", m.Origin, m.Provenance, m.ULID)
+	case l != nil:
+		claim("learning", "learnings", "", l.Provenance, l.ULID)
+	}
+	return err
+}
+
+// store stores a record in its home.
+func (im *importing) store(p *claudemem.Portable, home *claudemem.Session) (claudemem.Imported, error) {
 	switch {
 	case p.Session != nil:
 		return im.addSession(p.Session)
@@ -303,7 +344,12 @@ func (im *importing) present(p *claudemem.Portable) (outcome claudemem.Imported,
 		if found.Observation != nil {
 			found.Observation.AskedID = p.Observation.AskedID
 		}
-		if same, err := sameRecord(&found, p); err != nil || !same {
+		believed := p.Disbelieved()
+		same, err := sameRecord(&found, p)
+		if !same && err == nil {
+			same, err = sameRecord(&found, &believed) // it was imported before
+		}
+		if err != nil || !same {
 			return err
 		}
 		outcome.Status = claudemem.ImportPresent
@@ -475,6 +521,9 @@ func (im *importing) addSymbol(p *claudemem.PortableSymbol, session claudemem.Se
 // here. What is here already stays: an import deletes nothing. A tombstone refuses nothing
 // that comes to be later than now.
 func (im *importing) addTombstone(t *claudemem.Tombstone) (claudemem.Imported, error) {
+	if t.Wide() && !im.Wide {
+		return refuse(reasonWide), nil
+	}
 	now := im.now()
 	key := t.Key
 	hex := func(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }

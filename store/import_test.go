@@ -113,10 +113,13 @@ func (m *memory) live(t *testing.T, name string, random *rand.Rand, turns int, e
 // everything is the rule by which all projects are captured.
 func everything(string) bool { return true }
 
+// own are the options of an import whose records are the own ones.
+var own = claudemem.ImportOptions{Mine: true, Wide: true}
+
 // imported imports records and returns the numbers of the outcomes.
 func (m *memory) imported(t *testing.T, records []claudemem.Portable) map[claudemem.ImportStatus]int {
 	t.Helper()
-	outcomes, err := m.Import(t.Context(), records, everything)
+	outcomes, err := m.Import(t.Context(), records, everything, own)
 	if err != nil || len(outcomes) != len(records) {
 		t.Fatal(len(outcomes), err)
 	}
@@ -209,7 +212,7 @@ func TestImportKeepsWhatIsHere(t *testing.T) {
 	same.remember(t) // the same sessions, with other ULIDs
 	records := exported(t, m, claudemem.ExportFilter{})
 	want := same.all(t)
-	outcomes, err := same.Import(t.Context(), records[:3], everything)
+	outcomes, err := same.Import(t.Context(), records[:3], everything, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +282,7 @@ func TestImportForgotten(t *testing.T) {
 			}
 		}
 		want := m.all(t)
-		outcomes, err := m.Import(t.Context(), before, everything)
+		outcomes, err := m.Import(t.Context(), before, everything, own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +298,7 @@ func TestImportForgotten(t *testing.T) {
 		other.clock.at = m.clock.at
 		other.imported(t, exported(t, m, claudemem.ExportFilter{}))
 		check("another memory", other, want)
-		if _, err := other.Import(t.Context(), before, everything); err != nil {
+		if _, err := other.Import(t.Context(), before, everything, own); err != nil {
 			t.Fatal(err)
 		}
 		check("another memory, after the older export", other, want)
@@ -383,7 +386,7 @@ func TestImportRefuses(t *testing.T) {
 // wantRefused imports a record, which has to be refused.
 func wantRefused(t *testing.T, m *memory, name string, p claudemem.Portable) {
 	t.Helper()
-	outcomes, err := m.Import(t.Context(), []claudemem.Portable{p}, everything)
+	outcomes, err := m.Import(t.Context(), []claudemem.Portable{p}, everything, own)
 	if err != nil || outcomes[0].Status != claudemem.ImportRefused || outcomes[0].Reason == "" {
 		t.Errorf("%s: %+v, %v", name, outcomes, err)
 	}
@@ -403,7 +406,7 @@ func TestImportStoresTheOthers(t *testing.T) {
 	}
 	rawExec(t, m.Path(), "CREATE TRIGGER broken BEFORE INSERT ON file_refs WHEN (SELECT title FROM observations WHERE id = NEW.observation_id) = '"+title+"' BEGIN SELECT RAISE(ABORT, 'broken'); END")
 	want := lines(t, slices.DeleteFunc(slices.Clone(records), func(p claudemem.Portable) bool { return p.Observation != nil && p.Observation.Title == title }))
-	outcomes, err := m.Import(t.Context(), records, everything)
+	outcomes, err := m.Import(t.Context(), records, everything, own)
 	if err != nil || title == "" {
 		t.Fatalf("%v, without %q", err, title)
 	}
@@ -446,7 +449,7 @@ func TestImportExcluded(t *testing.T) {
 	}
 	wanted := lines(t, want)
 	captured := func(project string) bool { return project != other }
-	outcomes, err := m.Import(t.Context(), records, captured)
+	outcomes, err := m.Import(t.Context(), records, captured, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +462,7 @@ func TestImportExcluded(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	before := from.all(t)
-	outcomes, err = from.Import(t.Context(), records, captured)
+	outcomes, err = from.Import(t.Context(), records, captured, own)
 	if err != nil {
 		t.Fatal(err)
 	}

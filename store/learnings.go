@@ -148,6 +148,10 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
 	l.Confidence = max(0, min(1, l.Confidence))
 	said := parseStatement(l.Content)
+	// One of another memory that nobody has approved does not stand in the way.
+	if _, err := t.exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.key); err != nil {
+		return err
+	}
 	known, err := t.learnings(l.ProjectPath, said.key)
 	if err != nil {
 		return err
@@ -244,11 +248,14 @@ func (t *tx) learnings(project, key string) ([]storedLearning, error) {
 		list = append(list, k)
 		return nil
 	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
-		WHERE project = ?1 AND (content_key = ?2 OR id IN
+		WHERE project = ?1 AND NOT `+unapproved+` AND (content_key = ?2 OR id IN
 			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
 		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
 	return list, err
 }
+
+// unapproved is the condition of learnings that wait for an approval.
+const unapproved = "id IN (SELECT c.id FROM claims c WHERE c.kind = 'learning' AND c.waiting)"
 
 const (
 	// repetitions is in how many sessions the same must have been found out to be

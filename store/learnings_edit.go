@@ -12,10 +12,12 @@ import (
 	"claudemem/text"
 )
 
-const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at, provenance`
+const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at, provenance,
+	iif(EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id), 'import', ''),
+	EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id AND c.waiting AND c.wanted)`
 
 func learningFields(l *claudemem.Learning) []any {
-	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt, &l.Provenance}
+	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt, &l.Provenance, &l.Origin, &l.Waiting}
 }
 
 // Learnings lists learnings: the active ones first, by project, then by
@@ -122,6 +124,11 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 		set(&l.Confidence, e.Confidence)
 		if e.Active != nil {
 			l.Active, l.SupersededBy = *e.Active, 0
+			// What it says of itself holds once a person approves it; one that was refused is retired.
+			err := t.row("UPDATE claims SET waiting = 0, wanted = ?2 WHERE kind = 'learning' AND id = ?1 AND waiting RETURNING provenance", []any{id, l.Active}, &l.Provenance)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return l, err
+			}
 		}
 		if e.Category != nil || e.Content != nil || e.Confidence != nil {
 			if err := claudemem.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {

@@ -209,7 +209,7 @@ func TestAlias(t *testing.T) {
 	}
 	// Imports follow it, too.
 	if _, err := m.Import(t.Context(), []claudemem.Portable{{Session: &claudemem.PortableSession{ULID: "01KAC6T0V5V3YQ2M8Z9E4XW7RD", Host: claudemem.HostClaudeCode, HostSessionID: "old",
-		ProjectPath: oldShop, Label: "shop", Status: claudemem.SessionCompleted, StartedAt: 5, UpdatedAt: 5}}}, func(string) bool { return true }); err != nil {
+		ProjectPath: oldShop, Label: "shop", Status: claudemem.SessionCompleted, StartedAt: 5, UpdatedAt: 5}}}, func(string) bool { return true }, own); err != nil {
 		t.Fatal(err)
 	}
 	if got := rawRows(t, m.path, "SELECT project FROM sessions WHERE host_session_id = 'old'"); got[0][0] != shop {

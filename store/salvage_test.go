@@ -156,6 +156,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"unread_records":    "(session_id, prompt_number, kind, record_id, made) VALUES (1, 1, 'observation', 1, 1)",
 		"project_aliases":   "(path, project, created_at) VALUES ('/p/old', '/p', 1)",
 		"foreign_texts":     "(id, session_id, prompt_number, provenance, runs, created_at) VALUES (1, 1, 1, 'web', x'0102030405060708', 1)",
+		"claims":            "(kind, id, origin, provenance, wanted, waiting) VALUES ('learning', 1, '', 'user', 1, 1)",
 		"hidden_records":    "(kind, id, erase_at, content) VALUES ('prompt', 9, 1, '[]')",
 	}
 	tables := rawRows(t, m.path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid")

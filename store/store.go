@@ -108,6 +108,9 @@ func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
 	if err == nil {
 		err = checkReadable(version)
 	}
+	if err == nil {
+		err = checkStructure(ctx, reader)
+	}
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}

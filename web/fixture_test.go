@@ -141,7 +141,7 @@ func load(t *testing.T, s *store.Store, file string) {
 		must(t, err)
 		all = append(all, p)
 	}
-	outcomes, err := s.Import(t.Context(), all, func(string) bool { return true })
+	outcomes, err := s.Import(t.Context(), all, func(string) bool { return true }, claudemem.ImportOptions{Mine: true})
 	must(t, err)
 	for i := range outcomes {
 		if outcomes[i].Status != claudemem.ImportAdded {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"claudemem"
 	"claudemem/claudedir"
@@ -51,7 +52,7 @@ cost is shown first, and --yes answers the question. --project may be given more
 
 JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
 "symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
-"problems": [{"line", "message"}], "complete", "rows"?, "dry_run"?}: "present" are here already,
+"waiting", "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete", "projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already,
 "differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
 those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
 projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
@@ -64,7 +65,8 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 		Args:    a.namesImport,
 	}
 	asJSON := jsonFlag(cmd)
-	dryRun := cmd.Flags().Bool("dry-run", false, "show what claude-mem.db or the transcripts have, and import nothing")
+	dryRun := cmd.Flags().Bool("dry-run", false, "show what the file or the transcripts have, and import nothing")
+	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
 	var t transcriptFlags
 	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
 	cmd.Flags().StringVar(&t.since, "since", "", "of transcripts: turns that began not earlier than this time")
@@ -88,9 +90,6 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 				return a.importNode(cmd.Context(), dataDir, given[0], *asJSON, *dryRun)
 			}
 		}
-		if *dryRun {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--dry-run is for claude-mem.db and transcripts").WithHint("an import can be repeated and deletes nothing")
-		}
 		from := a.stdin
 		if given[0] != "-" {
 			file, err := openfile.Open(given[0], os.O_RDONLY, 0)
@@ -100,7 +99,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 			defer func() { _ = file.Close() }() // it was only read
 			from = file
 		}
-		return a.importFrom(cmd, dataDir, from, *asJSON)
+		return a.importFrom(cmd, dataDir, from, *asJSON, *dryRun, *mine)
 	})
 	return cmd
 }
@@ -136,10 +135,28 @@ func notOpened(path string, err error) error {
 	return failed
 }
 
-// importFrom imports an export and shows what was done, also before an error.
-func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJSON bool) error {
+// importFrom imports an export and shows what was done, also before an error. Only a person at a
+// terminal can say that the records are their own: an agent may have been told to.
+func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJSON, dryRun, mine bool) error {
+	if dryRun {
+		done, err := daemon.CountExport(from)
+		return a.showImported(shownImport{Importing: done, DryRun: true}, asJSON, err)
+	}
+	if mine {
+		var err error
+		if mine, err = a.confirm("Are all records of this file your own? Then its rules and pins are in use at once."); err != nil {
+			a.note("--mine asks at a terminal, and there is none: rules and pins come in inactive.")
+		} else if !mine {
+			return nil
+		}
+	}
 	report, end := a.progress("Importing")
-	done, err := daemon.Import(cmd.Context(), dataDir, from, report)
+	done, err := daemon.Import(cmd.Context(), dataDir, from, daemon.ImportOptions{Mine: mine, Ask: func(wide []string) bool {
+		end()
+		a.note("The file forgets more than sessions. What it names could not be imported or captured again:\n  %s", strings.Join(wide, "\n  "))
+		take, err := a.confirm("Take that over?")
+		return take && err == nil
+	}}, report)
 	end()
 	return a.showImported(shownImport{Importing: done}, asJSON, err)
 }
@@ -168,7 +185,7 @@ func (a *app) importNode(ctx context.Context, dataDir, path string, asJSON, dryR
 	if dryRun {
 		done, err = daemon.CountRecords(from)
 	} else {
-		done, err = daemon.ImportRecords(ctx, dataDir, from, func(done int) { report(done, from.Rows.Total()) })
+		done, err = daemon.ImportRecords(ctx, dataDir, from, daemon.ImportOptions{}, func(done int) { report(done, from.Rows.Total()) })
 	}
 	end()
 	if err == nil && !dryRun {
@@ -206,6 +223,15 @@ func (a *app) showImported(done shownImport, asJSON bool, err error) error {
 		}
 		if done.DryRun {
 			p.printf("It has: %s. Nothing was imported.\n", recordCounts(done.Added))
+			for _, project := range done.Projects {
+				p.printf("  %s: %s\n", oneLine(project.Project, 200), text.Count(project.Records, "record"))
+			}
+			for _, wide := range done.Wide {
+				p.printf("  It forgets %s.\n", wide)
+			}
+			if done.Waiting > 0 {
+				p.printf("%d of its rules and pins would be inactive until you approve them, unless you import it with --mine.\n", done.Waiting)
+			}
 			return
 		}
 		p.printf("Imported: %s\n", recordCounts(done.Added))
@@ -213,7 +239,8 @@ func (a *app) showImported(done shownImport, asJSON bool, err error) error {
 			textIf(done.Merged > 0, fmt.Sprintf("%d merged with the same content", done.Merged)),
 			textIf(done.Differs > 0, fmt.Sprintf("%d here and changed since, left as they are", done.Differs)),
 			textIf(done.Forgotten > 0, fmt.Sprintf("%d forgotten here", done.Forgotten)),
-			textIf(done.Excluded > 0, fmt.Sprintf("%d of excluded projects", done.Excluded))); rest != "" {
+			textIf(done.Excluded > 0, fmt.Sprintf("%d of excluded projects", done.Excluded)),
+			textIf(len(done.Wide) > 0 && !done.WideTaken, fmt.Sprintf("%d that forget more than sessions", len(done.Wide)))); rest != "" {
 			p.printf("Not imported: %s\n", rest)
 		}
 	}); err != nil {
@@ -222,6 +249,9 @@ func (a *app) showImported(done shownImport, asJSON bool, err error) error {
 	unit := textOr(done.Rows != nil, "row", "line")
 	for _, problem := range done.Problems {
 		a.note("%s %d: %s", unit, problem.Line, oneLine(problem.Message, 300))
+	}
+	if done.Waiting > 0 && !done.DryRun {
+		a.note("%d of its rules and pins are inactive, as they are of another memory: `claude-mem learn approve --all` approves the rules, `claude-mem pin ID` pins a record.", done.Waiting)
 	}
 	if more := done.Refused - len(done.Problems); more > 0 {
 		a.note("%s more cannot be imported", text.Count(more, unit))

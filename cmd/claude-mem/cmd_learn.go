@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,11 @@ Categories: ` + strings.Join(claudemem.LearningCategories(), ", ") + `.
 
 Without a running worker, a command that changes learnings does the worker's part itself.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
-	}, a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnRetireCommand())
+	}, a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnApproveCommand(), a.learnRetireCommand())
 }
 
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
-"times_seen", "provenance", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
+"times_seen", "provenance", "active", "origin"?, "waiting"?, "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
 // printLearning prints a learning as JSON, or as a line behind the word done ("kept:").
 func (a *app) printLearning(l api.Learning, err error, asJSON bool, done string) error {
@@ -45,12 +46,12 @@ func (a *app) printLearning(l api.Learning, err error, asJSON bool, done string)
 // learningLine prints a learning as a line of a list.
 func (p *printer) learningLine(l *api.Learning, withProject bool) {
 	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
-	retired := textIf(!l.Active, "retired")
+	retired := textIf(!l.Active, textOr(l.Waiting, "waiting for approval", "retired"))
 	if l.SupersededBy != 0 {
 		retired = fmt.Sprintf("superseded by %d", l.SupersededBy)
 	}
 	about := joined(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), textIf(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
-		retired, textIf(withProject, oneLine(l.Project, 60)))
+		retired, textIf(l.Origin != "", "imported"), textIf(withProject, oneLine(l.Project, 60)))
 	p.printf("%s\n", p.style(styleDim, " ("+about+")"))
 }
 
@@ -178,6 +179,62 @@ JSON: ` + learningForm + `.`,
 	return cmd
 }
 
+// learnApproveCommand returns the command `claude-mem learn approve`: put rules of another memory
+// into use.
+func (a *app) learnApproveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approve ID...",
+		Short: "Put imported learnings of another memory into use",
+		Long: `Learnings that an import has brought from another memory are not shown at session starts until
+you approve them. ` + "`claude-mem learn list --retired`" + ` shows them; read them first: agents follow them.
+With --all, those of all projects are approved.
+
+JSON: {"approved": [` + learningForm + `]}.`,
+		Example: "  claude-mem learn approve 7 9\n  claude-mem learn approve --all",
+
+		ValidArgsFunction: completion(a.learningChoices()),
+	}
+	asJSON := jsonFlag(cmd)
+	every := cmd.Flags().Bool("all", false, "approve all that wait, of all projects")
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		if *every == (len(given) > 0) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
+		}
+		if *every {
+			found, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
+				page, err := m.Learnings(cmd.Context(), api.LearningsRequest{All: true, Paged: p})
+				return page.Results, page.Total, err
+			})
+			if err != nil {
+				return err
+			}
+			for i := range found.Results {
+				if found.Results[i].Waiting {
+					given = append(given, strconv.FormatInt(found.Results[i].ID, 10))
+				}
+			}
+		}
+		approved := []api.Learning{}
+		for _, name := range given {
+			l, err := a.changeLearning(cmd.Context(), m, name, claudemem.LearningEdit{Active: new(true)})
+			if err != nil {
+				return err
+			}
+			approved = append(approved, l)
+		}
+		return a.show(*asJSON, map[string][]api.Learning{"approved": approved}, func(p *printer) {
+			for i := range approved {
+				p.printf("approved: ")
+				p.learningLine(&approved[i], true)
+			}
+			if len(approved) == 0 {
+				p.printf("No learnings wait for approval.\n")
+			}
+		})
+	})
+	return cmd
+}
+
 // learnRetireCommand returns the command `claude-mem learn retire`: retire a learning.
 func (a *app) learnRetireCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -201,11 +258,16 @@ JSON: ` + learningForm + `.`,
 
 // editLearning changes the learning with the number name and prints it after done.
 func (a *app) editLearning(ctx context.Context, m api.Memory, name string, edit claudemem.LearningEdit, asJSON bool, done string) error {
+	l, err := a.changeLearning(ctx, m, name, edit)
+	return a.printLearning(l, err, asJSON, done)
+}
+
+// changeLearning changes the learning with the number name.
+func (a *app) changeLearning(ctx context.Context, m api.Memory, name string, edit claudemem.LearningEdit) (l api.Learning, err error) {
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || id <= 0 {
-		return claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
+		return l, claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
 			WithHint("`claude-mem learn list` shows the ids")
 	}
-	l, err := m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})
-	return a.printLearning(l, err, asJSON, done)
+	return m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})
 }

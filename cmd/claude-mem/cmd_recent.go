@@ -19,7 +19,8 @@ func (a *app) recentCommand() *cobra.Command {
 
 JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title", "subtitle",
 "project", "project_path", "concepts", "narrative", "facts", "files", "files_read", "files_modified",
-"session_db_id", "prompt_number", "discovery_tokens", "origin", "provenance", "branch",
+"session_db_id", "prompt_number", "discovery_tokens", "origin", "claimed_origin"?, "claimed_pin"?,
+"provenance", "branch",
 "head_commit", "pinned", "superseded_by"?, "created_at_epoch", "created_at_iso"}]}.`,
 		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
 		Args:    noArgs,

@@ -289,6 +289,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem learn add", "learn add gotcha Amounts are whole cents."},
 	{"claude-mem learn edit", "learn edit 2 Amounts are cents, never floats."},
 	{"claude-mem learn retire", "learn retire 2"},
+	{"claude-mem learn approve", "learn approve 2"},
 	{"claude-mem learn list", "learn list --retired"},
 	{"claude-mem learn list", "learn list --all"},
 	{"claude-mem remember", "remember Amounts come in cents. --type decision"},
@@ -319,6 +320,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem backup", "backup"},
 	{"claude-mem export", "export memory.jsonl"},
 	{"claude-mem import", "import memory.jsonl"},
+	{"claude-mem import", "import memory.jsonl --dry-run"},
 	{"claude-mem import", "import broken.jsonl"},
 	{"claude-mem import", "import node.db --dry-run"},
 	{"claude-mem import", "import transcripts --dry-run"},
@@ -348,6 +350,8 @@ var neverSeen = map[string]string{
 	"CostEstimate.provider":        "no model is chosen", "CostEstimate.model": "as provider", "CostEstimate.calls": "as provider", "CostEstimate.input_tokens": "as provider",
 	"Moment.foreign": "no record has words of strangers", "Observation.foreign": "likewise", "Found.foreign": "likewise", "FoundInFull.foreign": "likewise",
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
+	"Observation.claimed_origin": "nothing of another memory is imported", "Observation.claimed_pin": "likewise", "Learning.origin": "likewise", "Learning.waiting": "likewise",
+	"ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 

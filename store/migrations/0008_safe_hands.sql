@@ -50,5 +50,25 @@ CREATE VIEW record_sums AS
         0 AS rest FROM sessions;
 
 -- Records of other memories.
+-- What the file of an import says of a record, where it is not believed: who made it, what it was
+-- drawn from, and whether it is pinned or in use (wanted). waiting is 0 once a person has approved it.
+CREATE TABLE claims (
+    kind       TEXT    NOT NULL,
+    id         INTEGER NOT NULL,
+    origin     TEXT    NOT NULL,
+    provenance TEXT    NOT NULL,
+    wanted     INTEGER NOT NULL CHECK (wanted IN (0, 1)),
+    waiting    INTEGER NOT NULL CHECK (waiting IN (0, 1)),
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER observations_unclaimed AFTER DELETE ON observations BEGIN
+    DELETE FROM claims WHERE kind = 'observation' AND id = OLD.id;
+END;
+CREATE TRIGGER session_summaries_unclaimed AFTER DELETE ON session_summaries BEGIN
+    DELETE FROM claims WHERE kind = 'summary' AND id = OLD.id;
+END;
+CREATE TRIGGER learnings_unclaimed AFTER DELETE ON learnings BEGIN
+    DELETE FROM claims WHERE kind = 'learning' AND id = OLD.id;
+END;
 
 -- Who wrote a record.
