@@ -153,6 +153,9 @@ func Open(ctx context.Context, cfg Config) (*Worker, error) {
 		if claudemem.CodeOf(err) != claudemem.CodeConflict { // two workers started at once: no fault
 			w.log.Error("open worker", "error", err)
 		}
+		if store.Damaged(err) {
+			w.noteDamage(err.Error()) // the next worker recovers it
+		}
 		// An error of Close would only hide the cause.
 		_ = w.Close(context.WithoutCancel(ctx))
 		return nil, fmt.Errorf("open worker: %w", err)

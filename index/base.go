@@ -115,6 +115,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 	opened := b // b is nil when an error is returned
 	defer func() {
 		if err != nil {
+			err = opened.blame(ctx, err)
 			err = errors.Join(err, opened.close())
 		}
 	}()

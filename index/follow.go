@@ -134,7 +134,7 @@ func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 		ix.log.Warn("the full-text index has a layout that this version does not know: searches are slower")
 	}
 	last := ix.checkedAt.Load()
-	if due := ix.until(time.Unix(0, last).Add(ix.checkEvery), ix.checkEvery) <= 0; (due || unknown) && f.check != nil && ix.checkedAt.CompareAndSwap(last, ix.clock().UnixNano()) {
+	if due := ix.until(time.Unix(0, last).Add(ix.checkEvery), ix.checkEvery) <= 0; (due || unknown || err != nil) && f.check != nil && ix.checkedAt.CompareAndSwap(last, ix.clock().UnixNano()) {
 		select {
 		case f.check <- struct{}{}:
 		default: // it is about to
@@ -280,6 +280,7 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 		}
 		if ix.base != nil {
 			more, err = f.step(ctx, ix, ix.base)
+			err = ix.base.blame(ctx, err)
 		}
 		if more {
 			f.trimAt = ix.clock().Add(trimAfter)
@@ -480,7 +481,7 @@ func (f *follower) replace(ctx context.Context, ix *Index, cause error) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	select {
-	case <-f.damage: // of a query that met the same
+	case <-f.damage: //nolint:errcheck // of a query that met the same
 	default:
 	}
 	repaired := ix.base != nil

@@ -181,6 +181,18 @@ func (b *base) checkpointLarge(ctx context.Context) {
 	}
 }
 
+// blame returns err, or errPages with it if pages were changed: what they hold now can look like any
+// other fault.
+func (b *base) blame(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || b.pages == nil || damaged(err) {
+		return err
+	}
+	if changed := checkPages(b.pages, b.path); damaged(changed) {
+		return fmt.Errorf("%w (%v)", changed, err) //nolint:errorlint // err is what came of it
+	}
+	return err
+}
+
 // CheckPages compares the pages of the index at path with their sums, beside the worker or
 // without one; the error is CodeStorage if they differ. A process that has the index open must
 // not call it: to close a file gives up all locks that the process has on it.

@@ -1,0 +1,109 @@
+package index
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestChangedPages: a byte that is changed in any page of index.db is noticed when it is opened,
+// and while there are searches; the index is rebuilt once, then the answers come from elsewhere.
+func TestChangedPages(t *testing.T) {
+	feed := someFeed()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "index.db")
+	ix := openIndex(t, path, feed, Options{})
+	catchUp(t, ix)
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range len(whole) / pageSize {
+		for _, open := range []bool{false, true} {
+			copied := filepath.Join(t.TempDir(), "index.db")
+			copyFolder(t, dir, filepath.Dir(copied))
+			change := func(at int) {
+				t.Helper()
+				f, err := os.OpenFile(copied, os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = f.Close() }()
+				if _, err := f.WriteAt([]byte{whole[at] + 1}, int64(at)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at := page*pageSize + (page*389)%pageSize
+			if !open {
+				change(at)
+			}
+			var mu sync.Mutex
+			var made []string
+			ix := openIndex(t, copied, feed, Options{CheckEvery: 1, MayRepair: func(file, reason string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				again := slices.Contains(made, file+reason)
+				made = append(made, file+reason)
+				return !again
+			}})
+			noticed := func() bool {
+				_, _ = ix.Rank(t.Context(), Request{Text: "cart", Limit: 1})
+				mu.Lock()
+				defer mu.Unlock()
+				return len(made) > 0
+			}
+			if open {
+				noticed() // the first comparison is over
+				change(at)
+			}
+			for deadline := time.Now().Add(30 * time.Second); !noticed(); {
+				if time.Now().After(deadline) {
+					t.Fatalf("page %d, open %t: not noticed", page, open)
+				}
+			}
+			catchUp(t, ix)
+			checkContents(t, ix, feed)
+			if err := ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestKilledCheckpoint: a kill between the copies of pages and their sums is no damage, nor is one
+// before the first checkpoint.
+func TestKilledCheckpoint(t *testing.T) {
+	feed := someFeed()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "index.db")
+	ix := openIndex(t, path, feed, Options{})
+	catchUp(t, ix)
+	for _, copies := range []bool{false, true} {
+		if copies {
+			var busy, log, done int
+			if err := ix.base.conn.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(FULL)").Scan(&busy, &log, &done); err != nil || done == 0 {
+				t.Fatal(busy, log, done, err)
+			}
+		}
+		killed := filepath.Join(t.TempDir(), "index.db")
+		copyFolder(t, dir, filepath.Dir(killed))
+		next := openIndex(t, killed, feed, Options{MayRepair: func(file, reason string) bool {
+			t.Errorf("copies %t: %s is repaired: %s", copies, file, reason)
+			return true
+		}})
+		catchUp(t, next)
+		checkContents(t, next, feed)
+		if err := next.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := CheckPages(killed); err != nil {
+			t.Error(err)
+		}
+	}
+}
