@@ -242,7 +242,7 @@ func (h *history) forget() {
 		h.must("worker", "start")
 		h.settled()
 		out, err := h.run(args...)
-		if !json.Valid(out) && !strings.Contains(fmt.Sprint(err), "there is no") {
+		if !json.Valid(out) && !strings.Contains(fmt.Sprint(err), `"not_found"`) {
 			h.rt.Fatalf("%v: %v", args, err)
 		}
 		h.forgotten(gone, out, false)
@@ -250,7 +250,7 @@ func (h *history) forget() {
 	}
 	out, err := h.run(args...)
 	if !json.Valid(out) {
-		if strings.Contains(fmt.Sprint(err), "there is no") {
+		if strings.Contains(fmt.Sprint(err), `"not_found"`) {
 			return // a restored copy does not have it
 		}
 		h.rt.Fatalf("%v: %v %s", args, err, out)

@@ -79,7 +79,9 @@ func WriteOwn(path string, data []byte, mode fs.FileMode) (err error) {
 func tempPrefix(path string) string { return "." + filepath.Base(path) + tempInfix }
 
 // IsTemp reports whether a file name is that of a temporary file.
-func IsTemp(name string) bool { return strings.HasPrefix(name, ".") && strings.Contains(name, tempInfix) }
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, tempInfix)
+}
 
 // finish writes content and mode of a temporary file to disk and closes it.
 func finish(f *os.File, from io.Reader, mode fs.FileMode) error {

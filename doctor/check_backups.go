@@ -7,6 +7,7 @@ import (
 
 	"claudemem/backup"
 	"claudemem/settings"
+	"claudemem/store"
 	"claudemem/text"
 )
 
@@ -30,6 +31,9 @@ func checkBackups(ctx context.Context, e *exam) ([]Finding, string) {
 	newest := activity.NewestReceived.Time()
 	if len(list) > 0 {
 		at := list[0].At.Time()
+		if has, err := store.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
+			at = has.Newest.Time() // the clock was ahead when the backup was named
+		}
 		if newest.Sub(at) > backupLate {
 			return []Finding{e.found("backup-old", "the newest backup was made "+e.ago(at))}, ""
 		}
