@@ -151,18 +151,10 @@ func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
 			if err != nil {
 				return brokenAgentFile(in.agent.Label, s.path, err)
 			}
-			// The backup of the first install is valid until another program changes the file.
-			if known && (sameFile(old.After, s.now) || sameButForEnds(without, before)) {
-				kept := *old
-				kept.Restore = false // of an uninstall that was killed
-				book.Files = append(book.Files, kept)
-				continue
-			}
-			r, err := in.keep(s.path, without)
-			if err != nil {
+			valid := known && (sameFile(old.After, s.now) || sameButForEnds(without, before))
+			if err := in.backUpFile(book, s.path, without, old, valid); err != nil {
 				return err
 			}
-			book.Files = append(book.Files, r)
 		}
 		return in.writeManifest(book)
 	})

@@ -43,7 +43,7 @@ var agents = []Agent{
 		Note: "Codex CLI runs hooks only after you have trusted them: start `codex`, enter /hooks, and trust those of claude-mem.",
 		dir:  dirOf("CODEX_HOME", "", ".codex"),
 		files: []agentFile{
-			{names: []string{"hooks.json"}, form: groupedHooks{}, hooks: true},
+			{names: []string{"hooks.json"}, form: jsonHooks{}, hooks: true},
 			{names: []string{"config.toml"}, form: tomlServers{}, server: true},
 		},
 	},
@@ -51,7 +51,7 @@ var agents = []Agent{
 		Host: claudemem.HostGemini, Label: "Gemini CLI", Program: "gemini",
 		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
 		files: []agentFile{
-			{names: []string{"settings.json"}, form: groupedHooks{named: true, servers: true}, hooks: true, server: true},
+			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true, server: true},
 		},
 	},
 	{
@@ -75,7 +75,7 @@ var agents = []Agent{
 		Note: "Restart Cursor; its settings list hooks and MCP servers, and a new server has to be switched on there.",
 		dir:  dirOf("", "", ".cursor"),
 		files: []agentFile{
-			{names: []string{"hooks.json"}, form: flatHooks{}, hooks: true},
+			{names: []string{"hooks.json"}, form: jsonHooks{flat: true}, hooks: true},
 			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}, server: true},
 		},
 	},

@@ -88,9 +88,6 @@ func (a *Agent) read(dir string) AgentState {
 	return s
 }
 
-// events returns the events that the agent's hooks are for.
-func (groupedHooks) events(host claudemem.Host) []string { return eventsOf(host) }
-
 func (tomlServers) events(claudemem.Host) []string { return nil }
 
 func eventsOf(host claudemem.Host) []string {

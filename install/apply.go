@@ -68,23 +68,29 @@ func (in *Installer) backUp(p *Plan) (*manifest, error) {
 			if err != nil {
 				return broken(path, err)
 			}
-			// The backup of the first install is valid until another program changes the
-			// file; then the backup is the file as it is now, without our entries.
-			if known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(without, before, f.empties...)) {
-				kept := *old
-				kept.Restore = false // of an uninstall that was killed
-				book.Files = append(book.Files, kept)
-				continue
-			}
-			r, err := in.keep(path, without)
-			if err != nil {
+			valid := known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(without, before, f.empties...))
+			if err := in.backUpFile(book, path, without, old, valid); err != nil {
 				return err
 			}
-			book.Files = append(book.Files, r)
 		}
 		return in.writeManifest(book)
 	})
 	return book, err
+}
+
+// backUpFile notes a file in the manifest. The backup of the first install, whose record is
+// old, is valid until another program changes the file; then the backup is the file as it is
+// now, without our entries.
+func (in *Installer) backUpFile(book *manifest, path string, without []byte, old *record, valid bool) error {
+	if valid {
+		kept := *old
+		kept.Restore = false // of an uninstall that was killed
+		book.Files = append(book.Files, kept)
+		return nil
+	}
+	r, err := in.keep(path, without)
+	book.Files = append(book.Files, r)
+	return err
 }
 
 // unedited returns a file without our entries; nil when it did not exist before the

@@ -39,35 +39,37 @@ type ours struct {
 	Server string
 }
 
-// groupedHooks is JSON with Claude Code's form of hooks: by event a list of groups of
-// commands. Comments and trailing commas stay.
-type groupedHooks struct {
+// jsonHooks is JSON with hooks by event. Comments and trailing commas stay.
+type jsonHooks struct {
+	// flat is Cursor's form: a version, and by event a list of commands; else it is Claude
+	// Code's, by event a list of groups of commands.
+	flat bool
 	// named: each hook has a name.
 	named bool
 	// servers: the file has the MCP servers too.
 	servers bool
 }
 
-func (f groupedHooks) add(in *Installer, host claudemem.Host, now []byte) ([]byte, error) {
+func (f jsonHooks) add(in *Installer, host claudemem.Host, now []byte) ([]byte, error) {
 	d, err := jsonscan.ParseRelaxed(now)
 	if err != nil {
 		return nil, err
 	}
+	if f.flat && d.Find("version") == nil {
+		if err := d.Set([]byte("1"), "version"); err != nil {
+			return nil, err
+		}
+	}
 	wanted := map[string]bool{}
 	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
-		group := f.group(c)
 		wanted[c.Event] = true
-		if slices.ContainsFunc(hookGroups(d, c.Event), func(g []byte) bool { return sameJSON(g, group) }) {
-			continue
-		}
-		d.RemoveFunc(in.isOurGroup, "hooks", c.Event)
-		if err := d.Add(group, "hooks", c.Event); err != nil {
+		if err := in.addHook(d, c.Event, f.entry(c)); err != nil {
 			return nil, err
 		}
 	}
 	for _, event := range slices.Clone(d.Keys("hooks")) { // of an earlier version
 		if !wanted[event] {
-			d.RemoveFunc(in.isOurGroup, "hooks", event)
+			d.RemoveFunc(in.isOurHook, "hooks", event)
 		}
 	}
 	if f.servers {
@@ -78,48 +80,49 @@ func (f groupedHooks) add(in *Installer, host claudemem.Host, now []byte) ([]byt
 	return d.Bytes(), nil
 }
 
-// group returns the group of one command as JSON.
-func (f groupedHooks) group(c hook.Command) []byte {
-	b := []byte(`{"hooks":[{`)
+// entry returns the entry of one command as JSON.
+func (f jsonHooks) entry(c hook.Command) []byte {
+	open, end := `{"hooks":[{"type":"command",`, `}]}`
 	if f.named {
-		b = append(b, `"name":"claude-mem",`...)
+		open = `{"hooks":[{"name":"claude-mem","type":"command",`
 	}
-	b = jsonscan.AppendQuote(append(b, `"type":"command","command":`...), c.Line)
+	if f.flat {
+		open, end = `{`, `}`
+	}
+	b := jsonscan.AppendQuote([]byte(open+`"command":`), c.Line)
 	b = strconv.AppendInt(append(b, `,"timeout":`...), int64(c.Timeout), 10)
-	return append(b, `}]}`...)
+	return append(b, end...)
 }
 
-func (f groupedHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
+func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
 	return stripJSON(now, before, func(d, old *jsonscan.Document) {
-		for _, event := range slices.Clone(d.Keys("hooks")) {
-			if d.RemoveFunc(in.isOurGroup, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && old.Find("hooks", event) == nil {
-				d.Remove("hooks", event)
-			}
-		}
+		in.removeHooks(d, old)
 		if f.servers {
 			in.removeServer(d, "mcpServers")
 		}
 	}, "hooks", "mcpServers")
 }
 
-func (groupedHooks) isBlank(data []byte) bool { return sameJSON(data, nil, "hooks", "mcpServers") }
+func (f jsonHooks) isBlank(data []byte) bool {
+	return sameJSON(data, nil, "hooks", "mcpServers") || f.flat && sameJSON(data, []byte(`{"version":1}`), "hooks")
+}
 
-func (f groupedHooks) read(data []byte) (ours, error) {
+func (jsonHooks) read(data []byte) (ours, error) {
 	d, err := jsonscan.ParseRelaxed(data)
 	if err != nil {
 		return ours{}, err
 	}
-	var o ours
+	o := ours{Server: serverProgram(d.Get("mcpServers", ServerName))}
 	for _, event := range d.Keys("hooks") {
-		for _, group := range hookGroups(d, event) {
-			for _, command := range hookCommands(group) {
-				o.note(event, command)
-			}
+		for _, command := range hookCommands(d, event) {
+			o.note(event, command)
 		}
 	}
-	o.Server = serverProgram(d.Get("mcpServers", ServerName))
 	return o, nil
 }
+
+// events returns the events that the agent's hooks are for.
+func (jsonHooks) events(host claudemem.Host) []string { return eventsOf(host) }
 
 // note adds a hook if it runs our program.
 func (o *ours) note(event, command string) {
@@ -150,11 +153,7 @@ func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empti
 	if bytes.Equal(d.Bytes(), now) {
 		return now, nil // no entry of ours: the empty objects are the user's
 	}
-	for _, key := range empties {
-		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && old.Find(key) == nil {
-			d.Remove(key)
-		}
-	}
+	removeEmpty(d, old, empties)
 	return d.Bytes(), nil
 }
 

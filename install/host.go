@@ -56,49 +56,87 @@ var hostFiles = []hostFile{
 	{filepath.Join("plugins", "known_marketplaces.json"), func(_ *Installer, d, _ *jsonscan.Document) { d.Remove(Marketplace) }, nil},
 }
 
-// stripSettings removes our marketplace, plugin and hooks from the host's settings.json,
-// and an event that this leaves without hooks unless it was there before the install.
+// stripSettings removes our marketplace, plugin and hooks from the host's settings.json.
 func stripSettings(in *Installer, d, before *jsonscan.Document) {
 	d.Remove("extraKnownMarketplaces", Marketplace)
 	d.Remove("enabledPlugins", PluginID)
+	in.removeHooks(d, before)
+}
+
+// removeHooks removes our hooks, and an event that this leaves without any unless it was
+// there before the install.
+func (in *Installer) removeHooks(d, before *jsonscan.Document) {
 	for _, event := range slices.Clone(d.Keys("hooks")) {
-		if d.RemoveFunc(in.isOurGroup, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
+		if d.RemoveFunc(in.isOurHook, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
 			d.Remove("hooks", event)
 		}
 	}
 }
 
-// hookGroups returns the groups of hooks of an event, as JSON.
-func hookGroups(d *jsonscan.Document, event string) [][]byte {
-	var groups [][]byte
-	if list := d.Find("hooks", event); list != nil && list.Kind == '[' {
-		for _, kid := range list.Kids {
-			groups = append(groups, d.Text(kid))
-		}
-	}
-	return groups
-}
-
-// hookCommands returns the commands of a group's hooks, "" for a hook without one.
-func hookCommands(group []byte) []string {
-	var g struct {
-		Hooks []struct{ Command string }
-	}
-	if json.Unmarshal(group, &g) != nil {
+// addHook adds an entry to an event in place of our earlier ones; one that is there already
+// keeps its place.
+func (in *Installer) addHook(d *jsonscan.Document, event string, entry []byte) error {
+	if slices.ContainsFunc(hookEntries(d, event), func(e []byte) bool { return sameJSON(e, entry) }) {
 		return nil
 	}
-	commands := make([]string, len(g.Hooks))
-	for i, h := range g.Hooks {
+	d.RemoveFunc(in.isOurHook, "hooks", event)
+	return d.Add(entry, "hooks", event)
+}
+
+// removeEmpty removes the members keys that are empty objects and were not there before.
+func removeEmpty(d, before *jsonscan.Document, keys []string) {
+	for _, key := range keys {
+		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && before.Find(key) == nil {
+			d.Remove(key)
+		}
+	}
+}
+
+// hookEntries returns the entries of an event's list, as JSON.
+func hookEntries(d *jsonscan.Document, event string) [][]byte {
+	var entries [][]byte
+	if list := d.Find("hooks", event); list != nil && list.Kind == '[' {
+		for _, kid := range list.Kids {
+			entries = append(entries, d.Text(kid))
+		}
+	}
+	return entries
+}
+
+// hookCommands returns the commands of an event's hooks.
+func hookCommands(d *jsonscan.Document, event string) []string {
+	var commands []string
+	for _, entry := range hookEntries(d, event) {
+		commands = append(commands, commandsOf(entry)...)
+	}
+	return commands
+}
+
+// commandsOf returns the commands of an entry, which is a group of hooks or one hook; ""
+// for a hook without one.
+func commandsOf(entry []byte) []string {
+	var group struct {
+		Command string
+		Hooks   []struct{ Command string }
+	}
+	if json.Unmarshal(jsonscan.Relax(entry), &group) != nil {
+		return nil
+	}
+	if group.Hooks == nil {
+		return []string{group.Command}
+	}
+	commands := make([]string, len(group.Hooks))
+	for i, h := range group.Hooks {
 		commands[i] = h.Command
 	}
 	return commands
 }
 
-// isOurGroup reports whether every hook of a group runs our program: today's, or that
+// isOurHook reports whether every command of an entry runs our program: today's, or that
 // of an earlier version in the plugin's directory. A program of its name that no longer
 // exists counts as ours: the home or the data directory was moved.
-func (in *Installer) isOurGroup(group []byte) bool {
-	commands := hookCommands(group)
+func (in *Installer) isOurHook(entry []byte) bool {
+	commands := commandsOf(entry)
 	return len(commands) > 0 && !slices.ContainsFunc(commands, func(command string) bool {
 		path, ok := hook.ProgramOf(command)
 		return !ok || !isGone(path) && !in.isHookProgram(path)
@@ -160,11 +198,7 @@ func (in *Installer) without(f hostFile, data, baseline []byte, known bool) ([]b
 	if !known && bytes.Equal(d.Bytes(), data) {
 		return data, nil // no entry of ours: the empty objects are the user's
 	}
-	for _, key := range f.empties {
-		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && before.Find(key) == nil {
-			d.Remove(key)
-		}
-	}
+	removeEmpty(d, before, f.empties)
 	return d.Bytes(), nil
 }
 
@@ -233,8 +267,8 @@ func (in *Installer) entries(h *host) entries {
 	}
 	e.enabled = h.isEnabled(PluginID)
 	for _, event := range h.docs[atSettings].Keys("hooks") {
-		for _, group := range hookGroups(h.docs[atSettings], event) {
-			if in.isOurGroup(group) {
+		for _, entry := range hookEntries(h.docs[atSettings], event) {
+			if in.isOurHook(entry) {
 				e.hooks++
 			}
 		}
@@ -298,18 +332,12 @@ func (in *Installer) addHooks(d *jsonscan.Document, hooksJSON []byte) error {
 		return fmt.Errorf("read our hooks: %w", err)
 	}
 	for _, event := range ours.Keys("hooks") {
-		for _, text := range hookGroups(ours, event) {
+		for _, entry := range hookEntries(ours, event) {
 			var compact bytes.Buffer
-			if err := json.Compact(&compact, text); err != nil {
+			if err := json.Compact(&compact, entry); err != nil {
 				return fmt.Errorf("read our hooks: %w", err)
 			}
-			group := compact.Bytes()
-			same := func(g []byte) bool { return sameJSON(g, group) }
-			if slices.ContainsFunc(hookGroups(d, event), same) {
-				continue
-			}
-			d.RemoveFunc(in.isOurGroup, "hooks", event)
-			if err := d.Add(group, "hooks", event); err != nil {
+			if err := in.addHook(d, event, compact.Bytes()); err != nil {
 				return err
 			}
 		}

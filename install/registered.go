@@ -139,11 +139,9 @@ func PluginPrograms(root string) ([]string, error) {
 // none does.
 func hookProgram(d *jsonscan.Document) (path string, ok bool) {
 	for _, event := range d.Keys("hooks") {
-		for _, group := range hookGroups(d, event) {
-			for _, command := range hookCommands(group) {
-				if path, ok = hook.ProgramOf(command); ok {
-					return path, true
-				}
+		for _, command := range hookCommands(d, event) {
+			if path, ok = hook.ProgramOf(command); ok {
+				return path, true
 			}
 		}
 	}
