@@ -68,6 +68,8 @@ type memory struct {
 	dir  string
 	home string
 	env  []string
+	// user is whose processes run, nil for the test's own.
+	user *syscall.Credential
 }
 
 // newMemory makes an empty memory whose worker opens no TCP port and is
@@ -112,6 +114,7 @@ func (m *memory) hookCommand(verb string, payload []byte, env ...string) *exec.C
 	cmd := exec.Command(binary("claude-mem-hook"), strings.Fields(verb)...)
 	cmd.Env = append(append([]string(nil), m.env...), env...)
 	cmd.Dir = m.home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: m.user}
 	cmd.Stdin = bytes.NewReader(payload)
 	return cmd
 }
@@ -153,6 +156,7 @@ func (m *memory) command(args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, binary("claude-mem"), args...)
 	cmd.Env = m.env
 	cmd.Dir = m.home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: m.user}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -43,14 +43,17 @@ func (r *run) context(p *payload) {
 	if !wire.MarksOf(r.dataDir, r.Getenv).Writable() {
 		r.reply.tell("claude-mem can't write to " + filepath.Join(r.dataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
 	}
-	for _, wrong := range wire.Misplaced(r.dataDir) {
-		r.reply.tell("claude-mem: in " + r.dataDir + ", " + wrong + ". Move it away, then run `claude-mem worker restart`.")
+	misplaced := wire.Misplaced(r.dataDir)
+	for _, wrong := range misplaced {
+		r.reply.tell("claude-mem: in " + r.dataDir + ", " + wrong + ". No worker starts until you move it away: then run `claude-mem worker restart`.")
 	}
 	answer, err := r.askWorker(&request)
-	why := ""
-	if err != nil {
-		why = r.notStarted()
-		r.reply.tell(why)
+	why, away := "", err != nil
+	if away {
+		if misplaced == nil {
+			why = r.notStarted()
+			r.reply.tell(why)
+		}
 		var data []byte
 		if data, err = r.fallback(request); err == nil {
 			answer.Context, answer.SystemMessage, err = parseReply(data)
@@ -60,7 +63,8 @@ func (r *run) context(p *payload) {
 		}
 	}
 	r.reply.addContext(p.name, answer.Context)
-	if trouble := strings.TrimPrefix(answer.SystemMessage, "claude-mem: "); !strings.Contains(why, trouble) { // else it is the same
+	// Without a worker it may be the same trouble once more.
+	if trouble := strings.TrimPrefix(answer.SystemMessage, "claude-mem: "); !away || misplaced == nil && !strings.Contains(why, trouble) {
 		r.reply.tell(answer.SystemMessage)
 	}
 }
@@ -74,7 +78,7 @@ func (r *run) notStarted() string {
 	_, attempts, why, _ := wire.LastStart(r.dataDir)
 	switch {
 	case r.unstarted != nil:
-		why = cause(r.unstarted).Error()
+		why = r.unstarted.Error()
 	case why == "" && attempts >= silentStarts:
 		why = strconv.Itoa(attempts) + " starts ended without a reason"
 	case why == "":
