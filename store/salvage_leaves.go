@@ -105,12 +105,21 @@ func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string
 	}
 	var files, hashes [][]any
 	fresh := !slices.ContainsFunc(salvaged, func(t struct{ table, number string }) bool { return last[t.table] > 0 })
+	prepared := map[string]*sql.Stmt{}
 	insert := func(table string, columns []shapeColumn, values []any) error {
 		names := make([]string, len(values))
 		for i := range values {
 			names[i] = columns[i].name
 		}
-		result, err := to.ExecContext(ctx, "INSERT OR IGNORE INTO "+table+" ("+strings.Join(names, ", ")+") VALUES (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+		query := "INSERT OR IGNORE INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(values)-1) + ")"
+		if prepared[query] == nil {
+			statement, err := to.PrepareContext(ctx, query)
+			if err != nil {
+				return err
+			}
+			prepared[query] = statement // the transaction closes it
+		}
+		result, err := prepared[query].ExecContext(ctx, values...)
 		if err == nil && table == "observation_files" {
 			copied++ // a trigger of the view has inserted it
 		} else if err == nil {
