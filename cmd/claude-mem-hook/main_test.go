@@ -77,7 +77,8 @@ func run(t *testing.T, binary, data, input string, args ...string) hooked {
 }
 
 // TestBinaryIsSilent sends every payload and worse through the real process,
-// with no worker to be had: exit 0, nothing on either output.
+// with no worker to be had: exit 0, nothing on either output, but for the start of a session,
+// which tells that there is no worker.
 func TestBinaryIsSilent(t *testing.T) {
 	binary := build(t)
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "claude-code-hooks", "*.json"))
@@ -102,7 +103,12 @@ func TestBinaryIsSilent(t *testing.T) {
 			if strings.HasPrefix(name, "SessionStart") && name != "SessionStart-startup.json" {
 				continue // each waits for the worker that cannot be started
 			}
-			if got := run(t, binary, data, input); got.stdout != "" || got.stderr != "" {
+			got, told := run(t, binary, data, input), ""
+			if name == "SessionStart-startup.json" {
+				told = `{"systemMessage":"claude-mem's worker does not start: claude-mem is neither beside the hook nor on PATH. Until it does, nothing new is in the memory. ` +
+					"`claude-mem doctor` shows what to do.\"}\n"
+			}
+			if got.stderr != "" || got.stdout != told {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}

@@ -295,8 +295,11 @@ func TestWantsColor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a console cannot be made here")
 	}
-	terminal, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
+	terminal, err := os.OpenFile("/dev/zero", os.O_WRONLY, 0) // a character device, as a terminal is
 	must(t, err)
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	must(t, err)
+	defer func() { must(t, null.Close()) }()
 	defer func() { must(t, terminal.Close()) }()
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	must(t, err)
@@ -307,7 +310,7 @@ func TestWantsColor(t *testing.T) {
 		want      bool
 	}{
 		{terminal, "", "", true}, {terminal, "NO_COLOR", "1", false}, {terminal, "NO_COLOR", "", true}, {terminal, "TERM", "dumb", false},
-		{terminal, "TERM", "xterm", true}, {file, "", "", false}, {file, "CLICOLOR_FORCE", "1", false},
+		{terminal, "TERM", "xterm", true}, {file, "", "", false}, {file, "CLICOLOR_FORCE", "1", false}, {null, "", "", false},
 	} {
 		got := wantsColor(tt.w, func(key string) string {
 			if key == tt.key {
