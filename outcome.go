@@ -187,11 +187,12 @@ type Outcome struct {
 	Foreign []ForeignText
 }
 
-// ForeignText is a text that somebody wrote who has nothing to do with the project.
+// ForeignText is a text that somebody wrote who has nothing to do with the project, as the
+// hashes of its runs of words (store.ForeignRuns).
 type ForeignText struct {
 	PromptNumber int
 	Provenance   Provenance
-	Text         string
+	Runs         []uint64
 }
 
 // UnreadReason says why no model has read an event whose session has a model: a token

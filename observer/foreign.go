@@ -68,20 +68,18 @@ func newWording(b *claudemem.Batch, runs *store.ForeignRuns, out *claudemem.Outc
 			for word := range text.SubjectWords(said) {
 				w.foreign[word] = claudemem.LeastTrusted(e.Provenance, w.foreign[word])
 			}
-			out.Foreign = append(out.Foreign, claudemem.ForeignText{PromptNumber: e.PromptNumber, Provenance: e.Provenance, Text: said})
+			out.Foreign = append(out.Foreign, runs.Add(e.PromptNumber, e.Provenance, said))
 		case e.Provenance == claudemem.FromUser:
 			merge(w.user, eventWords(&e.Event))
 		case e.Provenance == claudemem.FromProject:
 			merge(w.project, eventWords(&e.Event))
+			runs.Own(shownText(&e.Event))
 		case e.Provenance.Unknown():
 			merge(w.unknown, eventWords(&e.Event))
 		}
 		if slices.ContainsFunc(e.Files, func(f claudemem.FileRef) bool { return f.Role == claudemem.FileModified }) {
 			merge(w.project, text.SubjectWords(jsonTexts(e.Event.ToolInput)))
 		}
-	}
-	for _, f := range out.Foreign {
-		runs.Add(f.Provenance, f.Text)
 	}
 	return w
 }
@@ -91,7 +89,7 @@ func newWording(b *claudemem.Batch, runs *store.ForeignRuns, out *claudemem.Outc
 func (w *wording) mark(out *claudemem.Outcome) {
 	keep := func(p claudemem.Provenance, turn int, texts []string) {
 		if p.Foreign() {
-			out.Foreign = append(out.Foreign, claudemem.ForeignText{PromptNumber: turn, Provenance: p, Text: strings.Join(texts, "\n")})
+			out.Foreign = append(out.Foreign, w.runs.Add(turn, p, strings.Join(texts, "\n")))
 		}
 	}
 	for i := range out.Observations {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"claudemem"
@@ -27,6 +28,8 @@ const (
 type ForeignRuns struct {
 	memory int64
 	of     map[uint64]claudemem.Provenance
+	// own are runs that the project's text has, too.
+	own map[uint64]bool
 }
 
 // ForeignRuns returns those of a project.
@@ -36,7 +39,7 @@ func (s *Store) ForeignRuns(ctx context.Context, project string) (f *ForeignRuns
 }
 
 func readForeign(ctx context.Context, q queryOnly, now claudemem.Millis, project string) (*ForeignRuns, error) {
-	f := &ForeignRuns{of: map[uint64]claudemem.Provenance{}}
+	f := &ForeignRuns{of: map[uint64]claudemem.Provenance{}, own: map[uint64]bool{}}
 	memory, err := column[int64](ctx, q, "SELECT value FROM counters WHERE name = ?", counterMemory)
 	if err != nil {
 		return nil, err
@@ -73,11 +76,21 @@ func (f *ForeignRuns) add(from claudemem.Provenance, hash uint64) {
 	f.of[hash] = claudemem.LeastTrusted(from, f.of[hash])
 }
 
-// Add adds a foreign text.
-func (f *ForeignRuns) Add(from claudemem.Provenance, s string) {
+// Own notes a text of the project's: what foreign texts that are added after it have in
+// common with it is not theirs.
+func (f *ForeignRuns) Own(s string) {
 	for _, h := range f.hashes(s) {
+		f.own[h] = true
+	}
+}
+
+// Add adds a foreign text and returns it as it is kept.
+func (f *ForeignRuns) Add(turn int, from claudemem.Provenance, s string) claudemem.ForeignText {
+	hashes := slices.DeleteFunc(f.hashes(s), func(h uint64) bool { return f.own[h] })
+	for _, h := range hashes {
 		f.add(from, h)
 	}
+	return claudemem.ForeignText{PromptNumber: turn, Provenance: from, Runs: hashes[:min(len(hashes), foreignRunsOfText)]}
 }
 
 // Repeated returns the provenance of what a text repeats, "" if it has no run in common with
@@ -109,15 +122,9 @@ func (t *tx) keepForeign(session claudemem.SessionID, texts []claudemem.ForeignT
 	if len(texts) == 0 {
 		return nil
 	}
-	memory, err := t.number("SELECT value FROM counters WHERE name = ?", counterMemory)
-	if err != nil {
-		return err
-	}
-	f := ForeignRuns{memory: memory}
 	for _, foreign := range texts {
-		hashes := f.hashes(foreign.Text)
 		var runs []byte
-		for _, h := range hashes[:min(len(hashes), foreignRunsOfText)] {
+		for _, h := range foreign.Runs {
 			runs = binary.BigEndian.AppendUint64(runs, h)
 		}
 		if len(runs) == 0 {
@@ -128,7 +135,7 @@ func (t *tx) keepForeign(session claudemem.SessionID, texts []claudemem.ForeignT
 			return err
 		}
 	}
-	_, err = t.exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
+	_, err := t.exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
 			SELECT f.id, sum(length(f.runs)) OVER (ORDER BY f.id DESC) AS total FROM foreign_texts f JOIN sessions s ON s.id = f.session_id
 			WHERE s.project = (SELECT project FROM sessions WHERE id = ?1)) WHERE total > ?2)`, int64(session), foreignRuns*runBytes)
 	return err
