@@ -37,6 +37,9 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 	var b strings.Builder
 	b.WriteString(openTag + m.frame + "\n")
 	room := unitsFor(momentTokens) - text.Width(openTag+m.frame+"\n"+closeTag)
+	for _, l := range lines { // the text keeps its room beside the label
+		room -= l.labelWidth()
+	}
 	var ids []claudemem.ObservationID
 	var full []string // the lines with all of a detail that was cut
 	for i, l := range lines {
@@ -45,7 +48,7 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 			limit = min(room-(len(lines)-1)*shortChars, leadChars)
 		}
 		rendered, all := l.render(limit)
-		room -= text.Width(rendered)
+		room -= text.Width(rendered) - l.labelWidth()
 		b.WriteString(rendered)
 		ids = append(ids, l.ID)
 		full = append(full, all)
@@ -60,12 +63,20 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 	}
 }
 
-// render writes the line within limit units; its number and mark stay whole. all is the
+// render writes the line within limit units and where foreign words are from; its number and mark stay whole. all is the
 // line's text before a detail of it was cut.
 func (l reminderLine) render(limit int) (rendered, all string) {
 	tail := l.tail()
 	line, all := composeDetails(l.title, l.details, limit-text.Width("- "+tail+"\n"))
-	return "- " + line + tail + "\n", all
+	return "- " + text.Reported(l.Provenance, line) + tail + "\n", all
+}
+
+// labelWidth returns the room that text.Reported takes beside the text of the line.
+func (l reminderLine) labelWidth() int {
+	if from := l.Provenance.Source(); from != "" {
+		return text.Width(from + ": “”")
+	}
+	return 0
 }
 
 // composeDetails joins a title and the chosen ones of the details within limit, in the
@@ -140,7 +151,6 @@ func (r *reminding) lines(ctx context.Context, observations []claudemem.Observat
 	said := map[claudemem.ObservationID]reminderLine{}
 	for _, o := range observations {
 		if title, details := say(o); title != "" {
-			title = text.Reported(o.Provenance, title)
 			best = append(best, o)
 			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o)}
 		}
