@@ -59,6 +59,7 @@ const (
 
 // Ranks of messages. The highest wins, the first of equals.
 const (
+	rankFailed    = -1 // it failed, and no more is said
 	rankGeneric   = 10 // a line with an error word in it
 	rankShell     = 30 // the shell or a package manager complains
 	rankSummary   = 35 // which test failed, but not why
