@@ -50,17 +50,10 @@ var (
 // members finds the declarations among the tokens from i to hi, which stand in owner;
 // in is the word that declared it ("" for the file and for namespaces).
 func (w *walker) members(i, hi int, owner, in string) {
-	if !w.enter() {
-		return
-	}
-	defer w.leave()
 	if in == "enum" && w.language == "java" {
 		i = w.constantsEnd(i, hi)
 	}
-	for i < hi {
-		next := w.member(i, hi, owner, in)
-		i = max(next, i+1)
-	}
+	w.each(i, hi, func(i int) int { return w.member(i, hi, owner, in) })
 }
 
 // constantsEnd returns the end of an enum's constants.

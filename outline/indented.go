@@ -8,13 +8,7 @@ func (w *walker) python() {
 
 // pythonBlock finds the declarations among the lines from token i to hi.
 func (w *walker) pythonBlock(i, hi int, owner string, class bool) {
-	if !w.enter() {
-		return
-	}
-	defer w.leave()
-	for i < hi {
-		i = max(w.pythonLine(i, hi, owner, class), i+1)
-	}
+	w.each(i, hi, func(i int) int { return w.pythonLine(i, hi, owner, class) })
 }
 
 // pythonLine finds the declaration of the line at token i and returns the next line.
@@ -113,13 +107,7 @@ func (w *walker) ruby() {
 
 // rubyBlock finds the declarations among the tokens from i to hi.
 func (w *walker) rubyBlock(i, hi int, owner, in string) {
-	if !w.enter() {
-		return
-	}
-	defer w.leave()
-	for i < hi {
-		i = max(w.rubyStatement(i, hi, owner, in), i+1)
-	}
+	w.each(i, hi, func(i int) int { return w.rubyStatement(i, hi, owner, in) })
 }
 
 // rubyStatement finds the declaration at token i and returns what follows it.

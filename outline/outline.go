@@ -168,7 +168,7 @@ type walker struct {
 	symbols  []Symbol
 	spans    []span // of the symbols
 	steps    int    // how many more tokens may be looked at, see maxSteps
-	depth    int    // how many declarations are open around this one, see enter
+	depth    int    // how many declarations are open around this one, see each
 }
 
 // maxSteps bounds how often a token is looked at, on average; then the rest of a file is
@@ -183,17 +183,19 @@ func (w *walker) step() bool {
 	return w.steps >= 0
 }
 
-// enter counts a level of declarations inside of a declaration. It reports false beyond
-// maxNesting levels: what is declared there belongs to the declaration around it.
-func (w *walker) enter() bool {
+// each goes through the declarations between tokens i and hi, which stand in one
+// declaration: next returns the token after the one at i. Beyond maxNesting levels it does
+// nothing: what is declared there belongs to the declaration around it.
+func (w *walker) each(i, hi int, next func(i int) int) {
 	if w.depth == maxNesting {
-		return false
+		return
 	}
 	w.depth++
-	return true
+	for i < hi {
+		i = max(next(i), i+1)
+	}
+	w.depth--
 }
-
-func (w *walker) leave() { w.depth-- }
 
 // word returns the text of token i, "" outside of the file.
 func (w *walker) word(i int) string {

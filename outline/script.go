@@ -8,13 +8,7 @@ var scriptModifiers = wordSet(`export default declare async abstract public priv
 
 // statements finds the declarations among the statements from token i to hi.
 func (w *walker) statements(i, hi int, owner string) {
-	if !w.enter() {
-		return
-	}
-	defer w.leave()
-	for i < hi {
-		i = max(w.statement(i, hi, owner), i+1)
-	}
+	w.each(i, hi, func(i int) int { return w.statement(i, hi, owner) })
 }
 
 // statement finds the declarations of the statement at token i and returns its end.
@@ -401,13 +395,7 @@ func (w *walker) arrow(k, hi int) (body int, ok bool) {
 
 // object declares the functions of an object literal between tokens i and hi.
 func (w *walker) object(i, hi int, owner string) {
-	if !w.enter() {
-		return
-	}
-	defer w.leave()
-	for i < hi {
-		i = max(w.property(i, hi, owner), i+1)
-	}
+	w.each(i, hi, func(i int) int { return w.property(i, hi, owner) })
 }
 
 // property declares the function of the property at token i and returns the next one.
