@@ -269,17 +269,7 @@ func (in *AgentInstaller) Uninstall(ctx context.Context) (*AgentRemoval, error) 
 			return r, err
 		}
 	}
-	if len(r.Directories) > 0 {
-		if in.opts.StopWorker != nil {
-			if err := in.opts.StopWorker(ctx); err != nil {
-				return r, err
-			}
-		}
-		if err := in.do("remove", in.binDir(), in.removePrograms); err != nil {
-			return r, err
-		}
-	}
-	return r, in.removeManifest(r.book)
+	return r, in.removeOwn(ctx, r.Directories, r.book)
 }
 
 // sweepAgent removes the temporary files of a killed run.

@@ -200,7 +200,7 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 	if err := in.removeCounters(r.host); err != nil {
 		return r, err
 	}
-	return r, in.removeOwn(ctx, r)
+	return r, in.removeOwn(ctx, r.Directories, r.book)
 }
 
 // beginRemoval notes in the manifest, if there is one, that its install is being removed, and
@@ -277,17 +277,17 @@ func (in *Installer) removePrograms() error {
 	return nil
 }
 
-// removeOwn removes our own files, the manifest last.
-func (in *Installer) removeOwn(ctx context.Context, r *Removal) error {
+// removeOwn removes directories of our own files, then the manifest.
+func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifest) error {
 	if err := in.step("stop the worker"); err != nil {
 		return err
 	}
-	if in.opts.StopWorker != nil && (slices.Contains(r.Directories, in.shop) || slices.Contains(r.Directories, in.binDir())) {
+	if in.opts.StopWorker != nil && (slices.Contains(dirs, in.shop) || slices.Contains(dirs, in.binDir())) {
 		if err := in.opts.StopWorker(ctx); err != nil {
 			return fmt.Errorf("stop the worker: %w", err)
 		}
 	}
-	for _, dir := range r.Directories {
+	for _, dir := range dirs {
 		remove := func() error { return os.RemoveAll(dir) }
 		if dir == in.binDir() {
 			remove = in.removePrograms
@@ -296,7 +296,7 @@ func (in *Installer) removeOwn(ctx context.Context, r *Removal) error {
 			return err
 		}
 	}
-	return in.removeManifest(r.book)
+	return in.removeManifest(book)
 }
 
 // removeManifest removes the manifest, and the backups that nobody needs.

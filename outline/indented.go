@@ -1,12 +1,7 @@
 package outline
 
-// python finds the declarations of a file of Python: a block goes on while its lines are
-// deeper than the line that opened it.
-func (w *walker) python() {
-	w.pythonBlock(0, len(w.tokens), "", false)
-}
-
-// pythonBlock finds the declarations among the lines from token i to hi.
+// pythonBlock finds the declarations among the lines from token i to hi. A block of Python
+// goes on while its lines are deeper than the line that opened it.
 func (w *walker) pythonBlock(i, hi int, owner string, class bool) {
 	w.each(i, hi, func(i int) int { return w.pythonLine(i, hi, owner, class) })
 }
@@ -98,11 +93,6 @@ func (w *walker) columnOf(i int) int {
 		column++
 	}
 	return column
-}
-
-// ruby finds the declarations of a file of Ruby.
-func (w *walker) ruby() {
-	w.rubyBlock(0, len(w.tokens), "", "")
 }
 
 // rubyBlock finds the declarations among the tokens from i to hi.

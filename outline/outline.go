@@ -130,9 +130,9 @@ func (o *Outline) scan(name string, src []byte) {
 	w := &walker{lexer: x, language: o.Language, grammar: grammars[o.Language], steps: maxSteps * (len(x.tokens) + 100)}
 	switch o.Language {
 	case "python":
-		w.python()
+		w.pythonBlock(0, len(x.tokens), "", false)
 	case "ruby":
-		w.ruby()
+		w.rubyBlock(0, len(x.tokens), "", "")
 	case "javascript", "typescript", "tsx":
 		w.statements(0, len(x.tokens), "")
 	default:
