@@ -82,6 +82,7 @@ func source(path string, parameters ...string) string {
 // stranger wrote, for as long as that takes. It reads the schema alone.
 func check(ctx context.Context, db *sql.DB) error {
 	found := 0
+	//nolint:rowserrcheck // Each checks it
 	err := sqlite.Rows(db.QueryContext(ctx, `SELECT s.name, s.type = 'table' AND s.sql LIKE 'CREATE TABLE%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)
 		FROM sqlite_schema s WHERE s.name COLLATE NOCASE IN ('sdk_sessions', 'user_prompts', 'observations', 'session_summaries')`)).Each(func(scan sqlite.Scan) error {
 		var name string

@@ -106,10 +106,10 @@ func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
 	}
 	version, err := schemaVersion(ctx, reader)
 	if err == nil {
-		err = checkReadable(version)
+		err = checkStructure(ctx, reader)
 	}
 	if err == nil {
-		err = checkStructure(ctx, reader)
+		err = checkReadable(version)
 	}
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())

@@ -182,10 +182,10 @@ func restoreStructure(ctx context.Context, path string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	version, err := schemaVersion(ctx, db)
 	if err != nil || version <= 0 || version > SchemaVersion() {
-		return nil //nolint:nilerr // what can be read is seen when it is read
+		return nil // what can be read is seen when it is read
 	}
 	if list, err := foreign(ctx, db); err != nil || len(list) == 0 {
-		return nil //nolint:nilerr // likewise
+		return nil // likewise
 	}
 	ours, err := structureOf(ctx, version)
 	if err != nil {
