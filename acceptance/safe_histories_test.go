@@ -330,7 +330,7 @@ func (h *history) check(when string) {
 	for _, root := range []string{h.dir, filepath.Join(h.home, "src"), h.tmp} {
 		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() || strings.HasPrefix(path, filepath.Join(h.dir, "aside")) {
-				return nil
+				return nil //nolint:nilerr // it is gone
 			}
 			for _, w := range h.words {
 				if w.gone && h.holds(path, w.text) {

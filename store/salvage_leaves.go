@@ -113,11 +113,11 @@ func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string
 		}
 		query := "INSERT OR IGNORE INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(values)-1) + ")"
 		if prepared[query] == nil {
-			statement, err := to.PrepareContext(ctx, query)
+			statement, err := to.PrepareContext(ctx, query) //nolint:sqlclosecheck // the transaction closes it
 			if err != nil {
 				return err
 			}
-			prepared[query] = statement // the transaction closes it
+			prepared[query] = statement
 		}
 		result, err := prepared[query].ExecContext(ctx, values...)
 		if err == nil && table == "observation_files" {

@@ -51,7 +51,9 @@ func (a *app) workerRunCommand() *cobra.Command {
 		Hidden:  true,
 		Example: "  claude-mem worker run",
 		Args:    noArgs,
-		RunE:    a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.runWorker(cmd.Context(), dataDir, checkIndex) }),
+		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
+			return a.runWorker(cmd.Context(), dataDir, checkIndex)
+		}),
 	}
 	cmd.Flags().DurationVar(&checkIndex, "check-index", 0, "how often the pages of the index are compared with their sums, 0 for every 10 minutes")
 	return cmd
