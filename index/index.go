@@ -237,6 +237,9 @@ func ifExists(err error) error {
 // Close ends the follower and closes the files. It may be called more than once.
 func (ix *Index) Close() error {
 	ix.closing.Do(func() {
+		if ix.readOnly {
+			<-ix.checked // it reads the base
+		}
 		ix.follower.stop()
 		ix.mu.Lock()
 		defer ix.mu.Unlock()
