@@ -40,9 +40,8 @@ type historyCounters struct{ commands, forgets, kills, restores, named atomic.In
 
 // sown is a word that stands in one record or session and nowhere else.
 type sown struct {
-	text, project, session, file string
-	id                           int
-	gone                         bool
+	text, project, session, file, ulid string
+	gone                               bool
 	// files are those outside the data directory that have it and that claude-mem may know.
 	files []string
 }
@@ -96,12 +95,12 @@ func (h *history) remember() {
 		return err == nil
 	})
 	var said struct {
-		ID int `json:"id"`
+		ULID string `json:"ulid"`
 	}
-	if err := json.Unmarshal(out, &said); err != nil || said.ID == 0 {
+	if err := json.Unmarshal(out, &said); err != nil || said.ULID == "" {
 		h.rt.Fatalf("remember says %s", out)
 	}
-	w.id = said.ID
+	w.ulid = said.ULID
 }
 
 // session plays a session of one turn, and plants the transcript that the host would have.
@@ -220,7 +219,7 @@ func (h *history) forget() {
 	case how == "record" && w.session != "":
 		args = []string{"--session", w.session}
 	case how == "record":
-		args = []string{strconv.Itoa(w.id)}
+		args = []string{w.ulid}
 	case how == "file" && w.session != "":
 		args, gone = []string{"--file", filepath.Join(w.project, w.file)}, nil // words without the path stay
 	case how == "project", how == "time":
@@ -234,6 +233,9 @@ func (h *history) forget() {
 			}
 		}
 	}
+	gone = slices.DeleteFunc(gone, func(w *sown) bool { // a copy from before the word was restored
+		return !h.holds(filepath.Join(h.dir, "memory.db"), w.text) && !h.holds(filepath.Join(h.dir, "memory.db-wal"), w.text)
+	})
 	h.counters.forgets.Add(1)
 	args = append([]string{"forget", "--yes", "--json"}, args...)
 	if rapid.IntRange(0, 3).Draw(h.rt, "killed") == 3 {
@@ -277,15 +279,12 @@ func (h *history) killed(ms int, args []string) {
 
 // forgotten checks that the words are gone, and that what claude-mem cannot erase was named.
 func (h *history) forgotten(gone []*sown, out []byte, named bool) {
-	var said struct {
-		Observations, Prompts int
-		Left                  []string
-	}
+	var said struct{ Left []string }
 	_ = json.Unmarshal(out, &said)
 	for _, w := range gone {
 		w.gone = true
-		if !named || said.Observations+said.Prompts == 0 {
-			continue // a copy from before the word was restored
+		if !named {
+			continue // the one that was killed has named them, or the next worker
 		}
 		for _, path := range w.files {
 			h.counters.named.Add(1)
