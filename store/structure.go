@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -53,6 +55,33 @@ var analyzed = []object{
 	{"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"},
 }
 
+// maxObjects bounds the objects of a schema that are looked at: ours have about a hundred.
+const maxObjects = 1000
+
+// digests has the digest of the objects of each version of the schema: to make them anew takes
+// longer than a command may. TestDigests compares them with the migrations.
+var digests = [...]string{
+	"67994d8914ef9c7532d53b3e8997987b41c018abd1f9e55863161ce53aa751a6",
+	"3d8932082fb023d9d29e22133a03f08c9528895046841ae34cabcbc253576198",
+	"3d8932082fb023d9d29e22133a03f08c9528895046841ae34cabcbc253576198",
+	"235f1187a945867632848fd34c845918f90227d0b7e8bc70d6bd597bc6a6ce55",
+	"f47af769d50a785c0fffb8039f6373b58372f8cd339eadcdb3aaba1f0a29dcf5",
+	"5119fafc90aee0750d9f8d66c681de8c8919859a255d8d3bdff1140c3d476db8",
+	"14dc86154971ba704ecd90990afe867d688bdff5e4bfd7ee25529727b3baf66f",
+	"f5d41a685057c5f0b2665abbee80d9aa257cbc4a297bd511a69e0621dbb69c6c",
+}
+
+// digest returns a sum of normalized objects in any order.
+func digest(objects []object) string {
+	lines := make([]string, len(objects))
+	for i, o := range objects {
+		lines[i] = strings.Join([]string{o.Kind, o.Name, o.Table, o.SQL}, "\x00")
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\x00\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
 // structures keeps what structureOf returns.
 var structures sync.Map
 
@@ -99,6 +128,42 @@ func foreign(ctx context.Context, q querier) (list []string, err error) {
 	if version == 0 {
 		return nil, nil // checkOurs looks at it before it is used
 	}
+	id, err := value[int64](ctx, q, "PRAGMA application_id")
+	if err != nil {
+		return nil, err
+	}
+	if id != applicationID {
+		list = append(list, "its application_id is another program's")
+	}
+	ours, err := all(ctx, q, objectFields, objectColumns+" LIMIT ?", maxObjects)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ours {
+		ours[i] = ours[i].normalized()
+	}
+	if digest(ours) != digests[version-1] {
+		other, err := compare(ctx, version, ours)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, other...)
+	}
+	if len(list) > 0 {
+		return list[:min(len(list), findings)], nil
+	}
+	numbers := "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM counters WHERE name <> ?"
+	for _, t := range salvaged {
+		if slices.ContainsFunc(ours, func(o object) bool { return o.Kind == "table" && o.Name == t.table }) {
+			numbers += " UNION ALL SELECT '" + t.table + "', coalesce(max(" + t.number + "), 0) FROM " + t.table
+		}
+	}
+	return column[string](ctx, q, `SELECT printf('the numbers of %.60s are too high', name) FROM (`+numbers+`)
+		WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND ? LIMIT ?`, counterMemory, int64(highestNumber), findings)
+}
+
+// compare returns what of the objects of a database is not as the migrations make it.
+func compare(ctx context.Context, version int, objects []object) (list []string, err error) {
 	ours, err := structureOf(ctx, version)
 	if err != nil {
 		return nil, err
@@ -110,49 +175,23 @@ func foreign(ctx context.Context, q querier) (list []string, err error) {
 	for _, o := range analyzed {
 		expected[o] = true
 	}
-	id, err := value[int64](ctx, q, "PRAGMA application_id")
-	if err != nil {
-		return nil, err
-	}
-	if id != applicationID {
-		list = append(list, "its application_id is another program's")
-	}
-	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var o object
-		if err := scan(objectFields(&o)...); err != nil {
-			return err
-		}
-		same := o.normalized()
+	for _, o := range objects {
 		switch {
-		case expected[same]: // once
+		case expected[o]: // once
 		case missing[o.Name]:
 			list = append(list, o.String()+" is not as claude-mem makes it")
 		default:
 			list = append(list, o.String()+" is not claude-mem's")
 		}
-		delete(expected, same)
+		delete(expected, o)
 		delete(missing, o.Name)
-		if len(list) == findings {
-			return sqlite.ErrStop
-		}
-		return nil
-	}, objectColumns)
+	}
 	for _, o := range ours {
-		if missing[o.Name] && len(list) < findings {
+		if missing[o.Name] {
 			list = append(list, o.String()+" is missing")
 		}
 	}
-	if err != nil || len(list) > 0 {
-		return list, err
-	}
-	numbers := "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM counters WHERE name <> ?"
-	for _, t := range salvaged {
-		if slices.ContainsFunc(ours, func(o object) bool { return o.Kind == "table" && o.Name == t.table }) {
-			numbers += " UNION ALL SELECT '" + t.table + "', coalesce(max(" + t.number + "), 0) FROM " + t.table
-		}
-	}
-	return column[string](ctx, q, `SELECT printf('the numbers of %.60s are too high', name) FROM (`+numbers+`)
-		WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND ? LIMIT ?`, counterMemory, int64(highestNumber), findings)
+	return list, nil
 }
 
 // highestNumber is the highest number of a row or counter that a memory can have reached. From
