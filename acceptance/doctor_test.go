@@ -312,6 +312,7 @@ var brokenStates = []brokenState{
 		release := p.holdLock()
 		p.hook("save", []byte(`{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/x","tool_name":"Bash","tool_use_id":"t","tool_input":{},"tool_response":{}}`))
 		release()
+		p.removeAll(filepath.Join(p.dir, "spool"))
 		p.must("worker", "start") // the hook has begun to
 	}},
 }

@@ -47,7 +47,9 @@ func TestImportForgotten(t *testing.T) {
 	if !bytes.Contains(m.readFile(before), []byte(needle)) {
 		t.Fatal("the export does not have it")
 	}
-	m.mustCommand("forget", "--query", needle, "--yes")
+	if out, err := m.command("forget", "--query", needle, "--yes"); err == nil {
+		t.Errorf("forget does not name the export that has it: %s", out)
+	}
 	m.mustCommand("export", after)
 	other := newMemory(t)
 	other.answering("import", "--mine", after)
