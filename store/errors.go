@@ -28,9 +28,6 @@ func fault(what string, err error) error {
 // wrap is fault for a deferred call: it replaces the error that a method returns.
 func wrap(err *error, what string) { *err = fault(what, *err) }
 
-// Full reports whether an error says that the disk is full.
-func Full(err error) bool { return sqlite.Full(err) }
-
 // Damaged reports whether an error says that the file is damaged or no database of
 // claude-mem, so that another try would fail too.
 func Damaged(err error) bool {
