@@ -34,7 +34,7 @@ func TestImportNode(t *testing.T) {
 			if first.Done() != rows.Total() || !first.Complete {
 				t.Errorf("%+v of %+v", first, rows)
 			}
-			// The rows without text, too long, private, or of an implausible time.
+			// The rows without text, too long, private, or of the year 2255.
 			refused := 5
 			if version >= 10 {
 				refused = 6 // the empty prompt

@@ -216,7 +216,7 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 // fails, or finds for none of a few a record with these words. Another one than was asked for is
 // fine: many may have the same.
 func (e *exam) searchRecord(ctx context.Context, db *store.Store) []Finding {
-	if e.Search == nil || e.worker().Index == nil { // without a worker a search would open files for writing
+	if e.Search == nil {
 		return nil
 	}
 	refs, err := db.FilterRecords(ctx, claudemem.Query{Limit: 20}, []claudemem.RecordKind{claudemem.RecordObservation}, claudemem.OrderOldest)

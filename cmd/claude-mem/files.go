@@ -35,7 +35,7 @@ func (a *app) openFiles(ctx context.Context, dataDir string) (*files, error) {
 		return nil, err
 	}
 	options := search.Options{Clock: a.now, Logger: slog.New(slog.DiscardHandler)}
-	if resolved, err := settings.Load(dataDir, a.getenv); err == nil { // else the default holds: any age
+	if resolved, err := settings.Inspect(dataDir, a.getenv); err == nil { // else the default holds: any age
 		days := int(resolved.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 		options.RecencyDays = func() int { return days }
 	}
