@@ -142,7 +142,9 @@ type eraser struct {
 	getenv   func(string) string
 	log      *slog.Logger
 	result   Forgetting
-	// words are the names of what was erased; sought are these and the texts of its records.
+	// words are what memory.db must not have any more: the text and the whole project that were
+	// forgotten. It keeps the keys of events, which have names of sessions. sought are all names of
+	// what was erased and the texts of its records.
 	words, sought *needles
 }
 
@@ -194,7 +196,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	}
 	u.add(&e.result.Forgotten)
 	e.result.Names, e.result.Texts, e.result.Projects = u.Names, u.Texts, u.Projects
-	if err := e.clean(ctx, s); err != nil {
+	if err := e.clean(ctx, s, &u.Forgetting); err != nil {
 		return err
 	}
 	return os.Remove(path)
@@ -213,7 +215,7 @@ func merged(a, b []string) []string {
 }
 
 // clean erases from everything else than the rows of the database.
-func (e *eraser) clean(ctx context.Context, s *store.Store) error {
+func (e *eraser) clean(ctx context.Context, s *store.Store, f *claudemem.Forgetting) error {
 	if err := s.Scrub(ctx); err != nil {
 		return err
 	}
@@ -221,7 +223,9 @@ func (e *eraser) clean(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	e.words, e.sought = newNeedles(e.result.Names), newNeedles(slices.Concat(e.result.Names, texts))
+	names := e.result.Names
+	e.sought = newNeedles(slices.Concat(names, texts))
+	e.words = newNeedles(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name != f.Text && name != f.ProjectPath }))
 	if err := e.index(ctx, s); err != nil {
 		e.left("the search index", err)
 	}

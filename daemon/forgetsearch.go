@@ -172,7 +172,7 @@ func (e *eraser) search(ctx context.Context) {
 		case rel == forgettingName:
 			return nil, ""
 		case strings.HasPrefix(rel, databaseName):
-			return nil, "" // Scrub has seen to it; other records may name the same project or session
+			return e.words, "the memory has it in names of projects or files"
 		case strings.HasPrefix(rel, "spool"+string(os.PathSeparator)), strings.HasPrefix(rel, "index."), atomicfile.IsTemp(base), strings.HasSuffix(base, ".tmp"):
 			return e.sought, ""
 		}
