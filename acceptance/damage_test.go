@@ -32,7 +32,7 @@ const (
 // damagedFiles are the files that are damaged.
 var damagedFiles = []string{"index.db", "index.vec", "index.table", "memory.db"}
 
-// damageWays are the ways of damaging, each of which changes the bytes of a file.
+// damageWays are the kinds of damage. Each changes bytes of a file in place.
 var damageWays = []struct {
 	name   string
 	change func(file []byte, r *rand.Rand)

@@ -236,7 +236,8 @@ var (
 	}
 )
 
-// normal returns what was told without greetings, doublets, and what differs from run to run.
+// normal joins the lines that were told, without greetings, repetitions and values that differ
+// between runs.
 func (m *memory) normal(lines []string) string {
 	var kept []string
 	for _, line := range lines {

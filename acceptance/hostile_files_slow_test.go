@@ -239,7 +239,7 @@ func TestHostileFiles(t *testing.T) {
 
 type hostileExport struct {
 	file []byte
-	// named is what the answer has to say, adds are the tables that get rows.
+	// named is a text that the answer must contain; adds lists the tables that get rows.
 	named string
 	adds  []string
 }

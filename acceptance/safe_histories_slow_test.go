@@ -4,7 +4,7 @@ package acceptance
 
 import "testing"
 
-// TestForgetHistories plays random histories of a memory, through the real programs: what was
-// forgotten is in no file afterwards, whatever is restored, and what claude-mem cannot erase is
-// named.
+// TestForgetHistories plays random histories of a memory through the real programs. After each,
+// no file has the forgotten words, also after every restore, and forget has named the files that
+// it cannot erase.
 func TestForgetHistories(t *testing.T) { playHistories(t, 200) }

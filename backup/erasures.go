@@ -75,8 +75,8 @@ func NoteErasure(dataDir string, e *store.Erasure) error {
 	return nil
 }
 
-// ApplyErasures erases from the database at path, which is open nowhere else, what was forgotten
-// in the same memory and is not erased in it.
+// ApplyErasures applies to the database at path the erasures of its memory that it does not have
+// yet. No other process may have the database open.
 func ApplyErasures(ctx context.Context, dataDir, path string) (done Applied, err error) {
 	return applyLacking(ctx, dataDir, path, path)
 }

@@ -15,9 +15,10 @@ import (
 	"claudemem/store"
 )
 
-// Replace deletes the backups of the present memory that lack something of what was forgotten
-// in it, since they may have it, and those for which holds is true. With keep above 0 it makes a new backup first; when that fails, the
-// old ones stay and the error says why. Without such backups it does nothing.
+// Replace deletes the backups of the present memory that were made before one of its erasures,
+// since they may have the erased text, and those for which holds returns true. With keep above
+// 0 it makes a new backup first; when that fails, the old ones stay and the error says why.
+// Without such backups it does nothing.
 func Replace(ctx context.Context, dataDir string, keep int, now time.Time, holds func(Backup) bool) (removed []string, err error) {
 	database := filepath.Join(dataDir, databaseName)
 	memory, _, err := store.Erased(ctx, database)

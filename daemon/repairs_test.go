@@ -48,8 +48,8 @@ func TestRepairOnceADay(t *testing.T) {
 	may(true, "pages")
 }
 
-// TestSecondRecovery: a memory that is damaged again on the day on which it was recovered stays
-// as it is, and no worker starts until a person allows it.
+// TestSecondRecovery damages a memory twice within a day: the second time nothing is changed, and
+// no worker starts until a person allows another recovery.
 func TestSecondRecovery(t *testing.T) {
 	dir := used(t)
 	damage := func() {

@@ -38,7 +38,7 @@ type parser struct {
 	// task says that the item has a box to tick.
 	task    bool
 	literal literal
-	// until is what ends the managed block that is skipped.
+	// until is the marker at the end of the managed block that is being skipped, "" outside of one.
 	until string
 	// muted is the level of a heading under which nothing counts ("## Don't"), 0 for none.
 	muted int

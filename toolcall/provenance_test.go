@@ -9,7 +9,7 @@ import (
 	"claudemem"
 )
 
-// sourcesOf returns what a command line shows.
+// sourcesOf returns the sources of the output of a command line.
 func sourcesOf(t *testing.T, line string) []Source {
 	t.Helper()
 	input, err := json.Marshal(map[string]string{"command": line})
