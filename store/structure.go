@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -33,19 +32,41 @@ const objectColumns = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlit
 
 func objectFields(o *object) []any { return []any{&o.Kind, &o.Name, &o.Table, &o.SQL} }
 
-// insignificant matches what SQLite ignores between the words of SQL, and the quoted words, in
-// which it ignores nothing.
-var insignificant = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|(?:--[^\n]*|/\\*.*?\\*/|[ \t\n\f\r])+")
-
 // normalized returns the object with one space in place of each run of comments and blanks in its
-// SQL, in which programs that were released differ.
+// SQL, in which programs that were released differ. Quoted words stay as they are.
 func (o object) normalized() object {
-	o.SQL = insignificant.ReplaceAllStringFunc(o.SQL, func(part string) string {
-		if strings.ContainsRune("'\"`[", rune(part[0])) {
-			return part
+	var b strings.Builder
+	through := func(from int, mark string) int { // the end of what begins at from
+		if i := strings.Index(o.SQL[from:], mark); i >= 0 {
+			return from + i + len(mark)
 		}
-		return " "
-	})
+		return len(o.SQL)
+	}
+	gap := false
+	for i, end := 0, 0; i < len(o.SQL); i = end {
+		blank := false
+		switch c := o.SQL[i]; {
+		case strings.HasPrefix(o.SQL[i:], "--"):
+			blank, end = true, through(i, "\n")
+		case strings.HasPrefix(o.SQL[i:], "/*"):
+			blank, end = true, through(i+2, "*/")
+		case strings.IndexByte(" \t\n\f\r", c) >= 0:
+			blank, end = true, i+1
+		case c == '[':
+			end = through(i, "]")
+		case strings.IndexByte("'\"`", c) >= 0:
+			end = through(i+1, string(c))
+		default:
+			end = i + 1
+		}
+		if !blank {
+			b.WriteString(o.SQL[i:end])
+		} else if !gap {
+			b.WriteByte(' ')
+		}
+		gap = blank
+	}
+	o.SQL = b.String()
 	return o
 }
 
