@@ -275,14 +275,11 @@ func hitOf(h *claudemem.Hit, full, withKind bool) Hit {
 	}
 	switch {
 	case h.Observation != nil:
-		o := ObservationOf(h.Observation, full)
-		out.Observation = &o
+		out.Observation = new(ObservationOf(h.Observation, full))
 	case h.Summary != nil:
-		s := SummaryOf(h.Summary, h.ProjectPath, full)
-		out.Summary = &s
+		out.Summary = new(SummaryOf(h.Summary, h.ProjectPath, full))
 	case h.Prompt != nil:
-		p := PromptOf(h.Prompt, h.ProjectPath, full)
-		out.Prompt = &p
+		out.Prompt = new(PromptOf(h.Prompt, h.ProjectPath, full))
 	default:
 		out = Hit{Kind: h.Kind, Place: &Place{h.ID, h.CreatedAt, claudemem.ProjectLabel(h.ProjectPath)}}
 	}

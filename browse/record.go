@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,25 +33,16 @@ func readRecord(ctx context.Context, m api.Memory, r row) (rec record, err error
 		found, err := m.Summaries(ctx, q)
 		i := slices.IndexFunc(found.Results, func(s api.Summary) bool { return s.ID == r.id })
 		if err != nil || i < 0 {
-			return rec, firstError(err, missing)
+			return rec, cmp.Or[error](err, missing)
 		}
 		return record{summary: &found.Results[i]}, nil
 	}
 	found, err := m.Prompts(ctx, q)
 	i := slices.IndexFunc(found.Results, func(p api.Prompt) bool { return p.ID == r.id })
 	if err != nil || i < 0 {
-		return rec, firstError(err, missing)
+		return rec, cmp.Or[error](err, missing)
 	}
 	return record{prompt: &found.Results[i]}, nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // paragraph is a part of a record as it is read: lines in a style.

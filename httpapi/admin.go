@@ -86,6 +86,15 @@ func (a *server) forget(_ context.Context, r api.ForgetRequest) (api.Erasure, er
 // erasure answers how the last erasure went.
 func (a *server) erasure(context.Context, struct{}) (api.Erasure, error) { return a.Eraser.Erasure() }
 
+func (a *server) reindex(context.Context, struct{}) (api.Reindexing, error) {
+	err := a.Reindexer.StartReindex()
+	return a.Reindexer.Reindexing(), err
+}
+
+func (a *server) reindexing(context.Context, struct{}) (api.Reindexing, error) {
+	return a.Reindexer.Reindexing(), nil
+}
+
 // shutdown starts the worker's stop and does not wait for its end. Accepted events are
 // kept.
 func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ []api.Param) error {

@@ -90,8 +90,7 @@ func adding() mcp.ToolAnnotations {
 }
 
 func removing() mcp.ToolAnnotations {
-	destructive := true
-	return mcp.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: true, OpenWorldHint: new(bool)}
+	return mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(bool)}
 }
 
 // tools returns all tools in the order in which agents use them.

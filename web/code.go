@@ -8,8 +8,6 @@ import (
 	"claudemem/api"
 )
 
-var codePage = page{Path: "/code", Name: "code", Nav: "Code", Key: "c", load: (*visit).code}
-
 // codeLimit is the number of changes on a page of the code.
 const codeLimit = 50
 

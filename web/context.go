@@ -11,8 +11,6 @@ import (
 	"claudemem/api"
 )
 
-var contextPage = page{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context}
-
 // sources are the ways in which a session starts.
 var sources = []string{"startup", "clear", "compact", "resume"}
 

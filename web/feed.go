@@ -11,8 +11,6 @@ import (
 	"claudemem/filter"
 )
 
-var feedPage = page{Path: "/", Name: "feed", Nav: "Feed", Key: "f", Script: "feed.js", load: (*visit).feed}
-
 // feedLimit is the number of records on a page of the feed.
 const feedLimit = 50
 

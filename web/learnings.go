@@ -9,8 +9,6 @@ import (
 	"claudemem/filter"
 )
 
-var learningsPage = page{Path: "/learnings", Name: "learnings", Nav: "Learnings", Key: "l", Script: "learnings.js", load: (*visit).learnings}
-
 // learningsLimit is the number of learnings on a page.
 const learningsLimit = 50
 

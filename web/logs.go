@@ -18,8 +18,6 @@ import (
 	"claudemem/text"
 )
 
-var logsPage = page{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs}
-
 // Log is a log that the viewer shows: lines of JSON, the newest at the end.
 type Log struct {
 	// Name is worker or hook.

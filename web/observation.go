@@ -9,8 +9,6 @@ import (
 	"claudemem/api"
 )
 
-var observationPage = page{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation}
-
 // around is the number of lines of the timeline on each side of an observation.
 const around = 5
 

@@ -27,20 +27,20 @@ type page struct {
 
 // pages are all pages, in the order of the navigation.
 var pages = []page{
-	feedPage,
-	searchPage,
-	sessionsPage,
-	timelinePage,
-	learningsPage,
-	codePage,
-	statsPage,
-	contextPage,
-	queuePage,
-	settingsPage,
-	logsPage,
-	doctorPage,
-	observationPage,
-	sessionPage,
+	{Path: "/", Name: "feed", Nav: "Feed", Key: "f", Script: "feed.js", load: (*visit).feed},
+	{Path: "/search", Name: "search", Nav: "Search", Key: "s", Script: "form.js", load: (*visit).search},
+	{Path: "/sessions", Name: "sessions", Nav: "Sessions", Key: "e", load: (*visit).sessions},
+	{Path: "/timeline", Name: "timeline", Nav: "Timeline", Key: "t", load: (*visit).timeline},
+	{Path: "/learnings", Name: "learnings", Nav: "Learnings", Key: "l", Script: "learnings.js", load: (*visit).learnings},
+	{Path: "/code", Name: "code", Nav: "Code", Key: "c", load: (*visit).code},
+	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
+	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},
+	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
+	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings},
+	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
+	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},
+	{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation},
+	{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session},
 }
 
 // view is what a page shows.

@@ -14,11 +14,6 @@ import (
 	"claudemem/text"
 )
 
-var (
-	queuePage  = page{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue}
-	doctorPage = page{Path: "/doctor", Name: "doctor", load: (*visit).doctor}
-)
-
 // maxQueued bounds the sessions that wait and the failed events on the page.
 const maxQueued = 50
 

@@ -8,8 +8,6 @@ import (
 	"claudemem/filter"
 )
 
-var searchPage = page{Path: "/search", Name: "search", Nav: "Search", Key: "s", Script: "form.js", load: (*visit).search}
-
 // searchLimit is the number of hits on a page of the search.
 const searchLimit = 20
 

@@ -9,11 +9,6 @@ import (
 	"claudemem/store"
 )
 
-var (
-	sessionPage  = page{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session}
-	sessionsPage = page{Path: "/sessions", Name: "sessions", Nav: "Sessions", Key: "e", load: (*visit).sessions}
-)
-
 // maxTurns bounds the turns of a session that its page shows, from the one after the
 // parameter turn on.
 const maxTurns = 50

@@ -7,8 +7,6 @@ import (
 	"claudemem/settings"
 )
 
-var settingsPage = page{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings}
-
 // settingPrefix begins the name of every setting; commands and the page leave it out.
 const settingPrefix = "CLAUDE_MEM_"
 

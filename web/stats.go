@@ -13,8 +13,6 @@ import (
 	"claudemem/text"
 )
 
-var statsPage = page{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats}
-
 // periods are the numbers of days that the page offers; the first is the default.
 var periods = []int{30, 7, 90, 365}
 

@@ -8,8 +8,6 @@ import (
 	"claudemem/api"
 )
 
-var timelinePage = page{Path: "/timeline", Name: "timeline", Nav: "Timeline", Key: "t", load: (*visit).timeline}
-
 // timelineSide is the number of lines on each side of the timeline's anchor.
 const timelineSide = 20
 

@@ -7,6 +7,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/daemon"
+	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -138,4 +139,14 @@ func printed[A any](a *app, asJSON bool, answer A, err error, empty A) (done boo
 		return true, writeJSON(a.stdout, answer)
 	}
 	return false, nil
+}
+
+// dataDir returns the absolute path of the data directory; it may not exist yet.
+func (a *app) dataDir() (string, error) {
+	dir := settings.DataDir(a.getenv)
+	if dir == "" {
+		return "", claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory").
+			WithHint("set " + settings.DataDirKey + " to the directory of the memory")
+	}
+	return dir, nil
 }

@@ -18,9 +18,8 @@ import (
 // in files that agents read anyway.
 func (a *app) agentFilesCommand() *cobra.Command {
 	return parent(&cobra.Command{
-		Use:     "agent-files",
-		Short:   "Keep recent records in CLAUDE.md, AGENTS.md, Cursor rules",
-		GroupID: groupMemory,
+		Use:   "agent-files",
+		Short: "Keep recent records in CLAUDE.md, AGENTS.md, Cursor rules",
 		Long: `Keep a block of recent records in files that agents read anyway, between two markers.
 Nothing else in these files is changed. The setting AGENT_FILES says which, off by default:
 
@@ -89,7 +88,6 @@ JSON: ` + agentFilesForm + `; action is what was done.`,
 // syncsFiles completes a command about agent files: it writes the targets, or removes all
 // blocks if there are none to choose.
 func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Command {
-	cmd.Args = noArgs
 	asJSON := jsonFlag(cmd)
 	project := a.projectFlag(cmd, "", ofCurrent)
 	var named []string

@@ -21,9 +21,8 @@ import (
 // program.
 func (a *app) browseCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "browse [FILTER...]",
-		Short:   "Browse the memory in the terminal",
-		GroupID: groupMemory,
+		Use:   "browse [FILTER...]",
+		Short: "Browse the memory in the terminal",
 		Long: `Browse the memory in the terminal, full screen: the newest records, a search as you type,
 a record in full, the timeline around it. An observation can be pinned and hidden, with
 undo. Keys do everything; ? lists them, q quits.

@@ -15,9 +15,8 @@ import (
 // that sessions changed.
 func (a *app) changesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "changes",
-		Short:   "List the functions and types that sessions changed",
-		GroupID: groupMemory,
+		Use:   "changes",
+		Short: "List the functions and types that sessions changed",
 		Long: `List the functions, methods and types that sessions added, modified or deleted, file by
 file, the latest change first. What a session did to one of them is one change: one that it
 added and removed again is none. Formatting and comments do not count.
@@ -32,7 +31,6 @@ its old name.`,
   claude-mem changes --session S12
   claude-mem changes --file src/cart.ts --name Cart.add
   claude-mem changes --all --json`,
-		Args: noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	f := a.changesFlags(cmd)
@@ -65,30 +63,27 @@ its old name.`,
 
 // changesFlags are the flags of changes.
 type changesFlags struct {
-	scope                       *scope
-	page                        *page
-	session, since, until, name string
-	files                       []string
+	scope         *scope
+	page          *page
+	times         *timeFlags
+	session, name string
+	files         []string
 }
 
 // changesFlags adds the flags of changes to cmd and returns where their values will be.
 func (a *app) changesFlags(cmd *cobra.Command) *changesFlags {
-	f := &changesFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 30)}
+	f := &changesFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 30), times: addTimes(cmd)}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.session, "session", "s", "", "changes of this session, such as S12, in any project")
-	flags.StringVar(&f.since, "since", "", "not earlier than this time")
-	flags.StringVar(&f.until, "until", "", "not later than this time; a date includes its whole day")
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names")
 	flags.StringVar(&f.name, "name", "", "name of a function or type: add, Cart.add")
 	completeFlag(cmd, "session", a.sessionChoices())
-	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
-	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	return f
 }
 
 // filtered reports whether there is a filter beside the project.
 func (f *changesFlags) filtered() bool {
-	return f.session != "" || f.since != "" || f.until != "" || f.name != "" || len(f.files) > 0
+	return f.session != "" || *f.times != (timeFlags{}) || f.name != "" || len(f.files) > 0
 }
 
 // request returns the request of the flags; CodeInvalid for a session or a time that cannot
@@ -105,12 +100,7 @@ func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
 	if r.Session, err = api.SessionNumber(f.session); err != nil {
 		return r, err
 	}
-	if f.since != "" {
-		r.Since, err = parseTime(f.since, a.now(), false)
-	}
-	if f.until != "" && err == nil {
-		r.Until, err = parseTime(f.until, a.now(), true)
-	}
+	r.Since, r.Until, err = f.times.parse(a.now())
 	return r, err
 }
 

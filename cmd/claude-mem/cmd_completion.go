@@ -11,9 +11,8 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "completion SHELL",
-		Short:   "Print a completion script for bash, zsh, fish or powershell",
-		GroupID: groupSeldom,
+		Use:   "completion SHELL",
+		Short: "Print a completion script for bash, zsh, fish or powershell",
 		Long: `Print a script that completes commands, flags, settings and their values, modes,
 projects, and the ids of the newest records. Completion changes nothing.
 
@@ -31,7 +30,6 @@ fish:
 PowerShell, in the file that $PROFILE names:
   claude-mem completion powershell | Out-String | Invoke-Expression`,
 		Example:   "  claude-mem completion bash\n  claude-mem completion powershell",
-		Args:      args(cobra.ExactArgs(1)),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			root := cmd.Root()

@@ -15,9 +15,8 @@ import (
 
 func (a *app) configCommand() *cobra.Command {
 	return parent(&cobra.Command{
-		Use:     "config",
-		Short:   "Show and change settings",
-		GroupID: groupRun,
+		Use:   "config",
+		Short: "Show and change settings",
 		Long: `Show and change settings. For commands and hooks an environment variable of the same
 name overrides config.json; for the worker the file overrides the environment.
 The prefix CLAUDE_MEM_ may be left out.`,
@@ -61,7 +60,6 @@ func (a *app) configListCommand() *cobra.Command {
 JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
 settings.json|broken config.json, "default", "group", "kind", "choices"?, "help", "error"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	changed := cmd.Flags().Bool("changed", false, "only settings that are not at their default")
@@ -103,7 +101,6 @@ func (a *app) configGetCommand() *cobra.Command {
 		Short:   "Print the value of a setting",
 		Long:    "Print the effective value of a setting.\n\nJSON: an object as in `claude-mem config list --json`.",
 		Example: "  claude-mem config get WORKER_PORT",
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(a.completeSetting)
@@ -129,7 +126,6 @@ model, mode, language and caps from the next batch on; RECALL from the next prom
 START_LINE from the next session on; AGENT_FILES from the next summary on; all others
 after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
-		Args:    args(cobra.ExactArgs(2)),
 
 		ValidArgsFunction: a.completeSetting,
 		RunE: func(cmd *cobra.Command, given []string) error {

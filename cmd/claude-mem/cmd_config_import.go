@@ -26,7 +26,6 @@ Without a config.json, only the restricting settings of settings.json apply:
 EXCLUDED_PROJECTS, INCLUDED_PROJECTS, WITHHOLD_FILES and SKIP_TOOLS (both in addition to
 the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.json is ignored.`,
 		Example: "  claude-mem config import\n  claude-mem config import --yes\n  claude-mem config import --yes --keys\n  claude-mem config import --none",
-		Args:    noArgs,
 	}
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	none := cmd.Flags().Bool("none", false, "import only the settings that restrict")

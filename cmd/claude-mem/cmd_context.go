@@ -82,7 +82,6 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 	why := cmd.Flags().String("why", "", "explain lines: '#12', S3 or a line's number")
 	asJSON := jsonFlag(cmd)
 	host := cmd.Flags().Lookup("host")
-	cmd.Args = noArgs
 	cmd.Run = nil
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *budget < 0 {

@@ -34,9 +34,8 @@ const demoDistilLimit = 20 * time.Second
 // agent and no model.
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "demo",
-		Short:   "Replay a recorded session; needs no agent and no model",
-		GroupID: groupMemory,
+		Use:   "demo",
+		Short: "Replay a recorded session; needs no agent and no model",
 		Long: `Replay a real, recorded agent session through the real hooks and a real worker
 into a temporary memory. Show the records, the context block of the next session, and
 the cost. Needs no agent, no model and no network. Your own memory is not changed.
@@ -47,7 +46,6 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 "queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes",
 "viewer"?}.`,
 		Example: "  claude-mem demo\n  claude-mem demo --open\n  claude-mem demo --keep",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print its path")
@@ -112,7 +110,6 @@ func (a *app) demoEndCommand() *cobra.Command {
 		Long:    "The command `demo --open` starts this one, which goes on when it has ended.",
 		Example: "  claude-mem demo end /tmp/claude-mem-demo-1234",
 		Hidden:  true,
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	keep := cmd.Flags().Bool("keep", false, "keep the memory")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {

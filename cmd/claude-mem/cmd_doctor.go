@@ -11,9 +11,8 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "doctor",
-		Short:   "Diagnose problems and show how to fix them",
-		GroupID: groupRun,
+		Use:   "doctor",
+		Short: "Diagnose problems and show how to fix them",
 		Long: `Check the programs, the plugin, the hooks, the worker, the database, the index, the
 books, the queue, the spool, the provider and the disk. Each problem is shown with its
 fix. Nothing is changed.
@@ -36,7 +35,6 @@ JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok",
 "findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
 --fix has repaired, "unfixed"?: why others were not}.`,
 		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --deep\n  claude-mem doctor --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	fix := cmd.Flags().Bool("fix", false, "repair what cannot lose data")

@@ -19,9 +19,8 @@ type exportJSON struct {
 // exportCommand returns the command `claude-mem export`: write the records into a file.
 func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "export [FILE|-]",
-		Short:   "Write the records into a file that another memory can import",
-		GroupID: groupRun,
+		Use:   "export [FILE|-]",
+		Short: "Write the records into a file that another memory can import",
 		Long: `Write sessions, prompts, observations, summaries, learnings and symbol changes as JSON
 Lines, into FILE or to standard output, as they are at one moment. The worker goes on.
 docs/export.md describes the format; ` + "`claude-mem import`" + ` reads it.
@@ -34,7 +33,6 @@ JSON: with a FILE, {"path", "records": {"sessions", "prompts", "observations", "
 "learnings", "symbols", "tombstones"}, "withheld"}: records that are left out because the
 disk has damaged them.`,
 		Example: "  claude-mem export memory.jsonl\n  claude-mem export | gzip > memory.jsonl.gz\n  claude-mem export shop.jsonl --project ../shop --since 2026-03-01",
-		Args:    args(cobra.MaximumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	f := a.rangeFlags(cmd)

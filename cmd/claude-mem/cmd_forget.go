@@ -18,9 +18,8 @@ import (
 // forgetCommand returns the command `claude-mem forget`: erase records for good.
 func (a *app) forgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "forget [ID...]",
-		Short:   "Erase records for good",
-		GroupID: groupMemory,
+		Use:   "forget [ID...]",
+		Short: "Erase records for good",
 		Long: `Erase records for good: observations (12), whole sessions (S12), or everything that passes
 the filters. Without --yes it only shows what would be erased.
 

@@ -12,15 +12,13 @@ import (
 // hideCommand returns the command `claude-mem hide`: take observations out of sight.
 func (a *app) hideCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "hide ID...",
-		Short:   "Take observations out of lists, searches and sessions",
-		GroupID: groupMemory,
+		Use:   "hide ID...",
+		Short: "Take observations out of lists, searches and sessions",
 		Long: `Take observations out of every list, search and session. They are kept, and
 ` + "`claude-mem unhide`" + ` brings them back. ` + "`claude-mem forget`" + ` erases them for good.
 
 JSON: {"hidden": [ID...]}.`,
 		Example: "  claude-mem hide 12 13",
-		Args:    args(cobra.MinimumNArgs(1)),
 
 		Annotations: map[string]string{undoneBy: "unhide"},
 	}
@@ -38,15 +36,13 @@ JSON: {"hidden": [ID...]}.`,
 // unhideCommand returns the command `claude-mem unhide`: bring hidden observations back.
 func (a *app) unhideCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "unhide ID...",
-		Short:   "Bring hidden observations back",
-		GroupID: groupMemory,
+		Use:   "unhide ID...",
+		Short: "Bring hidden observations back",
 		Long: `Bring back observations that were hidden by ` + "`claude-mem hide`" + `, an agent or the viewer.
 What the viewer deleted can be brought back for 10 minutes.
 
 JSON: {"shown": [ID...]}.`,
 		Example: "  claude-mem unhide 12",
-		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
@@ -62,9 +58,8 @@ JSON: {"shown": [ID...]}.`,
 // are given.
 func (a *app) pinCommand() *cobra.Command {
 	return a.pinning(&cobra.Command{
-		Use:     "pin ID...",
-		Short:   "Put observations first at every session start",
-		GroupID: groupMemory,
+		Use:   "pin ID...",
+		Short: "Put observations first at every session start",
 		Long: `Pin observations: they come first in lists and in what a session of their project is
 given at its start, and are kept whatever RETENTION_DAYS says. ` + "`claude-mem unpin`" + ` undoes it.
 
@@ -78,9 +73,8 @@ JSON: {"pinned": [ID...]}.`,
 // unpinCommand returns the command `claude-mem unpin`: put pinned observations back in line.
 func (a *app) unpinCommand() *cobra.Command {
 	return a.pinning(&cobra.Command{
-		Use:     "unpin ID...",
-		Short:   "Undo the pinning of observations",
-		GroupID: groupMemory,
+		Use:   "unpin ID...",
+		Short: "Undo the pinning of observations",
 		Long: `Undo ` + "`claude-mem pin`" + `: the observations stay and take their place by date.
 
 JSON: {"unpinned": [ID...]}.`,
@@ -90,7 +84,6 @@ JSON: {"unpinned": [ID...]}.`,
 
 // pinning adds to cmd what pins or unpins observations.
 func (a *app) pinning(cmd *cobra.Command, pinned bool) *cobra.Command {
-	cmd.Args = args(cobra.MinimumNArgs(1))
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.observationChoices())
 	done, undo := cmd.Name()+"ned", "unpin"

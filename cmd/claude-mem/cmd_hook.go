@@ -74,9 +74,8 @@ func (a *app) hookCommands() []*cobra.Command {
 			prints = "the line (docs/statusline.md)"
 		}
 		cmd := &cobra.Command{
-			Use:     string(v.verb),
-			Short:   v.short,
-			GroupID: groupHook,
+			Use:   string(v.verb),
+			Short: v.short,
 			Long: v.short + `. The host runs this.
 It reads one JSON payload from standard input, always exits 0, and prints nothing or ` + prints + `.`,
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),

@@ -21,9 +21,8 @@ import (
 
 func (a *app) installCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "install",
-		Short:   "Install claude-mem in Claude Code or another agent",
-		GroupID: groupRun,
+		Use:   "install",
+		Short: "Install claude-mem in Claude Code or another agent",
 		Long: `Install claude-mem in Claude Code as a plugin: hooks, the memory's MCP server and the
 skill mem-search. Shows the changes and asks. Both programs are copied into the data
 directory, so you may delete what you install from. Running it again changes nothing, or
@@ -75,7 +74,6 @@ func (a *app) changesHost(cmd *cobra.Command, o *installOptions, run func(contex
 	runAgent func(context.Context, *install.Agent, *installOptions) error,
 ) *cobra.Command {
 	asJSON := jsonFlag(cmd)
-	cmd.Args = noArgs
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
 	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(agentNames(), ", "))
@@ -194,7 +192,7 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 	}
 	switch {
 	case o.dry:
-		a.note("\nNothing was changed: this was a dry run.")
+		a.note(dryRunNote)
 	case empty:
 		if len(older) > 0 {
 			a.note("\nsettings.json is not imported yet: `claude-mem config import` imports it.")
@@ -278,9 +276,8 @@ func (a *app) home() string {
 
 func (a *app) uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "uninstall",
-		Short:   "Remove claude-mem from the agents; the memory stays",
-		GroupID: groupRun,
+		Use:   "uninstall",
+		Short: "Remove claude-mem from the agents; the memory stays",
 		Long: `Remove claude-mem from Claude Code and all other agents, or from the one that --host
 names. Shows the changes and asks. A file of yours that has
 not changed since the install gets its old bytes back; from a changed one only our
@@ -299,47 +296,21 @@ another agent without "removal". It asks nothing: with --dry-run or --yes only.`
 	return a.changesHost(cmd, &installOptions{}, a.uninstall, a.uninstallAgent)
 }
 
-// uninstall shows what it will remove, asks, and removes it from Claude Code, and from all
-// other agents unless --host is given; with o.dry it only shows. The memory stays.
+// uninstall removes claude-mem from Claude Code, and from all other agents unless --host is
+// given. The memory stays.
 func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOptions) error {
 	var installers []*install.AgentInstaller
-	var err error
 	if o.host == "" {
+		var err error
 		if installers, err = a.installedAgents(o.dataDir, nil); err != nil {
 			return err
 		}
 	}
-	agents, none, err := a.agentRemovals(installers, o)
-	if err != nil {
+	done, err := a.remove(ctx, in, installers, o)
+	if err != nil || done == nil {
 		return err
 	}
-	removal, err := in.PlanRemoval()
-	if err != nil {
-		return err
-	}
-	if !o.json {
-		showRemoval(a.people(), removal)
-	}
-	empty := removal.Empty() && none
-	if !empty && !o.dry {
-		if yes, err := a.goAhead(o); err != nil || !yes {
-			return err
-		}
-		if agents, err = removeAgents(ctx, installers); err != nil {
-			return err
-		}
-		if removal, err = in.Uninstall(ctx); err != nil {
-			return err
-		}
-	}
-	if o.json {
-		return writeJSON(a.stdout, struct {
-			DryRun  bool                    `json:"dry_run"`
-			Changed bool                    `json:"changed"`
-			Removal *install.Removal        `json:"removal"`
-			Agents  []*install.AgentRemoval `json:"agents"`
-		}{o.dry, !empty && !o.dry, removal, agents})
-	}
+	removal := done.Removal
 	for _, problem := range removal.Problems {
 		a.note("%s; done without it.", problem)
 	}
@@ -348,11 +319,11 @@ func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOp
 	}
 	switch {
 	case o.dry:
-		a.note("\nNothing was changed: this was a dry run.")
-	case empty:
+		a.note(dryRunNote)
+	case !done.Changed:
 		a.note("Nothing to do: claude-mem is not installed in %s.", removal.ConfigDir)
 	default:
-		for _, r := range agents {
+		for _, r := range done.Agents {
 			a.note("\nclaude-mem is removed from %s.", r.Label)
 		}
 		if !removal.Empty() {

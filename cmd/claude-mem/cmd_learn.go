@@ -191,6 +191,7 @@ With --all, those of all projects are approved.
 
 JSON: {"approved": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn approve 7 9\n  claude-mem learn approve --all",
+		Args:    cobra.ArbitraryArgs, // none with --all
 
 		ValidArgsFunction: completion(a.learningChoices()),
 	}

@@ -20,14 +20,12 @@ import (
 // directory.
 func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "man DIR",
-		Short:   "Write the manual pages into a directory",
-		GroupID: groupSeldom,
+		Use:   "man DIR",
+		Short: "Write the manual pages into a directory",
 		Long: `Write a manual page for each command into a directory: claude-mem.1,
 claude-mem-search.1 and so on. They have the text of --help and no date, so that a version
 always writes the same bytes.`,
 		Example: "  claude-mem man ~/.local/share/man/man1\n  claude-mem man . && man ./claude-mem-search.1",
-		Args:    args(cobra.ExactArgs(1)),
 
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs

@@ -21,9 +21,8 @@ import (
 // MCP.
 func (a *app) mcpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "mcp",
-		Short:   "Serve the memory to an agent over MCP",
-		GroupID: groupSeldom,
+		Use:   "mcp",
+		Short: "Serve the memory to an agent over MCP",
 		Long: `Serve the memory as tools of the Model Context Protocol, on standard input and
 output: a host starts this for each of its windows and ends it by closing the input.
 
@@ -33,7 +32,6 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 (` + "`claude-mem worker status`" + `). The tools are described in docs/mcp.md.`,
 		Example: `  claude mcp add claude-mem -- claude-mem mcp
   npx @modelcontextprotocol/inspector --cli claude-mem mcp --method tools/list`,
-		Args: noArgs,
 		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.serveMCP(cmd.Context(), dataDir) }),
 	}
 }

@@ -17,9 +17,8 @@ import (
 // what to remember.
 func (a *app) modeCommand() *cobra.Command {
 	return parent(&cobra.Command{
-		Use:     "mode",
-		Short:   "Show and check modes: the rules of what to remember",
-		GroupID: groupRun,
+		Use:   "mode",
+		Short: "Show and check modes: the rules of what to remember",
 		Long: `A mode defines what to remember: the types and concepts of observations and the
 instructions for the model. Some modes are built in. A file NAME.json in the directory
 modes of the data directory adds a mode or replaces the built-in mode of that name. It
@@ -51,7 +50,6 @@ func (a *app) modeListCommand() *cobra.Command {
 
 JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 		Example: "  claude-mem mode list",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -117,7 +115,6 @@ JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallbac
 "concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "nothing", "bad"}, "prompt_tokens"}.
 Without prompt_tokens this is the form of a mode's file.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(completion(a.modeChoices()))
@@ -197,8 +194,6 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 		Example: "  claude-mem mode check mine.json\n  claude-mem mode check mine",
 
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
-
-		Args: args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {

@@ -19,9 +19,8 @@ import (
 // openCommand returns the command `claude-mem open`: show the viewer in a browser.
 func (a *app) openCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "open [PAGE]",
-		Short:   "Open the viewer in a browser",
-		GroupID: groupRun,
+		Use:   "open [PAGE]",
+		Short: "Open the viewer in a browser",
 		Long: `Open the viewer in a browser; a worker is started if none runs. PAGE is the path of a
 page, as search or "search?q=type:bugfix", or a record: #12 or S3.
 
@@ -29,7 +28,6 @@ The address has a code that lets the browser make changes. It is valid once, for
 
 JSON: {"url"}.`,
 		Example: "  claude-mem open\n  claude-mem open search\n  claude-mem open --print",
-		Args:    args(cobra.MaximumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	only := cmd.Flags().Bool("print", false, "print the address and open nothing")

@@ -32,9 +32,8 @@ type symbolJSON struct {
 // and types of source files.
 func (a *app) outlineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "outline FILE...",
-		Short:   "Show the functions, methods and types of source files",
-		GroupID: groupMemory,
+		Use:   "outline FILE...",
+		Short: "Show the functions, methods and types of source files",
 		Long: `Show the functions, methods, types and named tests of source files, with their lines
 and signatures. A function inside of a function belongs to the outer one.
 
@@ -46,7 +45,6 @@ JSON: a list of {"file", "language", "broken", "symbols": [{"name", "kind", "sig
 the code does not parse as a whole, so that symbols may be missing; kind is func, method,
 type or test.`,
 		Example: "  claude-mem outline src/cart.ts\n  claude-mem outline --json store/claim.go store/confirm.go",
-		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	cmd.ValidArgsFunction = fileNames
 	asJSON := jsonFlag(cmd)

@@ -21,9 +21,8 @@ import (
 // projectsCommand returns the command `claude-mem projects`: list, merge and alias projects.
 func (a *app) projectsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "projects",
-		Short:   "List the projects that have records, merge them",
-		GroupID: groupMemory,
+		Use:   "projects",
+		Short: "List the projects that have records, merge them",
 		Long: `List the projects that have records, most recently used first. ` + "`projects`" + ` alone is
 ` + "`projects list`" + `.
 
@@ -41,7 +40,6 @@ a directory belong to another project.
 		Short:   "List projects, the most recently used first",
 		Long:    "List the projects that have records, most recently used first.\n\n" + projectsForm,
 		Example: "  claude-mem projects list\n  claude-mem projects list --json",
-		Args:    noArgs,
 	}
 	list.RunE = a.listProjects(list)
 	cmd.AddCommand(list, a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand())
@@ -107,7 +105,6 @@ project is merged, hooks spool.
 JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 "observations", "learnings", "combined", "symbols"}.`,
 		Example: "  claude-mem projects merge label:shop ../shop\n  claude-mem projects merge ~/old/shop ~/shop --alias --yes",
-		Args:    args(cobra.ExactArgs(2)),
 	}
 	asJSON := jsonFlag(cmd)
 	yes := cmd.Flags().Bool("yes", false, "merge, do not just show")
@@ -233,7 +230,6 @@ they are.
 
 JSON: {"path", "project", "created_at_epoch"}.`,
 		Example: "  claude-mem projects unalias ../shop-hotfix",
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(completion(a.aliasChoices()))

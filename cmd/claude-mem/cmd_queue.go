@@ -15,9 +15,8 @@ import (
 // queueCommand returns the command `claude-mem queue`: show pending and failed events.
 func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "queue",
-		Short:   "Show pending and failed events",
-		GroupID: groupMemory,
+		Use:   "queue",
+		Short: "Show pending and failed events",
 		Long: `Show the counts of the queue, the sessions with events to be distilled, and the events
 that failed for good (dead letters), which are kept until a retry. When a provider keeps
 events waiting, the reason is shown first. Events of the last 30 days that the session's

@@ -41,7 +41,6 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 "cost": {"total": SPENT, "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}],
 "tokens_given", "discovery_tokens"}}; SPENT as in ` + "`claude-mem stats`" + `.`,
 		Example: "  claude-mem sessions show S3\n  claude-mem sessions show last --json\n  claude-mem sessions show 0b7c1f6e",
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	project := a.projectFlag(cmd, ".", "the project of last: a directory or name")

@@ -9,9 +9,8 @@ import (
 
 func (a *app) recentCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "recent",
-		Short:   "List the newest observations",
-		GroupID: groupMemory,
+		Use:   "recent",
+		Short: "List the newest observations",
 		Long: `List the newest observations of the project that you are in, or of another one.
 ` + "`claude-mem show ID`" + ` shows one in full.
 
@@ -23,7 +22,6 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 "provenance", "branch",
 "head_commit", "pinned", "superseded_by"?, "created_at_epoch", "created_at_iso"}]}.`,
 		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	limit := limitFlag(cmd, 20)

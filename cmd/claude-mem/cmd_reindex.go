@@ -12,9 +12,8 @@ import (
 // reindexCommand returns the command `claude-mem reindex`: rebuild the search index.
 func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "reindex",
-		Short:   "Rebuild the search index",
-		GroupID: groupSeldom,
+		Use:   "reindex",
+		Short: "Rebuild the search index",
 		Long: `Rebuild the search index from the records. An interruption loses nothing: the old index
 is used until the new one is complete. A running worker does it; without a worker this
 command does it itself. Then the vectors are trained on the memory's own observations at
@@ -25,7 +24,6 @@ index is rebuilt automatically.
 
 JSON: {"records", "ms"}.`,
 		Example: "  claude-mem reindex",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {

@@ -31,9 +31,8 @@ const labelOnly = "label:"
 // person writes.
 func (a *app) rememberCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "remember TEXT...",
-		Short:   "Write an observation down",
-		GroupID: groupMemory,
+		Use:   "remember TEXT...",
+		Short: "Write an observation down",
 		Long: `Store an observation in your own words, of the project that you are in or of another one.
 Its title is the first sentence unless --title gives one. The same text again is stored
 once. Secrets are masked, and text within <private> tags is not kept.
@@ -47,7 +46,6 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		Example: "  claude-mem remember 'The staging database is restored every Monday at 6.'\n" +
 			"  claude-mem remember --type decision --title 'SQLite, not PostgreSQL' 'One file is enough for one user.'\n" +
 			"  claude-mem remember --project ../shop 'Amounts come in cents from the gateway.'",
-		Args: args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	title := cmd.Flags().String("title", "", "its title (default: the first sentence)")
@@ -74,16 +72,14 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 // editCommand returns the command `claude-mem edit`: correct an observation.
 func (a *app) editCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "edit ID",
-		Short:   "Correct the title, text or type of an observation",
-		GroupID: groupMemory,
+		Use:   "edit ID",
+		Short: "Correct the title, text or type of an observation",
 		Long: `Change the title, the text (narrative) or the type of an observation, whoever wrote it;
 what is not named stays. The command that undoes the change is printed below it. Secrets
 are masked, and text within <private> tags is not kept.
 
 JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		Example: "  claude-mem edit 12 --title 'The cache never expired' --type bugfix\n  claude-mem edit '#12' --narrative 'The TTL was in milliseconds, the cache takes seconds.'",
-		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	title := cmd.Flags().String("title", "", "its title")

@@ -22,9 +22,8 @@ const recordForm = `{"kind", "id", "type"?, "title", "subtitle"?, "created_at_ep
 
 func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "search [QUERY...]",
-		Short:   "Search the records by words and by meaning",
-		GroupID: groupMemory,
+		Use:   "search [QUERY...]",
+		Short: "Search the records by words and by meaning",
 		Long: `Search observations, summaries and prompts by words and by meaning. Parts of
 identifiers, segments of paths and misspelt words match too. Dates and types in the
 query become filters ("what bugs did we fix last week"). Full-text syntax works: AND, OR,
@@ -75,7 +74,8 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 type searchFlags struct {
 	scope                  *scope
 	page                   *page
-	since, until, order    string
+	times                  *timeFlags
+	order                  string
 	full, explain          bool
 	kinds, types, concepts []string
 	files                  []string
@@ -83,22 +83,18 @@ type searchFlags struct {
 
 // searchFlags adds the flags of a search to cmd and returns where their values will be.
 func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
-	f := &searchFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 10)}
+	f := &searchFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 10), times: addTimes(cmd)}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.kinds, "kind", "k", nil, "observation, summary or prompt")
 	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
 	flags.StringSliceVarP(&f.concepts, "concept", "c", nil, "concepts of an observation")
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names of an observation")
-	flags.StringVar(&f.since, "since", "", "not earlier than this time")
-	flags.StringVar(&f.until, "until", "", "not later than this time; a date includes its whole day")
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")
 	flags.BoolVar(&f.explain, "explain", false, "show the parts of each score")
 	completeFlag(cmd, "kind", fixed("observation", "summary", "prompt"))
 	completeFlag(cmd, "type", a.typeChoices())
 	completeFlag(cmd, "concept", a.conceptChoices())
-	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
-	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	completeFlag(cmd, "order", fixed("relevance", "newest", "oldest"))
 	return f
 }
@@ -110,13 +106,7 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 		return r, err
 	}
 	r.Query, r.Kinds, r.Types, r.Concepts, r.Files = strings.TrimSpace(text), f.kinds, f.types, f.concepts, f.files
-	if f.since != "" {
-		r.Since, err = parseTime(f.since, now, false)
-	}
-	if f.until != "" && err == nil {
-		r.Until, err = parseTime(f.until, now, true)
-	}
-	if err != nil {
+	if r.Since, r.Until, err = f.times.parse(now); err != nil {
 		return r, err
 	}
 	if r.Query == "" && !r.Filtered() {

@@ -12,9 +12,8 @@ import (
 
 func (a *app) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "sessions",
-		Short:   "List sessions and show their receipts",
-		GroupID: groupMemory,
+		Use:   "sessions",
+		Short: "List sessions and show their receipts",
 		Long: `List the sessions of the project that you are in, or of another one, the newest
 first, each with its state and its counts of records. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
 
@@ -28,7 +27,6 @@ first, each with its state and its counts of records. ` + "`sessions`" + ` alone
 		Short:   "List sessions, the newest first",
 		Long:    "List sessions, the newest first.\n\n" + sessionsForm,
 		Example: "  claude-mem sessions list\n  claude-mem sessions list --all --json",
-		Args:    noArgs,
 	}
 	list.RunE = a.listSessions(list)
 	cmd.AddCommand(list, a.sessionsShowCommand())

@@ -18,9 +18,8 @@ import (
 
 func (a *app) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "show ID...",
-		Short:   "Show observations and sessions in full",
-		GroupID: groupMemory,
+		Use:   "show ID...",
+		Short: "Show observations and sessions in full",
 		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
 prompts, summaries and observations. Either may be named by its ULID.
 
@@ -31,7 +30,6 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 "prompt_count", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?, "created_at_iso",
 "records_total", "prompts", "summaries", "observations"}.`,
 		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
-		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.recordChoices())

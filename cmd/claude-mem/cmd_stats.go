@@ -16,9 +16,8 @@ import (
 
 func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "stats",
-		Short:   "Show counts of records and events, and the cost",
-		GroupID: groupMemory,
+		Use:   "stats",
+		Short: "Show counts of records and events, and the cost",
 		Long: `Show the counts of records, the counts of the queue, and the size on disk. Every event is
 counted once: received = processed + skipped + failed + pending + processing; duplicates
 are counted separately, and so are lost events, which neither the worker nor a hook could keep.
@@ -45,7 +44,6 @@ JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"
 SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no
 price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")

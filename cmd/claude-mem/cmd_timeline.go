@@ -16,9 +16,8 @@ import (
 // after an anchor.
 func (a *app) timelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "timeline [ANCHOR | QUERY...]",
-		Short:   "Show the records before and after an anchor",
-		GroupID: groupMemory,
+		Use:   "timeline [ANCHOR | QUERY...]",
+		Short: "Show the records before and after an anchor",
 		Long: `Show observations, summaries and prompts around an anchor, the oldest first: around
 an observation (12 or '#12'), a session (S12), a time, or the best hit of a query.
 The prompt and the summary of a turn are one line: the summary's. Without an anchor it

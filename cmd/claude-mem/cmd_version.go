@@ -12,15 +12,13 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		GroupID: groupRun,
+		Use:   "version",
+		Short: "Print the version",
 		Long: `Print the version of this program.
 
 JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version of
 the protocol between hook and worker.`,
 		Example: "  claude-mem version --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {

@@ -18,6 +18,7 @@ import (
 	"claudemem/hook"
 	"claudemem/openfile"
 	"claudemem/settings"
+	"claudemem/text"
 	"claudemem/wire"
 
 	"github.com/spf13/cobra"
@@ -32,9 +33,8 @@ const stopLimit = 30 * time.Second
 
 func (a *app) workerCommand() *cobra.Command {
 	return parent(&cobra.Command{
-		Use:     "worker",
-		Short:   "Start, stop and inspect the background worker",
-		GroupID: groupRun,
+		Use:   "worker",
+		Short: "Start, stop and inspect the background worker",
 		Long: `The worker is the background process of a memory: it stores events, distils them and
 builds context blocks. Hooks start it when needed; it exits after
 CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
@@ -50,7 +50,6 @@ func (a *app) workerRunCommand() *cobra.Command {
 		Long:    "Run the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start`\nrun this in the background, with an environment without settings. In the foreground, your\nenvironment sets what config.json does not; `worker status` shows the origin of each value.",
 		Hidden:  true,
 		Example: "  claude-mem worker run",
-		Args:    noArgs,
 		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 			return a.runWorker(cmd.Context(), dataDir, checkIndex)
 		}),
@@ -93,7 +92,6 @@ func (a *app) openWorker(ctx context.Context, dataDir string, checkIndex time.Du
 // withStatus returns a command that calls do and prints the worker's status.
 func (a *app) withStatus(cmd *cobra.Command, do func(ctx context.Context, dataDir string) error) *cobra.Command {
 	asJSON := jsonFlag(cmd)
-	cmd.Args = noArgs
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		if err := do(cmd.Context(), dataDir); err != nil {
 			return err
@@ -118,7 +116,6 @@ func (a *app) workerStopCommand() *cobra.Command {
 		Short:   "Stop the worker; nothing is lost",
 		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
 		Example: "  claude-mem worker stop",
-		Args:    noArgs,
 		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 			stopped, err := daemon.Stop(cmd.Context(), dataDir, stopLimit)
 			switch {
@@ -319,7 +316,6 @@ func (a *app) workerLogsCommand() *cobra.Command {
 
 JSON: the lines as they are in the file, one object per line.`,
 		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
@@ -374,4 +370,23 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// logLine prints a JSON line of the worker's log for people, and other lines unchanged.
+func (a *app) logLine(line []byte) {
+	p := a.people()
+	l, ok := text.ParseLogLine(line)
+	if !ok {
+		p.printf("%s\n", safe(string(line)))
+		return
+	}
+	at := ""
+	if !l.At.IsZero() {
+		at = l.At.Local().Format("2006-01-02 15:04:05")
+	}
+	head := fmt.Sprintf("%-5s", l.Level)
+	if l.Level == "ERROR" {
+		head = p.style(styleRed, head)
+	}
+	p.printf("%s %s %s %s\n", p.style(styleDim, at), head, oneLine(l.Message, 0), p.style(styleDim, oneLine(l.Fields, 0)))
 }

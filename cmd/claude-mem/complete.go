@@ -70,9 +70,13 @@ func completeFlag(cmd *cobra.Command, flag string, list choices) {
 	}
 }
 
-// withoutFiles disables the completion of file names for the commands and number flags
-// that have no completion of their own.
-func withoutFiles(cmd *cobra.Command) {
+// withDefaults gives a command and those below it what they do not set themselves: the check
+// of the arguments that Use names, and no completion of file names for arguments and number
+// flags.
+func withDefaults(cmd *cobra.Command) {
+	if cmd.Args == nil {
+		cmd.Args = argsOf(cmd.Use)
+	}
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
@@ -82,7 +86,7 @@ func withoutFiles(cmd *cobra.Command) {
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		withoutFiles(sub)
+		withDefaults(sub)
 	}
 }
 

@@ -7,15 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminalColumns returns the width of a console, 0 when it cannot be found out.
-func terminalColumns(f *os.File) int {
-	var info windows.ConsoleScreenBufferInfo
-	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
-		return 0
-	}
-	return int(info.Window.Right-info.Window.Left) + 1
-}
-
 // takesColor makes a console understand colours; those before Windows 10 cannot,
 // and would show the sequences as they are.
 func takesColor(f *os.File) bool {

@@ -66,7 +66,6 @@ func helpCommand() *cobra.Command {
 		Short:   "Show the help of a command, with examples",
 		Long:    "Show the help of a command, with examples, as its --help does. `claude-mem help scripting`\nexplains what all commands share: JSON, exit codes, environment variables.",
 		Example: "  claude-mem help search\n  claude-mem help worker status\n  claude-mem help scripting",
-		GroupID: groupRun,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			found, rest, _ := cmd.Root().Find(words)
 			if len(rest) > 0 {

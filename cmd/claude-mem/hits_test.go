@@ -122,7 +122,7 @@ func TestSearchRequest(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	shop := "shop"
 	f := searchFlags{
-		scope: &scope{named: &shop}, page: &page{limit: 5, offset: 10}, since: "2026-11-01", until: "2026-11-01", types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
+		scope: &scope{named: &shop}, page: &page{limit: 5, offset: 10}, times: &timeFlags{"2026-11-01", "2026-11-01"}, types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
 		concepts: []string{"gotcha"}, kinds: []string{"observation"}, order: "newest", full: true, explain: true,
 	}
 	got, err := f.request(" rate  limiter ", now)
@@ -138,9 +138,11 @@ func TestSearchRequest(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, bad := range []searchFlags{
-		{page: &page{limit: 10}}, {page: &page{}, types: []string{"x"}}, {page: &page{limit: 1, offset: -1}, types: []string{"x"}}, {page: &page{limit: 1}, since: "soon"},
+		{page: &page{limit: 10}}, {page: &page{}, types: []string{"x"}}, {page: &page{limit: 1, offset: -1}, types: []string{"x"}}, {page: &page{limit: 1}, times: &timeFlags{since: "soon"}},
 	} {
-		bad.scope = &scope{all: true}
+		if bad.scope = (&scope{all: true}); bad.times == nil {
+			bad.times = &timeFlags{}
+		}
 		if _, err := bad.request("", now); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 			t.Errorf("request of %+v: %v, want an error with code invalid", bad, err)
 		}

@@ -33,13 +33,7 @@ func showPlan(p *printer, plan *install.Plan) {
 	if plan.Replaces != "" {
 		p.printf("It replaces version %s.\n", plan.Replaces)
 	}
-	if plan.Unfinished {
-		p.printf("An earlier run was interrupted; this one continues it.\n")
-	}
-	if len(plan.Plugin) > 0 {
-		p.printf("\nOur own files, in %s:\n", plan.Directory)
-		showChanges(p, plan.Directory, plan.Plugin)
-	}
+	showOwn(p, plan.Unfinished, plan.Directory, plan.Plugin)
 	showFiles(p, plan.Files)
 	showCommands(p, plan.Commands)
 }
@@ -63,16 +57,28 @@ func showRemoval(p *printer, r *install.Removal) {
 		p.printf("Claude Code's usage counters of %s are removed.\n", strings.Join(r.Uses, " and "))
 	}
 	showCommands(p, r.Commands)
-	if len(r.Directories) > 0 {
+	showDirectories(p, r.Directories)
+}
+
+// showDirectories lists the directories that an uninstall removes.
+func showDirectories(p *printer, dirs []string) {
+	if len(dirs) > 0 {
 		p.printf("\nDirectories to remove:\n")
-		for _, dir := range r.Directories {
-			p.printf("  %s\n", dir)
-		}
+	}
+	for _, dir := range dirs {
+		p.printf("  %s\n", dir)
 	}
 }
 
-// showChanges lists our programs by name, and counts the texts beside them.
-func showChanges(p *printer, dir string, changes []install.Change) {
+// showOwn says that an install goes on where an earlier one was interrupted, lists our programs
+// by name, and counts the texts beside them.
+func showOwn(p *printer, unfinished bool, dir string, changes []install.Change) {
+	if unfinished {
+		p.printf("An earlier run was interrupted; this one continues it.\n")
+	}
+	if len(changes) > 0 {
+		p.printf("\nOur own files, in %s:\n", dir)
+	}
 	texts := map[string]int{}
 	for _, c := range changes {
 		name, err := filepath.Rel(dir, c.Path)

@@ -84,7 +84,7 @@ func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *install
 	}
 	switch {
 	case o.dry:
-		a.note("\nNothing was changed: this was a dry run.")
+		a.note(dryRunNote)
 	case empty:
 		a.note("Nothing to do: claude-mem is installed in %s.", plan.Label)
 	default:
@@ -102,13 +102,7 @@ func showAgentPlan(p *printer, plan *install.AgentPlan) {
 		return
 	}
 	p.heading("claude-mem " + plan.Version + " for " + plan.Label)
-	if plan.Unfinished {
-		p.printf("An earlier run was interrupted; this one continues it.\n")
-	}
-	if len(plan.Programs) > 0 {
-		p.printf("\nOur own files, in %s:\n", plan.Directory)
-		showChanges(p, plan.Directory, plan.Programs)
-	}
+	showOwn(p, plan.Unfinished, plan.Directory, plan.Programs)
 	showDiffs(p, plan.Files)
 }
 
@@ -124,12 +118,7 @@ func showAgentRemoval(p *printer, r *install.AgentRemoval) {
 			p.printf("%s gets back the bytes that it had before the install.\n", c.Path)
 		}
 	}
-	if len(r.Directories) > 0 {
-		p.printf("\nDirectories to remove:\n")
-		for _, dir := range r.Directories {
-			p.printf("  %s\n", dir)
-		}
-	}
+	showDirectories(p, r.Directories)
 }
 
 // foundAgent is an agent besides Claude Code that is used on this machine.
@@ -228,29 +217,14 @@ func (a *app) uninstallAgent(ctx context.Context, agent *install.Agent, o *insta
 	if err != nil {
 		return err
 	}
-	removals, empty, err := a.agentRemovals(installers, o)
-	if err != nil {
+	done, err := a.remove(ctx, nil, installers, o)
+	if err != nil || done == nil {
 		return err
-	}
-	if !empty && !o.dry {
-		if yes, err := a.goAhead(o); err != nil || !yes {
-			return err
-		}
-		if removals, err = removeAgents(ctx, installers); err != nil {
-			return err
-		}
-	}
-	if o.json {
-		return writeJSON(a.stdout, struct {
-			DryRun  bool                    `json:"dry_run"`
-			Changed bool                    `json:"changed"`
-			Agents  []*install.AgentRemoval `json:"agents"`
-		}{o.dry, !empty && !o.dry, removals})
 	}
 	switch {
 	case o.dry:
-		a.note("\nNothing was changed: this was a dry run.")
-	case empty:
+		a.note(dryRunNote)
+	case !done.Changed:
 		a.note("Nothing to do: claude-mem is not installed in %s.", agent.Label)
 	default:
 		a.note("\nclaude-mem is removed from %s.", agent.Label)
@@ -259,31 +233,58 @@ func (a *app) uninstallAgent(ctx context.Context, agent *install.Agent, o *insta
 	return nil
 }
 
-// agentRemovals returns what an uninstall removes from agents, and shows it without o.json.
-func (a *app) agentRemovals(installers []*install.AgentInstaller, o *installOptions) (list []*install.AgentRemoval, empty bool, err error) {
-	list, empty = []*install.AgentRemoval{}, true
-	for _, in := range installers {
-		r, err := in.PlanRemoval()
-		if err != nil {
-			return nil, false, err
-		}
-		if !o.json {
-			showAgentRemoval(a.people(), r)
-		}
-		list, empty = append(list, r), empty && r.Empty()
-	}
-	return list, empty, nil
+// dryRunNote ends the output of --dry-run.
+const dryRunNote = "\nNothing was changed: this was a dry run."
+
+// removalJSON is what uninstall prints with --json. Removal is that from Claude Code, nil if
+// the command is about another agent alone.
+type removalJSON struct {
+	DryRun  bool                    `json:"dry_run"`
+	Changed bool                    `json:"changed"`
+	Removal *install.Removal        `json:"removal,omitempty"`
+	Agents  []*install.AgentRemoval `json:"agents"`
 }
 
-// removeAgents uninstalls from agents.
-func removeAgents(ctx context.Context, installers []*install.AgentInstaller) ([]*install.AgentRemoval, error) {
-	list := []*install.AgentRemoval{}
-	for _, in := range installers {
-		r, err := in.Uninstall(ctx)
-		if err != nil {
+// remove shows what an uninstall from Claude Code (nil: not from it) and from agents removes,
+// asks, and removes it; with o.dry it only shows. It returns nil when nothing is left to be
+// said: after a "no", and with o.json, when it prints the result itself.
+func (a *app) remove(ctx context.Context, host *install.Installer, agents []*install.AgentInstaller, o *installOptions) (*removalJSON, error) {
+	done := &removalJSON{DryRun: o.dry, Agents: make([]*install.AgentRemoval, len(agents))}
+	var err error
+	empty := true
+	for i, in := range agents {
+		if done.Agents[i], err = in.PlanRemoval(); err != nil {
 			return nil, err
 		}
-		list = append(list, r)
+		if empty = empty && done.Agents[i].Empty(); !o.json {
+			showAgentRemoval(a.people(), done.Agents[i])
+		}
 	}
-	return list, nil
+	if host != nil {
+		if done.Removal, err = host.PlanRemoval(); err != nil {
+			return nil, err
+		}
+		if empty = empty && done.Removal.Empty(); !o.json {
+			showRemoval(a.people(), done.Removal)
+		}
+	}
+	if done.Changed = !empty && !o.dry; done.Changed {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return nil, err
+		}
+		for i, in := range agents {
+			if done.Agents[i], err = in.Uninstall(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if host != nil {
+			if done.Removal, err = host.Uninstall(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if o.json {
+		return nil, writeJSON(a.stdout, done)
+	}
+	return done, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"claudemem/wire"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 )
 
@@ -63,7 +64,7 @@ func (a *app) people() *printer {
 	p := &printer{now: a.now(), color: wantsColor(a.stdout, a.getenv)}
 	p.w = terminalWriter{a.stdout, p.color}
 	if f, ok := fileOf(a.stdout); ok && isTerminal(f) {
-		p.width = terminalColumns(f)
+		p.width, _, _ = term.GetSize(f.Fd()) // 0 when it cannot be found out
 	}
 	return p
 }
@@ -104,16 +105,21 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	helping := helpCommand()
 	root.SetHelpCommand(helping)
-	root.AddCommand(helping)
-	root.AddCommand(
-		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.projectsCommand(),
-		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.openCommand(), a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(), a.reindexCommand(), a.versionCommand(),
-		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
-		a.doctorCommand(), a.mcpCommand(),
-	)
-	root.AddCommand(a.hookCommands()...)
-	withoutFiles(root)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, cmd := range commands {
+			cmd.GroupID = group
+		}
+		root.AddCommand(commands...)
+	}
+	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.projectsCommand(),
+		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
+		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand())
+	add(groupRun, helping, a.openCommand(), a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(),
+		a.importCommand(), a.versionCommand(), a.installCommand(), a.uninstallCommand(), a.doctorCommand())
+	add(groupHook, a.hookCommands()...)
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.manCommand(), a.mcpCommand())
+	root.AddCommand(scriptingTopic())
+	withDefaults(root)
 	return root
 }
 

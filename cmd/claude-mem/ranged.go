@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"claudemem"
 
@@ -11,21 +12,14 @@ import (
 
 // rangeFlags select records by project and time.
 type rangeFlags struct {
-	app                   *app
-	project, since, until *string
+	app     *app
+	project *string
+	times   *timeFlags
 }
 
 // rangeFlags adds --project, --since and --until.
 func (a *app) rangeFlags(cmd *cobra.Command) rangeFlags {
-	f := rangeFlags{
-		app:     a,
-		project: a.projectFlag(cmd, "", "only of this project, by its directory or name"),
-		since:   cmd.Flags().String("since", "", "not earlier than this time"),
-		until:   cmd.Flags().String("until", "", "not later than this time; a date includes its whole day"),
-	}
-	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
-	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
-	return f
+	return rangeFlags{a, a.projectFlag(cmd, "", "only of this project, by its directory or name"), addTimes(cmd)}
 }
 
 // parse returns the root of the project, "" for all, and the times, 0 for no bound.
@@ -33,13 +27,45 @@ func (f *rangeFlags) parse(ctx context.Context, m *workerOrFiles) (project strin
 	if *f.project != "" {
 		project, err = f.projectPath(ctx, m)
 	}
-	if *f.since != "" && err == nil {
-		since, err = parseTime(*f.since, f.app.now(), false)
-	}
-	if *f.until != "" && err == nil {
-		until, err = parseTime(*f.until, f.app.now(), true)
+	if err == nil {
+		since, until, err = f.times.parse(f.app.now())
 	}
 	return project, since, until, err
+}
+
+// timeFlags are the bounds of a time.
+type timeFlags struct{ since, until string }
+
+// addTimes adds --since and --until.
+func addTimes(cmd *cobra.Command) *timeFlags {
+	f := &timeFlags{}
+	cmd.Flags().StringVar(&f.since, "since", "", "not earlier than this time")
+	cmd.Flags().StringVar(&f.until, "until", "", "not later than this time; a date includes its whole day")
+	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
+	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
+	return f
+}
+
+// parse returns the bounds, 0 for none.
+func (f *timeFlags) parse(now time.Time) (since, until claudemem.Millis, err error) {
+	if f.since != "" {
+		since, err = parseTime(f.since, now, false)
+	}
+	if f.until != "" && err == nil {
+		until, err = parseTime(f.until, now, true)
+	}
+	return since, until, err
+}
+
+// parseTime parses a time as people write it, in the local time zone: an ISO time,
+// a day, month or year (its begin, or its last millisecond when last), today,
+// yesterday, or an age such as 90m, 12h, 3d or 2w.
+func parseTime(text string, now time.Time, last bool) (claudemem.Millis, error) {
+	if at, ok := claudemem.ParseTime(text, now, last); ok {
+		return at, nil
+	}
+	return 0, claudemem.Errorf(claudemem.CodeInvalid, "%q is not a time", oneLine(text, 40)).
+		WithHint("write 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w")
 }
 
 // projectPath returns the root of the project that --project names. CodeNotFound for one

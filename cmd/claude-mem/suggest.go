@@ -113,5 +113,17 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// argsOf returns the check of the arguments that the Use of a command names: ID is one,
+// ID... are one or more, what is in brackets may be left out.
+func argsOf(use string) cobra.PositionalArgs {
+	_, takes, _ := strings.Cut(use, " ")
+	required, optional, _ := strings.Cut(takes, "[")
+	least := len(strings.Fields(required))
+	if strings.Contains(takes, "...") {
+		return args(cobra.MinimumNArgs(least))
+	}
+	return args(cobra.RangeArgs(least, least+len(strings.Fields(optional))))
+}
+
 // noArgs is the Args of a command without arguments.
 var noArgs = args(cobra.NoArgs)
