@@ -43,28 +43,26 @@ func (o object) normalized() object {
 		return len(o.SQL)
 	}
 	gap := false
-	for i, end := 0, 0; i < len(o.SQL); i = end {
-		blank := false
+	for i := 0; i < len(o.SQL); {
+		blank, end := false, i+1
 		switch c := o.SQL[i]; {
 		case strings.HasPrefix(o.SQL[i:], "--"):
 			blank, end = true, through(i, "\n")
 		case strings.HasPrefix(o.SQL[i:], "/*"):
 			blank, end = true, through(i+2, "*/")
 		case strings.IndexByte(" \t\n\f\r", c) >= 0:
-			blank, end = true, i+1
+			blank = true
 		case c == '[':
 			end = through(i, "]")
 		case strings.IndexByte("'\"`", c) >= 0:
 			end = through(i+1, string(c))
-		default:
-			end = i + 1
 		}
 		if !blank {
 			b.WriteString(o.SQL[i:end])
 		} else if !gap {
 			b.WriteByte(' ')
 		}
-		gap = blank
+		i, gap = end, blank
 	}
 	o.SQL = b.String()
 	return o
