@@ -146,11 +146,11 @@ func (w *wording) of(statements []string, story string) claudemem.Provenance {
 		return from
 	case half == 0:
 		return claudemem.FromAgent
-	case shared(all, w.user) >= half:
+	case text.SharedWords(all, w.user) >= half:
 		return claudemem.FromUser
-	case shared(all, w.project) >= half:
+	case text.SharedWords(all, w.project) >= half:
 		return claudemem.FromProject
-	case shared(all, w.unknown) >= half:
+	case text.SharedWords(all, w.unknown) >= half:
 		return claudemem.FromUnknown
 	}
 	return claudemem.FromAgent
@@ -188,15 +188,4 @@ func merge(all, more map[string]bool) {
 	for word := range more {
 		all[word] = true
 	}
-}
-
-// shared counts the words that both sets have.
-func shared(a, b map[string]bool) int {
-	n := 0
-	for word := range a {
-		if b[word] {
-			n++
-		}
-	}
-	return n
 }

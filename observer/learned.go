@@ -28,11 +28,11 @@ func learned(t *turn, evidence []claudemem.PendingEvent, learnings []claudemem.L
 	var kept []claudemem.Learning
 	for _, l := range learnings {
 		said := text.SubjectWords(l.Content)
-		least := max(1, (len(said)+1)/2, shared(said, others))
+		least := max(1, (len(said)+1)/2, text.SharedWords(said, others))
 		switch {
-		case shared(said, user) >= least:
+		case text.SharedWords(said, user) >= least:
 			l.Provenance = claudemem.FromUser
-		case shared(said, project) >= least:
+		case text.SharedWords(said, project) >= least:
 			l.Provenance = claudemem.FromProject
 		case doubtful || text.IsOrder(l.Content):
 			continue

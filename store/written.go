@@ -10,6 +10,7 @@ import (
 
 	"claudemem"
 	"claudemem/sqlite"
+	"claudemem/text"
 )
 
 // manualPrefix begins the host_session_id of a project's session for observations
@@ -107,7 +108,14 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 		if err != nil {
 			return o, err
 		}
-		o.Provenance = cmp.Or(foreign.Repeated(strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n"), ""), o.Provenance)
+		said := strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+		o.Provenance = foreign.Repeated(said, "")
+		if o.Provenance == "" {
+			o.Provenance, err = t.asked(o.ProjectPath, said)
+		}
+		if err != nil {
+			return o, err
+		}
 	}
 	filesKey := filesKey(o.Files)
 	o.ContentHash = contentHash(&o, filesKey)
@@ -130,6 +138,25 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 		return o, err
 	}
 	return t.observation(claudemem.ObservationID(same))
+}
+
+// leastSaid is the least number of subject words of the user that make a text the user's: one or
+// two are in many prompts.
+const leastSaid = 3
+
+// asked returns who says what an agent has written down: the user, if half of its subject words
+// or more stand in the project's last prompt, which the agent is working on; else the agent.
+func (t *tx) asked(project, said string) (claudemem.Provenance, error) {
+	var prompt string
+	err := t.row("SELECT text FROM prompts WHERE project = ? ORDER BY created_at DESC, id DESC LIMIT 1", []any{project}, &prompt)
+	words := text.SubjectWords(said)
+	switch n := text.SharedWords(words, text.SubjectWords(prompt)); {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return "", err
+	case n >= leastSaid && 2*n >= len(words):
+		return claudemem.FromUser, nil
+	}
+	return claudemem.FromAgent, nil
 }
 
 // manualSession is the project's session for what was written by hand. It is

@@ -80,6 +80,25 @@ func TestAddObservation(t *testing.T) {
 	m.audited(t)
 }
 
+// What an agent writes down is the user's words if the prompt that it works on has half of them.
+func TestAgentWritesWhatTheUserSaid(t *testing.T) {
+	m := newMemory(t)
+	prompt := event(claudemem.KindPrompt, "s", "p1", 1)
+	prompt.Event.Prompt = "Amounts are always whole cents here, never floats. Now mend the cart."
+	m.enqueue(t, prompt)
+	for title, want := range map[string]claudemem.Provenance{
+		"Amounts are whole cents, never floats":                        claudemem.FromUser,
+		"The gateway rounds amounts down and needs a retry after 30 s": claudemem.FromAgent,
+		"Amounts": claudemem.FromAgent,
+	} {
+		o := m.add(t, claudemem.NewObservation{ProjectPath: "/home/dev/shop", Title: title, Origin: claudemem.OriginAgent})
+		if o.Provenance != want || o.Origin != claudemem.OriginAgent {
+			t.Errorf("%q is of %q, by %q; want %q by the agent", title, o.Provenance, o.Origin, want)
+		}
+	}
+	m.audited(t)
+}
+
 func TestAddObservationToASession(t *testing.T) {
 	m := newMemory(t)
 	r := m.enqueue(t, event(claudemem.KindPrompt, "s", "p1", 1), event(claudemem.KindPrompt, "s", "p2", 2))

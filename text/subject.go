@@ -41,6 +41,16 @@ func SubjectWords(s string) map[string]bool {
 	return set
 }
 
+// SharedWords counts the words that both sets have.
+func SharedWords(a, b map[string]bool) (n int) {
+	for word := range a {
+		if b[word] {
+			n++
+		}
+	}
+	return n
+}
+
 const (
 	// runWords is the number of words of a run, runSubjects how many of them must say what
 	// it is about: "added 12 packages in 3 s" is in many texts.
