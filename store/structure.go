@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -101,16 +100,10 @@ func digest(objects []object) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// structures keeps what structureOf returns.
-var structures sync.Map
-
 // structureOf returns the objects of a memory of a version of the schema, from 1 on, in the order
 // in which SQLite keeps them. The migrations make them in an empty database. A memory that was
 // migrated from an older version has the same ones, since each memory went through all of them.
 func structureOf(ctx context.Context, version int) (list []object, err error) {
-	if made, ok := structures.Load(version); ok {
-		return made.([]object), nil //nolint:forcetypeassert // nothing else is kept
-	}
 	db, err := sql.Open(sqlite.Driver, "file::memory:")
 	if err != nil {
 		return nil, err
@@ -122,11 +115,7 @@ func structureOf(ctx context.Context, version int) (list []object, err error) {
 			return nil, err
 		}
 	}
-	if list, err = all(ctx, db, objectFields, objectColumns+" ORDER BY rowid"); err != nil {
-		return nil, err
-	}
-	structures.Store(version, list)
-	return list, nil
+	return all(ctx, db, objectFields, objectColumns+" ORDER BY rowid")
 }
 
 // errForeign is the cause of an error for a database that claude-mem has not made so.
