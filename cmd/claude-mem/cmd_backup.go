@@ -144,12 +144,12 @@ func (a *app) restore(cmd *cobra.Command, dataDir, named string, sure, asJSON bo
 		return err
 	}
 	for _, erasures := range applied.Unapplied {
-		a.note("it may have what was forgotten: could not apply %s", erasures)
+		a.note("it may still have what was forgotten: could not apply %s", erasures)
 	}
 	return a.show(asJSON, restoreJSON{notNil(backups), &chosen, has.Observations, aside, &applied}, func(p *printer) {
 		p.printf("%s restored, with %s\n", safe(chosen.Name), text.Count(has.Observations, "observation"))
 		if applied.Erasures > 0 {
-			p.printf("%s what was forgotten after it was made\n", fmt.Sprintf("erased from it, %d times:", applied.Erasures))
+			p.printf("what was forgotten after it was made is erased from it (%s)\n", text.Count(applied.Erasures, "erasure"))
 		}
 		if aside != "" {
 			p.printf("the former memory is in %s\n", safe(aside))
