@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 // user is told once that it is not made before.
 func TestRepairOnceADay(t *testing.T) {
 	dir := t.TempDir()
-	now := time.Now()
+	started, later := time.Now(), atomic.Int64{}
 	c := config(dir)
-	c.Clock = func() time.Time { return now }
+	c.Clock = func() time.Time { return started.Add(time.Duration(later.Load())) }
 	w := open(t, c)
 	defer closeWorker(t, w)
 	may := func(want bool, reason string) {
@@ -29,13 +30,13 @@ func TestRepairOnceADay(t *testing.T) {
 	may(false, "pages")
 	may(false, "pages")
 	may(true, "other")
-	if held := HeldRepairs(dir, false, now); len(held) != 1 || held[0].Reason != "pages" {
+	if held := HeldRepairs(dir, false, c.Clock()); len(held) != 1 || held[0].Reason != "pages" {
 		t.Errorf("held are %+v", held)
 	}
 	if told := notices(t, w); strings.Count(told, "index.db was repaired on") != 1 {
 		t.Errorf("told %q", told)
 	}
-	now = now.Add(daily)
+	later.Store(int64(daily))
 	may(true, "pages")
 	may(false, "pages")
 	if err := AllowRepairs(dir, true); err != nil {

@@ -390,14 +390,15 @@ func (ix *Index) takeChanges(ctx context.Context, b *base) (more bool, err error
 }
 
 // readChanged reads records as they are now, and with a prompt those that stand
-// before and after it, or did: its text is theirs too. gone are those of all these
-// that are no more.
+// before and after it, or did: its text is theirs too. All are read at one moment: a prompt
+// that is deleted between two readings would leave its text with its neighbours. gone are
+// those of all these that are no more.
 func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.RecordRef) (documents []claudemem.Document, gone []claudemem.RecordRef, err error) {
 	var list []claudemem.RecordRef
-	listed := map[claudemem.RecordRef]bool{}
+	place := map[claudemem.RecordRef]int{} // in list
 	add := func(ref claudemem.RecordRef) {
-		if !listed[ref] {
-			listed[ref] = true
+		if _, listed := place[ref]; !listed {
+			place[ref] = len(list)
 			list = append(list, ref)
 		}
 	}
@@ -426,28 +427,26 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.R
 			return nil, nil, err
 		}
 	}
-	documents, err = ix.feed.Documents(ctx, list...)
-	if err != nil {
-		return nil, nil, err
-	}
-	n := len(list)
-	for _, d := range documents {
-		if d.Kind != claudemem.RecordPrompt {
-			continue
-		}
-		// The prompt before it in the feed, and those that the index has after that one.
-		if err := addAround(int64(d.Session), d.Previous, d.Previous); err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(list) > n {
-		others, err := ix.feed.Documents(ctx, list[n:]...)
+	beside := len(list) // what follows stands beside one of these in the feed
+	for {
+		n := len(list)
+		documents, err = ix.feed.Documents(ctx, list...)
 		if err != nil {
 			return nil, nil, err
 		}
-		documents = append(documents, others...)
+		for _, d := range documents {
+			if d.Kind != claudemem.RecordPrompt || place[d.RecordRef] >= beside {
+				continue
+			}
+			// The prompt before it in the feed, and those that the index has after that one.
+			if err := addAround(int64(d.Session), d.Previous, d.Previous); err != nil {
+				return nil, nil, err
+			}
+		}
+		if len(list) == n {
+			return documents, without(list, documents), nil
+		}
 	}
-	return documents, without(list, documents), nil
 }
 
 // without returns the refs that are of none of the documents.

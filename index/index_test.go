@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +66,26 @@ func prompt(id int64, session claudemem.SessionID, text string) claudemem.Docume
 		RecordRef: ref(claudemem.RecordPrompt, id), ProjectPath: "/home/ada/shop", Session: session,
 		Text: text, CreatedAt: claudemem.Millis(1_700_000_000_000 + id),
 	}
+}
+
+// TestPromptGoneWhileRead: a prompt that is deleted while the one after it is read leaves nothing
+// of its text there.
+func TestPromptGoneWhileRead(t *testing.T) {
+	feed := &changingFeed{memoryFeed: newMemoryFeed()}
+	feed.put(prompt(3, 1, "the cookie of the session"))
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	var once sync.Once
+	feed.mu.Lock()
+	feed.change = func(_ int, refs []claudemem.RecordRef) {
+		if slices.Contains(refs, ref(claudemem.RecordPrompt, 3)) {
+			once.Do(func() { feed.delete(ref(claudemem.RecordPrompt, 3)) })
+		}
+	}
+	feed.mu.Unlock()
+	feed.put(prompt(4, 1, "count the retries"))
+	catchUp(t, ix)
+	checkContents(t, ix, feed.memoryFeed)
 }
 
 func TestFollow(t *testing.T) {

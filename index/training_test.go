@@ -332,11 +332,11 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// changingFeed changes records whenever some are read.
+// changingFeed changes records whenever some are read, before that.
 type changingFeed struct {
 	*memoryFeed
 	mu     sync.Mutex
-	change func(read int) // nil: nothing
+	change func(read int, refs []claudemem.RecordRef) // nil: nothing
 	reads  int
 }
 
@@ -346,8 +346,8 @@ func (f *changingFeed) Documents(ctx context.Context, refs ...claudemem.RecordRe
 	f.reads++
 	n := f.reads
 	f.mu.Unlock()
-	if change != nil && len(refs) > 50 { // a batch of the training or of new vectors
-		change(n)
+	if change != nil {
+		change(n, refs)
 	}
 	return f.memoryFeed.Documents(ctx, refs...)
 }
@@ -359,7 +359,10 @@ func TestTrainWhileRecordsChange(t *testing.T) {
 	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
 	catchUp(t, ix)
 	feed.mu.Lock()
-	feed.change = func(n int) {
+	feed.change = func(n int, refs []claudemem.RecordRef) {
+		if len(refs) <= 50 {
+			return // no batch of the training or of new vectors
+		}
 		id := int64(n)
 		feed.delete(ref(claudemem.RecordObservation, 10*id))
 		feed.put(observation(10*id+1, fmt.Sprintf("The exporter %d drops its last row", n), "The loop ends one row early."),
@@ -418,7 +421,7 @@ func TestTrainOnFullDisk(t *testing.T) {
 	ix2 := openIndex(t, filepath.Join(t.TempDir(), "index.db"), fails, Options{})
 	catchUp(t, ix2)
 	fails.mu.Lock()
-	fails.change = func(int) {
+	fails.change = func(int, []claudemem.RecordRef) {
 		if s := ix2.base.successor; s != nil {
 			_ = s.set.Close()
 		}
@@ -437,7 +440,7 @@ func TestTrainOnFullDisk(t *testing.T) {
 	catchUp(t, ix3)
 	failed := errors.New("disk error")
 	stuck.mu.Lock()
-	stuck.change = func(int) {
+	stuck.change = func(int, []claudemem.RecordRef) {
 		if ix3.base.successor != nil {
 			stuck.memoryFeed.mu.Lock()
 			stuck.fail = failed
