@@ -36,7 +36,7 @@ func (b *NewObservation) checked() (claudemem.NewObservation, error) {
 	n := claudemem.NewObservation{
 		ProjectPath: cmp.Or(b.ProjectPath, b.Project), Type: claudemem.ObservationType(strings.ToLower(strings.TrimSpace(b.Type))),
 		Title: strings.TrimSpace(b.Title), Subtitle: b.Subtitle, Narrative: cmp.Or(b.Narrative, b.Text),
-		Facts: b.Facts, Concepts: b.Concepts, Origin: cmp.Or(b.Origin, claudemem.OriginUser),
+		Facts: b.Facts, Concepts: b.Concepts, Origin: cmp.Or(b.Origin, claudemem.OriginAgent),
 	}
 	if n.Title == "" && strings.TrimSpace(n.Narrative) == "" {
 		return n, claudemem.Errorf(claudemem.CodeInvalid, "neither title nor narrative").WithHint("send narrative, the text to be remembered, or at least a title")
@@ -45,7 +45,7 @@ func (b *NewObservation) checked() (claudemem.NewObservation, error) {
 		n.Title = firstSentence(n.Narrative)
 	}
 	if n.Origin != claudemem.OriginUser && n.Origin != claudemem.OriginAgent {
-		return n, claudemem.Errorf(claudemem.CodeInvalid, "origin is %.40q", string(n.Origin)).WithHint("origin is user (default) or agent")
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "origin is %.40q", string(n.Origin)).WithHint("origin is agent (default) or user")
 	}
 	if n.Type == "" {
 		n.Type = claudemem.TypeDiscovery
@@ -176,7 +176,7 @@ func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error
 	if n.Confidence != nil {
 		learning.Confidence = *n.Confidence
 	}
-	if n.Origin == claudemem.OriginAgent {
+	if n.Origin != claudemem.OriginUser {
 		learning.Provenance = claudemem.FromAgent
 	}
 	if learning.ProjectPath == "" {

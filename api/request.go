@@ -374,9 +374,10 @@ type NewObservation struct {
 	Project       string   `json:"project,omitempty"`
 	ProjectPath   string   `json:"project_path,omitempty"`
 	// SessionID is 12 or "S12", CreatedAt a time in any form that parseTime knows.
-	SessionID json.RawMessage  `json:"session_id,omitempty"`
-	CreatedAt json.RawMessage  `json:"created_at,omitempty"`
-	Origin    claudemem.Origin `json:"origin,omitempty"`
+	SessionID json.RawMessage `json:"session_id,omitempty"`
+	CreatedAt json.RawMessage `json:"created_at,omitempty"`
+	// Origin is user, or agent, the default: nobody knows who sends a request.
+	Origin claudemem.Origin `json:"origin,omitempty"`
 }
 
 // NewLearning is a learning that a person or an agent writes. A nil Confidence means 1. Project is a
@@ -387,7 +388,7 @@ type NewLearning struct {
 	Category    string   `json:"category"`
 	Content     string   `json:"content"`
 	Confidence  *float64 `json:"confidence,omitempty"`
-	// Origin is user, the default, or agent, who is believed less.
+	// Origin is user, or agent, the default, who is believed less.
 	Origin claudemem.Origin `json:"origin,omitempty"`
 }
 
