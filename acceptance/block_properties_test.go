@@ -24,9 +24,13 @@ import (
 	"claudemem/store"
 )
 
-const (
+var (
+	blockDatabases = scaled(5, 200)
 	// blockRequests is how many requests a database gets; each is answered several times.
-	blockRequests = 3
+	blockRequests = scaled(12, 3)
+)
+
+const (
 	// hostLimit is what a host takes of a hook, in UTF-16 units. 3.5 letters make
 	// a token, so that the effective budget is 2857 at most.
 	hostLimit      = 10_000
@@ -41,7 +45,7 @@ func TestBlockProperties(t *testing.T) {
 	if raceDetector {
 		// It makes SQLite, which is Go here, ten times slower; what runs beside what is
 		// the same in each of them.
-		databases = 3
+		databases = 2
 	}
 	var blocks, empty, largest atomic.Int64
 	t.Run("databases", func(t *testing.T) {
@@ -88,7 +92,7 @@ func newBlockMemory(t *testing.T, seed uint64) *blockMemory {
 	b := &blockMemory{random: rand.New(rand.NewPCG(4, seed)), dir: t.TempDir(),
 		now: time.Date(2026, 3, 4, 12, 0, 20, 0, time.UTC)}
 	clock := func() time.Time { return b.now }
-	if b.verbose = b.random.IntN(8) == 0; b.verbose {
+	if b.verbose = seed%8 == 4; b.verbose {
 		b.most = 60
 	}
 	var err error

@@ -25,8 +25,9 @@ const (
 	crashSessions = 8
 	crashEvents   = 500
 	crashKills    = 20
-	turnTools     = 10 // tool events between a prompt and its stop
 )
+
+const turnTools = 10 // tool events between a prompt and its stop
 
 // crashPayloads are the events of one session: turns of a prompt, turnTools
 // edits of a file that no other turn touches, and a stop.

@@ -309,6 +309,14 @@ func (m *memory) eachFile(f func(path string, content []byte)) {
 	}
 }
 
+// scaled returns how much is tried: usual with every other test, full with the tag slow.
+func scaled(usual, full int) int {
+	if fullCount {
+		return full
+	}
+	return usual
+}
+
 // figure prints what `make accept-SUBJECT` shows for a point.
 func figure(t testing.TB, point int, format string, args ...any) {
 	t.Helper()

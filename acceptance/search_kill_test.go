@@ -21,6 +21,8 @@ import (
 	"claudemem"
 )
 
+var indexKills = scaled(10, 50)
+
 const (
 	indexWriters = 3
 	// rebuildEvery is after how many kills the index is deleted: killed workers

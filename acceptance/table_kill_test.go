@@ -22,6 +22,8 @@ import (
 	"claudemem/index/corpus"
 )
 
+var tableKills = scaled(6, 50)
+
 const (
 	// trainable is the number of observations from which on the table is trained.
 	trainable = 1000

@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	tortureKills = flag.Int("kills", tortureDefault, "number of kill points of TestTorture")
+	tortureKills = flag.Int("kills", scaled(12, 1_000), "number of kill points of TestTorture")
 	tortureSeed  = flag.Uint64("seed", 0, "seed of the kill points of TestTorture; 0 draws one")
 )
 
