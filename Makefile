@@ -37,7 +37,7 @@ picture: ## the picture of README, of the same records each time
 
 lint:
 	$(GO) vet ./...
-	$(GO) vet -tags e2e,slow ./acceptance ./e2e ./model/claude
+	$(GO) vet -tags e2e,slow ./acceptance/... ./e2e ./model/claude
 	$(GO) mod tidy -diff
 	$(GOLANGCI_LINT) run --allow-parallel-runners
 	.ci/deadcode
@@ -50,13 +50,13 @@ fuzz: ## each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 torture: ## KILLS times kills worker, hooks and commands at random moments; SEED=N plays the same kills again
-	$(GO) test ./acceptance -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
+	$(GO) test ./acceptance/torture -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
 
 faults: ## system calls of the worker and of hooks fail, by strace
-	$(GO) test ./acceptance -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
+	$(GO) test ./acceptance/torture -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
 
 soak: ## eight agents for SOAK, with kills and a model that fails: the books balance, nothing grows
-	$(GO) test ./acceptance -tags slow -run '^TestSoak$$' -count=1 -v -timeout 0 -soak $(SOAK)
+	$(GO) test ./acceptance/torture -tags slow -run '^TestSoak$$' -count=1 -v -timeout 0 -soak $(SOAK)
 
 bench:
 	.ci/bench

@@ -72,7 +72,7 @@ func collect() (all []sample, err error) {
 		{"code: Python, JavaScript, shell", "recorded/testdata/projects/*/*/*.*", program},
 		{"JSON: payloads of hooks", "recorded/sessions/*/*.json", whole},
 		{"own context blocks", "recall/testdata/blocks/*.golden", whole},
-		{"own records as text", "acceptance/testdata/offline-memory.golden.md", paragraphs},
+		{"own records as text", "acceptance/capture/testdata/offline-memory.golden.md", paragraphs},
 	} {
 		files, err := filepath.Glob(filepath.FromSlash(from.glob))
 		if err != nil {

@@ -1,9 +1,0 @@
-//go:build unix && slow
-
-package acceptance
-
-import "testing"
-
-// TestRandomDamage damages copies of a memory at random places: each damage is noticed or changes
-// no answer, no answer has a wrong text, and each repair is made once a day for a reason.
-func TestRandomDamage(t *testing.T) { newDamageBench(t).run(300) }

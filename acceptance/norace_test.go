@@ -1,6 +1,0 @@
-//go:build !race
-
-package acceptance
-
-// raceDetector says that the tests run with the race detector.
-const raceDetector = false

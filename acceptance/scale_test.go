@@ -1,6 +1,0 @@
-//go:build !slow
-
-package acceptance
-
-// fullCount says that the tests try as much as their acceptance asks for.
-const fullCount = false
