@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claudemem"
 	"claudemem/api"
 	"claudemem/exchange"
@@ -32,8 +34,8 @@ var update = flag.Bool("update", false, "write the fixture pages anew")
 // afternoon is when the fixture pages are looked at: an hour after the last of their records.
 var afternoon = time.Date(2026, 3, 4, 11, 40, 0, 0, time.UTC)
 
-// fixtures are the pages in testdata/pages, by file name: each view with the records of
-// testdata/memory.jsonl and, with "empty", of a memory without any.
+// fixtures are the pages whose outlines are in testdata/pages, by file name: each view with the
+// records of testdata/memory.jsonl and, with "empty", of a memory without any.
 var fixtures = map[string]string{
 	"feed":           "/",
 	"feed-filtered":  "/?q=type%3Abugfix+project%3Ainvoice",
@@ -58,21 +60,21 @@ var fixtures = map[string]string{
 // canBeEmpty are those that look otherwise without records.
 var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "code", "stats", "context", "logs"}
 
-// TestFixturePages compares each page with testdata/pages. These files show every view and
-// state without a worker: open one in a browser.
+// TestFixturePages compares the main part of each page with its outline in testdata/pages, and
+// testdata/observation.html with a page as a whole.
 func TestFixturePages(t *testing.T) {
 	full, empty := fixture(t, "testdata/memory.jsonl"), fixture(t, "")
 	for name, path := range fixtures {
-		compare(t, name, full, path)
+		compare(t, name, outline(t, page(full, path)))
 		if slices.Contains(canBeEmpty, name) {
-			compare(t, name+"-empty", empty, path)
+			compare(t, name+"-empty", outline(t, page(empty, path)))
 		}
 	}
-	files, err := filepath.Glob("testdata/pages/*.html")
+	compare(t, "../observation.html", page(full, fixtures["observation"]))
+	files, err := filepath.Glob("testdata/pages/*")
 	must(t, err)
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".html")
-		if _, ok := fixtures[strings.TrimSuffix(name, "-empty")]; !ok {
+		if _, ok := fixtures[strings.TrimSuffix(filepath.Base(file), "-empty")]; !ok {
 			t.Errorf("%s is of no view", file)
 		}
 	}
@@ -81,20 +83,25 @@ func TestFixturePages(t *testing.T) {
 // versioned is what changes an address of a static file with its content.
 var versioned = regexp.MustCompile(`"/static/([a-z.]+)\?v=[0-9a-f]+"`)
 
-// compare compares a page with its file, which finds its styles and scripts beside it.
-func compare(t *testing.T, name string, v *web.Viewer, path string) {
-	t.Helper()
+// page returns the page at a path. In a browser it finds its styles and scripts from testdata.
+func page(v *web.Viewer, path string) string {
 	w := httptest.NewRecorder()
 	v.Serve(w, httptest.NewRequest(http.MethodGet, path, nil), "token of the page")
-	got := versioned.ReplaceAllString(w.Body.String(), `"../../static/$1"`)
-	file := filepath.Join("testdata", "pages", name+".html")
+	return versioned.ReplaceAllString(w.Body.String(), `"../static/$1"`)
+}
+
+// compare compares a text with its file.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "pages", name)
 	if *update {
 		must(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%s is not %s (%v); go test ./web -run TestFixturePages -update writes it", path, file, err)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test ./web -run TestFixturePages -update writes it):\n%s", file, diff)
 	}
 }
 
