@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem/api"
 )
 
 // asked returns the handler's answer to a socket client, without a server.
@@ -205,6 +209,48 @@ func undocumented(document map[string]any, schema, body any, at string) (unknown
 		}
 	}
 	return unknown
+}
+
+// The help has of each search route what its row in the table of routes has; the golden file
+// lists them.
+func TestHelp(t *testing.T) {
+	f := newFakeWorker()
+	body := asked(t, f, "/api/search/help").body
+	var help helpPage
+	if err := json.Unmarshal([]byte(body), &help); err != nil {
+		t.Fatal(err)
+	}
+	parameters := map[string][]api.Param{}
+	for _, r := range newServer(f.deps(), Options{}).routes() {
+		parameters[r.method+" "+r.path] = r.params
+	}
+	for _, e := range help.Endpoints {
+		if table, err := json.Marshal(append([]api.Param{}, parameters[e.Method+" "+e.Path]...)); err != nil || !strings.Contains(body, `"parameters":`+string(table)+`,"example":"`) {
+			t.Errorf("%s has not the parameters of the table (%v): %s", e.Path, err, table)
+		}
+	}
+	const one = `{"name":"order","aliases":["orderBy","order_by"],"description":"default: relevance with a text, else newest","values":["relevance","newest","oldest"]}`
+	if !strings.Contains(body, one) {
+		t.Errorf("no parameter is %s", one)
+	}
+	text := help.Title + "\n"
+	for _, e := range help.Endpoints {
+		text += "\n" + e.Method + " " + e.Path + "\n" + e.Description + "\n" + e.Example + "\n"
+	}
+	text += "\n" + strings.Join(help.Notes, "\n") + "\n"
+	file := filepath.Join("testdata", "answers", "search-help.golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("the help differs from %s (-want +got):\n%s", file, diff)
+	}
 }
 
 // Help lists all search routes, and its examples work.

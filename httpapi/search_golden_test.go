@@ -102,7 +102,6 @@ func TestGoldenSearch(t *testing.T) {
 		{name: "timeline-by-query-without", path: "/api/search/timeline-by-query?anchor=124"},
 		{name: "recent-context", path: "/api/search/recent-context?project=/home/ada/work/tally"},
 		{name: "recent-context-none", path: "/api/search/recent-context?limit=5", change: none},
-		{name: "search-help", path: "/api/search/help"},
 		{name: "sessions", path: "/api/sessions?project=tally&limit=2"},
 		{name: "session", path: "/api/sessions/S12"},
 		{name: "session-missing", path: "/api/sessions/99"},
