@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"claudemem"
+	"claudemem/settings"
 )
 
 // spoolBeforeContext is how long a context request waits for the spool, whose events
@@ -18,7 +20,7 @@ const spoolBeforeEvent = 2 * time.Second
 // Context implements api.Blocks: it stores the spool's events, then builds a session's
 // context block.
 func (w *Worker) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
-	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext)
+	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext+settings.Slack(os.Getenv))
 	// An unreadable spool is reported by health; the block is built without it.
 	_ = w.inbox.takeNew(waiting)
 	cancel()

@@ -369,6 +369,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		MCP:        w.mcp(memory),
 		Viewer:     web.New(memory, web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, Place: placeOf, Logs: logs(w.cfg.DataDir), Logger: w.log}),
 	}, httpapi.Options{
+		Slack:      settings.Slack(os.Getenv),
 		Version:    w.cfg.Version,
 		HookCalled: w.giveWay,
 		Failed: func(err error) {

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"os"
+
 	"claudemem/recall"
 	"claudemem/repo"
 	"claudemem/settings"
@@ -16,6 +18,7 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 		Relative: repo.Relative,
 		WorkTree: tree,
 		Clock:    w.cfg.Clock,
+		Slack:    settings.Slack(os.Getenv),
 		On:       func() bool { return w.settings.get().Bool(settings.KeyRecall) },
 	})
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -102,7 +103,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	options.Clock, options.Logger = w.cfg.Clock, w.log
 	options.Finder = w.searcher
 	options.StartLine = func() bool { return w.settings.get().Bool(settings.KeyStartLine) } // without a restart
-	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
+	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock, Slack: settings.Slack(os.Getenv)})
 	options.WorkTree = tree
 	options.HostFiles = hostfiles.New(w.cfg.Clock)
 	w.builder = recall.New(w.store, options)
@@ -195,6 +196,7 @@ func RecallOptions(s *settings.Settings, memory observer.ForeignReader) recall.O
 		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
 		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
 		StartLine:       func() bool { return s.Bool(settings.KeyStartLine) },
+		Slack:           settings.Slack(os.Getenv),
 	}
 }
 

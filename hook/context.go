@@ -167,7 +167,7 @@ func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, 
 // fallback builds the block from the database.
 func (r *run) fallback(request claudemem.ContextRequest) ([]byte, error) {
 	until := r.arrived.Add(workerTime + fallbackTime + r.slack)
-	if now := time.Now().Add(fallbackTime); now.Before(until) {
+	if now := time.Now().Add(fallbackTime + r.slack); now.Before(until) {
 		until = now // the worker failed early: no reason to wait longer for the rest
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), until)

@@ -102,7 +102,7 @@ type Options struct {
 
 	// exit ends the process when the time is over; nil in tests.
 	exit func(code int)
-	// slack is added to all deadlines, for tests.
+	// slack is added to all deadlines, for tests, beside settings.Slack.
 	slack time.Duration
 }
 
@@ -175,6 +175,7 @@ func newRun(o Options) *run {
 	if o.DataDir == "" {
 		o.DataDir = settings.DataDir(o.Getenv)
 	}
+	o.slack += settings.Slack(o.Getenv)
 	r := &run{Options: o, dataDir: o.DataDir, stamp: o.Now(), arrived: o.StartedAt}
 	r.setDeadline()
 	return r
@@ -198,7 +199,7 @@ func (r *run) endBy(at time.Time, what, fault string) {
 	if !begun {
 		r.limit = &limit{exit: r.exit}
 	}
-	r.limit.next.Store(&ending{at: at, log: r.journal(), what: what, fault: fault})
+	r.limit.next.Store(&ending{at: at.Add(r.slack), log: r.journal(), what: what, fault: fault})
 	if !begun {
 		r.limit.check()
 	}

@@ -73,6 +73,8 @@ type Options struct {
 	// time.Now and crypto/rand.
 	Clock  func() time.Time
 	Random io.Reader
+	// Slack is added to the time limits of requests, for tests.
+	Slack time.Duration
 	// Logger gets internal errors, never bodies or queries; default: no log.
 	Logger *slog.Logger
 }
@@ -89,8 +91,6 @@ type server struct {
 	codes         codes
 	// streams is a semaphore: an element for each open stream.
 	streams chan struct{}
-	// slack is added to the time limits of requests, for tests.
-	slack time.Duration
 }
 
 // New returns the handler of the API. Serve it with NewServer: clients of another server

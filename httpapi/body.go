@@ -71,7 +71,7 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 // acquireLarge waits for a place for a large body, at most largeTime, and limits the time
 // of reading it. leave frees the place.
 func (a *server) acquireLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
-	wait := time.NewTimer(largeTime + a.slack)
+	wait := time.NewTimer(largeTime + a.opts.Slack)
 	defer wait.Stop()
 	select {
 	case a.large <- struct{}{}:
@@ -81,7 +81,7 @@ func (a *server) acquireLarge(w http.ResponseWriter, r *http.Request) (leave fun
 		return nil, r.Context().Err()
 	}
 	// Ignored: httptest recorders have no deadlines.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(largeTime + a.slack))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(largeTime + a.opts.Slack))
 	return func() { <-a.large }, nil
 }
 

@@ -413,7 +413,7 @@ func serve(t testing.TB, opts Options, change ...func(*http.Server)) *site {
 	opts.Clock = func() time.Time { return noon }
 	opts.Random = zeros{}
 	a := newServer(f.deps(), opts)
-	a.slack = time.Minute // no test's outcome shall depend on how busy the machine is
+	a.opts.Slack = time.Minute // no test's outcome shall depend on how busy the machine is
 	s := &site{fakeWorker: f, api: a, server: NewServer(a.guarded(a.router()), nil)}
 	for _, c := range change {
 		c(s.server)

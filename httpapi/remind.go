@@ -26,7 +26,7 @@ func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Tim
 	if e.Kind == claudemem.KindPrompt {
 		limit = promptTime
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), arrived.Add(limit+a.slack))
+	ctx, cancel := context.WithDeadline(r.Context(), arrived.Add(limit+a.opts.Slack))
 	defer cancel()
 	if ctx.Err() != nil {
 		return writeJSON(w, http.StatusAccepted, answer) // storing the event took all the time

@@ -144,8 +144,8 @@ func TestReminderInTrouble(t *testing.T) {
 			s := serve(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			reminder := &reminderFunc{recall: recall}
 			s.api.Reminder = reminder
-			slack := s.api.slack
-			s.api.slack = 0
+			slack := s.api.opts.Slack
+			s.api.opts.Slack = 0
 			for range 3 {
 				got := s.do(t, s.unix, "POST", "/api/sessions/observations", readBody)
 				if got.status != 202 || strings.Contains(got.body, "additional_context") {
@@ -158,7 +158,7 @@ func TestReminderInTrouble(t *testing.T) {
 			reminder.mu.Lock()
 			reminder.recall = tells(limiter)
 			reminder.mu.Unlock()
-			s.api.slack = slack
+			s.api.opts.Slack = slack
 			if got := s.do(t, s.unix, "POST", "/api/sessions/observations", readBody); !strings.Contains(got.body, "additional_context") {
 				t.Errorf("after the trouble: %s", got.body)
 			}

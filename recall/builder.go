@@ -55,6 +55,8 @@ type Options struct {
 	// there yet; default 800 ms, so that the rest still reaches a hook that waits
 	// 1.2 s. The context's deadline may make it less.
 	Timeout time.Duration
+	// Slack is added to all time limits, for tests.
+	Slack time.Duration
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time
 	// Logger is told of layers that had to be left out; default discards.
@@ -76,7 +78,7 @@ func New(source Source, opts Options) *Builder {
 	opts.MaxLearnings = cmp.Or(opts.MaxLearnings, 10)
 	opts.MaxObservations = cmp.Or(opts.MaxObservations, 10)
 	opts.MinConfidence = cmp.Or(opts.MinConfidence, 0.5)
-	opts.Timeout = cmp.Or(opts.Timeout, 800*time.Millisecond)
+	opts.Timeout = cmp.Or(opts.Timeout, 800*time.Millisecond) + opts.Slack
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {
 		opts.Clock = time.Now

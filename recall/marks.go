@@ -44,7 +44,7 @@ func (m marked) tail() string {
 // branches that are not merged, and ranks the latter and foreign ones lower; pinned ones
 // keep their place. Marks that come too late or cannot be determined are left out. Without
 // a tree nothing is marked.
-func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) []marked {
+func mark(ctx context.Context, tree WorkTree, slack time.Duration, c claudemem.Checkout, observations []claudemem.Observation) []marked {
 	all := make([]marked, len(observations))
 	for i, o := range observations {
 		all[i].Observation = o
@@ -52,7 +52,7 @@ func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations
 	if tree == nil || c.Root == "" || len(all) == 0 {
 		return lowered(all)
 	}
-	limit := marksTime
+	limit := marksTime + slack
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)/2)
 	}

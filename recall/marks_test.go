@@ -97,7 +97,7 @@ func TestMarkFiles(t *testing.T) {
 // marksOf is what mark returns in a bubble, where nothing is late on a loaded machine.
 func marksOf(t *testing.T, tree WorkTree, observations []claudemem.Observation) (got []marked) {
 	t.Helper()
-	inBubble(t, func() { got = mark(context.Background(), tree, testCheckout, observations) })
+	inBubble(t, func() { got = mark(context.Background(), tree, 0, testCheckout, observations) })
 	return got
 }
 
@@ -193,7 +193,7 @@ func TestMarkWithout(t *testing.T) {
 		inBubble(t, func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // half of it is more than marksTime
 			defer cancel()
-			if got := notesOf(mark(ctx, tt.tree, tt.checkout, observations)); !slices.Equal(got, tt.want) {
+			if got := notesOf(mark(ctx, tt.tree, 0, tt.checkout, observations)); !slices.Equal(got, tt.want) {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
 			time.Sleep(48 * time.Hour) // what was late ends
@@ -202,12 +202,12 @@ func TestMarkWithout(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	inBubble(t, func() {
-		if got := notesOf(mark(done, &tree{compare: never, unmerged: never}, testCheckout, observations)); !slices.Equal(got, []string{"1", "2"}) {
+		if got := notesOf(mark(done, &tree{compare: never, unmerged: never}, 0, testCheckout, observations)); !slices.Equal(got, []string{"1", "2"}) {
 			t.Errorf("cancelled: got %q", got)
 		}
 		time.Sleep(48 * time.Hour)
 	})
-	if got := mark(context.Background(), &tree{}, testCheckout, nil); len(got) != 0 {
+	if got := mark(context.Background(), &tree{}, 0, testCheckout, nil); len(got) != 0 {
 		t.Errorf("nothing to mark: got %v", got)
 	}
 }

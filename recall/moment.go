@@ -160,7 +160,7 @@ func (r *reminding) lines(ctx context.Context, observations []claudemem.Observat
 	}
 	checkout := claudemem.Checkout{Root: r.event.WorktreeRoot, Branch: r.event.Branch, HeadCommit: r.event.HeadCommit}
 	var lines []reminderLine
-	for _, m := range mark(ctx, r.opts.WorkTree, checkout, best) {
+	for _, m := range mark(ctx, r.opts.WorkTree, r.opts.Slack, checkout, best) {
 		l := said[m.ID]
 		l.marked = m
 		l.statements = func() []statement { return besideTitle(&m.Observation, r.plain) }

@@ -75,7 +75,7 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 	for i, c := range chosen {
 		observations[i], byName[nameOf(&c.Observation)] = c.Observation, c
 	}
-	for _, m := range mark(ctx, r.opts.WorkTree, r.req.Checkout, observations) {
+	for _, m := range mark(ctx, r.opts.WorkTree, r.opts.Slack, r.req.Checkout, observations) {
 		c := byName[nameOf(&m.Observation)]
 		if m.unmerged {
 			c.why += ", on another branch"

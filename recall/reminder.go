@@ -32,6 +32,8 @@ type ReminderOptions struct {
 	WorkTree WorkTree
 	// On reports whether moments are switched on; nil = always.
 	On func() bool
+	// Slack is added to all time limits, for tests.
+	Slack time.Duration
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time
 }

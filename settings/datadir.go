@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // DataDirKey is the environment variable that moves the data directory. It is
@@ -28,6 +29,16 @@ func DataDir(getenv func(string) string) string {
 		return abs
 	}
 	return dir
+}
+
+// Slack returns the time that CLAUDE_MEM_SLACK, a duration like "10s", adds to the deadlines by
+// which hooks, context blocks, recall and completions answer: for tests on a busy machine.
+func Slack(getenv func(string) string) time.Duration {
+	slack, err := time.ParseDuration(getenv("CLAUDE_MEM_SLACK"))
+	if err != nil {
+		return 0
+	}
+	return max(slack, 0)
 }
 
 // HomeDir returns the home directory by the environment, "" if it is not set.

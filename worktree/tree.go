@@ -33,6 +33,8 @@ type Options struct {
 	Git func() (string, error)
 	// GitTime bounds the time of git for one question; default 300 ms.
 	GitTime time.Duration
+	// Slack is added to GitTime, for tests.
+	Slack time.Duration
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time
 }
@@ -57,6 +59,7 @@ func New(opts Options) *Tree {
 	if opts.GitTime == 0 {
 		opts.GitTime = gitTime
 	}
+	opts.GitTime += opts.Slack
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}

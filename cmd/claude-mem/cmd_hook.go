@@ -110,7 +110,7 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 		return
 	}
 	request.Host = claudemem.Host(*host)
-	ctx, cancel := context.WithTimeout(context.Background(), fromDatabaseLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), fromDatabaseLimit+settings.Slack(os.Getenv))
 	defer cancel()
 	reply, err := fallback(ctx, request)
 	if err == nil {
@@ -157,7 +157,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	}
 	options := daemon.RecallOptions(resolved, m)
 	options.Finder = glancing{m, dataDir}
-	options.WorkTree = worktree.New(worktree.Options{})
+	options.WorkTree = worktree.New(worktree.Options{Slack: options.Slack})
 	options.HostFiles = hostfiles.New(time.Now)
 	return recall.New(m, options).Context(ctx, request)
 }

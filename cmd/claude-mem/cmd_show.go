@@ -11,6 +11,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 	"claudemem/text"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,7 @@ func (a *app) noteLookup(ctx context.Context, dataDir string, read []claudemem.O
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupWait)
+	ctx, cancel := context.WithTimeout(ctx, lookupWait+settings.Slack(a.getenv))
 	defer cancel()
 	// The records were shown; a worker that does not listen changes nothing about that.
 	_ = worker.NoteLookups(ctx, api.LookupNote{Host: claudemem.HostClaudeCode, HostSessionID: session, Observations: read})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // without completions. A person waits for them at every tab.
 
 // completeLimit bounds the time of reading the memory for a completion.
-const completeLimit = 500 * time.Millisecond
+var completeLimit = 500*time.Millisecond + settings.Slack(os.Getenv)
 
 // completeShown bounds the records offered: as many as fit below a prompt.
 const completeShown = 20
