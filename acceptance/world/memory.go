@@ -43,7 +43,13 @@ type Memory struct {
 func NewMemory(t testing.TB) *Memory {
 	t.Helper()
 	NeedBinaries(t)
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "claude-mem-home-")
+	if err == nil {
+		err = os.Chmod(home, 0o755) //nolint:gosec // some tests run commands as another user
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &Memory{T: t, Dir: filepath.Join(home, "memory"), Home: home}
 	m.Env = []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
@@ -65,7 +71,7 @@ func NewMemory(t testing.TB) *Memory {
 		}
 		// A worker that a hook had started and that waited for the lock may begin only now. It
 		// ends when the directory is gone.
-		Until(t, 10*time.Second, "the memory is removed", func() bool { return os.RemoveAll(m.Dir) == nil })
+		Until(t, 10*time.Second, "the memory is removed", func() bool { return os.RemoveAll(m.Dir) == nil && os.RemoveAll(home) == nil })
 	})
 	return m
 }
