@@ -44,7 +44,7 @@ func ParseTargets(names []string) ([]Target, error) {
 		case t == "off" && len(names) == 1:
 		default:
 			return nil, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no target of agent files", name).
-				WithHint("want off, or some of root, folders, cursor")
+				WithHint("use off, or a list of root, folders, cursor")
 		}
 	}
 	return targets, nil

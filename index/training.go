@@ -325,9 +325,9 @@ func familyOf(model string) (family string, trained bool) {
 	return family, trained
 }
 
-// adoptVectors takes the vectors for those of the model if a change of the table was
-// interrupted before the database had its name: slots and documents are the same with
-// either table.
+// adoptVectors finishes an interrupted switch of the table: the vector file is the new
+// table's already, while the database still names the old one. Slots and documents are
+// equal in both.
 func (b *base) adoptVectors(ctx context.Context) error {
 	saved, _ := familyOf(b.savedModel)
 	family, _ := familyOf(b.model)

@@ -169,7 +169,8 @@ var (
 		`^(?:ich habe|wir haben|habe) .*(?:angesehen|angeschaut|gelesen|durchgesehen|geprüft|durchsucht)$|^(?:he |hemos )?(?:mirado|revisado|leído|examinado|miré|revisé|leí|examiné) |` +
 		`^(?:j['’]ai|nous avons) (?:regardé|lu|relu|examiné|parcouru|vérifié) |^(?:olhei|li|revisei|verifiquei) |を(?:確認し|見|読み|調べ)ました$|^我?(?:查看|看|阅读|检查)了`)
 	cleared = regexp.MustCompile("(?i)^`?[\\w.()]+`? (?:is|are|was|were|looks?) (?:fine|ok|okay|innocent|unaffected)$")
-	// beyond is what a sentence has that tells more than what was looked at.
+	// beyond matches words and signs by which a sentence tells a finding besides what was
+	// looked at ("found", "that", a colon, a number).
 	beyond = regexp.MustCompile(`(?i)\b(?:found|saw|see|which|that|it|they|dass|und es|que|qui)\b|[:;→]| [–—-] |\d`)
 )
 
@@ -287,7 +288,7 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 	out.subtitle = c.subtitle(&out)
 	out.used = slices.DeleteFunc(out.used, func(i int) bool { return slices.Contains(apart, i) && !slices.Contains(chosen, i) })
 	if trace := c.episode.turn.choosing.trace; trace != nil {
-		trace(c.shown(&out, given == ""))
+		trace(c.trainingExample(&out, given == ""))
 	}
 	return out, true
 }

@@ -66,7 +66,8 @@ var learnt = func() *Weights {
 	return w
 }()
 
-// Choice is a choice that was made in a turn: the candidates and what they are worth.
+// Choice is one training example, of a turn: the candidates for its title and its subtitle
+// with their features.
 type Choice struct {
 	Prompt int
 	// Titles are the candidates for the title, none if the evidence gave it; Subtitles
@@ -85,8 +86,9 @@ type Candidate struct {
 // FeatureNames returns the names of the features.
 func FeatureNames() []string { return featureNames[:] }
 
-// shown returns the choice as its learner wants it.
-func (c *chooser) shown(out *pick, free bool) Choice {
+// trainingExample returns the choice for eval/choose. It has no titles if free is false: then
+// evidence gave the title, and none was chosen.
+func (c *chooser) trainingExample(out *pick, free bool) Choice {
 	choice := Choice{Prompt: c.episode.turn.number, Title: out.title}
 	for i := range c.list {
 		x := &c.list[i]

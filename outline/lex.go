@@ -341,7 +341,7 @@ func (l *lexer) codeEnd(pos int, open byte) int {
 	}
 	inner := &lexer{lexicon: l.lexicon, src: l.src, pos: pos, jsx: l.jsx, nesting: l.nesting + 1, limits: l.limits}
 	inner.run(pairs[open])
-	l.jsx = inner.jsx // an element that does not end is looked for once
+	l.jsx = inner.jsx // after one unterminated element, JSX is off for the whole file
 	if inner.pos >= len(l.src) {
 		l.broken = true
 		return len(l.src)

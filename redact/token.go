@@ -6,10 +6,13 @@ import "strings"
 // kinds themselves packed there into one text, kindData: the hook starts for every tool
 // call, and neither builds an index nor links the table. The scanner finds a prefix by
 // the two bytes that end at its anchor, its first rarest byte, and a name by its first
-// two. heads has the number of a bucket for each keyOf, from 1, buckets two bytes for the
-// end of each bucket, list an entry of these bytes for each prefix or name. thirds has for
-// each bucket the bytes that its prefixes have before these two, or its names behind them,
-// as bits of their low five bits.
+// two. For prefixes and for names there are:
+//
+//	heads[keyOf(a, b)]   the number of the bucket for two bytes, 0 for none
+//	buckets[2n], [2n+1]  the end of bucket n in list, in entries, big-endian
+//	list                 an entry for each prefix or name, with the bytes below
+//	thirds[n]            a set of bits: the third bytes possible in bucket n, before the two
+//	                     of a prefix or behind those of a name, by their low five bits
 const (
 	entryKind   = iota // index in Kinds
 	entryStart         // in the prefixes or names of the kind

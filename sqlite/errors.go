@@ -87,8 +87,9 @@ func Code(err error) int {
 // Full reports whether err says that the disk is full.
 func Full(err error) bool { return Code(err) == codes.SQLITE_FULL }
 
-// ErrDamaged is the error for contents that contradict each other, which only their reader can see.
-var ErrDamaged = errors.New("what is stored contradicts itself")
+// ErrDamaged is the error for rows or pages of the index that contradict each other: to SQLite
+// they are sound, only their reader sees it.
+var ErrDamaged = errors.New("the index is damaged")
 
 // Damaged reports whether err says that the file is no sound database.
 func Damaged(err error) bool {

@@ -320,9 +320,9 @@ func unknownKind(kind claudemem.RecordKind) error {
 		WithHint("the kinds are observation, summary and prompt")
 }
 
-// Around implements search.Records. The project is a root path or a label, ""
-// for all. What is of the moment itself is in later, unless ref stands there:
-// then kinds and numbers tell before from after.
+// Around implements search.Records. The project is a root path or a label, "" for all.
+// Records with exactly this time go to later. If ref has this time, their kinds and
+// numbers decide, and ref itself is in neither.
 func (s *Store) Around(ctx context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error) {
 	sides, err := inSnapshot(ctx, s, "read timeline", func(q querier) (sides [2][]claudemem.TimelineItem, err error) {
 		f, err := resolveFilter(ctx, q, claudemem.Query{Project: project}, nil)

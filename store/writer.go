@@ -383,7 +383,7 @@ func (t *tx) orNow(at claudemem.Millis) claudemem.Millis {
 	return t.now()
 }
 
-// ulid makes the name of a record that came to be at the given time.
+// ulid returns a new ULID for a record created at the given time.
 func (t *tx) ulid(at claudemem.Millis) (claudemem.ULID, error) {
 	ms := min(uint64(max(at, 0)), ulid.MaxTime()) // a host's clock may say anything
 	id, err := ulid.New(ms, t.w.ids)

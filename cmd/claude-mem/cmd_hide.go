@@ -70,11 +70,11 @@ JSON: {"pinned": [ID...]}.`,
 	}, true)
 }
 
-// unpinCommand returns the command `claude-mem unpin`: put pinned observations back in line.
+// unpinCommand returns the command `claude-mem unpin`.
 func (a *app) unpinCommand() *cobra.Command {
 	return a.pinning(&cobra.Command{
 		Use:   "unpin ID...",
-		Short: "Undo the pinning of observations",
+		Short: "Unpin observations",
 		Long: `Undo ` + "`claude-mem pin`" + `: the observations stay and take their place by date.
 
 JSON: {"unpinned": [ID...]}.`,

@@ -87,12 +87,12 @@ func (a *app) listProjects(cmd *cobra.Command) runE {
 	})
 }
 
-// projectsMergeCommand returns the command `claude-mem projects merge`: make the records of a
-// project those of another one.
+// projectsMergeCommand returns the command `claude-mem projects merge`: merge one
+// project's records into another.
 func (a *app) projectsMergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge FROM INTO",
-		Short: "Make the records of a project those of another one",
+		Short: "Merge one project's records into another",
 		Long: `Make all sessions, prompts, summaries, observations, learnings and symbol changes of FROM
 those of INTO: for a project that was moved, or one of an import whose directory is not known
 (label:NAME). Without --yes it only shows what would be moved. There is no undo but a backup.

@@ -4,10 +4,10 @@ package gate
 type FailureEvidence struct {
 	// Test: the record names the test that failed.
 	Test bool
-	// Message is the share of the weight of an error line's own words that one
-	// statement of the record has, 0 to 1; Own is that line's weight: a word that any
-	// error may have weighs nothing, a plain word 1, an identifier, an error code or
-	// something in quotes 2, a program or module that is missing 3.
+	// Message is how much of the error line one statement of the record contains, by the
+	// weight of its words, 0 to 1. Own is the weight of the whole line. A word of any error
+	// weighs 0, a plain word 1, an identifier, an error code or something in quotes 2, a
+	// missing program or module 3.
 	Message float64
 	Own     float64
 	// Subject: the record has the words that the line quotes, or the line quotes none.
