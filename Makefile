@@ -3,10 +3,10 @@
 #   make test     passes the tests
 GO            ?= go
 # VERSION is ordered: that of a release tag, else 0.1.0-dev.TIME+COMMIT, with the time of the commit.
-BASE          := $(shell sed -n 's/^var Program = "\(.*\)"/\1/p' wire/program.go)
+BASE          := $(shell sed -n 's/^var Program = "\(.*\)"/\1/p' internal/capture/wire/program.go)
 TIME          := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null)
 VERSION       ?= $(or $(shell git describe --tags --exact-match --dirty --match 'v[0-9]*' 2>/dev/null),$(BASE)$(if $(TIME),.$(TIME)+$(shell git describe --always --dirty --exclude '*')))
-LDFLAGS       := -s -w -X claudemem/wire.Program=$(VERSION)
+LDFLAGS       := -s -w -X claudemem/internal/capture/wire.Program=$(VERSION)
 BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s
@@ -27,17 +27,17 @@ test:
 	$(GO) test -timeout 25m ./...
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
-	cd redact/judge && $(GO) vet . && $(GO) test -count=1 .
+	cd internal/capture/redact/judge && $(GO) vet . && $(GO) test -count=1 .
 
 viewer: ## the viewer's pages in a headless Chromium, which must be installed: a module of its own, which downloads the driver the first time
-	cd web/browser && $(GO) vet . && $(GO) test -count=1 -v .
+	cd internal/serve/web/browser && $(GO) vet . && $(GO) test -count=1 -v .
 
 picture: ## the picture of README, of the same records each time
-	cd web/browser && $(GO) test -count=1 -run TestPicture . -picture ../../docs/viewer.png
+	cd internal/serve/web/browser && $(GO) test -count=1 -run TestPicture . -picture ../../../../docs/viewer.png
 
 lint:
 	$(GO) vet ./...
-	$(GO) vet -tags e2e,slow ./acceptance/... ./e2e ./model/claude
+	$(GO) vet -tags e2e,slow ./proof/acceptance/... ./proof/e2e ./internal/distil/model/claude
 	$(GO) mod tidy -diff
 	$(GOLANGCI_LINT) run --allow-parallel-runners
 	.ci/deadcode
@@ -50,13 +50,13 @@ fuzz: ## each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 torture: ## KILLS times kills worker, hooks and commands at random moments; SEED=N plays the same kills again
-	$(GO) test ./acceptance/torture -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
+	$(GO) test ./proof/acceptance/torture -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
 
 faults: ## system calls of the worker and of hooks fail, by strace
-	$(GO) test ./acceptance/torture -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
+	$(GO) test ./proof/acceptance/torture -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
 
 soak: ## eight agents for SOAK, with kills and a model that fails: the books balance, nothing grows
-	$(GO) test ./acceptance/torture -tags slow -run '^TestSoak$$' -count=1 -v -timeout 0 -soak $(SOAK)
+	$(GO) test ./proof/acceptance/torture -tags slow -run '^TestSoak$$' -count=1 -v -timeout 0 -soak $(SOAK)
 
 bench:
 	.ci/bench
@@ -64,28 +64,28 @@ bench:
 eval: eval-search eval-recall ## how well search finds and what recall gives; EVAL_DATA names the folder of the sets
 
 eval-search: ## by set beside plain BM25
-	$(GO) run ./eval -data "$(EVAL_DATA)"
+	$(GO) run ./proof/eval -data "$(EVAL_DATA)"
 
 eval-recall: ## at prompts that the memory has something on, and at others; the curve of the gate
-	$(GO) run ./eval -recall -data "$(EVAL_DATA)"
+	$(GO) run ./proof/eval -recall -data "$(EVAL_DATA)"
 
 learn-choice: ## the weights by which the offline distiller chooses titles; CASES names a folder of cases
-	$(GO) run ./eval/choose -cases "$(CASES)" -write offline/weights.json
+	$(GO) run ./proof/eval/choose -cases "$(CASES)" -write internal/distil/offline/weights.json
 
 e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs npm the first time
-	$(GO) test -tags e2e -count=1 -v ./e2e
+	$(GO) test -tags e2e -count=1 -v ./proof/e2e
 
 cross: ## every platform builds, tests compile
 	.ci/cross $(PLATFORMS)
 
-docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, redact/prefixes.go from the table of secrets, the licences in NOTICE from the linked modules
-	$(GO) test ./redact -run TestPrefixIndex -update
-	$(GO) test ./settings -run TestSettingsDocument -update
-	$(GO) test ./doctor -run TestDocument -update
-	$(GO) test . -run TestNotice -update
+docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, internal/capture/redact/prefixes.go from the table of secrets, the licences in NOTICE from the linked modules
+	$(GO) test ./internal/capture/redact -run TestPrefixIndex -update
+	$(GO) test ./internal/leaf/settings -run TestSettingsDocument -update
+	$(GO) test ./internal/run/doctor -run TestDocument -update
+	$(GO) test ./proof/house -run TestNotice -update
 
 accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first), one line per point
-	acceptance/accept-$*
+	proof/acceptance/accept-$*
 
 clean:
 	rm -rf bin

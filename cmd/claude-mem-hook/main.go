@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"claudemem/hook"
-	"claudemem/wire"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/wire"
+	"claudemem/internal/capture/wire"
 )
 
 // build makes the binary as it is shipped.
@@ -40,7 +40,7 @@ func TestStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forbidden := []string{"net", "net/http", "net/url", "database/sql", "regexp", "os/exec", "os/user", "crypto/", "log", "flag", "text/template", "claudemem/store", "modernc.org", "claudemem/toolcall", "mvdan.cc/sh"}
+	forbidden := []string{"net", "net/http", "net/url", "database/sql", "regexp", "os/exec", "os/user", "crypto/", "log", "flag", "text/template", "claudemem/internal/keep/store", "modernc.org", "claudemem/internal/capture/toolcall", "mvdan.cc/sh"}
 	for _, dep := range strings.Fields(string(out)) {
 		for _, name := range forbidden {
 			if dep == name || strings.HasPrefix(dep, strings.TrimSuffix(name, "/")+"/") {

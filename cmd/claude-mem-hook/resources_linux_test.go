@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"claudemem/hook"
+	"claudemem/internal/capture/hook"
 )
 
 // hookLine returns the command that hooks.json has for an event, with the program at path.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/daemon"
-	"claudemem/settings"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -80,7 +80,7 @@ func (w *workerOrFiles) close() {
 // nothing was ever captured and no worker runs.
 func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	if w.files == nil {
-		if err := askWorkerToRead(ctx, w.dataDir, w.patience, call); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		if err := askWorkerToRead(ctx, w.dataDir, w.patience, call); memory.CodeOf(err) != memory.CodeUnavailable {
 			return err
 		}
 		files, err := w.app.openFiles(ctx, w.dataDir)
@@ -113,8 +113,8 @@ func askWorker(ctx context.Context, dataDir string, limit time.Duration, call fu
 func askWorkerToRead(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, api.Memory) error) error {
 	return askWorker(ctx, dataDir, limit, func(ctx context.Context, worker *api.Remote) error {
 		err := call(ctx, worker)
-		if code := claudemem.CodeOf(err); worker.Info.Version != version && (code == claudemem.CodeNotFound || code == claudemem.CodeInvalid) {
-			return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
+		if code := memory.CodeOf(err); worker.Info.Version != version && (code == memory.CodeNotFound || code == memory.CodeInvalid) {
+			return memory.Errorf(memory.CodeUnavailable, "%w", err)
 		}
 		return err
 	})
@@ -145,7 +145,7 @@ func printed[A any](a *app, asJSON bool, answer A, err error, empty A) (done boo
 func (a *app) dataDir() (string, error) {
 	dir := settings.DataDir(a.getenv)
 	if dir == "" {
-		return "", claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory").
+		return "", memory.Errorf(memory.CodeInvalid, "there is no home directory").
 			WithHint("set " + settings.DataDirKey + " to the directory of the memory")
 	}
 	return dir, nil

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/daemon"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 )
 
 // TestBrowseNeedsATerminal: elsewhere the command names those that print.
@@ -39,7 +39,7 @@ func TestLiveMemory(t *testing.T) {
 	}
 	read(true)
 	pinned := true
-	edited, err := m.EditObservation(t.Context(), api.ObservationEdit{ID: 1, ObservationEdit: claudemem.ObservationEdit{Pinned: &pinned}})
+	edited, err := m.EditObservation(t.Context(), api.ObservationEdit{ID: 1, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
 	must(t, err)
 	if !edited.Whole().Pinned {
 		t.Error("the change was not made without a worker")
@@ -56,7 +56,7 @@ func TestLiveMemory(t *testing.T) {
 	if _, err := m.Search(gone, api.SearchRequest{}); err == nil {
 		t.Error("a question that nobody waits for is answered")
 	}
-	if _, err := newLiveMemory(a, filepath.Join(t.TempDir(), "none")).Search(t.Context(), api.SearchRequest{}); claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+	if _, err := newLiveMemory(a, filepath.Join(t.TempDir(), "none")).Search(t.Context(), api.SearchRequest{}); memory.CodeOf(err) != memory.CodeNoMemory {
 		t.Errorf("without a memory: %v", err)
 	}
 }

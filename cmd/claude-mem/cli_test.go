@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"claudemem/api"
+	"claudemem/internal/serve/api"
 )
 
 // The root's help is a screen: 80 columns, and as many lines as a window has.
@@ -133,7 +133,7 @@ func TestExamplesParse(t *testing.T) {
 // What a hint or a help says to type is there.
 func TestCommandsInTextsExist(t *testing.T) {
 	var texts []string
-	for _, pattern := range []string{"*.go", "../../docs/cli.md", "../../daemon/*.go", "../../store/*.go", "../../settings/*.go", "../../search/*.go", "../../index/*.go", "../../provider/*.go", "../../observer/*.go"} {
+	for _, pattern := range []string{"*.go", "../../docs/cli.md", "../../internal/run/daemon/*.go", "../../internal/keep/store/*.go", "../../internal/leaf/settings/*.go", "../../internal/find/search/*.go", "../../internal/keep/index/*.go", "../../provider/*.go", "../../internal/distil/observer/*.go"} {
 		files, err := filepath.Glob(pattern)
 		must(t, err)
 		for _, file := range files {

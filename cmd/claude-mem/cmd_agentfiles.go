@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/agentfiles"
-	"claudemem/api"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/agentfiles"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -107,10 +107,10 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 				return err
 			}
 			if len(r.Targets) == 0 && !dry {
-				return claudemem.Errorf(claudemem.CodeInvalid, "the setting AGENT_FILES is off").
+				return memory.Errorf(memory.CodeInvalid, "the setting AGENT_FILES is off").
 					WithHint("name files, as in `claude-mem agent-files sync --target root`; `claude-mem config set AGENT_FILES root` keeps them up to date")
 			}
-			if r.Records, err = agentfiles.Records(ctx, m, r.Project); err != nil && claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+			if r.Records, err = agentfiles.Records(ctx, m, r.Project); err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
 				return err
 			}
 		}
@@ -147,7 +147,7 @@ func (a *app) projectDir(ctx context.Context, m api.Memory, named string) (strin
 	}
 	at := slices.IndexFunc(all, func(p api.Project) bool { return p.Project == project })
 	if at < 0 {
-		return "", claudemem.Errorf(claudemem.CodeNotFound, "there is no project %q", oneLine(project, 60)).
+		return "", memory.Errorf(memory.CodeNotFound, "there is no project %q", oneLine(project, 60)).
 			WithHint("`claude-mem projects` lists the projects; --project takes a directory too")
 	}
 	return all[at].ProjectPath, nil
@@ -170,7 +170,7 @@ func (a *app) printAgentFiles(r *agentfiles.Report, asJSON, dry bool) error {
 		}
 	})
 	if failed := r.Failed(); err == nil && failed > 0 && !dry {
-		return claudemem.Errorf(claudemem.CodeStorage, "%s of %d could not be changed", text.Count(failed, "file"), len(r.Files)).
+		return memory.Errorf(memory.CodeStorage, "%s of %d could not be changed", text.Count(failed, "file"), len(r.Files)).
 			WithHint("fix what is said of each file, then run the command again")
 	}
 	return err

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 
-	"claudemem"
-	"claudemem/backup"
-	"claudemem/daemon"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -140,7 +140,7 @@ func (a *app) restore(cmd *cobra.Command, dataDir, named string, sure, asJSON bo
 		return err
 	}
 	backups, err := backup.List(dataDir)
-	if err != nil && claudemem.CodeOf(err) != claudemem.CodeStorage {
+	if err != nil && memory.CodeOf(err) != memory.CodeStorage {
 		return err
 	}
 	for _, erasures := range applied.Unapplied {

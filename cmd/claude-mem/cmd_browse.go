@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/browse"
-	"claudemem/daemon"
-	"claudemem/filter"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/browse"
+	"claudemem/internal/serve/filter"
 
 	"github.com/spf13/cobra"
 )
@@ -120,7 +120,7 @@ func (m *liveMemory) setAway(away bool) {
 // read asks the worker, or the files if it does not answer.
 func (m *liveMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	err := m.ask(ctx, call)
-	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+	if memory.CodeOf(err) != memory.CodeUnavailable {
 		m.setAway(false)
 		if m.mu.TryLock() {
 			m.closeFiles()
@@ -150,11 +150,11 @@ func (m *liveMemory) ask(ctx context.Context, call func(context.Context, api.Mem
 	muted := time.Now().Before(m.mute)
 	m.state.Unlock()
 	if muted {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer")
+		return memory.Errorf(memory.CodeUnavailable, "the worker does not answer")
 	}
 	began := time.Now()
 	err := askWorkerToRead(ctx, m.dataDir, answerLimit, call)
-	if claudemem.CodeOf(err) == claudemem.CodeUnavailable && ctx.Err() == nil && time.Since(began) >= answerLimit {
+	if memory.CodeOf(err) == memory.CodeUnavailable && ctx.Err() == nil && time.Since(began) >= answerLimit {
 		m.state.Lock()
 		m.mute = time.Now().Add(mutePause)
 		m.state.Unlock()

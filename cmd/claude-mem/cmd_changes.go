@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -107,16 +107,16 @@ func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
 // changes prints changes file by file, the files in the order of their first change. The
 // deleted half of a renamed symbol is left out: the other one names it.
 func (p *printer) changes(found []api.Symbol, withProject bool) {
-	all := make([]claudemem.SymbolChange, len(found))
-	projects := map[claudemem.SessionID]string{}
+	all := make([]memory.SymbolChange, len(found))
+	projects := map[memory.SessionID]string{}
 	for i := range found {
 		all[i] = found[i].Change()
 		projects[all[i].Session] = found[i].Project
 	}
 	type file struct{ project, path string }
 	var files []file
-	in := map[file][]claudemem.SymbolChange{}
-	for _, c := range claudemem.WithoutOldNames(all) {
+	in := map[file][]memory.SymbolChange{}
+	for _, c := range memory.WithoutOldNames(all) {
 		f := file{projects[c.Session], c.FilePath}
 		if in[f] == nil {
 			files = append(files, f)

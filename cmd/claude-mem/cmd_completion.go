@@ -1,7 +1,7 @@
 package main
 
 import (
-	"claudemem"
+	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
 )
@@ -43,7 +43,7 @@ PowerShell, in the file that $PROFILE names:
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.stdout)
 			}
-			err := claudemem.Errorf(claudemem.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
+			err := memory.Errorf(memory.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
 			return err.WithHint(didYouMean(given[0], shells, "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
 		},
 	}

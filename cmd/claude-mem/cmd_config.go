@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/observer/mode"
-	"claudemem/settings"
+	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -178,7 +178,7 @@ func (a *app) noteUnknownMode(key, value, dataDir string) {
 	if key != settings.KeyMode {
 		return
 	}
-	if _, err := mode.Load(value, modesDir(dataDir)); claudemem.CodeOf(err) == claudemem.CodeNotFound {
+	if _, err := mode.Load(value, modesDir(dataDir)); memory.CodeOf(err) == memory.CodeNotFound {
 		a.note("warning: unknown mode %q; `claude-mem mode list` lists the modes", oneLine(value, 60))
 	}
 }
@@ -205,7 +205,7 @@ func readValue(r io.Reader) (string, error) {
 	}
 	value := strings.TrimSpace(string(raw))
 	if len(raw) > longestValue || value == "" {
-		return "", claudemem.Errorf(claudemem.CodeInvalid, "standard input holds no value, or one that is too long")
+		return "", memory.Errorf(memory.CodeInvalid, "standard input holds no value, or one that is too long")
 	}
 	return value, nil
 }
@@ -214,7 +214,7 @@ const settingPrefix = "CLAUDE_MEM_"
 
 // unknownSetting adds to the error the nearest setting, or those that contain the word.
 func unknownSetting(name string, err error) error {
-	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
 	bare := strings.TrimPrefix(strings.ToUpper(name), settingPrefix)
@@ -226,7 +226,7 @@ func unknownSetting(name string, err error) error {
 			near = append(near, s.Key)
 		}
 	}
-	e := claudemem.Errorf(claudemem.CodeNotFound, "there is no setting %q", oneLine(name, 60))
+	e := memory.Errorf(memory.CodeNotFound, "there is no setting %q", oneLine(name, 60))
 	if len(near) > 0 && len(near) <= 5 && bare != "" {
 		return e.WithHint("did you mean " + strings.Join(near, ", ") + "?")
 	}
@@ -235,11 +235,11 @@ func unknownSetting(name string, err error) error {
 
 // unknownValue adds the nearest valid value to the error about a value.
 func unknownValue(s settings.Setting, value string, err error) error {
-	if claudemem.CodeOf(err) != claudemem.CodeInvalid || s.Kind != settings.Choice {
+	if memory.CodeOf(err) != memory.CodeInvalid || s.Kind != settings.Choice {
 		return err
 	}
 	if meant := nearest(value, strings.Fields(s.Choices)); meant != "" {
-		return claudemem.Errorf(claudemem.CodeInvalid, "%w", err).
+		return memory.Errorf(memory.CodeInvalid, "%w", err).
 			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, settingPrefix), meant))
 	}
 	return err

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"claudemem/settings"
+	"claudemem/internal/leaf/settings"
 
 	"github.com/spf13/cobra"
 )

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/claudedir"
-	"claudemem/repo"
-	"claudemem/settings"
-	"claudemem/text"
-	"claudemem/wire"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -85,10 +85,10 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 	cmd.Run = nil
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *budget < 0 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--budget %d: want at least 0", *budget)
+			return memory.Errorf(memory.CodeInvalid, "--budget %d: want at least 0", *budget)
 		}
 		if !slices.Contains(contextSources, *source) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
+			return memory.Errorf(memory.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
 		}
 		wanted, err := parseWhy(*why)
 		if err != nil {
@@ -98,8 +98,8 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
 		if err != nil {
 			return a.emptyMemory(err, *asJSON, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
-				Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source,
-				Lines: []api.PreviewLine{}, LeftOut: []claudemem.ContextLine{}}})
+				Layers: []memory.LayerCost{}, Skipped: []memory.LayerCost{}, Source: *source,
+				Lines: []api.PreviewLine{}, LeftOut: []memory.ContextLine{}}})
 		}
 		if *why != "" {
 			return a.printWhy(preview, *why, wanted, *asJSON)
@@ -174,9 +174,9 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 	}
 	switch {
 	case len(paths) == 0:
-		return repo.Identity{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no project %.60q", name).WithHint("`claude-mem projects` lists them")
+		return repo.Identity{}, memory.Errorf(memory.CodeNotFound, "there is no project %.60q", name).WithHint("`claude-mem projects` lists them")
 	case len(paths) > 1:
-		return repo.Identity{}, claudemem.Errorf(claudemem.CodeInvalid, "%.60q names several projects", name).
+		return repo.Identity{}, memory.Errorf(memory.CodeInvalid, "%.60q names several projects", name).
 			WithHint("name the directory: " + oneLine(strings.Join(paths, ", "), 300))
 	}
 	where := repo.Identity{Project: paths[0]}
@@ -190,8 +190,8 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 // whyOf is the argument of --why; one of its fields is set.
 type whyOf struct {
 	line        int
-	observation claudemem.ObservationID
-	session     claudemem.SessionID
+	observation memory.ObservationID
+	session     memory.SessionID
 }
 
 // parseWhy parses the value of --why: "#12" an observation, S3 a session, 7 the seventh
@@ -202,12 +202,12 @@ func parseWhy(text string) (whyOf, error) {
 	}
 	switch id, err := parseID(text); {
 	case err != nil || id.ulid != "":
-		return whyOf{}, claudemem.Errorf(claudemem.CodeInvalid, "--why %.40q names no line", text).
+		return whyOf{}, memory.Errorf(memory.CodeInvalid, "--why %.40q names no line", text).
 			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
 	case id.session:
-		return whyOf{session: claudemem.SessionID(id.number)}, nil
+		return whyOf{session: memory.SessionID(id.number)}, nil
 	case strings.HasPrefix(text, "#"):
-		return whyOf{observation: claudemem.ObservationID(id.number)}, nil
+		return whyOf{observation: memory.ObservationID(id.number)}, nil
 	default:
 		return whyOf{line: int(id.number)}, nil
 	}
@@ -224,11 +224,11 @@ func (w whyOf) asksFor(l *api.PreviewLine) bool {
 // printWhy explains the lines that ref names.
 func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
 	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !wanted.asksFor(&l) })
-	leftOut := slices.DeleteFunc(preview.LeftOut, func(l claudemem.ContextLine) bool { return !wanted.asksFor(&api.PreviewLine{ContextLine: l}) })
+	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !wanted.asksFor(&api.PreviewLine{ContextLine: l}) })
 	if len(lines)+len(leftOut) == 0 {
-		err := claudemem.Errorf(claudemem.CodeNotFound, "the block has no line %.40s", ref)
+		err := memory.Errorf(memory.CodeNotFound, "the block has no line %.40s", ref)
 		if wanted.line == 0 {
-			err = claudemem.Errorf(claudemem.CodeNotFound, "%.40s is not in the block", ref)
+			err = memory.Errorf(memory.CodeNotFound, "%.40s is not in the block", ref)
 		}
 		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
@@ -269,7 +269,7 @@ func (p *printer) preview(v *contextPreview) {
 		p.printf("%s\n\n", v.Text)
 	}
 	p.printf("%s\n", p.style(styleDim, strings.Repeat("─", 72)))
-	p.heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
+	p.heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), oneLine(memory.ProjectLabel(v.ProjectPath), 60), v.Source))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"
@@ -282,7 +282,7 @@ func (p *printer) preview(v *contextPreview) {
 		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
 	frame := v.Tokens
-	layers := rowsOf(v.Layers, func(l *claudemem.LayerCost) []string {
+	layers := rowsOf(v.Layers, func(l *memory.LayerCost) []string {
 		frame -= l.Tokens
 		return []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
 	})
@@ -290,16 +290,16 @@ func (p *printer) preview(v *contextPreview) {
 		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
 	p.columns(layers)
-	p.table("Left out", rowsOf(v.Skipped, func(l *claudemem.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
+	p.table("Left out", rowsOf(v.Skipped, func(l *memory.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
 }
 
 // linesText returns the number of lines of a layer, "" for none.
-func linesText(l *claudemem.LayerCost) string {
+func linesText(l *memory.LayerCost) string {
 	return textIf(l.Items > 0, text.Count(l.Items, "line"))
 }
 
 // skippedText returns the reason why a layer was left out, and its cost.
-func skippedText(l *claudemem.LayerCost) string {
+func skippedText(l *memory.LayerCost) string {
 	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, text.Count(l.Tokens, "token")))
 	return oneLine(l.Reason, 100) + textIf(cost != "", " ("+cost+")")
 }

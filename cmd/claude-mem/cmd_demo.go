@@ -15,14 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/atomicfile"
-	"claudemem/daemon"
-	"claudemem/hook"
-	"claudemem/recorded"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/recorded"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -115,7 +115,7 @@ func (a *app) demoEndCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		d := &demo{app: a, root: given[0], dataDir: filepath.Join(given[0], demoMemory)}
 		if filepath.Dir(d.root) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(d.root), demoPrefix) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "%q is not the directory of a demo", oneLine(d.root, 200))
+			return memory.Errorf(memory.CodeInvalid, "%q is not the directory of a demo", oneLine(d.root, 200))
 		}
 		shown, cancel := context.WithTimeout(cmd.Context(), demoShown)
 		defer cancel()
@@ -168,7 +168,7 @@ func demoSession(name string) (recorded.Session, error) {
 		}
 		names = append(names, s.Name)
 	}
-	err := claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", oneLine(name, 40))
+	err := memory.Errorf(memory.CodeNotFound, "no recorded session %q", oneLine(name, 40))
 	return recorded.Session{}, err.WithHint(didYouMean(name, names, "`claude-mem demo --session %s`", "there are "+strings.Join(names, ", ")))
 }
 
@@ -198,7 +198,7 @@ type demoResult struct {
 	DataDir     string             `json:"data_dir,omitempty"`
 	HookCalls   int                `json:"hook_calls"`
 	HookMS      demoTimes          `json:"hook_ms"`
-	Queue       claudemem.Books    `json:"queue"`
+	Queue       memory.Books       `json:"queue"`
 	Records     []shownObservation `json:"observations"`
 	Summaries   int                `json:"summaries"`
 	Context     string             `json:"context"`
@@ -217,7 +217,7 @@ type demoTimes struct {
 func newDemo(a *app, session recorded.Session) (*demo, error) {
 	root, err := os.MkdirTemp("", demoPrefix)
 	if err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "make temporary directory: %w", err).
+		return nil, memory.Errorf(memory.CodeStorage, "make temporary directory: %w", err).
 			WithHint("set TMPDIR to a directory that can be written")
 	}
 	d := &demo{
@@ -306,7 +306,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 		}
 	}
 	result.Context = reply.HookSpecificOutput.AdditionalContext
-	result.Tokens = claudemem.EstimateTokens(result.Context)
+	result.Tokens = memory.EstimateTokens(result.Context)
 	// A worker that stops copies the write-ahead log into the database: then the files
 	// have the size of the memory.
 	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
@@ -358,7 +358,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 			return err
 		}
 		if !pause(ctx, 10*time.Millisecond) {
-			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker has not distilled the session after %v", demoDistilLimit).
+			return memory.Errorf(memory.CodeUnavailable, "the worker has not distilled the session after %v", demoDistilLimit).
 				WithHint("`claude-mem demo --keep` keeps the memory and its log")
 		}
 	}

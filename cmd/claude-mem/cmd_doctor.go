@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"claudemem/doctor"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/run/doctor"
 
 	"github.com/spf13/cobra"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/doctor"
-	"claudemem/settings"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/run/doctor"
 )
 
 // TestFixesExist holds every fix of the doctor to the command line: a command

@@ -3,9 +3,9 @@ package main
 import (
 	"path/filepath"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -42,10 +42,10 @@ disk has damaged them.`,
 		ctx := cmd.Context()
 		toStdout := len(given) == 0 || given[0] == "-"
 		if toStdout && isTerminal(a.stdout) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "an export has texts as they are, control characters too, which a terminal would obey").
+			return memory.Errorf(memory.CodeInvalid, "an export has texts as they are, control characters too, which a terminal would obey").
 				WithHint("`claude-mem export FILE`, or into a pipe: `claude-mem export | less`")
 		}
-		var filter claudemem.ExportFilter
+		var filter memory.ExportFilter
 		if filter.ProjectPath, filter.Since, filter.Until, err = f.parse(ctx, m); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ disk has damaged them.`,
 		report, end := a.progress("Exporting")
 		if toStdout {
 			if *asJSON {
-				return claudemem.Errorf(claudemem.CodeInvalid, "--json needs a FILE").WithHint("standard output has the records, which are JSON")
+				return memory.Errorf(memory.CodeInvalid, "--json needs a FILE").WithHint("standard output has the records, which are JSON")
 			}
 			done, err := daemon.Export(ctx, m.dataDir, a.stdout, filter, a.now(), report)
 			end()
@@ -88,7 +88,7 @@ func (a *app) noteWithheld(n int) {
 }
 
 // recordCounts returns "2 sessions, 12 observations", "no records" for none.
-func recordCounts(c claudemem.PortableCounts) string {
+func recordCounts(c memory.PortableCounts) string {
 	if c.Total() == 0 {
 		return "no records"
 	}

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/daemon"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -100,7 +100,7 @@ func (a *app) forgetFlags(cmd *cobra.Command) *forgetFlags {
 }
 
 // selection returns what the arguments and filters select; CodeInvalid for nothing.
-func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []string) (s claudemem.Forgetting, err error) {
+func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []string) (s memory.Forgetting, err error) {
 	ids, err := parseIDs(given)
 	if err != nil {
 		return s, err
@@ -118,7 +118,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 		s.Sessions = append(s.Sessions, found.ID)
 	}
 	if s.Text = strings.TrimSpace(*f.query); s.Text != "" && len(s.Text) < minForgetText {
-		return s, claudemem.Errorf(claudemem.CodeInvalid, "%q is too short", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
+		return s, memory.Errorf(memory.CodeInvalid, "%q is too short", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
 	}
 	if s.ProjectPath, s.Since, s.Until, err = f.parse(ctx, m); err != nil {
 		return s, err
@@ -132,7 +132,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 		}
 	}
 	if !s.Filters() && len(s.Observations)+len(s.Sessions) == 0 {
-		err = claudemem.Errorf(claudemem.CodeInvalid, "nothing is named").WithHint("name observations (12), sessions (S12) or a filter, such as --query TEXT")
+		err = memory.Errorf(memory.CodeInvalid, "nothing is named").WithHint("name observations (12), sessions (S12) or a filter, such as --query TEXT")
 	}
 	return s, err
 }
@@ -143,13 +143,13 @@ const minForgetText = 4
 
 // selectFor adds the record to a selection. An observation that is hidden has to be named
 // by its number.
-func (id recordID) selectFor(ctx context.Context, m api.Memory, s *claudemem.Forgetting) error {
+func (id recordID) selectFor(ctx context.Context, m api.Memory, s *memory.Forgetting) error {
 	switch {
 	case id.ulid == "" && !id.session:
-		s.Observations = append(s.Observations, claudemem.ObservationID(id.number))
+		s.Observations = append(s.Observations, memory.ObservationID(id.number))
 		return nil
 	case id.ulid == "":
-		s.Sessions = append(s.Sessions, claudemem.SessionID(id.number))
+		s.Sessions = append(s.Sessions, memory.SessionID(id.number))
 		return nil
 	}
 	o, session, err := id.read(ctx, m)
@@ -205,7 +205,7 @@ func (a *app) showForgetting(f *daemon.Forgetting, erased, asJSON bool) error {
 		a.note("Nothing was changed. The same command with --yes erases it; there is no undo.")
 	}
 	if len(f.Left) > 0 {
-		return quietly(claudemem.CodeStorage)
+		return quietly(memory.CodeStorage)
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -25,7 +25,7 @@ JSON: {"hidden": [ID...]}.`,
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.observationChoices())
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, "hidden", "unhide", func(id claudemem.ObservationID) error {
+		return a.eachObservation(given, *asJSON, "hidden", "unhide", func(id memory.ObservationID) error {
 			_, err := m.HideObservation(cmd.Context(), api.HideRequest{ID: id})
 			return err
 		})
@@ -46,7 +46,7 @@ JSON: {"shown": [ID...]}.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, "shown", "hide", func(id claudemem.ObservationID) error {
+		return a.eachObservation(given, *asJSON, "shown", "hide", func(id memory.ObservationID) error {
 			_, err := m.RestoreObservation(cmd.Context(), api.RestoreRequest{ID: id})
 			return err
 		})
@@ -91,8 +91,8 @@ func (a *app) pinning(cmd *cobra.Command, pinned bool) *cobra.Command {
 		undo = "pin"
 	}
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, done, undo, func(id claudemem.ObservationID) error {
-			edit := claudemem.ObservationEdit{Pinned: &pinned}
+		return a.eachObservation(given, *asJSON, done, undo, func(id memory.ObservationID) error {
+			edit := memory.ObservationEdit{Pinned: &pinned}
 			_, err := m.EditObservation(cmd.Context(), api.ObservationEdit{ID: id, ObservationEdit: edit})
 			return err
 		})
@@ -102,7 +102,7 @@ func (a *app) pinning(cmd *cobra.Command, pinned bool) *cobra.Command {
 
 // eachObservation calls do with each observation of the arguments and prints their numbers
 // after done, then the command that undoes it. It ends at the first error.
-func (a *app) eachObservation(given []string, asJSON bool, done, undo string, do func(claudemem.ObservationID) error) error {
+func (a *app) eachObservation(given []string, asJSON bool, done, undo string, do func(memory.ObservationID) error) error {
 	ids, err := parseObservations(given)
 	if err != nil {
 		return err
@@ -125,17 +125,17 @@ func (a *app) eachObservation(given []string, asJSON bool, done, undo string, do
 }
 
 // parseObservations parses the numbers of observations, as 12 or '#12'.
-func parseObservations(given []string) ([]claudemem.ObservationID, error) {
+func parseObservations(given []string) ([]memory.ObservationID, error) {
 	ids, err := parseIDs(given)
 	if err != nil {
 		return nil, err
 	}
-	var numbers []claudemem.ObservationID
+	var numbers []memory.ObservationID
 	for _, id := range ids {
 		if id.session || id.ulid != "" {
-			return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'")
+			return nil, memory.Errorf(memory.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'")
 		}
-		numbers = append(numbers, claudemem.ObservationID(id.number))
+		numbers = append(numbers, memory.ObservationID(id.number))
 	}
 	return numbers, nil
 }

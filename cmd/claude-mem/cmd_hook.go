@@ -11,14 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/hook"
-	"claudemem/hostfiles"
-	"claudemem/recall"
-	"claudemem/settings"
-	"claudemem/wire"
-	"claudemem/worktree"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/find/hostfiles"
+	"claudemem/internal/find/recall"
+	"claudemem/internal/find/worktree"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -81,7 +81,7 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}
-		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "the host of the payload: claude-code, codex, gemini, opencode, cursor or raw")
+		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: claude-code, codex, gemini, opencode, cursor or raw")
 		if v.verb == hook.VerbContext {
 			a.addPreview(cmd)
 		}
@@ -95,9 +95,9 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 func contextFromDatabase(args []string, stdout io.Writer) {
 	flags := flag.NewFlagSet("context", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	var request claudemem.ContextRequest
+	var request memory.ContextRequest
 	flags.Bool("from-database", true, "")
-	host := flags.String("host", string(claudemem.HostClaudeCode), "")
+	host := flags.String("host", string(memory.HostClaudeCode), "")
 	flags.StringVar(&request.HostSessionID, "session-id", "", "")
 	flags.StringVar(&request.ProjectPath, "project", "", "")
 	flags.StringVar(&request.Source, "source", "", "")
@@ -109,7 +109,7 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 	if flags.Parse(args) != nil {
 		return
 	}
-	request.Host = claudemem.Host(*host)
+	request.Host = memory.Host(*host)
 	ctx, cancel := context.WithTimeout(context.Background(), fromDatabaseLimit+settings.Slack(os.Getenv))
 	defer cancel()
 	reply, err := fallback(ctx, request)
@@ -123,7 +123,7 @@ var errNoBlock = errors.New("no context block")
 
 // fallback builds the context block from the database, without a worker, and returns the
 // hook's reply. It notes in the spool which records the session was shown.
-func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, error) {
+func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error) {
 	dataDir := settings.DataDir(os.Getenv)
 	if dataDir == "" {
 		return nil, errNoBlock
@@ -145,15 +145,15 @@ func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, er
 
 // blockFromDatabase makes a context block from the files alone, without a worker. With
 // broken settings it has only a message to the user.
-func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+func blockFromDatabase(ctx context.Context, dataDir string, request memory.ContextRequest) (memory.ContextBlock, error) {
 	m, err := openMemory(ctx, dataDir)
 	if err != nil {
-		return claudemem.ContextBlock{}, err
+		return memory.ContextBlock{}, err
 	}
 	defer func() { _ = m.Close() }() // it has only read
 	resolved, err := settings.Load(dataDir, os.Getenv)
 	if resolved.Closed() {
-		return claudemem.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
+		return memory.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
 	}
 	options := daemon.RecallOptions(resolved, m)
 	options.Finder = glancing{m, dataDir}
@@ -165,8 +165,8 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 // troubleText returns the message for the user about a database that cannot be used: the
 // worker cannot start for the same reason. "" when the error is temporary or no fault.
 func troubleText(err error) string {
-	var e *claudemem.Error
-	if !errors.As(err, &e) || e.Code != claudemem.CodeNewerSchema && e.Code != claudemem.CodeStorage {
+	var e *memory.Error
+	if !errors.As(err, &e) || e.Code != memory.CodeNewerSchema && e.Code != memory.CodeStorage {
 		return ""
 	}
 	return "claude-mem: " + withHint(err)
@@ -174,16 +174,16 @@ func troubleText(err error) string {
 
 // withHint returns an error's text, with its hint in brackets.
 func withHint(err error) string {
-	var e *claudemem.Error
+	var e *memory.Error
 	return err.Error() + textIf(errors.As(err, &e) && e.Hint != "", " ("+e.Hint+")")
 }
 
 // noteInjection writes to the spool which records were shown; the next worker books them.
 // If that fails, a resumed session may be shown some of them again.
-func noteInjection(dataDir string, injection claudemem.Injection) {
+func noteInjection(dataDir string, injection memory.Injection) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-	id := claudemem.NewDeliveryID(time.Now(), random)
+	id := memory.NewDeliveryID(time.Now(), random)
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
 }
 
@@ -191,6 +191,6 @@ func noteInjection(dataDir string, injection claudemem.Injection) {
 type fallbackBlocks string
 
 // Context implements api.Blocks.
-func (dataDir fallbackBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+func (dataDir fallbackBlocks) Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error) {
 	return blockFromDatabase(ctx, string(dataDir), request)
 }

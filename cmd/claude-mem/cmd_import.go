@@ -11,14 +11,14 @@ import (
 	"runtime"
 	"strings"
 
-	"claudemem"
-	"claudemem/claudedir"
-	"claudemem/daemon"
-	"claudemem/nodedb"
-	"claudemem/openfile"
-	"claudemem/settings"
-	"claudemem/sqlite"
-	"claudemem/text"
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/nodedb"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -83,7 +83,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 			return a.importTranscripts(cmd.Context(), dataDir, given[0], &t)
 		}
 		if t.given() {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--project, --since, --until, --with-model and --yes are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
+			return memory.Errorf(memory.CodeInvalid, "--project, --since, --until, --with-model and --yes are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
 		}
 		if given[0] != "-" {
 			if h, err := sqlite.ReadHeader(given[0]); err == nil && h != nil {
@@ -120,15 +120,15 @@ func (a *app) namesImport(cmd *cobra.Command, given []string) error {
 			hint = nodeFound(path, n)
 		}
 	}
-	return claudemem.Errorf(claudemem.CodeInvalid, "no file is named").WithHint(hint)
+	return memory.Errorf(memory.CodeInvalid, "no file is named").WithHint(hint)
 }
 
 // notOpened returns the error of a file that cannot be opened: CodeNotFound or CodeStorage.
 func notOpened(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return claudemem.Errorf(claudemem.CodeNotFound, "there is no file %q", oneLine(path, 200)).WithHint("`claude-mem export FILE` writes one")
+		return memory.Errorf(memory.CodeNotFound, "there is no file %q", oneLine(path, 200)).WithHint("`claude-mem export FILE` writes one")
 	}
-	failed := claudemem.Errorf(claudemem.CodeStorage, "open %q: %w", oneLine(path, 200), errors.Unwrap(err))
+	failed := memory.Errorf(memory.CodeStorage, "open %q: %w", oneLine(path, 200), errors.Unwrap(err))
 	if errors.Is(err, openfile.ErrNotRegular) {
 		return failed.WithHint("standard input can be a pipe: `claude-mem import -`")
 	}
@@ -260,7 +260,7 @@ func (a *app) showImported(done shownImport, asJSON bool, err error) error {
 		a.note("The file is not complete: its end is missing. Copy or export it again, and import it again.")
 	}
 	if done.Refused > 0 || !done.Complete {
-		return quietly(claudemem.CodeInvalid)
+		return quietly(memory.CodeInvalid)
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"runtime"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/claudedir"
-	"claudemem/daemon"
-	"claudemem/install"
-	"claudemem/model/claude"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/install"
+	"claudemem/internal/serve/api"
 	"claudemem/plugin"
-	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -227,7 +227,7 @@ func (a *app) installer(dataDir string) (*install.Installer, error) {
 	}
 	options.ConfigDir, options.Moved = claudedir.Config(a.getenv, a.home())
 	if options.ConfigDir == "" {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory").
+		return nil, memory.Errorf(memory.CodeInvalid, "there is no home directory").
 			WithHint("set CLAUDE_CONFIG_DIR to where Claude Code keeps its settings")
 	}
 	if path, err := claude.Find("claude", os.Environ()); err == nil {
@@ -244,7 +244,7 @@ func (a *app) installOptions(dataDir string) (install.Options, error) {
 		self, err = filepath.EvalSymlinks(self)
 	}
 	if err != nil {
-		return install.Options{}, claudemem.Errorf(claudemem.CodeInternal, "find own program: %w", err)
+		return install.Options{}, memory.Errorf(memory.CodeInternal, "find own program: %w", err)
 	}
 	return install.Options{
 		DataDir: dataDir, DataDirMoved: a.getenv(settings.DataDirKey) != "", Plugin: plugin.Files,

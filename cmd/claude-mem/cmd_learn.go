@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +22,7 @@ func (a *app) learnCommand() *cobra.Command {
 		GroupID: groupMemory,
 		Long: `Learnings are statements about a project, shown at every session start. Observers
 propose them; those that you add are certain and no observer overrules them.
-Categories: ` + strings.Join(claudemem.LearningCategories(), ", ") + `.
+Categories: ` + strings.Join(memory.LearningCategories(), ", ") + `.
 
 Without a running worker, a command that changes learnings does the worker's part itself.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
@@ -73,7 +73,7 @@ JSON: ` + learningForm + `.`,
 	}
 	asJSON := jsonFlag(cmd)
 	project := a.projectFlag(cmd, "", ofCurrent)
-	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
+	cmd.ValidArgsFunction = firstOnly(completion(fixed(memory.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		where, err := a.projectOr(*project)
@@ -105,10 +105,10 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	category := cmd.Flags().String("category", "", "only learnings of this category")
 	retired := cmd.Flags().Bool("retired", false, "also retired and superseded learnings")
 	limit := limitFlag(cmd, 100)
-	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
+	completeFlag(cmd, "category", fixed(memory.LearningCategories()...))
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *category != "" {
-			if err := claudemem.CheckLearning(*category, "x", 1); err != nil {
+			if err := memory.CheckLearning(*category, "x", 1); err != nil {
 				return err
 			}
 		}
@@ -152,11 +152,11 @@ JSON: ` + learningForm + `.`,
 	asJSON := jsonFlag(cmd)
 	category := cmd.Flags().String("category", "", "its category")
 	confidence := cmd.Flags().Float64("confidence", 0, "its confidence, 0 to 1")
-	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
+	completeFlag(cmd, "category", fixed(memory.LearningCategories()...))
 	cmd.ValidArgsFunction = firstOnly(completion(a.learningChoices()))
 	active := cmd.Flags().Bool("active", false, "reactivate it when it was retired or superseded")
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		var edit claudemem.LearningEdit
+		var edit memory.LearningEdit
 		if len(given) > 1 {
 			text := strings.Join(given[1:], " ")
 			edit.Content = &text
@@ -170,8 +170,8 @@ JSON: ` + learningForm + `.`,
 		if *active {
 			edit.Active = active
 		}
-		if edit == (claudemem.LearningEdit{}) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "nothing to change").
+		if edit == (memory.LearningEdit{}) {
+			return memory.Errorf(memory.CodeInvalid, "nothing to change").
 				WithHint("give a new text, --category, --confidence or --active")
 		}
 		return a.editLearning(cmd.Context(), m, given[0], edit, *asJSON, "changed:")
@@ -199,7 +199,7 @@ JSON: {"approved": [` + learningForm + `]}.`,
 	every := cmd.Flags().Bool("all", false, "approve all that wait, of all projects")
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		if *every == (len(given) > 0) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
+			return memory.Errorf(memory.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
 		}
 		if *every {
 			found, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
@@ -217,7 +217,7 @@ JSON: {"approved": [` + learningForm + `]}.`,
 		}
 		approved := []api.Learning{}
 		for _, name := range given {
-			l, err := a.changeLearning(cmd.Context(), m, name, claudemem.LearningEdit{Active: new(true)})
+			l, err := a.changeLearning(cmd.Context(), m, name, memory.LearningEdit{Active: new(true)})
 			if err != nil {
 				return err
 			}
@@ -252,22 +252,22 @@ JSON: ` + learningForm + `.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.editLearning(cmd.Context(), m, given[0], claudemem.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
+		return a.editLearning(cmd.Context(), m, given[0], memory.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
 	})
 	return cmd
 }
 
 // editLearning changes the learning with the number name and prints it after done.
-func (a *app) editLearning(ctx context.Context, m api.Memory, name string, edit claudemem.LearningEdit, asJSON bool, done string) error {
+func (a *app) editLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit, asJSON bool, done string) error {
 	l, err := a.changeLearning(ctx, m, name, edit)
 	return a.printLearning(l, err, asJSON, done)
 }
 
 // changeLearning changes the learning with the number name.
-func (a *app) changeLearning(ctx context.Context, m api.Memory, name string, edit claudemem.LearningEdit) (l api.Learning, err error) {
+func (a *app) changeLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit) (l api.Learning, err error) {
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || id <= 0 {
-		return l, claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
+		return l, memory.Errorf(memory.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
 			WithHint("`claude-mem learn list` shows the ids")
 	}
 	return m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode"
 
-	"claudemem"
-	"claudemem/atomicfile"
-	"claudemem/text"
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,7 +38,7 @@ always writes the same bytes.`,
 				err = atomicfile.Write(filepath.Join(dir, manName(pages[i])+".1"), []byte(manPage(pages[i])), 0o644)
 			}
 			if err != nil {
-				return claudemem.Errorf(claudemem.CodeStorage, "write manual pages: %w", err).
+				return memory.Errorf(memory.CodeStorage, "write manual pages: %w", err).
 					WithHint("name a directory that can be written")
 			}
 			a.note("%s written to %s", text.Count(len(pages), "manual page"), dir)

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/daemon"
-	"claudemem/hook"
-	"claudemem/mcpserver"
-	"claudemem/wire"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/mcpserver"
 
 	"github.com/spf13/cobra"
 )
@@ -47,7 +47,7 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	m := newClientMemory(ctx, a, dataDir)
 	options := mcpserver.Options{Version: version, Identify: daemon.Identify, Clock: a.now}
 	if session := a.getenv(sessionKey); session != "" {
-		options.Session = string(claudemem.HostClaudeCode) + ":" + session
+		options.Session = string(memory.HostClaudeCode) + ":" + session
 	}
 	if options.Dir = a.getenv("CLAUDE_PROJECT_DIR"); options.Dir == "" {
 		options.AskRoots, options.Dir = true, a.workingDirectory()
@@ -117,7 +117,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 // files, and then starts a worker in the background.
 func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	err := askWorkerToRead(ctx, m.dataDir, m.patience, call)
-	if err == nil || ctx.Err() != nil || claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+	if err == nil || ctx.Err() != nil || memory.CodeOf(err) != memory.CodeUnavailable {
 		return err
 	}
 	m.wakeSoon()
@@ -142,7 +142,7 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return claudemem.Errorf(claudemem.CodeUnavailable, "nothing was changed: no worker answers").
+			return memory.Errorf(memory.CodeUnavailable, "nothing was changed: no worker answers").
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"claudemem"
-	"claudemem/observer/mode"
-	"claudemem/settings"
+	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
 )
@@ -131,7 +131,7 @@ Without prompt_tokens this is the form of a mode's file.`,
 			return nil
 		}
 		m.Concepts, m.Wording.Worth, m.Wording.Skip, m.Wording.Bad = notNil(m.Concepts), notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
-		out := modeJSON{m, claudemem.EstimateTokens(system)}
+		out := modeJSON{m, memory.EstimateTokens(system)}
 		return a.show(*asJSON, out, out.print)
 	})
 	return cmd
@@ -139,7 +139,7 @@ Without prompt_tokens this is the form of a mode's file.`,
 
 // unknownMode adds the nearest mode to the error about a mode.
 func unknownMode(name, dir string, err error) error {
-	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
 	var names []string
@@ -148,7 +148,7 @@ func unknownMode(name, dir string, err error) error {
 		names = append(names, m.Name)
 	}
 	if meant := nearest(name, names); meant != "" {
-		return claudemem.Errorf(claudemem.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
+		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
 	}
 	return err
 }
@@ -212,7 +212,7 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 			}
 		})
 		if err == nil && !ok {
-			err = quietly(claudemem.CodeInvalid)
+			err = quietly(memory.CodeInvalid)
 		}
 		return err
 	})

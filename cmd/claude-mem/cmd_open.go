@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -58,7 +58,7 @@ func (a *app) viewerAddress(ctx context.Context, dataDir, page string) (string, 
 		return "", err
 	}
 	if worker.Info.Port == 0 {
-		return "", claudemem.Errorf(claudemem.CodeUnavailable, "the worker has no TCP port").
+		return "", memory.Errorf(memory.CodeUnavailable, "the worker has no TCP port").
 			WithHint("set CLAUDE_MEM_WORKER_PORT to a port and run `claude-mem worker restart`")
 	}
 	var code api.OpenCode

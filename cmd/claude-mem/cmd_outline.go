@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"claudemem"
-	"claudemem/openfile"
-	"claudemem/outline"
+	"claudemem/internal/capture/outline"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
 )
@@ -102,13 +102,13 @@ func readSource(path string) ([]byte, error) {
 	src, _, err := openfile.Beginning(path, outline.MaxSize+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no file %s", shown)
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no file %s", shown)
 	case errors.Is(err, openfile.ErrNotRegular):
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a regular file", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
+		return nil, memory.Errorf(memory.CodeInvalid, "%s is not a regular file", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
 	case err != nil:
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
+		return nil, memory.Errorf(memory.CodeInvalid, "read %s: %w", shown, err)
 	case len(src) > outline.MaxSize:
-		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "%s is larger than %d MB", shown, outline.MaxSize>>20)
+		return nil, memory.Errorf(memory.CodeTooLarge, "%s is larger than %d MB", shown, outline.MaxSize>>20)
 	}
 	return src, nil
 }

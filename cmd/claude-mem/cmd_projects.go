@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/repo"
-	"claudemem/text"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -119,7 +119,7 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 		if err != nil {
 			return err
 		}
-		merged, err := m.MergeProjects(cmd.Context(), claudemem.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
+		merged, err := m.MergeProjects(cmd.Context(), memory.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 }
 
 // showMerged prints what a merge moved, or would move.
-func (a *app) showMerged(p *printer, m *claudemem.ProjectMerged, alias bool) {
+func (a *app) showMerged(p *printer, m *memory.ProjectMerged, alias bool) {
 	learnings := plural(m.Learnings, "learning")
 	if m.Combined > 0 {
 		learnings += fmt.Sprintf(" (%d of them in both)", m.Combined)
@@ -191,7 +191,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, []claudemem.ProjectAlias{alias}, func(p *printer) {
+		return a.show(*asJSON, []memory.ProjectAlias{alias}, func(p *printer) {
 			p.alias(&alias)
 			a.note("To undo it: claude-mem projects unalias %s", shellWord(runtime.GOOS, alias.Path))
 		})
@@ -202,7 +202,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 // listAliases prints the aliases of projects.
 func (a *app) listAliases(ctx context.Context, m *workerOrFiles, asJSON bool) error {
 	found, err := m.Aliases(ctx)
-	if done, err := printed(a, asJSON, found.Results, err, []claudemem.ProjectAlias{}); done {
+	if done, err := printed(a, asJSON, found.Results, err, []memory.ProjectAlias{}); done {
 		return err
 	}
 	p := a.people()
@@ -216,7 +216,7 @@ func (a *app) listAliases(ctx context.Context, m *workerOrFiles, asJSON bool) er
 }
 
 // alias prints an alias as a line.
-func (p *printer) alias(alias *claudemem.ProjectAlias) {
+func (p *printer) alias(alias *memory.ProjectAlias) {
 	p.printf("%s belongs to %s\n", oneLine(alias.Path, 0), p.style(styleBold, oneLine(alias.Project, 0)))
 }
 
@@ -264,8 +264,8 @@ func aliasPath(name string) (string, error) {
 
 // aliasChoices completes the paths of aliases.
 func (a *app) aliasChoices() choices {
-	return remembered(a, func(ctx context.Context, m api.Memory) ([]claudemem.ProjectAlias, error) {
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]memory.ProjectAlias, error) {
 		found, err := m.Aliases(ctx)
 		return found.Results, err
-	}, func(alias *claudemem.ProjectAlias) cobra.Completion { return described(alias.Path, alias.Project) })
+	}, func(alias *memory.ProjectAlias) cobra.Completion { return described(alias.Path, alias.Project) })
 }

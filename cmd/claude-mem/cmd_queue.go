@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/store"
-	"claudemem/text"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -53,8 +53,8 @@ func (p *printer) queue(q *api.Queue) {
 	p.books(q.Queue)
 	for _, b := range q.Waiting {
 		p.printf("%s  S%d %s: %s", p.when(b.NewestAt), b.Session, oneLine(b.Project, 60), text.Count(b.Events, "event"))
-		if b.NextDue > claudemem.MillisOf(p.now) {
-			p.printf(", tried again in %ds", int(b.NextDue.Sub(claudemem.MillisOf(p.now)).Seconds())+1)
+		if b.NextDue > memory.MillisOf(p.now) {
+			p.printf(", tried again in %ds", int(b.NextDue.Sub(memory.MillisOf(p.now)).Seconds())+1)
 		}
 		p.printf("\n")
 	}
@@ -100,10 +100,10 @@ will be shown to the model.`,
 		}
 		done, err := m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
 		switch {
-		case err != nil && (claudemem.CodeOf(err) != claudemem.CodeNoMemory || len(keys) > 0):
+		case err != nil && (memory.CodeOf(err) != memory.CodeNoMemory || len(keys) > 0):
 			return err
 		case len(keys) > 0 && done.Revived == 0:
-			return claudemem.Errorf(claudemem.CodeNotFound, "no failed event with key %s", oneLine(strings.Join(keys, ", "), 200)).
+			return memory.Errorf(memory.CodeNotFound, "no failed event with key %s", oneLine(strings.Join(keys, ", "), 200)).
 				WithHint("`claude-mem queue` lists the failed events with their keys")
 		}
 		return a.show(*asJSON, done, func(p *printer) {

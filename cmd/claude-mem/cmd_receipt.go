@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/store"
-	"claudemem/text"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -103,7 +103,7 @@ func kindsText(kinds []store.EventsOf) string {
 			}
 		}
 		shown := text.Count(n, strings.ReplaceAll(oneLine(string(kind), 30), "_", " "))
-		if kind == claudemem.KindTool {
+		if kind == memory.KindTool {
 			shown = text.Count(n, "tool call")
 		}
 		texts = append(texts, shown+textIf(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
@@ -120,8 +120,8 @@ func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(
 
 // skipMeanings explain the reasons of intake.
 var skipMeanings = map[string]string{
-	claudemem.SkipTool: "tool on the skip list", claudemem.SkipOwn: "claude-mem's own", claudemem.SkipPrivate: "private turn",
-	claudemem.SkipExcluded: "excluded project", claudemem.SkipNotTyped: "prompt not typed by a person", claudemem.SkipInternal: "run started by claude-mem",
+	memory.SkipTool: "tool on the skip list", memory.SkipOwn: "claude-mem's own", memory.SkipPrivate: "private turn",
+	memory.SkipExcluded: "excluded project", memory.SkipNotTyped: "prompt not typed by a person", memory.SkipInternal: "run started by claude-mem",
 }
 
 // skipMeaning returns the reason of intake in words, or as it is.
@@ -136,7 +136,7 @@ func (p *printer) redacted(title string, rules []store.RedactedRule) {
 func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
 	p.printf("  %s\n", text.Count(s.Prompts, "prompt"))
-	var ids []claudemem.ObservationID
+	var ids []memory.ObservationID
 	var turns []int
 	for _, o := range s.Observations {
 		ids = append(ids, o.ID)
@@ -174,12 +174,12 @@ func runs[N ~int | ~int64](numbers []N, sign string) string {
 }
 
 // given prints the part of a receipt about what the session was shown.
-func (p *printer) given(given []claudemem.Injection) {
+func (p *printer) given(given []memory.Injection) {
 	if len(given) == 0 {
 		p.table("Shown", [][]string{{"nothing"}})
 		return
 	}
-	p.table("Shown", rowsOf(given, func(in *claudemem.Injection) []string {
+	p.table("Shown", rowsOf(given, func(in *memory.Injection) []string {
 		where := oneLine(store.PlaceOf(in), 30)
 		if where == store.GivenInBlock {
 			where += " at " + oneLine(cmp.Or(in.Source, "startup"), 20)
@@ -197,7 +197,7 @@ func (p *printer) given(given []claudemem.Injection) {
 // session, or made of it, were opened later; without any, that none of them was.
 func (p *printer) lookedUpSection(r *store.SessionReceipt) {
 	p.heading("Opened later")
-	known := map[claudemem.ObservationID]bool{}
+	known := map[memory.ObservationID]bool{}
 	for _, in := range r.Given {
 		for _, id := range in.Observations {
 			known[id] = true

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -54,7 +54,7 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 
 // shownObservation is an observation in full that says its kind.
 type shownObservation struct {
-	Kind claudemem.RecordKind `json:"kind"`
+	Kind memory.RecordKind `json:"kind"`
 	api.Observation
 }
 
@@ -62,7 +62,7 @@ type shownObservation struct {
 func shownOf(observations []api.Observation) []shownObservation {
 	shown := make([]shownObservation, len(observations))
 	for i, o := range observations {
-		shown[i] = shownObservation{claudemem.RecordObservation, o}
+		shown[i] = shownObservation{memory.RecordObservation, o}
 	}
 	return shown
 }

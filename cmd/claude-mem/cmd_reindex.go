@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"claudemem/daemon"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )

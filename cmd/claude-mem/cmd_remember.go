@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -17,11 +17,11 @@ import (
 var agentVariables = []string{"CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT"}
 
 // origin returns who runs the command: an agent, or a person.
-func (a *app) origin() claudemem.Origin {
+func (a *app) origin() memory.Origin {
 	if slices.ContainsFunc(agentVariables, func(name string) bool { return a.getenv(name) != "" }) {
-		return claudemem.OriginAgent
+		return memory.OriginAgent
 	}
-	return claudemem.OriginUser
+	return memory.OriginUser
 }
 
 // labelOnly begins the path of a project of which only the name is known.
@@ -92,9 +92,9 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			return err
 		}
 		if len(ids) != 1 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "%q is not one observation", oneLine(given[0], 40))
+			return memory.Errorf(memory.CodeInvalid, "%q is not one observation", oneLine(given[0], 40))
 		}
-		var edit claudemem.ObservationEdit
+		var edit memory.ObservationEdit
 		if cmd.Flags().Changed("title") {
 			edit.Title = title
 		}
@@ -102,11 +102,11 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			edit.Narrative = narrative
 		}
 		if cmd.Flags().Changed("type") {
-			changed := claudemem.ObservationType(*kind)
+			changed := memory.ObservationType(*kind)
 			edit.Type = &changed
 		}
-		if edit == (claudemem.ObservationEdit{}) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "nothing to change").WithHint("give --title, --narrative or --type; `claude-mem pin` pins it")
+		if edit == (memory.ObservationEdit{}) {
+			return memory.Errorf(memory.CodeInvalid, "nothing to change").WithHint("give --title, --narrative or --type; `claude-mem pin` pins it")
 		}
 		before, err := m.Observation(cmd.Context(), api.ObservationRequest{Name: fmt.Sprint(ids[0])})
 		if err != nil {
@@ -130,7 +130,7 @@ func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
 
 // showObservation prints an observation after done, then the command that undoes it.
 func (a *app) showObservation(o api.Observation, asJSON bool, done, undo string) error {
-	return a.show(asJSON, shownObservation{claudemem.RecordObservation, o}, func(p *printer) {
+	return a.show(asJSON, shownObservation{memory.RecordObservation, o}, func(p *printer) {
 		whole := o.Whole()
 		p.printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.style(styleBold, oneLine(whole.Title, 0)),
 			p.style(styleDim, "("+joined(", ", string(o.Type), oneLine(o.Project, 60))+")"))
@@ -139,7 +139,7 @@ func (a *app) showObservation(o api.Observation, asJSON bool, done, undo string)
 }
 
 // undoEdit returns the command that gives the changed fields their former values.
-func undoEdit(before api.Observation, edit claudemem.ObservationEdit) string {
+func undoEdit(before api.Observation, edit memory.ObservationEdit) string {
 	words := fmt.Sprintf("claude-mem edit %d", before.ID)
 	if edit.Title != nil {
 		words += " --title " + shellWord(runtime.GOOS, before.Title)

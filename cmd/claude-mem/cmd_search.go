@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -110,7 +110,7 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 		return r, err
 	}
 	if r.Query == "" && !r.Filtered() {
-		return r, claudemem.Errorf(claudemem.CodeInvalid, "no query and no filter").
+		return r, memory.Errorf(memory.CodeInvalid, "no query and no filter").
 			WithHint("give a query or a filter; `claude-mem recent` lists the newest")
 	}
 	r.Order, r.Explain, r.Format = f.order, f.explain, api.FormatIndex

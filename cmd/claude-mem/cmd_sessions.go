@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"claudemem/api"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -50,14 +50,14 @@ func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID,
 	out := []any{}
 	p := a.people()
 	var missing []string
-	var read []claudemem.ObservationID
+	var read []memory.ObservationID
 	defer func() { a.noteLookup(ctx, m.dataDir, read) }()
 	for _, id := range ids {
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
 		}
 		o, s, err := id.read(ctx, m)
-		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+		if memory.CodeOf(err) == memory.CodeNotFound {
 			missing = append(missing, id.String())
 			continue
 		}
@@ -65,7 +65,7 @@ func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID,
 			return err
 		}
 		if o != nil {
-			out, read = append(out, shownObservation{claudemem.RecordObservation, *o}), append(read, o.ID)
+			out, read = append(out, shownObservation{memory.RecordObservation, *o}), append(read, o.ID)
 		} else {
 			out = append(out, shownSessionOf(*s))
 		}
@@ -89,7 +89,7 @@ func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID,
 	if slices.ContainsFunc(missing, func(name string) bool { return strings.HasPrefix(name, "session ") }) {
 		hint = "`claude-mem sessions --all` lists the sessions"
 	}
-	return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).WithHint(hint)
+	return memory.Errorf(memory.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).WithHint(hint)
 }
 
 // sessionKey is the variable in which Claude Code tells the commands that its agent
@@ -103,7 +103,7 @@ const lookupWait = 300 * time.Millisecond
 // noteLookup tells the worker that an agent read observations in full, for its
 // session's receipt. A command only reads the database, so without a worker
 // nothing is noted; nor is what a person reads.
-func (a *app) noteLookup(ctx context.Context, dataDir string, read []claudemem.ObservationID) {
+func (a *app) noteLookup(ctx context.Context, dataDir string, read []memory.ObservationID) {
 	session := a.getenv(sessionKey)
 	if session == "" || len(read) == 0 {
 		return
@@ -115,14 +115,14 @@ func (a *app) noteLookup(ctx context.Context, dataDir string, read []claudemem.O
 	ctx, cancel := context.WithTimeout(ctx, lookupWait+settings.Slack(a.getenv))
 	defer cancel()
 	// The records were shown; a worker that does not listen changes nothing about that.
-	_ = worker.NoteLookups(ctx, api.LookupNote{Host: claudemem.HostClaudeCode, HostSessionID: session, Observations: read})
+	_ = worker.NoteLookups(ctx, api.LookupNote{Host: memory.HostClaudeCode, HostSessionID: session, Observations: read})
 }
 
 // recordID names a record: #12 an observation, S12 a session, or the ULID of either.
 type recordID struct {
 	session bool
 	number  int64
-	ulid    claudemem.ULID // when it is not a number
+	ulid    memory.ULID // when it is not a number
 }
 
 // String returns the id for messages: observation #12, session S12, record 01K….
@@ -164,10 +164,10 @@ func parseID(text string) (recordID, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil && api.IsULID(text) {
-		return recordID{ulid: claudemem.ULID(strings.ToUpper(text))}, nil
+		return recordID{ulid: memory.ULID(strings.ToUpper(text))}, nil
 	}
 	if err != nil || n < 1 {
-		return id, claudemem.Errorf(claudemem.CodeInvalid, "%q is not an id", oneLine(text, 40)).
+		return id, memory.Errorf(memory.CodeInvalid, "%q is not an id", oneLine(text, 40)).
 			WithHint("an observation is 12 or '#12', a session S12, either has a ULID too; `claude-mem recent` lists them")
 	}
 	id.number = n
@@ -180,7 +180,7 @@ func (id recordID) read(ctx context.Context, m api.Memory) (*api.Observation, *a
 	name := cmp.Or(string(id.ulid), strconv.FormatInt(id.number, 10))
 	if !id.session {
 		o, err := m.Observation(ctx, api.ObservationRequest{Name: name})
-		if err == nil || id.ulid == "" || claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		if err == nil || id.ulid == "" || memory.CodeOf(err) != memory.CodeNotFound {
 			return &o, nil, err
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/daemon"
-	"claudemem/text"
-	"claudemem/wire"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -49,7 +49,7 @@ price is known), "unpriced_calls".`,
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *days < 1 || *days > api.MaxDays {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
+			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
 		stats, err := a.gatherStats(cmd.Context(), m, *days)
 		if err != nil {
@@ -84,7 +84,7 @@ type memoryStats struct {
 func (a *app) gatherStats(ctx context.Context, m *workerOrFiles, days int) (_ *memoryStats, err error) {
 	stats := &memoryStats{DataDir: m.dataDir, Sizes: daemon.SizesOf(m.dataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
-	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+	if memory.CodeOf(err) == memory.CodeNoMemory {
 		stats.Stats, err = api.EmptyStats(a.now(), days), nil
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func sizesText(s daemon.Sizes) string {
 }
 
 // books prints the counts of events, and says so if they do not balance.
-func (p *printer) books(b claudemem.Books) {
+func (p *printer) books(b memory.Books) {
 	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
 		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),
 		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", text.Count(b.Duplicates, "duplicate"))))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -45,7 +45,7 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 	cmd.ValidArgsFunction = firstOnly(completion(a.recordChoices()))
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, words []string) error {
 		if *before < 0 || *after < 0 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
+			return memory.Errorf(memory.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
 		}
 		ctx := cmd.Context()
 		r := timelineTarget(strings.Join(words, " "), a.now())
@@ -81,7 +81,7 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	case namesRecord(text):
 		return api.TimelineRequest{Anchor: text}
 	case text == "":
-		return api.TimelineRequest{Anchor: api.ISO(claudemem.MillisOf(now))}
+		return api.TimelineRequest{Anchor: api.ISO(memory.MillisOf(now))}
 	}
 	at, err := parseTime(text, now, false)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"claudemem/wire"
+	"claudemem/internal/capture/wire"
 
 	"github.com/spf13/cobra"
 )

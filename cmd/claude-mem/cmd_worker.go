@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/hook"
-	"claudemem/openfile"
-	"claudemem/settings"
-	"claudemem/text"
-	"claudemem/wire"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -63,7 +63,7 @@ func (a *app) workerRunCommand() *cobra.Command {
 func (a *app) runWorker(ctx context.Context, dataDir string, checkIndex time.Duration) error {
 	worker, err := a.openWorker(ctx, dataDir, checkIndex)
 	if err != nil {
-		if claudemem.CodeOf(err) != claudemem.CodeConflict {
+		if memory.CodeOf(err) != memory.CodeConflict {
 			wire.NoteStart(dataDir, withHint(err))
 		}
 		return err
@@ -75,7 +75,7 @@ func (a *app) runWorker(ctx context.Context, dataDir string, checkIndex time.Dur
 // it might wait for the other end of a FIFO for ever.
 func (a *app) openWorker(ctx context.Context, dataDir string, checkIndex time.Duration) (*daemon.Worker, error) {
 	if wrong := wire.Misplaced(dataDir); wrong != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "in %s, %s", dataDir, strings.Join(wrong, "; ")).
+		return nil, memory.Errorf(memory.CodeStorage, "in %s, %s", dataDir, strings.Join(wrong, "; ")).
 			WithHint("move it away, then run `claude-mem worker restart`")
 	}
 	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
@@ -177,7 +177,7 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 		}
 	})
 	if err == nil && !status.Running {
-		err = quietly(claudemem.CodeUnavailable)
+		err = quietly(memory.CodeUnavailable)
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 		return err
 	}
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return claudemem.Errorf(claudemem.CodeStorage, "make data directory: %w", err).
+		return memory.Errorf(memory.CodeStorage, "make data directory: %w", err).
 			WithHint("set CLAUDE_MEM_DATA_DIR to a directory that can be written")
 	}
 	complaints, err := os.CreateTemp("", "claude-mem-start-*.txt")
@@ -261,7 +261,7 @@ const conflictLimit = 3 * time.Second
 func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan error, complaints string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	conflict := exitOf(claudemem.CodeConflict)
+	conflict := exitOf(memory.CodeConflict)
 	var failed error
 	for {
 		if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
@@ -281,7 +281,7 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 			if failed != nil {
 				return startError(failed, complaints)
 			}
-			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker (pid %d) is not ready after %v", pid, startLimit).
+			return memory.Errorf(memory.CodeUnavailable, "the worker (pid %d) is not ready after %v", pid, startLimit).
 				WithHint("`claude-mem worker logs` shows what it is doing")
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -296,7 +296,7 @@ func startError(err error, complaints string) error {
 	if text == "" {
 		text = fmt.Sprint(err)
 	}
-	code := claudemem.CodeUnavailable
+	code := memory.CodeUnavailable
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		for _, row := range exitCodes {
@@ -305,7 +305,7 @@ func startError(err error, complaints string) error {
 			}
 		}
 	}
-	return claudemem.Errorf(code, "the worker did not start: %s", text).WithHint(string(hint))
+	return memory.Errorf(code, "the worker did not start: %s", text).WithHint(string(hint))
 }
 
 func (a *app) workerLogsCommand() *cobra.Command {

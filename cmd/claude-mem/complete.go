@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/observer/mode"
-	"claudemem/settings"
+	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -168,10 +168,10 @@ func (a *app) namedSessionChoices() choices {
 
 // deadLetterChoices completes the keys of events that failed for good.
 func (a *app) deadLetterChoices() choices {
-	return remembered(a, func(ctx context.Context, m api.Memory) ([]claudemem.DeadLetter, error) {
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]memory.DeadLetter, error) {
 		q, err := m.Queue(ctx)
 		return q.DeadLetters[:min(len(q.DeadLetters), completeShown)], err
-	}, func(d *claudemem.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
+	}, func(d *memory.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
 }
 
 // learningChoices completes the ids of the learnings of the current project.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/store"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -46,11 +46,11 @@ func TestPreviewChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := func(kind claudemem.EventKind, id string) claudemem.Arrival {
-		return claudemem.Arrival{Key: id, Event: claudemem.Event{DeliveryID: id, Kind: kind, Host: claudemem.HostClaudeCode, HostSessionID: "0b7c-1", ProjectPath: project,
+	event := func(kind memory.EventKind, id string) memory.Arrival {
+		return memory.Arrival{Key: id, Event: memory.Event{DeliveryID: id, Kind: kind, Host: memory.HostClaudeCode, HostSessionID: "0b7c-1", ProjectPath: project,
 			Prompt: "Fix the cart", ToolName: "Edit", ToolInput: json.RawMessage(`{"file_path":"cart.go"}`), ToolResponse: json.RawMessage(`{}`)}}
 	}
-	if _, err := s.Enqueue(ctx, event(claudemem.KindPrompt, "p"), event(claudemem.KindTool, "t")); err != nil {
+	if _, err := s.Enqueue(ctx, event(memory.KindPrompt, "p"), event(memory.KindTool, "t")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -82,8 +82,8 @@ func TestPreviewAddsUp(t *testing.T) {
 	a.people().preview(&contextPreview{BuiltBy: builtByDatabase, Session: "S3", Preview: api.Preview{
 		Text: "<claude-mem-context>\n…\n</claude-mem-context>", Tokens: 100, Budget: 9000, EffectiveBudget: 2857, BuildMS: 1.25,
 		Source: "resume", ProjectPath: "/home/ada/tally",
-		Layers:  []claudemem.LayerCost{{Name: "sessions", Tokens: 60, Items: 2}, {Name: "closing", Tokens: 10}},
-		Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}, {Name: "observations", Tokens: 700, Items: 9, Reason: "budget"}, {Name: "a\x1b[1m", Reason: "b\nc"}},
+		Layers:  []memory.LayerCost{{Name: "sessions", Tokens: 60, Items: 2}, {Name: "closing", Tokens: 10}},
+		Skipped: []memory.LayerCost{{Name: "learnings", Reason: "empty"}, {Name: "observations", Tokens: 700, Items: 9, Reason: "budget"}, {Name: "a\x1b[1m", Reason: "b\nc"}},
 	}})
 	want := "<claude-mem-context>\n…\n</claude-mem-context>\n\n" + strings.Repeat("─", 72) + `
 Context block of S3 in tally at resume
@@ -105,8 +105,8 @@ Left out
 // TestWhyFindsEachObservationOfALine: the line of a session is named by each of the
 // observations that it stands for.
 func TestWhyFindsEachObservationOfALine(t *testing.T) {
-	l := api.PreviewLine{Number: 5, ContextLine: claudemem.ContextLine{Layer: "sessions", Session: 1, Observation: 2,
-		Observations: []claudemem.ObservationID{2, 3}}}
+	l := api.PreviewLine{Number: 5, ContextLine: memory.ContextLine{Layer: "sessions", Session: 1, Observation: 2,
+		Observations: []memory.ObservationID{2, 3}}}
 	for ref, want := range map[string]bool{"#1": false, "#2": true, "#3": true, "#4": false, "S1": true, "S2": false, "5": true, "3": false} {
 		wanted, err := parseWhy(ref)
 		if err != nil {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 
-	"claudemem"
-	"claudemem/model"
-	"claudemem/model/claude"
-	"claudemem/observer/mode"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/distil/model"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 )
 
 // What the observer sends of an event at most, in bytes (package mode), and what its answer to
@@ -51,22 +51,22 @@ type estimator struct {
 }
 
 // add adds an event that would be distilled.
-func (s *estimator) add(e *claudemem.Event) {
+func (s *estimator) add(e *memory.Event) {
 	if e.HostSessionID != s.session {
 		s.call()
 		s.session, s.digest = e.HostSessionID, 0
 	}
 	switch e.Kind {
-	case claudemem.KindPrompt:
+	case memory.KindPrompt:
 		s.call()
 		s.turnBytes += min(len(e.Prompt), shownResponse)
-	case claudemem.KindTool:
+	case memory.KindTool:
 		s.turnCount++
 		s.turnBytes += min(len(e.ToolInput), shownInput) + min(len(e.ToolResponse)+len(e.ToolError), shownResponse)
 		if s.turnBytes >= shownRequest || s.turnCount >= shownEvents {
 			s.call()
 		}
-	case claudemem.KindStop:
+	case memory.KindStop:
 		s.turnCount++
 		s.turnBytes += min(len(e.LastAssistantMessage), 2*shownResponse)
 		s.call()
@@ -80,7 +80,7 @@ func (s *estimator) call() {
 		return
 	}
 	if s.system == 0 {
-		s.system = claudemem.EstimateTokens(mode.System(mode.LoadOrDefault("", ""), ""))
+		s.system = memory.EstimateTokens(mode.System(mode.LoadOrDefault("", ""), ""))
 	}
 	request := int(float64(s.turnBytes) / 3.5)
 	s.calls++
@@ -103,7 +103,7 @@ func (s *estimator) estimate() costEstimate {
 	if priced == "haiku" {
 		priced = model.DefaultModel("anthropic")
 	}
-	if usd, ok := model.Cost(priced, claudemem.ModelUsage{Input: s.input, Output: s.output}); ok {
+	if usd, ok := model.Cost(priced, memory.ModelUsage{Input: s.input, Output: s.output}); ok {
 		e.USD = &usd
 	}
 	return e

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/claudedir"
-	"claudemem/doctor"
-	"claudemem/model"
-	"claudemem/model/claude"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/distil/model"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/doctor"
+	"claudemem/internal/serve/api"
 )
 
 // doctorConfig returns the configuration of doctor. Values that cannot be found stay
@@ -42,7 +42,7 @@ func (a *app) searchTitles(ctx context.Context, query string) (titles []string, 
 		return nil, err
 	}
 	defer m.close()
-	request := api.SearchRequest{Kinds: []string{string(claudemem.RecordObservation)}, Query: query}
+	request := api.SearchRequest{Kinds: []string{string(memory.RecordObservation)}, Query: query}
 	request.Limit = 100
 	page, err := m.Search(ctx, request)
 	for _, h := range page.Results {

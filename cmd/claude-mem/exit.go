@@ -8,25 +8,25 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // exitCodes is the documented table of exit codes. Hook verbs always exit 0.
 var exitCodes = []struct {
 	exit    int
-	codes   []claudemem.Code
+	codes   []memory.Code
 	meaning string
 }{
 	{0, nil, "success"},
-	{1, []claudemem.Code{claudemem.CodeInternal}, "a fault of claude-mem"},
-	{2, []claudemem.Code{claudemem.CodeInvalid, claudemem.CodeTooLarge}, "wrong usage or input"},
-	{3, []claudemem.Code{claudemem.CodeNotFound, claudemem.CodeNoMemory}, "no such record"},
-	{4, []claudemem.Code{claudemem.CodeConflict}, "another process or state is in the way"},
-	{5, []claudemem.Code{claudemem.CodeUnavailable, claudemem.CodeWireVersion}, "no worker, or it cannot answer now"},
-	{6, []claudemem.Code{claudemem.CodeForbidden}, "not allowed"},
-	{7, []claudemem.Code{claudemem.CodeStorage}, "disk full, read-only or a damaged database"},
-	{8, []claudemem.Code{claudemem.CodeNewerSchema, claudemem.CodeOlderSchema}, "the database is of another version"},
+	{1, []memory.Code{memory.CodeInternal}, "a fault of claude-mem"},
+	{2, []memory.Code{memory.CodeInvalid, memory.CodeTooLarge}, "wrong usage or input"},
+	{3, []memory.Code{memory.CodeNotFound, memory.CodeNoMemory}, "no such record"},
+	{4, []memory.Code{memory.CodeConflict}, "another process or state is in the way"},
+	{5, []memory.Code{memory.CodeUnavailable, memory.CodeWireVersion}, "no worker, or it cannot answer now"},
+	{6, []memory.Code{memory.CodeForbidden}, "not allowed"},
+	{7, []memory.Code{memory.CodeStorage}, "disk full, read-only or a damaged database"},
+	{8, []memory.Code{memory.CodeNewerSchema, memory.CodeOlderSchema}, "the database is of another version"},
 	{exitBroken, nil, "`claude-mem doctor` found something broken"},
 }
 
@@ -43,12 +43,12 @@ func exitCode(err error) int {
 	if errors.As(err, &quiet) {
 		return quiet.code
 	}
-	return exitOf(claudemem.CodeOf(err))
+	return exitOf(memory.CodeOf(err))
 }
 
 // exitOf returns the exit code for an error's code, 1 for one that exitCodes does not
 // have.
-func exitOf(code claudemem.Code) int {
+func exitOf(code memory.Code) int {
 	for _, row := range exitCodes {
 		if slices.Contains(row.codes, code) {
 			return row.exit
@@ -73,7 +73,7 @@ type quietExit struct{ code int }
 func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
 
 // quietly returns the quietExit of an error code.
-func quietly(code claudemem.Code) error { return &quietExit{exitOf(code)} }
+func quietly(code memory.Code) error { return &quietExit{exitOf(code)} }
 
 // report prints an error for people, or as one line of JSON, the last one of standard error.
 func report(w io.Writer, err error, asJSON bool) {
@@ -82,8 +82,8 @@ func report(w io.Writer, err error, asJSON bool) {
 		return
 	}
 	var body api.ErrorBody
-	body.Error.Code, body.Error.Message = claudemem.CodeOf(err), err.Error()
-	var e *claudemem.Error
+	body.Error.Code, body.Error.Message = memory.CodeOf(err), err.Error()
+	var e *memory.Error
 	if errors.As(err, &e) {
 		body.Error.Hint = e.Hint
 	}

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/index"
-	"claudemem/search"
-	"claudemem/settings"
-	"claudemem/store"
+	"claudemem/internal/find/search"
+	"claudemem/internal/keep/index"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // files is the memory read from its files, without a worker.
@@ -78,7 +78,7 @@ func (f *fileSearcher) close() {
 }
 
 // Search searches with the index if there is a text.
-func (f *fileSearcher) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
+func (f *fileSearcher) Search(ctx context.Context, r memory.SearchRequest) (memory.SearchResult, error) {
 	if r.Text == "" {
 		return f.Searcher.Search(ctx, r)
 	}
@@ -86,7 +86,7 @@ func (f *fileSearcher) Search(ctx context.Context, r claudemem.SearchRequest) (c
 }
 
 // Timeline returns what happened around an anchor, which may be a text to search for.
-func (f *fileSearcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
+func (f *fileSearcher) Timeline(ctx context.Context, r memory.TimelineRequest) (memory.Timeline, error) {
 	return f.indexed(ctx).Timeline(ctx, r)
 }
 
@@ -98,7 +98,7 @@ type glancing struct {
 }
 
 // Related searches by the index's files, which it opens for this call alone.
-func (g glancing) Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
+func (g glancing) Related(ctx context.Context, r memory.RelatedRequest) ([]memory.Related, error) {
 	ix, err := index.OpenGlance(ctx, filepath.Join(g.dataDir, "index.db"))
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/store"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // fieldsOf collects the names of all fields of a JSON form.
@@ -47,13 +47,13 @@ func fieldsOf(t *testing.T, v any) []string {
 func TestJSONFormsAreInTheHelp(t *testing.T) {
 	kinds := []store.EventsOf{{Tool: "x"}}
 	reasons := []store.EventsFor{{Kinds: kinds}}
-	layers := []claudemem.LayerCost{{Items: 1, Reason: "x"}}
-	line := api.PreviewLine{ContextLine: claudemem.ContextLine{Observation: 1, Session: 1, Learning: 1}}
+	layers := []memory.LayerCost{{Items: 1, Reason: "x"}}
+	line := api.PreviewLine{ContextLine: memory.ContextLine{Observation: 1, Session: 1, Learning: 1}}
 	spent := store.Spent{USD: 1}
 	receipt := store.SessionReceipt{
 		CompletedAt: 1, Captured: store.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []store.RedactedRule{{}},
 		Stored:   store.StoredRecords{Observations: []store.StoredObservation{{}}, Summaries: []store.StoredSummary{{}}},
-		Given:    []claudemem.Injection{{ProjectPath: "x", Source: "x", Observations: []claudemem.ObservationID{1}, Sessions: []claudemem.SessionID{1}, Layers: layers, Skipped: layers}},
+		Given:    []memory.Injection{{ProjectPath: "x", Source: "x", Observations: []memory.ObservationID{1}, Sessions: []memory.SessionID{1}, Layers: layers, Skipped: layers}},
 		LookedUp: []store.LookedUp{{}},
 		Cost: store.SessionCost{Total: spent, Providers: []store.SpentOn{{Spent: spent}},
 			Models: []store.SpentOn{{Provider: "x", Spent: spent}}},
@@ -122,10 +122,10 @@ func TestReceiptIsSafeForATerminal(t *testing.T) {
 	a, out, _ := testApp(t, nil)
 	a.people().receipt(&store.SessionReceipt{
 		Title: evil, Project: evil, HostSessionID: evil,
-		Captured: store.CapturedEvents{Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: evil, Events: 1}}},
+		Captured: store.CapturedEvents{Events: 1, Kinds: []store.EventsOf{{Kind: memory.KindTool, Tool: evil, Events: 1}}},
 		Skipped:  []store.EventsFor{{Reason: evil, Events: 1}}, Failed: []store.EventsFor{{Reason: evil, Events: 1}},
 		Redacted: []store.RedactedRule{{Rule: evil, Count: 1}},
-		Given:    []claudemem.Injection{{Where: "SessionStart", Source: evil, Layers: []claudemem.LayerCost{{Name: evil}}}, {Where: "PostToolUse", Source: evil}},
+		Given:    []memory.Injection{{Where: "SessionStart", Source: evil, Layers: []memory.LayerCost{{Name: evil}}}, {Where: "PostToolUse", Source: evil}},
 		LookedUp: []store.LookedUp{{Observation: 1, Title: evil}},
 		Cost:     store.SessionCost{Models: []store.SpentOn{{Name: evil, Provider: evil}}},
 	})

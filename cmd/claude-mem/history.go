@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"claudemem/claudedir"
-	"claudemem/nodedb"
-	"claudemem/text"
-	"claudemem/transcript"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/move/nodedb"
+	"claudemem/internal/move/transcript"
 )
 
 // foundHistory is what was remembered or recorded before, can be imported and was not.

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // glyphLegend explains the signs of records.
@@ -68,8 +68,8 @@ func (p *printer) hitInFull(h *api.Hit) {
 }
 
 // explanation prints a score with its terms and factors.
-func (p *printer) explanation(e *claudemem.Explanation) {
-	value := func(part claudemem.ScorePart) string { return oneLine(part.Name, 40) + " " + scoreText(part.Value) }
+func (p *printer) explanation(e *memory.Explanation) {
+	value := func(part memory.ScorePart) string { return oneLine(part.Name, 40) + " " + scoreText(part.Value) }
 	terms := make([]string, len(e.Parts))
 	for i, part := range e.Parts {
 		terms[i] = value(part)
@@ -90,7 +90,7 @@ func (p *printer) explanation(e *claudemem.Explanation) {
 func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 // understoodNotes returns the notes about changes that the search made to the query.
-func understoodNotes(u *claudemem.Understood) []string {
+func understoodNotes(u *memory.Understood) []string {
 	if u == nil {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,12 +16,12 @@ import (
 
 func TestPrintHits(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	ago := func(d time.Duration) claudemem.Millis { return claudemem.MillisOf(now.Add(-d)) }
+	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(now.Add(-d)) }
 	hits := []api.Hit{
-		{Kind: "observation", Observation: &api.Observation{ID: 12, Type: claudemem.TypeBugfix, Title: "Round the total once", Subtitle: "sum first",
+		{Kind: "observation", Observation: &api.Observation{ID: 12, Type: memory.TypeBugfix, Title: "Round the total once", Subtitle: "sum first",
 			Project: "tally", CreatedAtEpoch: ago(2 * time.Hour), ObservationDetail: &api.ObservationDetail{SessionDBID: 4}},
-			Why: &claudemem.Explanation{Parts: []claudemem.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
-				Factors: []claudemem.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
+			Why: &memory.Explanation{Parts: []memory.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
+				Factors: []memory.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
 		{Kind: "summary", Summary: &api.Summary{TurnHead: api.TurnHead{ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour)},
 			SummaryDetail: &api.SummaryDetail{Learned: "Half cents\nadd up."}}},
 		{Kind: "prompt", Prompt: &api.Prompt{TurnHead: api.TurnHead{ID: 9, Title: "why \x1b[31mdrift?", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(27 * time.Hour)},
@@ -69,23 +69,23 @@ func TestPrintHits(t *testing.T) {
 }
 
 func TestUnderstoodNotes(t *testing.T) {
-	day := func(d int) claudemem.Millis {
-		return claudemem.MillisOf(time.Date(2026, 3, d, 12, 0, 0, 0, time.Local))
+	day := func(d int) memory.Millis {
+		return memory.MillisOf(time.Date(2026, 3, d, 12, 0, 0, 0, time.Local))
 	}
 	tests := []struct {
 		name string
-		u    *claudemem.Understood
+		u    *memory.Understood
 		want []string
 	}{
 		{"word for word", nil, nil},
-		{"only the text", &claudemem.Understood{Text: "x"}, nil},
-		{"a range", &claudemem.Understood{Since: day(2), Until: day(8)}, []string{"Understood: 2026-03-02 to 2026-03-08."}},
-		{"since", &claudemem.Understood{Since: day(2)}, []string{"Understood: since 2026-03-02."}},
-		{"until and types", &claudemem.Understood{Until: day(2), Types: []claudemem.ObservationType{"bugfix", "change"}},
+		{"only the text", &memory.Understood{Text: "x"}, nil},
+		{"a range", &memory.Understood{Since: day(2), Until: day(8)}, []string{"Understood: 2026-03-02 to 2026-03-08."}},
+		{"since", &memory.Understood{Since: day(2)}, []string{"Understood: since 2026-03-02."}},
+		{"until and types", &memory.Understood{Until: day(2), Types: []memory.ObservationType{"bugfix", "change"}},
 			[]string{"Understood: until 2026-03-02.", "Understood: only bugfix, change."}},
-		{"typing errors", &claudemem.Understood{Corrected: map[string]string{"totl": "total", "cnet": "cent"}},
+		{"typing errors", &memory.Understood{Corrected: map[string]string{"totl": "total", "cnet": "cent"}},
 			[]string{`No record has "cnet"; searched for "cent".`, `No record has "totl"; searched for "total".`}},
-		{"notes", &claudemem.Understood{Notes: []string{"no vectors\x1b at the moment"}}, []string{"no vectors at the moment"}},
+		{"notes", &memory.Understood{Notes: []string{"no vectors\x1b at the moment"}}, []string{"no vectors at the moment"}},
 	}
 	for _, tt := range tests {
 		if got := understoodNotes(tt.u); !slices.Equal(got, tt.want) {
@@ -143,7 +143,7 @@ func TestSearchRequest(t *testing.T) {
 		if bad.scope = (&scope{all: true}); bad.times == nil {
 			bad.times = &timeFlags{}
 		}
-		if _, err := bad.request("", now); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+		if _, err := bad.request("", now); memory.CodeOf(err) != memory.CodeInvalid {
 			t.Errorf("request of %+v: %v, want an error with code invalid", bad, err)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/settings"
-	"claudemem/text"
-	"claudemem/transcript"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/transcript"
+	"claudemem/internal/run/daemon"
 )
 
 // transcriptFlags select what is imported of transcripts, and who distils it.
@@ -35,7 +35,7 @@ func (f *transcriptFlags) given() bool {
 // transcriptFilter is what they select.
 type transcriptFilter struct {
 	projects     []string
-	since, until claudemem.Millis
+	since, until memory.Millis
 }
 
 // filter parses the flags.
@@ -59,8 +59,8 @@ func (f *transcriptFlags) filter(a *app) (filter transcriptFilter, err error) {
 }
 
 // takes reports whether an event of a project, in a turn that began at a time, is selected.
-func (f *transcriptFilter) takes(e *claudemem.Event, began claudemem.Millis) bool {
-	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, claudemem.ProjectLabel(e.ProjectPath)) {
+func (f *transcriptFilter) takes(e *memory.Event, began memory.Millis) bool {
+	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, memory.ProjectLabel(e.ProjectPath)) {
 		return false
 	}
 	return began >= f.since && (f.until == 0 || began <= f.until)
@@ -109,7 +109,7 @@ func (a *app) importTranscripts(ctx context.Context, dataDir, path string, f *tr
 	}
 	folders, err := transcript.Find(path, filter.since.Time())
 	if err != nil {
-		return claudemem.Errorf(claudemem.CodeStorage, "list the transcripts in %q: %w", oneLine(path, 200), err)
+		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", oneLine(path, 200), err)
 	}
 	resolved, err := settings.LoadForWorker(dataDir, a.getenv)
 	if err != nil {
@@ -198,22 +198,22 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	}()
 	report, end := im.app.progress("Reading transcripts: MB")
 	defer end()
-	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: claudemem.BackfillOffline}
+	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline}
 	if im.flags.model {
-		reader.Backfill = claudemem.BackfillModel
+		reader.Backfill = memory.BackfillModel
 	}
 	progress := func() { report(int(reader.Bytes>>20), int(total>>20)) }
 	to.Busy = func(int) { progress() }
 	projects := map[string]*transcriptProject{}
-	to.Outcome = func(e *claudemem.Event, status claudemem.Status) { im.count(projects, e, status) }
-	began := map[string]claudemem.Millis{}
+	to.Outcome = func(e *memory.Event, status memory.Status) { im.count(projects, e, status) }
+	began := map[string]memory.Millis{}
 	defer func() { im.finish(reader, to, projects) }()
 	for _, folder := range im.folders {
 		reader.Enter()
 		for i := range folder.Sessions {
 			clear(began)
-			err := reader.Read(im.ctx, &folder.Sessions[i], func(e claudemem.Event) error {
-				if e.Kind == claudemem.KindPrompt || began[e.HostSessionID] == 0 {
+			err := reader.Read(im.ctx, &folder.Sessions[i], func(e memory.Event) error {
+				if e.Kind == memory.KindPrompt || began[e.HostSessionID] == 0 {
 					began[e.HostSessionID] = e.OccurredAt
 				}
 				if !im.filter.takes(&e, began[e.HostSessionID]) {
@@ -240,29 +240,29 @@ func (im *transcriptImport) run(dry bool) (err error) {
 
 // interruptedImport returns the error of an import that was interrupted, any other as it is.
 func interruptedImport(ctx context.Context, err error) error {
-	if ctx.Err() != nil && claudemem.CodeOf(err) != claudemem.CodeUnavailable {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
+	if ctx.Err() != nil && memory.CodeOf(err) != memory.CodeUnavailable {
+		return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
 	}
 	return err
 }
 
 // count counts an event by what became of it.
-func (im *transcriptImport) count(projects map[string]*transcriptProject, e *claudemem.Event, status claudemem.Status) {
+func (im *transcriptImport) count(projects map[string]*transcriptProject, e *memory.Event, status memory.Status) {
 	p := projects[e.ProjectPath]
 	if p == nil {
-		p = &transcriptProject{ProjectPath: e.ProjectPath, Project: claudemem.ProjectLabel(e.ProjectPath), sessions: map[string]bool{}}
+		p = &transcriptProject{ProjectPath: e.ProjectPath, Project: memory.ProjectLabel(e.ProjectPath), sessions: map[string]bool{}}
 		projects[e.ProjectPath] = p
 	}
 	p.sessions[e.HostSessionID] = true
 	switch e.Kind {
-	case claudemem.KindPrompt:
+	case memory.KindPrompt:
 		p.Prompts++
-	case claudemem.KindTool:
+	case memory.KindTool:
 		p.Tools++
 	}
-	if status == claudemem.StatusDuplicate {
+	if status == memory.StatusDuplicate {
 		p.Present++
-	} else if status != claudemem.StatusSkipped {
+	} else if status != memory.StatusSkipped {
 		im.cost.add(e)
 	}
 	at := e.OccurredAt.Time().UTC().Format(isoMillis)
@@ -351,7 +351,7 @@ func (a *app) showTranscripts(d transcriptsImported, asJSON bool) error {
 		a.note("not read to its end: %s", oneLine(file, 300))
 	}
 	if err == nil && len(d.Unreadable) > 0 {
-		return quietly(claudemem.CodeStorage)
+		return quietly(memory.CodeStorage)
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/install"
-	"claudemem/install/fakeclaude"
+	"claudemem/internal/run/install"
+	"claudemem/proof/fakeclaude"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"claudemem"
-	"claudemem/claudedir"
-	"claudemem/install"
-	"claudemem/model/claude"
-	"claudemem/settings"
-	"claudemem/text"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/install"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -283,6 +283,6 @@ func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))
 
 // notConfirmed returns the error of a change that was not confirmed; the error says why.
 func notConfirmed(why string) error {
-	return claudemem.Errorf(claudemem.CodeForbidden, "not confirmed: %s", why).
+	return memory.Errorf(memory.CodeForbidden, "not confirmed: %s", why).
 		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/install"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/install"
 )
 
 // agentNames returns the hosts that --host takes.
 func agentNames() []string {
-	names := []string{string(claudemem.HostClaudeCode)}
+	names := []string{string(memory.HostClaudeCode)}
 	for _, agent := range install.Agents() {
 		names = append(names, string(agent.Host))
 	}
@@ -21,14 +21,14 @@ func agentNames() []string {
 
 // agentOf returns the agent that --host names, nil for Claude Code and no name.
 func agentOf(name string) (*install.Agent, error) {
-	host := claudemem.Host(name).Canonical()
-	if host == "" || host == claudemem.HostClaudeCode {
+	host := memory.Host(name).Canonical()
+	if host == "" || host == memory.HostClaudeCode {
 		return nil, nil
 	}
 	if agent := install.AgentOf(host); agent != nil {
 		return agent, nil
 	}
-	return nil, claudemem.Errorf(claudemem.CodeInvalid, "unknown host %q", name).
+	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
 		WithHint("--host takes " + strings.Join(agentNames(), ", ") + "; docs/hosts.md says how another one is connected")
 }
 
@@ -43,7 +43,7 @@ func (a *app) agentInstaller(dataDir string, agent *install.Agent, configDir str
 		options.ConfigDir = agent.Dir(a.getenv, a.home())
 	}
 	if options.ConfigDir == "" {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory")
+		return nil, memory.Errorf(memory.CodeInvalid, "there is no home directory")
 	}
 	return install.NewAgent(options, agent), nil
 }
@@ -52,7 +52,7 @@ func (a *app) agentInstaller(dataDir string, agent *install.Agent, configDir str
 // Claude Code.
 func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	if o.settings || o.disable {
-		return claudemem.Errorf(claudemem.CodeInvalid, "--settings and --disable-node are for Claude Code").
+		return memory.Errorf(memory.CodeInvalid, "--settings and --disable-node are for Claude Code").
 			WithHint("`claude-mem install --host " + string(agent.Host) + "` needs neither")
 	}
 	in, err := a.agentInstaller(o.dataDir, agent, "")
@@ -123,10 +123,10 @@ func showAgentRemoval(p *printer, r *install.AgentRemoval) {
 
 // foundAgent is an agent besides Claude Code that is used on this machine.
 type foundAgent struct {
-	Host      claudemem.Host `json:"host"`
-	Label     string         `json:"label"`
-	ConfigDir string         `json:"config_dir"`
-	Installed bool           `json:"installed"`
+	Host      memory.Host `json:"host"`
+	Label     string      `json:"label"`
+	ConfigDir string      `json:"config_dir"`
+	Installed bool        `json:"installed"`
 
 	agent *install.Agent
 }
@@ -171,8 +171,8 @@ func (a *app) offerAgents(ctx context.Context, o *installOptions) error {
 // withAgents adds to the error of an install without the claude command that other agents
 // are found.
 func (a *app) withAgents(dataDir string, err error) error {
-	var coded *claudemem.Error
-	if !errors.As(err, &coded) || coded.Code != claudemem.CodeNotFound {
+	var coded *memory.Error
+	if !errors.As(err, &coded) || coded.Code != memory.CodeNotFound {
 		return err
 	}
 	var commands []string

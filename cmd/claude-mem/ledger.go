@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"claudemem"
-	"claudemem/store"
-	"claudemem/text"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 )
 
 // account prints the cost of model calls, and the tokens saved.
@@ -26,7 +26,7 @@ func (p *printer) account(a *store.Account) {
 		group("day", a.Days, func(s store.SpentOn) string { return s.Name })
 		group("model", a.Models, modelName)
 		group("project", a.Projects, func(s store.SpentOn) string {
-			return cmp.Or(claudemem.ProjectLabel(s.Name), "(none)")
+			return cmp.Or(memory.ProjectLabel(s.Name), "(none)")
 		})
 		if len(a.Days) > 1 {
 			table = append(table, append([]string{"total", ""}, spentCells(a.Total)...))

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"time"
 
-	"claudemem/wire"
+	"claudemem/internal/capture/wire"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"

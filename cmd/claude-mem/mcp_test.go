@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/wire"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // TestMCPWithoutWorker: what reads is answered over the files, what writes says that
@@ -43,13 +43,13 @@ func TestMCPWithoutWorker(t *testing.T) {
 		if err != nil || len(batch.Results) != 1 {
 			t.Errorf("mute %t: batch: %+v, %v", mute, batch, err)
 		}
-		if _, err := m.Session(ctx, api.SessionRequest{Name: "S99"}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		if _, err := m.Session(ctx, api.SessionRequest{Name: "S99"}); memory.CodeOf(err) != memory.CodeNotFound {
 			t.Errorf("mute %t: a session that is not there: %v", mute, err)
 		}
-		if _, err := m.AddObservation(ctx, api.NewObservation{Narrative: "x", Project: project}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		if _, err := m.AddObservation(ctx, api.NewObservation{Narrative: "x", Project: project}); memory.CodeOf(err) != memory.CodeUnavailable {
 			t.Errorf("mute %t: add: %v, want unavailable", mute, err)
 		}
-		if _, err := m.HideObservation(ctx, api.HideRequest{ID: 1}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		if _, err := m.HideObservation(ctx, api.HideRequest{ID: 1}); memory.CodeOf(err) != memory.CodeUnavailable {
 			t.Errorf("mute %t: hide: %v, want unavailable", mute, err)
 		}
 		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: api.ObservationRefs{1}}); err != nil || len(batch.Results) != 1 {
@@ -114,11 +114,11 @@ func TestMCPWithAnotherVersion(t *testing.T) {
 	refusingWorker(t, dataDir, "0.0.1")
 	m := newClientMemory(t.Context(), a, dataDir)
 	_, err := m.AddObservation(t.Context(), api.NewObservation{Narrative: "x", Project: project})
-	var e *claudemem.Error
-	if !errors.As(err, &e) || e.Code != claudemem.CodeInvalid || e.Hint != "say more" {
+	var e *memory.Error
+	if !errors.As(err, &e) || e.Code != memory.CodeInvalid || e.Hint != "say more" {
 		t.Errorf("add: %+v, want the worker's error", err)
 	}
-	if err := m.NoteLookups(t.Context(), api.LookupNote{Observations: []claudemem.ObservationID{1}}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+	if err := m.NoteLookups(t.Context(), api.LookupNote{Observations: []memory.ObservationID{1}}); memory.CodeOf(err) != memory.CodeInvalid {
 		t.Errorf("note: %v, want the worker's error", err)
 	}
 	found, err := m.Search(t.Context(), api.SearchRequest{Types: []string{"bugfix"}, Dated: api.Dated{Paged: api.Paged{Project: project}}})

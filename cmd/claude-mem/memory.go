@@ -4,18 +4,18 @@ import (
 	"context"
 	"path/filepath"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/backup"
-	"claudemem/store"
-	"claudemem/text"
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // openMemory opens the database for reading: reading needs no worker, unless the database is
 // not the one that the last worker left.
 func openMemory(ctx context.Context, dataDir string) (*store.Store, error) {
 	s, err := store.OpenReadOnly(ctx, databasePath(dataDir))
-	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+	if err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
 		return nil, err
 	}
 	if suspect := backup.Suspect(ctx, dataDir, s); suspect != nil {
@@ -33,7 +33,7 @@ func databasePath(dataDir string) string { return filepath.Join(dataDir, "memory
 // emptyMemory turns the error that there is no memory yet into the empty answer
 // of a list; other errors are returned.
 func (a *app) emptyMemory(err error, asJSON bool, empty any) error {
-	if claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+	if memory.CodeOf(err) != memory.CodeNoMemory {
 		return err
 	}
 	if asJSON {

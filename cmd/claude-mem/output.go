@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"claudemem"
+	"claudemem/internal/memory"
 )
 
 // output is standard output. It keeps its first error: a command that could not write its
@@ -33,7 +33,7 @@ func (o *output) outcome(err error) error {
 	case readerGone(o.failed):
 		return nil
 	}
-	return claudemem.Errorf(claudemem.CodeStorage, "write output: %w", o.failed).
+	return memory.Errorf(memory.CodeStorage, "write output: %w", o.failed).
 		WithHint("the output is incomplete; free space or check where it is written")
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem"
+	"claudemem/internal/memory"
 )
 
 func TestParseTime(t *testing.T) {
@@ -39,19 +39,19 @@ func TestParseTime(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := parseTime(tt.text, now, false)
-		if want := claudemem.MillisOf(tt.begin); err != nil || got != want {
+		if want := memory.MillisOf(tt.begin); err != nil || got != want {
 			t.Errorf("parseTime(%q) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
 		}
-		want := claudemem.MillisOf(tt.begin)
+		want := memory.MillisOf(tt.begin)
 		if !tt.end.IsZero() {
-			want = claudemem.MillisOf(tt.end) - 1
+			want = memory.MillisOf(tt.end) - 1
 		}
 		if got, err = parseTime(tt.text, now, true); err != nil || got != want {
 			t.Errorf("parseTime(%q, last) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
 		}
 	}
 	for _, text := range []string{"", "d", "-3d", "3x", "soon", "2026-13-01", "2026-02-30", "99999999999d", "\x00", "3 d"} {
-		if got, err := parseTime(text, now, false); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+		if got, err := parseTime(text, now, false); memory.CodeOf(err) != memory.CodeInvalid {
 			t.Errorf("parseTime(%q) = %v, %v, want an error with code invalid", text, got, err)
 		}
 	}

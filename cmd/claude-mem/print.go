@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"claudemem"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 )
 
 // printer writes data for people.
@@ -93,7 +93,7 @@ const styleEnd = "\x1b[0m"
 func styleStart(code string) string { return "\x1b[" + code + "m" }
 
 // ago returns the age of at, "never" for 0.
-func (p *printer) ago(at claudemem.Millis) string {
+func (p *printer) ago(at memory.Millis) string {
 	if at == 0 {
 		return "never"
 	}
@@ -101,7 +101,7 @@ func (p *printer) ago(at claudemem.Millis) string {
 }
 
 // when returns the column of ages in a list.
-func (p *printer) when(at claudemem.Millis) string {
+func (p *printer) when(at memory.Millis) string {
 	return p.style(styleDim, fmt.Sprintf("%10s", p.ago(at)))
 }
 

@@ -6,16 +6,16 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/store"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 func TestAgo(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	p := &printer{now: now}
-	for at, want := range map[claudemem.Millis]string{
-		0: "never", claudemem.MillisOf(now): "just now", claudemem.MillisOf(now.Add(-26 * time.Hour)): "yesterday",
+	for at, want := range map[memory.Millis]string{
+		0: "never", memory.MillisOf(now): "just now", memory.MillisOf(now.Add(-26 * time.Hour)): "yesterday",
 	} {
 		if got := p.ago(at); got != want {
 			t.Errorf("ago of %d: got %q, want %q", at, got, want)
@@ -50,14 +50,14 @@ func TestExitCode(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{claudemem.Errorf(claudemem.CodeInternal, "x"), 1},
-		{claudemem.Errorf(claudemem.CodeInvalid, "x"), 2},
-		{claudemem.Errorf(claudemem.CodeNotFound, "x"), 3},
-		{claudemem.Errorf(claudemem.CodeConflict, "x"), 4},
-		{claudemem.Errorf(claudemem.CodeUnavailable, "x"), 5},
-		{claudemem.Errorf(claudemem.CodeForbidden, "x"), 6},
-		{claudemem.Errorf(claudemem.CodeStorage, "x"), 7},
-		{claudemem.Errorf(claudemem.CodeNewerSchema, "x"), 8},
+		{memory.Errorf(memory.CodeInternal, "x"), 1},
+		{memory.Errorf(memory.CodeInvalid, "x"), 2},
+		{memory.Errorf(memory.CodeNotFound, "x"), 3},
+		{memory.Errorf(memory.CodeConflict, "x"), 4},
+		{memory.Errorf(memory.CodeUnavailable, "x"), 5},
+		{memory.Errorf(memory.CodeForbidden, "x"), 6},
+		{memory.Errorf(memory.CodeStorage, "x"), 7},
+		{memory.Errorf(memory.CodeNewerSchema, "x"), 8},
 		{&quietExit{5}, 5},
 	}
 	for _, tt := range tests {
@@ -87,7 +87,7 @@ func TestParseID(t *testing.T) {
 	for _, tt := range tests {
 		got, err := parseID(tt.text)
 		if tt.bad {
-			if claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			if memory.CodeOf(err) != memory.CodeInvalid {
 				t.Errorf("parseID(%q): %v, want CodeInvalid", tt.text, err)
 			}
 			continue
@@ -121,7 +121,7 @@ func TestRowsFitTheTerminal(t *testing.T) {
 	var out strings.Builder
 	p := &printer{w: &out, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), width: 60}
 	long := strings.Repeat("a long title ", 20)
-	p.entry(api.Line{Entry: api.Entry{Kind: claudemem.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}}, true)
+	p.entry(api.Line{Entry: api.Entry{Kind: memory.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}}, true)
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	for _, line := range lines {
 		if n := utf8.RuneCountInString(line); n > 60 {

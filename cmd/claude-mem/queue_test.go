@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/api"
-	"claudemem/store"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/serve/api"
 )
 
 // TestErrorsSayTheirContextOnce: the store says what it could not do; nobody repeats it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
+	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +23,7 @@ func (a *app) rangeFlags(cmd *cobra.Command) rangeFlags {
 }
 
 // parse returns the root of the project, "" for all, and the times, 0 for no bound.
-func (f *rangeFlags) parse(ctx context.Context, m *workerOrFiles) (project string, since, until claudemem.Millis, err error) {
+func (f *rangeFlags) parse(ctx context.Context, m *workerOrFiles) (project string, since, until memory.Millis, err error) {
 	if *f.project != "" {
 		project, err = f.projectPath(ctx, m)
 	}
@@ -47,7 +47,7 @@ func addTimes(cmd *cobra.Command) *timeFlags {
 }
 
 // parse returns the bounds, 0 for none.
-func (f *timeFlags) parse(now time.Time) (since, until claudemem.Millis, err error) {
+func (f *timeFlags) parse(now time.Time) (since, until memory.Millis, err error) {
 	if f.since != "" {
 		since, err = parseTime(f.since, now, false)
 	}
@@ -60,11 +60,11 @@ func (f *timeFlags) parse(now time.Time) (since, until claudemem.Millis, err err
 // parseTime parses a time as people write it, in the local time zone: an ISO time,
 // a day, month or year (its begin, or its last millisecond when last), today,
 // yesterday, or an age such as 90m, 12h, 3d or 2w.
-func parseTime(text string, now time.Time, last bool) (claudemem.Millis, error) {
-	if at, ok := claudemem.ParseTime(text, now, last); ok {
+func parseTime(text string, now time.Time, last bool) (memory.Millis, error) {
+	if at, ok := memory.ParseTime(text, now, last); ok {
 		return at, nil
 	}
-	return 0, claudemem.Errorf(claudemem.CodeInvalid, "%q is not a time", oneLine(text, 40)).
+	return 0, memory.Errorf(memory.CodeInvalid, "%q is not a time", oneLine(text, 40)).
 		WithHint("write 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w")
 }
 
@@ -87,10 +87,10 @@ func (f *rangeFlags) projectPath(ctx context.Context, m *workerOrFiles) (string,
 	}
 	switch len(found) {
 	case 0:
-		return "", claudemem.Errorf(claudemem.CodeNotFound, "no records of project %q", oneLine(named, 200)).WithHint("`claude-mem projects` lists the projects")
+		return "", memory.Errorf(memory.CodeNotFound, "no records of project %q", oneLine(named, 200)).WithHint("`claude-mem projects` lists the projects")
 	case 1:
 		return found[0], nil
 	default:
-		return "", claudemem.Errorf(claudemem.CodeInvalid, "several projects are named %q", oneLine(named, 200)).WithHint("name one by its directory: " + oneLine(strings.Join(found, ", "), 300))
+		return "", memory.Errorf(memory.CodeInvalid, "several projects are named %q", oneLine(named, 200)).WithHint("name one by its directory: " + oneLine(strings.Join(found, ", "), 300))
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/repo"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -77,7 +77,7 @@ func (a *app) checkoutAt(name string) (repo.Identity, error) {
 		return repo.Identity{Project: name}, nil //nolint:nilerr // the working directory is gone: it may be a project's name
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
-		return repo.Identity{}, claudemem.Errorf(claudemem.CodeNotFound, "no such directory: %q", oneLine(name, 200)).
+		return repo.Identity{}, memory.Errorf(memory.CodeNotFound, "no such directory: %q", oneLine(name, 200)).
 			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
 	}
 	return repo.Identify("", dir), nil
@@ -139,7 +139,7 @@ func pageFlags(cmd *cobra.Command, limit int) *page {
 // CodeInvalid for a limit or offset out of range.
 func (p *page) paged(of *scope) (paged api.Paged, err error) {
 	if p.limit < 1 || p.offset < 0 {
-		return paged, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
+		return paged, memory.Errorf(memory.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
 	}
 	paged.Limit, paged.Offset = p.limit, p.offset
 	if of != nil {
@@ -172,7 +172,7 @@ type listing[T any] struct {
 func readListing[T any](project string, limit int, page func(api.Paged) ([]T, int, error)) (listing[T], error) {
 	out := listing[T]{Project: project, Results: []T{}}
 	if limit < 1 {
-		return out, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", limit)
+		return out, memory.Errorf(memory.CodeInvalid, "--limit %d: want at least 1", limit)
 	}
 	for {
 		results, total, err := page(api.Paged{Project: project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})

@@ -19,14 +19,14 @@ import (
 	"testing"
 	"time"
 
-	"claudemem"
-	"claudemem/daemon"
-	"claudemem/hook"
-	"claudemem/lock"
-	"claudemem/nodedb/layouts"
-	"claudemem/recorded"
-	"claudemem/store"
-	"claudemem/wire"
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/lock"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/recorded"
+	"claudemem/proof/layouts"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -105,7 +105,7 @@ func nodeMemory(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // recordedSessions is the directory of the recorded sessions. Tests change directories.
-var recordedSessions, _ = filepath.Abs(filepath.Join("..", "..", "recorded", "sessions"))
+var recordedSessions, _ = filepath.Abs(filepath.Join("..", "..", "internal", "run", "recorded", "sessions"))
 
 // writeTranscript writes the transcript of a recorded session into a directory.
 func writeTranscript(dir, session, project string) error {
@@ -165,8 +165,8 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 	s, err := store.Open(ctx, databasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")), store.Options{})
 	ts.Check(err)
 	defer func() { ts.Check(s.Close()) }()
-	receipts, err := s.Enqueue(ctx, claudemem.Arrival{Key: "p1", Event: claudemem.Event{
-		DeliveryID: "d1", Kind: claudemem.KindPrompt, Host: claudemem.HostRaw, HostSessionID: "s1", Prompt: "x", ProjectPath: "/home/dev/shop",
+	receipts, err := s.Enqueue(ctx, memory.Arrival{Key: "p1", Event: memory.Event{
+		DeliveryID: "d1", Kind: memory.KindPrompt, Host: memory.HostRaw, HostSessionID: "s1", Prompt: "x", ProjectPath: "/home/dev/shop",
 	}})
 	ts.Check(err)
 	ledger, err := store.NewLedger(ctx, s, func() store.Caps { return store.Caps{} })
@@ -174,19 +174,19 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 	now := time.Now()
 	for _, c := range []struct {
 		provider, model string
-		session         claudemem.SessionID
+		session         memory.SessionID
 		at              time.Time
 		outcome         string
-		usage           claudemem.ModelUsage
+		usage           memory.ModelUsage
 		usd             float64
 	}{
-		{"anthropic", "haiku", receipts[0].Session, now.AddDate(0, 0, -1), "transient", claudemem.ModelUsage{Input: 100, Output: 10, Cached: 50}, 0.02},
-		{"anthropic", "haiku", receipts[0].Session, now, "ok", claudemem.ModelUsage{Input: 200, Output: 20}, 0.01},
-		{"openrouter", "some/model", 0, now, "ok", claudemem.ModelUsage{Input: 1000, Output: 1}, 0},
+		{"anthropic", "haiku", receipts[0].Session, now.AddDate(0, 0, -1), "transient", memory.ModelUsage{Input: 100, Output: 10, Cached: 50}, 0.02},
+		{"anthropic", "haiku", receipts[0].Session, now, "ok", memory.ModelUsage{Input: 200, Output: 20}, 0.01},
+		{"openrouter", "some/model", 0, now, "ok", memory.ModelUsage{Input: 1000, Output: 1}, 0},
 	} {
-		id, err := ledger.Reserve(ctx, claudemem.ModelReservation{Provider: c.provider, Model: c.model, Kind: "turn", Session: c.session, At: c.at})
+		id, err := ledger.Reserve(ctx, memory.ModelReservation{Provider: c.provider, Model: c.model, Kind: "turn", Session: c.session, At: c.at})
 		ts.Check(err)
-		ts.Check(ledger.Charge(ctx, id, claudemem.ModelCharge{Outcome: c.outcome, Model: c.model, Usage: c.usage, Known: true, USD: c.usd, At: c.at}))
+		ts.Check(ledger.Charge(ctx, id, memory.ModelCharge{Outcome: c.outcome, Model: c.model, Usage: c.usage, Known: true, USD: c.usd, At: c.at}))
 	}
 	ts.Check(s.AddNotice(ctx, "provider_claude_login", "claude-mem: claude refuses the login."))
 }
@@ -227,7 +227,7 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 	data := ts.Getenv("CLAUDE_MEM_DATA_DIR")
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		var books claudemem.Books
+		var books memory.Books
 		m, err := openMemory(context.Background(), data)
 		if err == nil {
 			books, err = m.Books(context.Background())

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"claudemem/install"
+	"claudemem/internal/run/install"
 )
 
 // withVariable returns a command line that sets an environment variable for the command,

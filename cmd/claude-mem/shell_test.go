@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/install"
+	"claudemem/internal/run/install"
 )
 
 func TestWithVariable(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem"
-	"claudemem/api"
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,7 +37,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := claudemem.Errorf(claudemem.CodeInvalid, "unknown command %q for %q", oneLine(args[0], 40), cmd.CommandPath())
+	err := memory.Errorf(memory.CodeInvalid, "unknown command %q for %q", oneLine(args[0], 40), cmd.CommandPath())
 	meant := meantCommand(cmd, args[0])
 	if _, noID := parseID(args[0]); noID == nil && slices.ContainsFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == "show" }) {
 		meant = cmd.CommandPath() + " show " + args[0]
@@ -77,10 +77,10 @@ var flagValues = map[string]string{"int": "a whole number", "float64": "a number
 
 // wrongFlag returns the error about a flag, with the nearest flag as hint.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	e := claudemem.Errorf(claudemem.CodeInvalid, "%w", err)
+	e := memory.Errorf(memory.CodeInvalid, "%w", err)
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) && flagValues[wrong.GetFlag().Value.Type()] != "" {
-		e = claudemem.Errorf(claudemem.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, oneLine(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
+		e = memory.Errorf(memory.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, oneLine(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
 	}
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
@@ -105,9 +105,9 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		_, takes, some := strings.Cut(cmd.Use, " ")
-		err := claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, text.Count(len(given), "argument"))
+		err := memory.Errorf(memory.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, text.Count(len(given), "argument"))
 		if !some {
-			err = claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40))
+			err = memory.Errorf(memory.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40))
 		}
 		return err.WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/text"
+	"claudemem/internal/leaf/text"
 )
 
 // hostileText steers a terminal, turns text round, and hides text in tags and between

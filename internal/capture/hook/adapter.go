@@ -1,0 +1,122 @@
+package hook
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+// adapter describes the payloads of a host and the replies that it takes. A field that is
+// left out means "as Claude Code".
+type adapter struct {
+	host memory.Host
+	// member returns Claude Code's name of a member of a payload, "" for one that it has
+	// taken itself or that is not needed.
+	member func(p *payload, key string, value []byte) string
+	// event returns Claude Code's name of an event, another name for one that is ignored,
+	// and "" to let the verb decide.
+	event func(name string, e *memory.Event) string
+	// finish completes a payload when all members are read: it gives the tools Claude
+	// Code's names and shapes, and tells failures from successes.
+	finish func(p *payload)
+	// print returns the reply with the context of an event, nil for an event whose reply
+	// cannot have one. Without it the reply has the form of Claude Code's.
+	print func(event, context string) []byte
+	// contextInBytes says that longestContext is in bytes.
+	contextInBytes bool
+	// registered are the events that the host's configuration asks for.
+	registered []registration
+	// inMillis says that the configuration has timeouts in milliseconds.
+	inMillis bool
+}
+
+// adapters are the hosts. A new one is a row here, and its payloads in testdata.
+var adapters = [...]*adapter{&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &openCodeAdapter, &cursorAdapter, &rawAdapter}
+
+var claudeCodeAdapter = adapter{host: memory.HostClaudeCode, registered: registered}
+
+// adapterOf returns the adapter of a host, nil for an unknown host.
+func adapterOf(host memory.Host) *adapter {
+	for _, a := range adapters {
+		if a.host == host {
+			return a
+		}
+	}
+	return nil
+}
+
+// The names of Claude Code's events and tools that adapters translate to.
+const (
+	eventFailure = "PostToolUseFailure"
+	eventSaved   = "PostToolUse"
+	toolBash     = "Bash"
+	toolRead     = "Read"
+	toolWrite    = "Write"
+	toolEdit     = "Edit"
+)
+
+// fail makes the call a failure with a message, "" for one that the host does not give.
+func (p *payload) fail(message string) {
+	p.name, p.event.ToolError = eventFailure, message
+}
+
+// setShellResult sets the result of a command line: what it printed, or its failure as
+// Claude Code words it.
+func (p *payload) setShellResult(output string, exit int64) {
+	if exit != 0 {
+		p.fail("Exit code " + strconv.FormatInt(exit, 10) + "\n" + output)
+		return
+	}
+	p.event.ToolResponse = object("stdout", quoted(output))
+}
+
+// setFileRead sets the result of reading a file: its text from a line on, 1 for the first.
+func (p *payload) setFileRead(text string, firstLine int64) {
+	file := object("content", quoted(text), "startLine", strconv.AppendInt(nil, max(firstLine, 1), 10))
+	p.event.ToolResponse = object("type", quoted("text"), "file", file)
+}
+
+// setFileWritten sets the result of writing a file: whether it is new, and its text before
+// as JSON, nil if the host does not tell.
+func (p *payload) setFileWritten(created bool, before []byte) {
+	kind := "update"
+	if created {
+		kind, before = "create", nil
+	}
+	if before == nil {
+		before = []byte("null")
+	}
+	p.event.ToolResponse = object("type", quoted(kind), "originalFile", before)
+}
+
+func quoted(s string) []byte { return jsonscan.AppendQuote(nil, s) }
+
+// object returns a JSON object of keys and values; the keys need no quoting.
+func object(pairs ...any) json.RawMessage {
+	b := []byte{'{'}
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), pairs[i].(string)...), '"', ':')
+		switch value := pairs[i+1].(type) {
+		case []byte:
+			b = append(b, value...)
+		case json.RawMessage:
+			b = append(b, value...)
+		}
+	}
+	return append(b, '}')
+}
+
+// rename gives the members of a JSON object other names; a value that is no object stays.
+func rename(raw json.RawMessage, name func(string) string) json.RawMessage {
+	if len(raw) == 0 || raw[0] != '{' {
+		return raw
+	}
+	var list []part
+	jsonscan.Parts(raw, func(key string, value []byte) { list = append(list, part{name(key), value}) })
+	return encodeParts(list, '{')
+}

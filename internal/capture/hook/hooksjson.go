@@ -1,0 +1,164 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"claudemem/internal/memory"
+)
+
+// registration is an event of a host that its configuration asks for.
+type registration struct {
+	event string
+	verb  Verb
+	// timeout is in seconds. The host grants SessionEnd 1.5 s whatever is written here.
+	timeout int
+}
+
+// registered are exactly the events that every Claude Code from 2.0.60 on knows:
+// one name that a host does not know disables all hooks of the plugin.
+var registered = []registration{
+	{"SessionStart", VerbContext, 10},
+	{"UserPromptSubmit", VerbNew, 5},
+	{"PostToolUse", VerbSave, 5},
+	{"PostToolUseFailure", VerbSave, 5},
+	{"Stop", VerbSummary, 5},
+	{"SubagentStop", VerbSummary, 5},
+	{"PreCompact", VerbSummary, 5},
+	{"SessionEnd", VerbEnd, 2},
+}
+
+// CheckoutPath is where the hook's program is for a plugin that runs from a checkout:
+// in the bin/ of `make build`. An installed plugin names the absolute path.
+const CheckoutPath = pluginRoot + "/../bin/" + program
+
+// pluginRoot is replaced by the host.
+const pluginRoot = "${CLAUDE_PLUGIN_ROOT}"
+
+// HooksJSON returns the plugin's hooks/hooks.json for an operating system, as
+// runtime.GOOS names it, and the program at path. No hook is async: the host kills
+// those when it exits.
+//
+// On Windows, where there may be no shell that understands the quoting, a command
+// has the exec form (program and args apart). A hook without a verb takes it from
+// the payload, so a host that ignores args works too.
+func HooksJSON(goos, path string) []byte {
+	type command struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args,omitempty"`
+		Timeout int      `json:"timeout"`
+	}
+	type group struct {
+		Hooks []command `json:"hooks"`
+	}
+	// The events in the order of a session's life, which a map would not keep.
+	var b bytes.Buffer
+	b.WriteString(`{"description":"claude-mem: remembers what the agent did and gives it back","hooks":{`)
+	for i, reg := range registered {
+		c := command{Type: "command", Timeout: reg.timeout}
+		if goos == "windows" {
+			c.Command, c.Args = path, []string{string(reg.verb)}
+		} else {
+			c.Command = shellLine(path, string(reg.verb))
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + reg.event + `":`)
+		groups := json.NewEncoder(&b)
+		groups.SetEscapeHTML(false) // people read the file
+		if err := groups.Encode([]group{{Hooks: []command{c}}}); err != nil {
+			panic(err) // strings and numbers always encode
+		}
+	}
+	b.WriteString("}}")
+	var out bytes.Buffer
+	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+		panic(err) // it is our own text
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// program is the file name of the hook's program, without ".exe".
+const program = "claude-mem-hook"
+
+// guard is the beginning of each shell line.
+const guard = `trap 'exit 0' EXIT;`
+
+// shellLine returns the command that runs the program at path with arguments. It exits
+// 0 and writes nothing to stderr whatever becomes of the program: a Go program
+// that gets no memory, thread or descriptor writes a trace and exits 2, and a
+// host takes exit code 2 for "block this prompt". `|| exit 0` alone would leave
+// the exit code 2 of a shell that cannot fork; the trap covers that too. It costs
+// no more than the plain command, for which dash forks as well.
+func shellLine(path, arguments string) string {
+	if !strings.HasPrefix(path, pluginRoot) {
+		path = shellEscape(path)
+	}
+	return guard + `"` + path + `" ` + arguments + ` 2>/dev/null || exit 0`
+}
+
+// Command is a hook of a host's configuration.
+type Command struct {
+	Event string
+	// Line is run by the host's shell.
+	Line string
+	// Timeout is in the unit of the host's configuration.
+	Timeout int
+}
+
+// Commands returns the hooks that the configuration of a host asks for, in the order of a
+// session's life, for an operating system as runtime.GOOS names it and the program at
+// path. A host whose hooks are no commands has none.
+func Commands(host memory.Host, goos, path string) []Command {
+	a := adapterOf(host)
+	if a == nil {
+		return nil
+	}
+	var list []Command
+	for _, reg := range a.registered {
+		c := Command{Event: reg.event, Timeout: reg.timeout}
+		if arguments := string(reg.verb) + " --host " + string(host); goos == "windows" {
+			c.Line = `"` + path + `" ` + arguments
+		} else {
+			c.Line = shellLine(path, arguments)
+		}
+		if a.inMillis {
+			c.Timeout *= 1000
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// shellEscape protects the characters that keep a meaning between double quotes.
+func shellEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s)
+}
+
+// shellUnescape removes the backslashes that protect a character between double quotes.
+func shellUnescape(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`").Replace(s)
+}
+
+// ProgramOf returns the path of our program in a hook's command: a shell line of
+// this or an earlier version, or a path. ok is false when the command does not run it.
+func ProgramOf(command string) (path string, ok bool) {
+	command = strings.TrimPrefix(command, guard)
+	at := strings.LastIndex(command, program)
+	if at < 0 {
+		return "", false
+	}
+	end := at + len(program)
+	if strings.HasPrefix(command[end:], ".exe") {
+		end += len(".exe")
+	}
+	path = command[:end]
+	if rest, quoted := strings.CutPrefix(path, `"`); quoted {
+		return shellUnescape(rest), true
+	}
+	return strings.TrimPrefix(path, "'"), true
+}

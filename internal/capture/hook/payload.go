@@ -1,0 +1,234 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+// payload is a parsed payload.
+type payload struct {
+	// verb is the verb that handles it, "" for none.
+	verb Verb
+	// name is Claude Code's name of the event, and hostName the host's, "" if the payload
+	// has none; a reply has to repeat it.
+	name, hostName string
+	event          memory.Event
+	// projectDir is the directory in which the host was started, "" when unknown.
+	projectDir string
+	// prompt is the payload's prompt; promptIsText is false when it has none, or one
+	// that is not text.
+	prompt       string
+	promptIsText bool
+	// extra is what an adapter keeps of a payload until all of it is read.
+	extra []byte
+}
+
+// Longer identifiers and paths are taken as missing, longer names truncated.
+const (
+	longestName = 512
+	longestPath = 8 << 10
+	// deepestPayload is the depth below which a payload that is nested too deep to be parsed
+	// is cut. The worker parses events within other objects.
+	deepestPayload = jsonscan.MaxMemberDepth / 2
+)
+
+var (
+	errEmptyInput  = errors.New("empty payload")
+	errNoSession   = errors.New("no session id")
+	errNoTool      = errors.New("no tool name")
+	errWrongPrompt = errors.New("prompt is not text")
+	errNoAdapter   = errors.New("unknown host")
+)
+
+// understand parses the payload of a known host.
+func (r *run) understand(input []byte) (*payload, error) {
+	if len(input) == 0 {
+		return nil, errEmptyInput
+	}
+	a := adapterOf(r.Host)
+	if a == nil {
+		return nil, errNoAdapter
+	}
+	p := &payload{}
+	err := p.decode(input, a, r.Verb)
+	if errors.Is(err, jsonscan.ErrNotObject) {
+		// Too deep to be parsed: the rest is captured.
+		if shallow, cut := jsonscan.Shallow(input, deepestPayload, cutText); cut {
+			*p = payload{}
+			err = p.decode(shallow, a, r.Verb)
+		}
+	}
+	if err != nil || p.verb == "" {
+		return p, err
+	}
+	if r.reply.host = a; a != &rawAdapter { // raw replies have Claude Code's names
+		r.reply.name = p.hostName
+	}
+	p.event.Host = r.Host
+	p.event.OccurredAt = memory.MillisOf(r.stamp)
+	return p, p.check()
+}
+
+// check refuses a payload without session or tool name, and bounds names and ids.
+func (p *payload) check() error {
+	e := &p.event
+	if strings.TrimSpace(e.HostSessionID) == "" || len(e.HostSessionID) > longestName {
+		return errNoSession
+	}
+	if e.Kind == memory.KindTool && e.ToolName == "" {
+		return errNoTool
+	}
+	for _, id := range []*string{&e.PromptID, &e.ToolUseID, &e.AgentID} {
+		if len(*id) > longestName {
+			*id = "" // half an id would be a wrong one
+		}
+	}
+	for _, name := range []*string{&e.ToolName, &e.AgentType, &e.Source, &e.Reason} {
+		*name = truncateName(*name, longestName)
+	}
+	for _, path := range []*string{&e.Cwd, &p.projectDir} {
+		if len(*path) > longestPath {
+			*path = ""
+		}
+	}
+	return nil
+}
+
+// set takes a member of a payload by its canonical name. A member of the wrong
+// type counts as missing.
+func (p *payload) set(key string, value []byte) {
+	e := &p.event
+	switch key {
+	case "hook_event_name":
+		p.name, _ = jsonscan.Unquote(value)
+	case "session_id":
+		e.HostSessionID, _ = jsonscan.Unquote(value)
+	case "prompt_id":
+		e.PromptID, _ = jsonscan.Unquote(value)
+	case "cwd":
+		e.Cwd, _ = jsonscan.Unquote(value)
+	case "tool_name":
+		e.ToolName, _ = jsonscan.Unquote(value)
+	case "tool_use_id":
+		e.ToolUseID, _ = jsonscan.Unquote(value)
+	case "agent_id":
+		e.AgentID, _ = jsonscan.Unquote(value)
+	case "agent_type":
+		e.AgentType, _ = jsonscan.Unquote(value)
+	case "last_assistant_message":
+		e.LastAssistantMessage, _ = jsonscan.Unquote(value)
+	case "source":
+		e.Source, _ = jsonscan.Unquote(value)
+	case "reason":
+		e.Reason, _ = jsonscan.Unquote(value)
+	case "prompt":
+		p.prompt, p.promptIsText = jsonscan.Unquote(value)
+	case "tool_input":
+		e.ToolInput = orNil(value)
+	case "tool_response":
+		e.ToolResponse = orNil(value)
+	case "error":
+		e.ToolError = textOrJSON(value)
+	case "is_interrupt":
+		e.Interrupted = jsonscan.Bool(value)
+	case "duration_ms":
+		e.DurationMS = max(jsonscan.Int64(value), 0)
+	}
+}
+
+// orNil returns nil for null, which means the same as a missing member.
+func orNil(value []byte) json.RawMessage {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// textOrJSON returns the text of a JSON string, and any other value as JSON.
+func textOrJSON(value []byte) string {
+	if text, ok := jsonscan.Unquote(value); ok {
+		return text
+	}
+	return string(orNil(value))
+}
+
+// classify sets kind and verb by Claude Code's name of the event; the adapters
+// translate the names of other hosts to it.
+func (p *payload) classify() {
+	e := &p.event
+	switch p.name {
+	case "SessionStart":
+		p.verb, e.Kind = VerbContext, memory.KindSessionStart
+	case "UserPromptSubmit":
+		p.verb, e.Kind = VerbNew, memory.KindPrompt
+	case "PostToolUse":
+		p.verb, e.Kind = VerbSave, memory.KindTool
+		e.ToolError = ""
+		wire.NameAgentRun(e)
+	case "PostToolUseFailure":
+		p.verb, e.Kind = VerbSave, memory.KindTool
+		e.ToolResponse = nil
+		if e.ToolError == "" {
+			e.ToolError = "failed without a message"
+		}
+	case "Stop":
+		p.verb, e.Kind = VerbSummary, memory.KindStop
+	case "SubagentStop":
+		p.noteSubagentEnd()
+	case "PreCompact":
+		p.verb, e.Kind = VerbSummary, memory.KindFlush
+	case "SessionEnd":
+		p.verb, e.Kind = VerbEnd, memory.KindSessionEnd
+	}
+	p.keepOwnFields()
+}
+
+// keepOwnFields clears the fields that do not belong to the event's kind: payloads
+// repeat the last message or the prompt in other events.
+func (p *payload) keepOwnFields() {
+	e := &p.event
+	if e.Kind != memory.KindTool {
+		e.ToolName, e.ToolUseID, e.ToolInput, e.ToolResponse, e.ToolError = "", "", nil, nil, ""
+		e.Interrupted, e.DurationMS = false, 0
+	}
+	if e.Kind != memory.KindPrompt {
+		e.Prompt = ""
+	}
+	if e.Kind != memory.KindStop {
+		e.LastAssistantMessage = ""
+	}
+	if e.Kind != memory.KindSessionStart {
+		e.Source = ""
+	}
+	if e.Kind != memory.KindSessionEnd {
+		e.Reason = ""
+	}
+}
+
+// noteSubagentEnd makes a tool event of a subagent's end. The agent of a compaction
+// has no type and is ignored.
+func (p *payload) noteSubagentEnd() {
+	if p.event.AgentType != "" {
+		p.verb = VerbSummary
+		wire.SubagentEnd(&p.event)
+	}
+}
+
+// locate sets project, worktree, branch and commit. The project is where the host
+// was started, wherever a command has changed to since.
+func (r *run) locate(p *payload) {
+	if p.projectDir == "" {
+		p.projectDir = truncateName(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)
+	}
+	id := repo.Identify(p.projectDir, p.event.Cwd)
+	p.event.ProjectPath = id.Project
+	p.event.WorktreeRoot = id.WorktreeRoot
+	p.event.Branch = id.Branch
+	p.event.HeadCommit = id.HeadCommit
+}

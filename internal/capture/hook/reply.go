@@ -1,0 +1,150 @@
+package hook
+
+import (
+	"cmp"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text/runes"
+	"claudemem/internal/memory"
+)
+
+// longestContext is the longest text that the hosts pass on whole: in UTF-16 units to
+// Claude Code, which gives the model a preview of 2 KB of a longer one, and in bytes to
+// Codex CLI, which cuts out the middle (2,500 tokens of four bytes).
+const longestContext = 10_000
+
+// reply is the hook's answer to its host.
+type reply struct {
+	// host is the adapter of the host, nil for Claude Code's, and name the host's own name
+	// of the event, "" if that is the same as event.
+	host *adapter
+	name string
+	// event is Claude Code's name of the event that context belongs to.
+	event   string
+	context string
+	system  []string
+}
+
+// addContext sets the text for the model, without unsafe characters, if the event is one
+// whose reply may have it.
+func (r *reply) addContext(event, block string) {
+	block = safe(block)
+	if strings.TrimSpace(block) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
+		r.event, r.context = event, block
+	}
+}
+
+// safe returns s without control characters, for one of which a model's API may refuse the
+// whole request, and without those that hide a text or turn it round.
+func safe(s string) string {
+	return strings.Map(func(c rune) rune {
+		if runes.Unsafe(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// tell adds a line that the host shows to the user and not to the model.
+func (r *reply) tell(message string) {
+	if message = strings.TrimSpace(safe(message)); message != "" {
+		r.system = append(r.system, message)
+	}
+}
+
+// PrintBlock writes a context block as the reply to a SessionStart hook, or nothing when
+// the block has neither a text nor a message.
+func PrintBlock(w io.Writer, block *memory.ContextBlock) {
+	var r reply
+	r.addContext("SessionStart", block.Text)
+	r.tell(block.SystemMessage)
+	r.print(w)
+}
+
+// print writes the reply in one piece and in the form of the host, or nothing when there
+// is none.
+func (r *reply) print(w io.Writer) {
+	if r.context == "" && len(r.system) == 0 {
+		return
+	}
+	limit := utf16Length
+	if r.host != nil {
+		if r.host.contextInBytes {
+			limit = byteLength
+		}
+		if r.host.print != nil {
+			if b := r.host.print(r.event, truncateContext(r.context, limit)); b != nil {
+				_, _ = w.Write(append(b, '\n')) // the host has stopped reading
+			}
+			return
+		}
+	}
+	b := make([]byte, 0, 256+len(r.context)+len(r.context)/8)
+	b = append(b, '{')
+	if r.context != "" {
+		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
+		b = jsonscan.AppendQuote(b, cmp.Or(r.name, r.event))
+		b = append(b, `,"additionalContext":`...)
+		b = jsonscan.AppendQuote(b, truncateContext(r.context, limit))
+		b = append(b, '}')
+	}
+	if len(r.system) > 0 {
+		if r.context != "" {
+			b = append(b, ',')
+		}
+		b = append(b, `"systemMessage":`...)
+		b = jsonscan.AppendQuote(b, strings.Join(r.system, "\n"))
+	}
+	_, _ = w.Write(append(b, '}', '\n')) // the host has stopped reading
+}
+
+const contextEnd = "</claude-mem-context>"
+
+// truncateContext shortens a text of more than longestContext by length at the end of a
+// line and closes the frame of a context block again. Builders stay below the limit.
+func truncateContext(text string, length func(string) int) string {
+	if len(text) <= longestContext || length(text) <= longestContext { // a unit has a byte at least
+		return text
+	}
+	end := ""
+	if strings.HasSuffix(strings.TrimRight(text, "\n"), contextEnd) {
+		end = "\n" + contextEnd
+	}
+	room := longestContext - len(end)
+	at := 0
+	for i, c := range text {
+		if room -= length(string(c)); room < 0 {
+			at = i
+			break
+		}
+	}
+	if line := strings.LastIndexByte(text[:at], '\n'); line > at/2 {
+		at = line
+	}
+	return text[:at] + end
+}
+
+// utf16Length returns the length of s in UTF-16 units.
+func utf16Length(s string) int {
+	n := utf8.RuneCountInString(s)
+	for _, c := range s {
+		if c > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// byteLength returns the length of s in bytes.
+func byteLength(s string) int { return len(s) }
+
+// parseReply parses the reply that claude-mem printed in the hook's place.
+func parseReply(data []byte) (context, system string, err error) {
+	var output []byte
+	err = jsonscan.Decode(data, map[string]any{"systemMessage": &system, "hookSpecificOutput": &output})
+	_ = jsonscan.Decode(output, map[string]any{"additionalContext": &context}) // not an object: no context in it
+	return context, system, err
+}

@@ -1,0 +1,373 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"claudemem/internal/capture/redact"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+const (
+	// longestField is the length to which a text is truncated: half of it from the
+	// head, half from the tail.
+	longestField = 64 << 10
+	// longestWhole is the length up to which what an agent writes into a file stays
+	// whole, for the comparison of symbols.
+	longestWhole = 1 << 20
+	// longestList bounds an array or object, longestInner one within another, both
+	// without contents that stay whole. There is room for two texts of longestField.
+	longestList  = 8 * longestField
+	longestInner = 3 * longestField
+	// A text longer than longestWhole loses its middle before redaction and keeps
+	// earlyEnd bytes of each end: 96 KB more than truncation leaves, so a secret of
+	// less than 96 KB is redacted whole. Lists over earlyList are shortened then too.
+	// The content of a file that was cut here is truncated like any other text.
+	earlyEnd  = 2 * longestField
+	earlyList = 8 << 20
+	// deepest is the depth down to which members are truncated one by one; a larger
+	// value below it is dropped as one.
+	deepest = 8
+
+	cutMark   = "[claude-mem: "
+	imageMark = "[claude-mem: image left out, "
+)
+
+// dropMiddles removes the middle of texts over longestWhole, so that redaction,
+// which scans every byte several times, stays within the hook's deadline. Tags are
+// stripped first: one that opens in the middle would be missed later. It returns the
+// names of the members whose texts were cut.
+func dropMiddles(e *memory.Event) (cut []string) {
+	if len(e.Prompt) > longestWhole {
+		e.Prompt = dropMiddle(redact.StripTyped(e.Prompt))
+	}
+	e.ToolError = dropMiddle(e.ToolError)
+	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
+	for _, raw := range []*json.RawMessage{&e.ToolInput, &e.ToolResponse} {
+		if len(*raw) > longestWhole {
+			c := truncator{longest: longestWhole, shorten: dropMiddleOfString, list: earlyList, innerList: earlyList}
+			*raw, _ = c.value(*raw, "", 0)
+			cut = append(cut, c.shortened...)
+		}
+	}
+	return cut
+}
+
+// dropMiddle returns s, a long one without private tags and without its middle, at
+// longestWhole bytes.
+func dropMiddle(s string) string {
+	if len(s) <= longestWhole {
+		return s
+	}
+	return redact.TruncateMiddleTo(redact.StripTags(s), longestWhole, earlyEnd)
+}
+
+// dropMiddleOfString is dropMiddle for a raw JSON string.
+func dropMiddleOfString(v []byte) []byte {
+	text, _ := jsonscan.Unquote(v)
+	return jsonscan.AppendQuote(nil, dropMiddle(text))
+}
+
+// truncateEvent truncates texts and lists over their limits. It runs after
+// redaction, which does not recognise half a secret. The members named in cut have
+// texts that dropMiddles has cut: half a secret may be at the cut, so that they do not
+// stay whole.
+func truncateEvent(e *memory.Event, cut []string) {
+	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
+		*text = redact.TruncateMiddle(*text, longestField)
+	}
+	var whole []string
+	switch e.ToolName {
+	case "Write", "Edit", "MultiEdit":
+		whole = []string{"content", "old_string", "new_string"}
+	}
+	whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(cut, name) })
+	e.ToolInput = truncateJSON(e.ToolInput, whole)
+	e.ToolResponse = truncateJSON(e.ToolResponse, nil)
+}
+
+// dropFiles leaves the texts of whole files over longestField out of the response of a
+// tool that edits one: the file as it was, a notebook as it is, and a written file that
+// the input has too. Nobody needs them from the hook: the file on disk is the text after
+// the edit, and the input and the patch, which stay, turn it back into the text before.
+// To scan one of 500 KB for secrets would take half of the hook's time.
+func dropFiles(e *memory.Event) {
+	switch e.ToolName {
+	case "Write", "Edit", "MultiEdit", "NotebookEdit":
+	default:
+		return
+	}
+	if len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
+		return
+	}
+	var written []byte
+	jsonscan.Parts(e.ToolInput, func(key string, value []byte) {
+		if key == "content" {
+			written = value
+		}
+	})
+	var kept []part
+	dropped := false
+	jsonscan.Parts(e.ToolResponse, func(key string, value []byte) {
+		drop := false
+		switch key {
+		case "originalFile", "originalFileContents", "original_file", "updated_file":
+			drop = len(value) > longestField
+		case "content":
+			drop = len(value) > longestField && bytes.Equal(value, written)
+		}
+		if !drop {
+			kept = append(kept, part{key, value})
+		}
+		dropped = dropped || drop
+	})
+	if dropped {
+		e.ToolResponse = encodeParts(kept, '{')
+	}
+}
+
+// truncateName returns the first n bytes of a name, without splitting a character.
+func truncateName(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// truncateJSON truncates the texts and lists in valid JSON and keeps it valid.
+// Members named in whole are contents of files. Images are left out.
+func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
+	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
+		return raw
+	}
+	c := truncator{whole: whole, images: true, longest: longestField, shorten: truncateString, list: longestList, innerList: longestInner}
+	out, _ := c.value(raw, "", 0)
+	return out
+}
+
+// truncator truncates JSON by limits.
+type truncator struct {
+	// whole names the members that are files' contents.
+	whole []string
+	// images says that images are left out.
+	images bool
+	// longest is the length above which a string is passed to shorten.
+	longest int
+	shorten func([]byte) []byte
+	// shortened are the names of the members whose texts were shortened.
+	shortened []string
+	// list and innerList bound arrays and objects.
+	list, innerList int
+}
+
+// value returns v truncated, and how many bytes of it are contents that stay whole.
+func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt int) {
+	if len(v) == 0 {
+		return v, 0
+	}
+	switch v[0] {
+	case '"':
+		if len(v) <= c.longest {
+			return v, 0
+		}
+		for _, name := range c.whole {
+			if name == key && len(v) <= longestWhole {
+				return v, len(v)
+			}
+		}
+		c.shortened = append(c.shortened, key)
+		return c.shorten(v), 0
+	case '{', '[':
+		if depth < deepest {
+			return c.members(v, depth)
+		}
+		if len(v) > c.longest {
+			return jsonscan.AppendQuote(nil, cutText(len(v))), 0
+		}
+	}
+	return v, 0
+}
+
+// cutText returns what stands in the place of a value of so many bytes.
+func cutText(bytes int) string { return cutMark + strconv.Itoa(bytes) + " bytes cut]" }
+
+// part is a member of an object, or an element of an array, whose key is "".
+type part struct {
+	key   string
+	value []byte
+}
+
+// label returns what precedes the value of a member: its key and a colon.
+func (p part) label() []byte { return append(jsonscan.AppendQuote(nil, p.key), ':') }
+
+// members truncates an object or array: each member, then the list of members.
+func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
+	object, changed, total := v[0] == '{', false, 0
+	var list []part
+	jsonscan.Parts(v, func(key string, value []byte) { list = append(list, part{key, value}) })
+	image := c.images && object && isImage(list)
+	for i, p := range list {
+		out, kept := c.value(p.value, p.key, depth+1)
+		if image && (p.key == "base64" || p.key == "data") && p.value[0] == '"' {
+			out = jsonscan.AppendQuote(nil, imageMark+strconv.Itoa(len(p.value)-2)+" bytes of base64]")
+		}
+		changed = changed || !bytes.Equal(out, p.value)
+		list[i].value = out
+		exempt += kept
+		total += list[i].size(object)
+	}
+	limit := c.list
+	if depth > 0 {
+		limit = c.innerList
+	}
+	if total-exempt > limit {
+		list = truncateList(list, object, limit+exempt)
+		changed = true
+	}
+	if !changed {
+		return v, exempt
+	}
+	return encodeParts(list, v[0]), exempt
+}
+
+// encodeParts returns the object or array of the members, by its opening bracket.
+func encodeParts(list []part, open byte) []byte {
+	object, total := open == '{', 2
+	for _, p := range list {
+		total += p.size(object)
+	}
+	out := append(make([]byte, 0, total), open)
+	for i, p := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if object {
+			out = append(out, p.label()...)
+		}
+		out = append(out, p.value...)
+	}
+	return append(out, open+2) // } is { + 2, ] is [ + 2
+}
+
+// size returns how many bytes a part takes at most, with its comma. It encodes no key: a
+// list has thousands.
+func (p part) size(object bool) int {
+	if !object {
+		return len(p.value) + len(",")
+	}
+	key := len(p.key) + len(`"":`)
+	for i := range len(p.key) {
+		switch c := p.key[i]; {
+		case c < ' ':
+			key += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			key++
+		}
+	}
+	return key + len(p.value) + len(",")
+}
+
+// isImage reports whether an object is an image: a file with base64 of Claude Code,
+// content of type image of MCP or the API.
+func isImage(members []part) bool {
+	image, data := false, false
+	for _, m := range members {
+		switch m.key {
+		case "base64":
+			image, data = true, true
+		case "data":
+			data = true
+		case "type", "mimeType", "media_type":
+			image = image || bytes.HasPrefix(m.value, []byte(`"image`)) || string(m.value) == `"base64"`
+		}
+	}
+	return image && data
+}
+
+// truncateList keeps as many members from both ends as fit into limit bytes, and
+// puts one between them that says how many were removed. That member has the type
+// of its neighbour where that is text or an object.
+func truncateList(list []part, object bool, limit int) []part {
+	head, tail, room := 0, len(list), limit
+	for ; head < tail && list[head].size(object) <= room-limit/2; head++ {
+		room -= list[head].size(object)
+	}
+	for ; tail > head && list[tail-1].size(object) <= room; tail-- {
+		room -= list[tail-1].size(object)
+	}
+	for ; head < tail && list[head].size(object) <= room; head++ { // the tail left some
+		room -= list[head].size(object)
+	}
+	if head == tail {
+		return list
+	}
+	size := 0
+	for _, p := range list[head:tail] {
+		size += p.size(object) - 1
+	}
+	mark := part{"claude_mem_cut", jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")}
+	if !object && list[head].value[0] == '{' {
+		mark.value = append(append(append([]byte{'{'}, mark.label()...), mark.value...), '}')
+	}
+	return slices.Concat(list[:head], []part{mark}, list[tail:])
+}
+
+// truncateString is redact.TruncateMiddle for a raw JSON string.
+func truncateString(v []byte) []byte {
+	in := v[1 : len(v)-1]
+	head := boundary(in, longestField/2)
+	tail := max(boundary(in, len(in)-longestField/2), head)
+	// Cut at a space: half a key would escape the worker's rules.
+	const reach = 512
+	if space := bytes.LastIndexByte(in[head-reach:head], ' '); space >= 0 {
+		head += space + 1 - reach
+	}
+	if space := bytes.IndexByte(in[tail:min(tail+reach, len(in))], ' '); space >= 0 {
+		tail += space
+	}
+	mark := jsonscan.AppendQuote(nil, redact.TruncationMark(tail-head))
+	out := make([]byte, 0, longestField+128)
+	out = append(out, '"')
+	out = append(out, in[:head]...)
+	out = append(out, mark[1:len(mark)-1]...)
+	out = append(out, in[tail:]...)
+	return append(out, '"')
+}
+
+// boundary returns the first offset at or after p within a JSON string that splits
+// neither an escape nor a character.
+func boundary(in []byte, p int) int {
+	for p < len(in) && in[p]&0xC0 == 0x80 {
+		p++
+	}
+	// Is p within \uXXXX? Its u would be one to four bytes back.
+	for back := 1; back <= 4 && back < p; back++ {
+		if in[p-back] == 'u' && escaped(in, p-back) {
+			return min(p-back+5, len(in))
+		}
+	}
+	if p < len(in) && escaped(in, p) {
+		if in[p] == 'u' {
+			return min(p+5, len(in))
+		}
+		return p + 1
+	}
+	return p
+}
+
+// escaped reports whether the byte at p is escaped: an odd number of backslashes
+// precedes it.
+func escaped(in []byte, p int) bool {
+	n := 0
+	for p-1-n >= 0 && in[p-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}

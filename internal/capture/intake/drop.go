@@ -1,0 +1,54 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"claudemem/internal/capture/redact"
+	"claudemem/internal/memory"
+)
+
+// wholeContents names the members in which hosts send a file's content before or
+// after an edit. They are dropped: the patch shows what changed.
+var wholeContents = map[string]bool{"originalFile": true, "originalFileContents": true, "original_file": true, "updated_file": true}
+
+// minBase64 is the length in bytes from which base64 is dropped as an image.
+const minBase64 = 1024
+
+// drop removes whole file contents and images from an event.
+func drop(e *memory.Event) {
+	e.ToolInput = dropFrom(e.ToolInput)
+	e.ToolResponse = dropFrom(e.ToolResponse)
+}
+
+// dropFrom returns a tool's JSON without whole file contents and base64 data, which
+// no distiller uses.
+func dropFrom(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
+		!bytes.Contains(raw, []byte(`"originalFile`)) && len(raw) < minBase64 {
+		return raw
+	}
+	out, _ := redact.Each(raw, func(key, text string) string {
+		switch {
+		case wholeContents[key]:
+			return ""
+		case (key == "base64" || key == "data") && len(text) >= minBase64 && isBase64(text):
+			return "[claude-mem: " + strconv.Itoa(len(text)) + " bytes of base64 left out]"
+		}
+		return text
+	})
+	return out
+}
+
+// isBase64 reports whether the first minBase64 bytes of text can be base64.
+func isBase64(text string) bool {
+	for i := range min(len(text), minBase64) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '=', c == '-', c == '_', c == '\n', c == '\r':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+package intake
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/memory"
+)
+
+// skipReason returns why an event is not captured, "" when it is. It also records
+// the begin and end of private turns, and reduces a prompt to what the user typed.
+func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Policy) string {
+	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
+		return memory.SkipInternal
+	}
+	if !policy.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) {
+		return memory.SkipExcluded
+	}
+	if e.Kind == memory.KindPrompt {
+		kind := redact.KindOfPrompt(e.Prompt)
+		if kind == redact.PromptOfHost {
+			return memory.SkipNotTyped
+		}
+		in.private.begin(e, kind == redact.PromptPrivate)
+		if kind == redact.PromptPrivate {
+			return memory.SkipPrivate
+		}
+		e.Prompt = memory.TypedText(e.Prompt)
+		return ""
+	}
+	if e.Kind == memory.KindSessionEnd {
+		return "" // has no content
+	}
+	if in.private.covers(e) {
+		return memory.SkipPrivate
+	}
+	if e.Kind == memory.KindTool {
+		switch {
+		case call.IsOwn():
+			return memory.SkipOwn
+		case slices.Contains(policy.SkipTools, e.ToolName):
+			return memory.SkipTool
+		}
+	}
+	return ""
+}
+
+// Forbids reports whether an event that was taken in would not be taken in now, or not as
+// it is: its project was excluded since, its tool put on the skip list, or a file withheld.
+// It is false while the settings are broken, since what the user excluded is unknown.
+func (p *Policy) Forbids(e *memory.Event) bool {
+	now := memory.PendingEvent{Event: *e}
+	skip, masked := p.Renew(&now)
+	return skip != "" || masked
+}
+
+// Renew applies the policy to an event that has waited since it was taken in: skip is why it
+// would be skipped now, "" if it would not. masked reports that it has contents of a file
+// that was withheld since; they are blanked, and its symbol changes are dropped. While the
+// settings are broken the event stays as it is.
+func (p *Policy) Renew(e *memory.PendingEvent) (skip string, masked bool) {
+	switch {
+	case p.Refuse:
+		return "", false
+	case !p.Projects.Captured(e.Event.ProjectPath, e.Event.WorktreeRoot, e.Event.Cwd):
+		return memory.SkipExcluded, false
+	case e.Event.Kind == memory.KindTool && slices.Contains(p.SkipTools, e.Event.ToolName):
+		return memory.SkipTool, false
+	}
+	old := e.Event
+	redact.Event(&e.Event, p.Withheld)
+	masked = !bytes.Equal(old.ToolInput, e.Event.ToolInput) || !bytes.Equal(old.ToolResponse, e.Event.ToolResponse) ||
+		old.ToolError != e.Event.ToolError || old.LastAssistantMessage != e.Event.LastAssistantMessage
+	if masked {
+		e.Symbols = []memory.SymbolChange{}
+	}
+	return "", masked
+}
+
+// strip removes the content of an event that is booked as skipped; in a private turn
+// the tool's name too.
+func strip(e *memory.Event, reason string) {
+	e.Prompt, e.LastAssistantMessage, e.ToolError = "", "", ""
+	e.ToolInput, e.ToolResponse = nil, nil
+	e.Interrupted, e.DurationMS = false, 0
+	if reason == memory.SkipPrivate {
+		e.ToolName, e.AgentID, e.AgentType = "", "", ""
+	}
+}
+
+// inside reports whether p is dir or lies below it. Both are as clients send
+// them, so separators of all systems count.
+func inside(dir, p string) bool {
+	dir, p = slashed(dir), slashed(p)
+	return p != "" && (p == dir || strings.HasPrefix(p, dir+"/"))
+}
+
+func slashed(p string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), "/")
+}

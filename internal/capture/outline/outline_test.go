@@ -1,0 +1,68 @@
+package outline_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claudemem/internal/capture/outline"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "write the symbols of testdata/languages anew")
+
+// TestLanguages reads a sample of each language: each symbol is a line with its lines,
+// kind, name and signature.
+func TestLanguages(t *testing.T) {
+	for _, path := range samples(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := outline.Of(a.Files[0].Name, a.Files[0].Data)
+			got := lines(o)
+			if *update {
+				a.Files[1].Data = []byte(got)
+				if err := os.WriteFile(path, txtar.Format(a), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := string(a.Files[1].Data); got != want {
+				t.Errorf("symbols:\n%s\nwant:\n%s", got, want)
+			}
+			if o.Broken {
+				t.Error("the sample is called broken")
+			}
+		})
+	}
+}
+
+func samples(t testing.TB) []string {
+	files, err := filepath.Glob("testdata/languages/*.txtar")
+	if err != nil || len(files) < 14 {
+		t.Fatalf("%d samples, %v", len(files), err)
+	}
+	return files
+}
+
+func lines(o outline.Outline) string {
+	var b strings.Builder
+	for _, s := range o.Symbols {
+		fmt.Fprintf(&b, "%d-%d %s %s: %s\n", s.Start, s.End, s.Kind, s.Name, s.Signature)
+	}
+	return b.String()
+}
+
+// TestFaultOfTheReader: a reader that panics makes a file broken, and ends nothing else.
+func TestFaultOfTheReader(t *testing.T) {
+	defer outline.AddFaultyLanguage()()
+	o := outline.Of("x.faulty", []byte("func f() {}"))
+	if !o.Broken || o.Language != "faulty" || len(o.Symbols) > 0 {
+		t.Errorf("Of = %+v, want a broken file without symbols", o)
+	}
+}

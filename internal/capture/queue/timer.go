@@ -1,0 +1,169 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// keepTime is the goroutine that heals, and announces retries when they become
+// due.
+func (q *Queue) keepTime() {
+	defer close(q.stopped)
+	heal := time.NewTicker(q.opts.HealEvery)
+	defer heal.Stop()
+	retry := time.NewTimer(q.untilDue())
+	defer retry.Stop()
+	for {
+		select {
+		case <-q.life.Done():
+			return
+		case <-heal.C:
+			q.heal(q.life)
+			retry.Reset(q.untilDue())
+		case <-q.earlier:
+			retry.Reset(q.untilDue())
+		case <-retry.C:
+			if q.takeDue() {
+				q.signal()
+			}
+			retry.Reset(q.untilDue())
+		}
+	}
+}
+
+// never is a pause that no process lives to see the end of.
+const never = 100 * 365 * 24 * time.Hour
+
+// untilDue returns the time until the earliest retry.
+func (q *Queue) untilDue() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.due == 0 {
+		return never
+	}
+	// A millisecond more, so that it is due by the storage's comparison too.
+	return max(0, q.due.Sub(q.now())+time.Millisecond)
+}
+
+// dueAt notes that a retry becomes due; 0 is none.
+func (q *Queue) dueAt(at memory.Millis) {
+	if at == 0 {
+		return
+	}
+	q.mu.Lock()
+	earlier := q.due == 0 || at < q.due
+	if earlier {
+		q.due = at
+	}
+	q.mu.Unlock()
+	if !earlier {
+		return
+	}
+	select {
+	case q.earlier <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// takeDue reports whether the earliest retry is due and finds the next one.
+func (q *Queue) takeDue() bool {
+	q.mu.Lock()
+	due := q.due != 0 && q.due <= q.now()
+	if due {
+		q.due = 0
+	}
+	q.mu.Unlock()
+	if !due {
+		return false
+	}
+	q.lookForDue()
+	return true
+}
+
+// findDue finds the earliest retry and reports whether events are waiting.
+func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
+	backlog, err := q.Backlog(ctx)
+	for _, b := range backlog {
+		q.dueAt(b.NextDue)
+	}
+	return len(backlog) > 0, err
+}
+
+// lookForDue is findDue between signals. When the storage cannot answer, the next
+// round of healing asks again.
+func (q *Queue) lookForDue() {
+	_, err := q.findDue(q.life)
+	q.warn("look for retries", err)
+}
+
+// warn logs a failure of the timer, unless the queue is closing.
+func (q *Queue) warn(what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		q.opts.Logger.Warn(what, "error", err)
+	}
+}
+
+// heal gives back what no live claimer holds, asks anew for the earliest retry
+// and interrupts idle sessions. A failure is harmless: the next round tries
+// again.
+func (q *Queue) heal(ctx context.Context) {
+	q.mu.Lock()
+	live := slices.Sorted(maps.Keys(q.live))
+	q.mu.Unlock()
+	now := q.now()
+	healed, err := q.storage.Heal(ctx, now.Add(-healAfter), live)
+	q.warn("give back lost claims", err)
+	if healed > 0 {
+		q.opts.Logger.Warn("gave back lost claims", "events", healed)
+		q.signal()
+	}
+	q.mu.Lock()
+	// Due at this very moment, or later than any pause: then the clock was set back
+	// and storage takes it for due.
+	due := q.due != 0 && (q.due <= now || q.due.Sub(now) > retryAfterMax)
+	q.due = 0
+	q.mu.Unlock()
+	q.lookForDue()
+	if due {
+		q.signal()
+	}
+	_, err = q.storage.Interrupt(ctx, now.Add(-idleAfter))
+	q.warn("interrupt idle sessions", err)
+}
+
+// backOff is the pause after a counted failure: it doubles with each attempt,
+// and a random part of up to a half is taken off, so that sessions which failed
+// together don't come back together.
+func (q *Queue) backOff(claim memory.Claim) time.Duration {
+	attempts := 0
+	for _, e := range claim.Events {
+		attempts = max(attempts, e.Attempts)
+	}
+	pause := retryMax
+	if attempts < 30 { // beyond it the shift would overflow
+		pause = min(q.opts.RetryBase<<attempts, retryMax)
+	}
+	return pause - time.Duration(q.opts.Rand()*float64(pause)/2)
+}
+
+// retryAfter is the pause that the cause of a failure asks for.
+func retryAfter(cause error) time.Duration {
+	var asks interface{ RetryAfter() time.Duration }
+	if !errors.As(cause, &asks) {
+		return 0
+	}
+	return min(max(asks.RetryAfter(), 0), retryAfterMax)
+}
+
+// causeText returns the text of an error, "" for nil.
+func causeText(cause error) string {
+	if cause == nil {
+		return ""
+	}
+	return cause.Error()
+}

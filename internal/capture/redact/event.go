@@ -1,0 +1,59 @@
+package redact
+
+import (
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/glob"
+	"claudemem/internal/memory"
+)
+
+// Event cleans an event in place: contents of files that match withhold are
+// blanked, tags are stripped, secrets are masked, in every text of the event,
+// paths and names too. It returns how many secrets and withheld texts there
+// were by rule, nil when there were none.
+func Event(e *memory.Event, withheld glob.Set) map[string]int {
+	var counts map[string]int
+	withhold(e, withheld, &counts)
+	for _, text := range Texts(e) {
+		switch text {
+		case &e.ProjectPath, &e.WorktreeRoot, &e.Cwd:
+			*text = maskText(markStripped(*text), &counts)
+		default:
+			*text = scrub(*text, text == &e.Prompt, &counts)
+		}
+	}
+	e.ToolInput = scrubJSON(e.ToolInput, &counts)
+	e.ToolResponse = scrubJSON(e.ToolResponse, &counts)
+	return counts
+}
+
+// Texts returns pointers to the plain texts of an event: all fields except JSON,
+// our own ids and our own words.
+func Texts(e *memory.Event) [15]*string {
+	return [15]*string{
+		&e.Prompt, &e.LastAssistantMessage, &e.ToolError,
+		&e.ProjectPath, &e.WorktreeRoot, &e.Cwd, &e.Branch, &e.HeadCommit,
+		&e.ToolName, &e.ToolUseID, &e.AgentID, &e.AgentType, &e.PromptID,
+		&e.Source, &e.Reason,
+	}
+}
+
+// rulePrivate is what the mask names that stands in a path in the place of tags.
+const rulePrivate = "private"
+
+// markStripped is StripTags for the path of a folder, with a mask where the first tag was:
+// without a part of its name the path would be that of another folder.
+func markStripped(path string) string {
+	stripped := StripTags(path)
+	if stripped == path {
+		return path
+	}
+	at := 0
+	for at < len(stripped) && stripped[at] == path[at] {
+		at++
+	}
+	for at > 0 && at < len(stripped) && !utf8.RuneStart(stripped[at]) {
+		at--
+	}
+	return stripped[:at] + Mask(rulePrivate) + stripped[at:]
+}

@@ -1,0 +1,162 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+
+	"claudemem/internal/leaf/glob"
+	"claudemem/internal/memory"
+)
+
+// Contents of withheld files come in by ways that do not name them: a diff of the whole
+// repository, a search in all files, the report of an agent that read one.
+
+// withholdParts masks the lines of withheld files in the output of a command or a
+// search, and the assignments in the report of an agent that names one. shell: the tool
+// has run a command. It returns the response with the masks.
+func withholdParts(e *memory.Event, shell bool, globs glob.Set, counts *map[string]int) []byte {
+	raw := e.ToolResponse
+	agent := e.ToolName == "Task" || e.ToolName == "Agent"
+	if !agent && !shell && e.ToolName != "Grep" {
+		return raw
+	}
+	diff := bytes.Contains(raw, []byte("diff --")) || bytes.Contains(raw, []byte("==> ")) || bytes.Contains(raw, []byte("+++ "))
+	search := e.ToolName == "Grep" || bytes.Contains(e.ToolInput, []byte("grep ")) || bytes.Contains(e.ToolInput, []byte("rg "))
+	if !agent && !diff && !search {
+		return raw
+	}
+	out, ok := Each(raw, func(key, text string) string {
+		if agent {
+			return withholdReported(text, e.Cwd, globs, counts)
+		}
+		return withholdLines(text, search, e.Cwd, globs, counts)
+	})
+	if !ok {
+		return raw
+	}
+	return out
+}
+
+// withholdLines masks the lines of withheld files in a diff, in the output of head and
+// tail and, with search, in that of grep. The lines that name the file stay.
+func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
+	var cuts []span
+	inside, listed := false, false // listed: by a search that names the file in a line of its own
+	for at := 0; at < len(text); {
+		end := len(text)
+		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		line, from := text[at:end], -1
+		switch path, header := headedPath(line, text[min(len(text), end+1):]); {
+		case header:
+			inside, listed = globs.File(path, cwd), false
+		case listed && line == "":
+			inside, listed = false, false
+		case inside && !diffHead(line):
+			from = at
+		case search:
+			if n := foundIn(line, cwd, globs); n > 0 {
+				from = at + n
+			} else if pathForm(line) && !strings.ContainsAny(line, " :=") && globs.File(line, cwd) {
+				inside, listed = true, true
+			}
+		}
+		if from >= 0 && from < end && !strings.HasSuffix(line, Mask(ruleWithheld)) {
+			cuts = append(cuts, span{from, end, ruleWithheld})
+			Count(counts, ruleWithheld)
+		}
+		at = end + 1
+	}
+	return applySpans(text, cuts)
+}
+
+// foundIn returns where the text begins in a line that grep has found in a withheld file:
+// behind PATH:, REV:PATH:, PATH:7: or, around what was found, PATH-7-; 0 for another line.
+func foundIn(line, cwd string, globs glob.Set) int {
+	start := 0
+	for i := range min(len(line), maxPath) {
+		switch c := line[i]; {
+		case c == ' ':
+			return 0
+		case c == ':', c == '-' && i+1 < len(line) && isDigit(line[i+1]):
+			if globs.File(line[start:i], cwd) {
+				return i + 1
+			}
+			if c == ':' {
+				start = i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// headedPath returns the path of the file that begins with a line of a diff or of the
+// output of head; false if no file does. next is the text behind the line.
+func headedPath(line, next string) (string, bool) {
+	if strings.HasPrefix(line, "diff --") { // --git a/x b/x, --cc x, --combined x
+		return strings.Trim(line[strings.LastIndexByte(line, ' ')+1:], `"`), true
+	}
+	if strings.HasPrefix(line, "--- ") && strings.HasPrefix(next, "+++ ") { // without a line "diff"
+		path, _, _ := strings.Cut(line[len("--- "):], "\t")
+		if path == "/dev/null" {
+			next, _, _ = strings.Cut(next[len("+++ "):], "\n")
+			path, _, _ = strings.Cut(next, "\t")
+		}
+		return strings.Trim(path, `"`), true
+	}
+	if rest, ok := strings.CutPrefix(line, "==> "); ok {
+		return strings.CutSuffix(rest, " <==")
+	}
+	return "", strings.HasPrefix(line, "commit ")
+}
+
+// diffHead reports whether a line of a diff says nothing of the file's content.
+func diffHead(line string) bool {
+	for _, head := range [...]string{"index ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "old mode", "new mode", "similarity", "rename", "Binary"} {
+		if strings.HasPrefix(line, head) {
+			return true
+		}
+	}
+	return line == ""
+}
+
+// maxReport is how much of a report is searched for names of files, in bytes.
+const maxReport = 64 << 10
+
+// withholdReported masks the values of assignments to variables (NAME=value) in an
+// agent's report that names a withheld file. Other texts that name one have the
+// assignments of commands.
+func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) string {
+	var cuts []span
+	for i := 1; i+1 < len(text); i++ {
+		n := strings.IndexByte(text[i:], '=')
+		if n < 0 {
+			break
+		}
+		i += n
+		start := i
+		for start > 0 && i-start < maxName && classes[text[start-1]]&classUpperDigit|classes[text[start-1]]&classWord != 0 && !isLower(text[start-1]) && text[start-1] != '-' {
+			start--
+		}
+		if i-start < 2 || isDigit(text[start]) || start > 0 && isAlnum(text[start-1]) {
+			continue
+		}
+		from := i + 1
+		for from < len(text) && oneOf(text[from], "\"'") {
+			from++
+		}
+		end := bareEnd(text, from, from+maxQuoted, settingStops)
+		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !reference(v) {
+			cuts = append(cuts, span{from, from + len(v), ruleWithheld})
+		}
+		i = end
+	}
+	if len(cuts) == 0 || !commandNames(text[:min(len(text), maxReport)], cwd, globs) {
+		return text
+	}
+	for range cuts {
+		Count(counts, ruleWithheld)
+	}
+	return applySpans(text, cuts)
+}

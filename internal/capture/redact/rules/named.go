@@ -1,0 +1,262 @@
+package rules
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/redact"
+)
+
+// A keyword is a word that a text must have for a matcher to be tried.
+type keyword struct {
+	text string // lower case
+	find matcher
+}
+
+// A matcher appends the secrets that belong to the keyword at s[start:end].
+type matcher func(s string, start, end int, found []finding) []finding
+
+// keywords are the Names of [redact.Kinds], and the words of the matchers of this
+// package.
+var keywords = func() (all []keyword) {
+	for i := range redact.Kinds {
+		k := &redact.Kinds[i]
+		for name := range strings.FieldsSeq(k.Names) {
+			all = append(all, keyword{name, func(s string, start, end int, found []finding) []finding {
+				if k.Flags&redact.Near != 0 {
+					return near(k, s, start, end, found)
+				}
+				return assigned(k, s, end, found)
+			}})
+		}
+	}
+	return append(all,
+		keyword{".ey", webToken},
+		keyword{"cookie:", cookies},
+		keyword{"secret ", quotedSecret}, keyword{"send ", quotedSecret}, keyword{"result", quotedSecret},
+		keyword{"\"kty", webKey},
+		keyword{"mnemonic", walletPhrase}, keyword{"seed phrase", walletPhrase}, keyword{"seed_phrase", walletPhrase}, keyword{"recovery phrase", walletPhrase},
+		keyword{"---- begin ssh2 encrypted", keyBlock},
+		keyword{"curl", curlHeader},
+		keyword{"add key=", nugetPassword},
+	)
+}()
+
+// starts indexes keywords by the low five bits of their first three bytes, which are
+// the same for a letter in both cases.
+var starts = func() (t struct {
+	bits [1 << 15 / 64]uint64
+	at   map[uint16][]int
+}) {
+	t.at = make(map[uint16][]int)
+	for n, k := range keywords {
+		key := keyOf(k.text[0])<<10 | keyOf(k.text[1])<<5 | keyOf(k.text[2])
+		t.bits[key/64] |= 1 << (key % 64)
+		t.at[key] = append(t.at[key], n)
+	}
+	return t
+}()
+
+func keyOf(c byte) uint16 { return uint16(c & 31) }
+
+// eachKeyword calls visit for each keyword in s until it returns false.
+func eachKeyword(s string, visit func(k *keyword, start int) bool) {
+	if len(s) < 3 {
+		return
+	}
+	key := keyOf(s[0])<<5 | keyOf(s[1])
+	for i := 2; i < len(s); i++ {
+		key = (key<<5 | keyOf(s[i])) & (1<<15 - 1)
+		if starts.bits[key/64]&(1<<(key%64)) == 0 {
+			continue
+		}
+		for _, n := range starts.at[key] {
+			if k := &keywords[n]; redact.HasPrefixFold(s[i-2:], k.text) && !visit(k, i-2) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the secrets in s, in order and without overlaps.
+func find(s string) []finding {
+	var found []finding
+	eachKeyword(s, func(k *keyword, start int) bool {
+		found = k.find(s, start, start+len(k.text), found)
+		return true
+	})
+	found = slices.DeleteFunc(found, func(f finding) bool {
+		return strings.Contains(s[f.start:f.end], redact.MaskStart) // a text is not masked twice
+	})
+	return merge(found)
+}
+
+const (
+	// maxName and longName bound the rest of a name after its keyword, in bytes.
+	maxName  = 20
+	longName = 34
+	// maxQuotes and maxGap bound quotes and blanks before and after the operator, in
+	// bytes.
+	maxQuotes = 6
+	maxGap    = 8
+	// nearness is the maximum distance of a token of a Near kind from its word, in
+	// bytes.
+	nearness = 256
+)
+
+// assigned appends the token of kind k that is assigned to the name whose keyword
+// ends at i: keyword, rest of the name, quotes, operator, quotes, token.
+func assigned(k *redact.Kind, s string, i int, found []finding) []finding {
+	reach := maxName
+	if k.Flags&redact.LongName != 0 {
+		reach = longName
+	}
+	i = skip(s, i, reach, func(c byte) bool { return wordByte(c) || strings.IndexByte(" \t.-", c) >= 0 })
+	i = skip(s, i, maxQuotes, func(c byte) bool { return blank(c) || strings.IndexByte(`'"\`, c) >= 0 })
+	for op := operatorEnds(s, i); op != 0; op &= op - 1 {
+		start := i + bits.TrailingZeros(op)
+		last := skip(s, start, maxGap, func(c byte) bool { return blank(c) || strings.IndexByte("`'\"=\\", c) >= 0 })
+		for at := last; at >= start; at-- { // a '=' may belong to the token
+			end, ok := k.MatchBody(s, at)
+			if ok && k.Flags&redact.Quoted != 0 {
+				ok = end < len(s) && strings.IndexByte("\"'", s[end]) >= 0 && strings.IndexByte("\"'", s[at-1]) >= 0
+			}
+			if ok && k.RandomEnough(s[at:end]) {
+				return append(found, finding{at, end, k.Rule})
+			}
+			if at > start && s[at-1] != '=' {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// operatorEnds returns the lengths of the assignment operators at i, each as a bit.
+func operatorEnds(s string, i int) (ends uint) {
+	for _, op := range [...]string{"=", "=>", ">", ":", ":=", "::=", ":::=", "||", "?=", ","} {
+		if strings.HasPrefix(s[i:], op) {
+			ends |= 1 << len(op)
+		}
+	}
+	return ends
+}
+
+// near appends the tokens of kind k around its word.
+func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
+	limit := min(len(s), end+nearness)
+	for i := max(0, start-nearness); i < limit; i++ {
+		if i > 0 && wordByte(s[i-1]) || !wordByte(s[i]) {
+			continue
+		}
+		if end, ok := k.MatchBody(s, i); ok && k.RandomEnough(s[i:end]) {
+			found = append(found, finding{i, end, k.Rule})
+		}
+	}
+	return found
+}
+
+// cookies appends the values in a header of cookies.
+func cookies(s string, _, end int, found []finding) []finding {
+	redact.EachCookie(s, end, func(start, end int, rule string) {
+		found = append(found, finding{start, end, rule})
+	})
+	return found
+}
+
+// webToken appends a JSON web token whose second part starts at the ".ey". Package
+// redact has masked those whose header starts with eyJ.
+func webToken(s string, start, end int, found []finding) []finding {
+	from := start
+	for from > 0 && start-from < 1024 && alnum(s[from-1]) {
+		from--
+	}
+	if start-from < 19 || s[from:from+2] != "ey" {
+		return found
+	}
+	to := skip(s, end, len(s), webTokenByte)
+	if to-end < 17 || to == len(s) || s[to] != '.' {
+		return found
+	}
+	if signed := skip(s, to+1, len(s), webTokenByte); signed-to > 10 {
+		to = skip(s, signed, 2, func(c byte) bool { return c == '=' })
+	}
+	return append(found, finding{from, to, "jwt"})
+}
+
+func webTokenByte(c byte) bool { return wordByte(c) || c == '-' || c == '/' || c == '\\' }
+
+// maxHeaders bounds the text after "curl" that is searched for headers, in bytes.
+const maxHeaders = 1024
+
+// curlHeader appends the credentials in the headers of a curl command: -H
+// "X-Any-Key: VALUE". Package redact has masked values that do not read like words.
+func curlHeader(s string, _, end int, found []finding) []finding {
+	command := s[:min(len(s), end+maxHeaders)]
+	for i := end; i < len(command); i++ {
+		if command[i] != ':' {
+			continue
+		}
+		from := i
+		for from > end && (alnum(s[from-1]) || s[from-1] == '-') {
+			from--
+		}
+		name := strings.ToLower(s[from:i])
+		if from == end || s[from-1] != '"' && s[from-1] != '\'' ||
+			name != "authorization" && !strings.HasSuffix(name, "key") && !strings.HasSuffix(name, "token") {
+			continue
+		}
+		option := strings.TrimRight(s[end:from-1], " \t\\=")
+		if !strings.HasSuffix(option, "-H") && !strings.HasSuffix(option, "--header") {
+			continue
+		}
+		value := skip(s, i+1, 5, func(c byte) bool { return c == ' ' || c == '\t' })
+		for _, scheme := range [...]string{"basic", "bearer", "token", "api-token", "apitoken"} {
+			if at := value + len(scheme); name == "authorization" && redact.HasPrefixFold(s[value:], scheme) && at < len(s) && blank(s[at]) {
+				value = at + 1
+				break
+			}
+		}
+		stop := skip(s, value, len(s), tokenByte)
+		if stop-value >= 8 && stop < len(s) && (s[stop] == s[from-1] || s[stop] == '\\') && redact.Entropy(s[value:stop]) > 2.75 {
+			found = append(found, finding{value, stop, "curl-header"})
+		}
+		i = max(i, stop)
+	}
+	return found
+}
+
+// nugetPassword appends the value of <add key="ClearTextPassword" value="…">.
+func nugetPassword(s string, _, end int, found []finding) []finding {
+	i := skip(s, end, 4, func(c byte) bool { return c == '"' || c == '\\' })
+	if !redact.HasPrefixFold(s[i:], "password") && !redact.HasPrefixFold(s[i:], "cleartextpassword") {
+		return found
+	}
+	limit := min(len(s), i+64)
+	for i < limit && !redact.HasPrefixFold(s[i:], "value=") {
+		i++
+	}
+	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
+	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && redact.Entropy(s[start:start+n]) > 1 {
+		found = append(found, finding{start, start + n, "nuget-password"})
+	}
+	return found
+}
+
+// skip returns the end of the run of at most n bytes at i for which in is true.
+func skip(s string, i, n int, in func(byte) bool) int {
+	limit := min(len(s), i+n)
+	for i < limit && in(s[i]) {
+		i++
+	}
+	return i
+}
+
+func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func wordByte(c byte) bool { return alnum(c) || c == '_' }
+
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+func tokenByte(c byte) bool { return wordByte(c) || strings.IndexByte("+/=-.~@", c) >= 0 }

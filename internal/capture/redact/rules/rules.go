@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"claudemem/internal/capture/redact"
+	"claudemem/internal/leaf/glob"
+	"claudemem/internal/memory"
+)
+
+// Text masks the secrets in s and returns how many there were, by rule; nil when
+// there were none. It leaves tags alone.
+func Text(s string) (string, map[string]int) {
+	masked, counts := redact.Text(s)
+	return mask(masked, 0, &counts), counts
+}
+
+// Event cleans an event in place as redact.Event does, masks what only this
+// package finds, and shortens: of a text over limit bytes half as much stays at
+// each end, with a mark between them that says how much was cut. A secret on the
+// edge of the cut is masked whole. Limit 0 shortens nothing.
+func Event(e *memory.Event, withheld glob.Set, limit int) map[string]int {
+	counts := redact.Event(e, withheld)
+	for _, text := range redact.Texts(e) {
+		*text = mask(*text, limit, &counts)
+	}
+	e.ToolInput = maskJSON(e.ToolInput, limit, &counts)
+	e.ToolResponse = maskJSON(e.ToolResponse, limit, &counts)
+	return counts
+}
+
+// maskJSON masks and cuts the strings of raw. It returns raw itself when it is
+// not JSON.
+func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
+	if (limit == 0 || len(raw) <= limit) && !mayMatch(raw) {
+		return raw
+	}
+	out, ok := redact.Each(raw, func(_, text string) string { return mask(text, limit, counts) })
+	if !ok {
+		return raw
+	}
+	return out
+}
+
+// mayMatch reports whether raw JSON has a keyword, or an escape that could hide one.
+func mayMatch(raw []byte) bool {
+	text := unsafe.String(unsafe.SliceData(raw), len(raw)) // only read
+	for i := 0; ; {
+		n := strings.Index(text[i:], `\u00`)
+		if n < 0 {
+			break
+		}
+		i += n + 4
+		if i+1 < len(text) && text[i] >= '2' && text[i] <= '7' {
+			if escape := text[i : i+2]; escape != "3c" && escape != "3e" && escape != "26" && escape != "27" && escape != "7f" {
+				return true
+			}
+		}
+	}
+	hit := false
+	eachKeyword(text, func(*keyword, int) bool {
+		hit = true
+		return false
+	})
+	return hit
+}
+
+// margin is how far beyond a cut secrets are looked for, in bytes. Keys in PEM
+// and web tokens, which are longer, are found before.
+const margin = 4 << 10
+
+// mask masks what this package finds in s and cuts s to limit.
+func mask(s string, limit int, counts *map[string]int) string {
+	if limit == 0 || len(s) <= limit {
+		return applyFindings(s, 0, len(s), find(s), counts)
+	}
+	half := limit / 2
+	head, tail := s[:min(len(s), half+margin)], s[max(0, len(s)-half-margin):]
+	return applyFindings(head, 0, half, find(head), counts) +
+		redact.TruncationMark(len(s)-2*half) +
+		applyFindings(tail, len(tail)-half, len(tail), find(tail), counts)
+}
+
+// A finding is a secret in a text.
+type finding struct {
+	start, end int
+	rule       string
+}
+
+// applyFindings returns s[from:to] with the findings masked; one that reaches over
+// an edge is masked whole.
+func applyFindings(s string, from, to int, found []finding, counts *map[string]int) string {
+	if len(found) == 0 {
+		return strings.ToValidUTF8(s[from:to], "")
+	}
+	var b strings.Builder
+	at := from
+	for _, f := range found {
+		if f.end <= at || f.start >= to {
+			continue
+		}
+		b.WriteString(s[at:max(at, f.start)])
+		b.WriteString(redact.Mask(f.rule))
+		redact.Count(counts, f.rule)
+		at = f.end
+	}
+	if at < to {
+		b.WriteString(s[at:to])
+	}
+	return strings.ToValidUTF8(b.String(), "")
+}
+
+// merge sorts findings and joins those that overlap under the rule of the first.
+func merge(found []finding) []finding {
+	slices.SortFunc(found, func(a, b finding) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end
+	})
+	n := 0
+	for _, f := range found {
+		if n > 0 && f.start < found[n-1].end {
+			found[n-1].end = max(found[n-1].end, f.end)
+			continue
+		}
+		found[n] = f
+		n++
+	}
+	return found[:n]
+}

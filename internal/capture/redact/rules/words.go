@@ -1,0 +1,92 @@
+package rules
+
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact"
+)
+
+// Secrets whose words are common in text, so that the hook does not stop at them, or that
+// take more than a look at what is beside the word.
+
+const (
+	// maxJWK is how far the members of a JSON web key are from its "kty", in bytes.
+	maxJWK = 4096
+	// leastWords is the number of words of the shortest phrase that recovers a wallet.
+	leastWords = 12
+	// maxKeyBlock is the length of a key between two lines with dashes, in bytes.
+	maxKeyBlock = 16 << 10
+)
+
+// quotedSecret appends the literal behind the keyword, as in secret "x" of a TSIG key,
+// send "x\r" of expect and the "result" of a random_password, unless it reads like words.
+func quotedSecret(s string, start, end int, found []finding) []finding {
+	if strings.HasPrefix(s[start:], "result") && !strings.Contains(s[max(0, start-nearness):start], "random_password") {
+		return found
+	}
+	from := skip(s, end, 2*maxQuotes, func(c byte) bool { return strings.IndexByte("\"'\\: ", c) >= 0 })
+	to := skip(s, from, maxName*8, func(c byte) bool { return c > ' ' && strings.IndexByte("\"'\\", c) < 0 })
+	v := s[from:to]
+	if from == 0 || strings.IndexByte("\"'", s[from-1]) < 0 || to == len(s) || len(v) < 8 || redact.Readable(v) || strings.ContainsAny(v, "(){}$<>") {
+		return found
+	}
+	return append(found, finding{from, to, "password"})
+}
+
+// webKey appends the private members of a JSON web key with the "kty" at start.
+func webKey(s string, start, end int, found []finding) []finding {
+	low, high := max(0, start-maxJWK), min(len(s), end+maxJWK)
+	for i := low; i+4 < high; i++ {
+		if s[i] != '"' || i == 0 {
+			continue
+		}
+		to := skip(s, i+1, 3, func(c byte) bool { return c >= 'a' && c <= 'z' })
+		switch s[i+1 : to] {
+		case "d", "p", "q", "dp", "dq", "qi", "k":
+			from := skip(s, to, 2*maxQuotes, func(c byte) bool { return strings.IndexByte("\"\\: ", c) >= 0 })
+			stop := skip(s, from, maxJWK, func(c byte) bool { return wordByte(c) || c == '-' })
+			if stop-from >= 16 && from > to+1 {
+				found = append(found, finding{from, stop, "private-key"})
+			}
+			i = stop
+		}
+	}
+	return found
+}
+
+// walletPhrase appends the words behind the keyword of which a wallet is made.
+func walletPhrase(s string, _, end int, found []finding) []finding {
+	from := skip(s, end, maxGap+4, func(c byte) bool { return !alnum(c) })
+	words, at := 0, from
+	for at < len(s) && words < 2*leastWords {
+		next := skip(s, at, 9, func(c byte) bool { return c >= 'a' && c <= 'z' })
+		if next-at < 3 || next-at > 8 {
+			break
+		}
+		words++
+		if at = next; at+1 >= len(s) || s[at] != ' ' || s[at+1] < 'a' || s[at+1] > 'z' {
+			break
+		}
+		at++
+	}
+	if words < leastWords || words%3 != 0 {
+		return found
+	}
+	return append(found, finding{from, at, "wallet-key"})
+}
+
+// keyBlock appends the lines of a private key in the format of RFC 4716, whose lines with
+// dashes have four of them.
+func keyBlock(s string, _, end int, found []finding) []finding {
+	limit := min(len(s), end+maxKeyBlock)
+	line := strings.Index(s[end:limit], "----")
+	if line < 0 {
+		return found
+	}
+	from := end + line + len("----")
+	to := strings.Index(s[from:limit], "---- END")
+	if to < 0 {
+		to = limit - from
+	}
+	return append(found, finding{from, from + to, "private-key"})
+}

@@ -1,0 +1,232 @@
+package repo
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"claudemem/internal/leaf/openfile"
+)
+
+const (
+	// maxSmall bounds HEAD, a ref, a .git file and commondir: git writes one short line.
+	maxSmall = 4 << 10
+	// maxConfig bounds a config file.
+	maxConfig = 64 << 10
+	// maxPackedRefs bounds a packed-refs file that is read from end to end because
+	// it does not say that it is sorted; about 60,000 refs.
+	maxPackedRefs = 4 << 20
+	// maxSymrefs is how many symbolic refs may follow each other (git: 5).
+	maxSymrefs = 5
+)
+
+// checkedOut returns branch and commit of a worktree.
+func (w worktree) checkedOut() (branch, commit string) {
+	ref, commit, _ := parseHead(w.head)
+	if ref == "" {
+		return "", commit
+	}
+	branch = strings.TrimPrefix(ref, "refs/heads/")
+	if branch == ".invalid" {
+		// The reftable format: HEAD is a stub and refs are in a binary file.
+		return "", ""
+	}
+	common, _ := w.commonDir()
+	for range maxSymrefs {
+		content := readSmall(filepath.Join(common, filepath.FromSlash(ref)))
+		if content == "" {
+			return branch, packedRef(filepath.Join(common, "packed-refs"), ref)
+		}
+		next, id, ok := parseHead(content)
+		if !ok {
+			return branch, ""
+		}
+		if next == "" {
+			return branch, id
+		}
+		ref = next
+	}
+	return branch, ""
+}
+
+// parseHead parses the content of HEAD or of a loose ref: the ref that it points to, or
+// a commit; false for anything else.
+func parseHead(content string) (ref, commit string, ok bool) {
+	if target, symbolic := strings.CutPrefix(content, "ref:"); symbolic {
+		target = strings.TrimSpace(target)
+		if !safeRef(target) {
+			return "", "", false
+		}
+		return target, "", true
+	}
+	if !IsObjectID(content) {
+		return "", "", false
+	}
+	return "", content, true
+}
+
+// safeRef reports whether name can be a ref and, as a path, stays inside the git directory.
+func safeRef(name string) bool {
+	if !strings.HasPrefix(name, "refs/") || strings.HasSuffix(name, "/") ||
+		strings.Contains(name, "..") || strings.Contains(name, "//") {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c <= ' ', c == 0x7f, c == '\\', c == ':', c == '~', c == '^', c == '?', c == '*', c == '[':
+			return false
+		}
+	}
+	return true
+}
+
+// IsObjectID reports whether s is a SHA-1 or SHA-256 in lower-case hexadecimal.
+func IsObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// packedRef looks ref up in a packed-refs file. Git sorts the file and says so
+// in its first line; then a few blocks are read, however many refs there are.
+func packedRef(path, ref string) string {
+	f, size := openRegular(path)
+	if f == nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	var first [maxSmall]byte
+	n, err := f.ReadAt(first[:], 0)
+	if err != nil && err != io.EOF {
+		return ""
+	}
+	header, _, _ := strings.Cut(string(first[:n]), "\n")
+	if size <= int64(n) {
+		return findPacked(string(first[:n]), ref)
+	}
+	if strings.HasPrefix(header, "# pack-refs") && strings.Contains(header, " sorted") {
+		return searchPacked(f, size, ref)
+	}
+	return findPacked(readLimited(path, maxPackedRefs), ref)
+}
+
+// findPacked searches lines of the form "<id> <ref>"; "#" starts a comment,
+// "^" the commit that the tag before points to.
+func findPacked(content, ref string) string {
+	for content != "" {
+		var line string
+		line, content, _ = strings.Cut(content, "\n")
+		if id, name, ok := parsePacked(line); ok && name == ref {
+			return id
+		}
+	}
+	return ""
+}
+
+func parsePacked(line string) (id, name string, ok bool) {
+	id, name, ok = strings.Cut(strings.TrimRight(line, "\r"), " ")
+	return id, name, ok && IsObjectID(id) && name != ""
+}
+
+// searchPacked bisects a sorted file by byte offset: it reads a block at the
+// middle, takes the first whole ref in it and goes on in the half that can hold ref.
+func searchPacked(f io.ReaderAt, size int64, ref string) string {
+	var block [maxSmall]byte
+	low, high := int64(0), size
+	for high-low > maxSmall/2 {
+		middle := low + (high-low)/2
+		n, _ := f.ReadAt(block[:], middle)
+		// No ref starting in the block means that the last one starts before it.
+		if name, ok := firstPacked(string(block[:n])); !ok || name > ref {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	// ref starts at low or after it and within the block, give or take the line
+	// that low cuts; start a little before.
+	start := max(0, low-maxSmall/2)
+	rest := make([]byte, min(size-start, 3*maxSmall))
+	n, _ := f.ReadAt(rest, start)
+	return findPacked(string(rest[:n]), ref)
+}
+
+// firstPacked returns the name of the first ref that starts in block, whose
+// first and last lines may be cut.
+func firstPacked(block string) (string, bool) {
+	_, block, _ = strings.Cut(block, "\n")
+	for block != "" {
+		line, rest, whole := strings.Cut(block, "\n")
+		if !whole {
+			return "", false
+		}
+		if _, name, ok := parsePacked(line); ok {
+			return name, true
+		}
+		block = rest
+	}
+	return "", false
+}
+
+// coreWorktree returns core.worktree of a git config, "" when it is not set.
+// Includes are not followed: git writes the value for a submodule into the file itself.
+func coreWorktree(config string) string {
+	inCore := false
+	for config != "" {
+		var line string
+		line, config, _ = strings.Cut(config, "\n")
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			inCore = strings.EqualFold(strings.TrimSpace(strings.Trim(line, "[]")), "core")
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if ok && inCore && strings.EqualFold(strings.TrimSpace(name), "worktree") {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return ""
+}
+
+// readSmall returns a one-line file without the white space around it, "" when
+// it is missing, longer than maxSmall or no regular file.
+func readSmall(path string) string {
+	f, size := openRegular(path)
+	if f == nil || size > maxSmall {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	var content [maxSmall]byte
+	n, err := f.Read(content[:])
+	if err != nil && err != io.EOF {
+		return ""
+	}
+	return strings.TrimSpace(string(content[:n]))
+}
+
+// readLimited returns at most limit bytes of a regular file, "" when it cannot.
+func readLimited(path string, limit int64) string {
+	f, _ := openRegular(path)
+	if f == nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	content, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}
+
+// openRegular opens a regular file and returns its size; nil when it is none.
+func openRegular(path string) (*os.File, int64) {
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, 0
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close() // opened for reading only
+		return nil, 0
+	}
+	return f, info.Size()
+}

@@ -1,0 +1,173 @@
+package toolcall
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+)
+
+// topic is what a line turned out to be about.
+type topic int
+
+const (
+	aboutSomething topic = iota
+	aboutTest            // it names a test that failed and does not say why
+)
+
+// parseLine takes from a line what it says.
+func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) topic {
+	if t, ok := v.parseRule(trimmed, scan); ok {
+		return t
+	}
+	if v.parseYAML(line, trimmed, scan) {
+		return aboutSomething
+	}
+	if strings.HasPrefix(trimmed, "# ") {
+		v.parseCount(trimmed)
+		return aboutSomething
+	}
+	if strings.HasPrefix(trimmed, "exit status ") || v.parseLocated(line, trimmed) || v.parseException(trimmed) {
+		return aboutSomething
+	}
+	v.parseCount(trimmed)
+	v.parseComplaint(trimmed)
+	return aboutSomething
+}
+
+// parseYAML recognises the details that TAP gives of a failure.
+func (v *Verdict) parseYAML(line, s string, scan *lineScanner) bool {
+	if line[0] != ' ' && line[0] != '\t' {
+		return false
+	}
+	if message, ok := strings.CutPrefix(s, "error: "); ok {
+		message = strings.Trim(message, "'\"")
+		if message == "|-" || message == "|" || message == ">-" {
+			message = strings.TrimSuffix(scan.peek(1), ":")
+		}
+		if message != "test failed" { // Node says so of a whole file
+			v.offer(rankAssert-5, "", 0, message)
+		}
+		return true
+	}
+	if at, ok := strings.CutPrefix(s, "location: '"); ok {
+		if file, n, _ := location(strings.TrimSuffix(at, "'")); file != "" && v.File == "" {
+			v.File, v.Line = v.relative(file), n
+		}
+		return true
+	}
+	return false
+}
+
+// parseLocated recognises `file:line:col: message` and its relatives.
+func (v *Verdict) parseLocated(line, s string) bool {
+	if strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "File \"") { // a frame, not a message
+		return false
+	}
+	file, n, rest := location(strings.TrimPrefix(s, "vet: "))
+	if file == "" || rest == "" || !text.HasExtension(file) {
+		return false
+	}
+	rest = strings.TrimLeft(rest, ":- ")
+	low := text.LowerASCII(rest)
+	switch {
+	case strings.HasSuffix(file, "_test.go") && (line[0] == ' ' || line[0] == '\t'):
+		v.family = "go"
+		v.offer(rankAssert-1, file, n, rest)
+	case strings.Contains(rest, "error TS") || strings.HasPrefix(rest, "TS"):
+		v.family = "tsc"
+		v.offer(rankCompile, file, n, strings.TrimPrefix(rest, "error "))
+	case strings.HasSuffix(file, ".go"):
+		v.offer(rankCompile, file, n, rest)
+	case strings.HasPrefix(low, "warning") || strings.HasPrefix(low, "note") || strings.HasPrefix(low, "info"):
+	case strings.HasPrefix(low, "error") || strings.HasPrefix(low, "fatal error"):
+		v.offer(rankCompile, file, n, strings.TrimSpace(strings.TrimPrefix(rest[len(text.Before(rest, ":")):], ":")))
+	case strings.Contains(rest, " "):
+		v.offer(rankException-20, file, n, rest)
+	}
+	return true
+}
+
+// parseException recognises exceptions of Python, JavaScript and Java.
+func (v *Verdict) parseException(s string) bool {
+	name, message, ok := strings.Cut(s, ": ")
+	if !ok {
+		name, message = strings.TrimSuffix(s, ":"), ""
+	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "Uncaught "), "Caused by: ")
+	if _, thread, ok := strings.Cut(name, "Exception in thread \"main\" "); ok {
+		name = thread
+	}
+	name, _, _ = strings.Cut(name, " [") // TypeError [ERR_INVALID_ARG_TYPE]
+	last := text.AfterLast(name, ".")
+	if len(name) <= 80 && !strings.ContainsAny(name, " \t/(") && last != "" && last[0] >= 'A' && last[0] <= 'Z' &&
+		(strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception") || last == "KeyboardInterrupt") &&
+		(message != "" || last != "Error") {
+		rank := rankException
+		if last == "AssertionError" || last == "AssertionFailedError" {
+			rank = rankAssert - 3
+			if message == "" {
+				message = "assertion failed"
+			}
+		}
+		if strings.Count(name, ".") > 1 {
+			name = last // without the packages of Java
+		}
+		v.offer(rank, "", 0, strings.TrimSuffix(name+": "+message, ": "))
+		return true
+	}
+	return false
+}
+
+// failCount is a count of failures that is not 0.
+var failCount = regexp.MustCompile(`(?i)(?:^|[^\d])0*[1-9]\d* fail`)
+
+// parseCount recognises lines that count failures.
+func (v *Verdict) parseCount(s string) {
+	low := text.LowerASCII(s)
+	if count, ok := strings.CutPrefix(low, "# fail "); ok {
+		v.Failed = v.Failed || strings.TrimSpace(count) != "0"
+		return
+	}
+	if strings.Contains(low, " fail") && text.ContainsAny(low, "pass", "test", " in ", " runs, ", " examples, ", "success") && failCount.MatchString(low) {
+		v.Failed = true
+		v.offer(rankGeneric+1, "", 0, s)
+	}
+}
+
+// parseComplaint recognises the complaints of shells, make and programs in general.
+func (v *Verdict) parseComplaint(s string) {
+	if v.rank > rankShell {
+		return
+	}
+	low := text.LowerASCII(s)
+	switch {
+	case text.ContainsAny(low, "command not found", "is not recognized as") || strings.HasSuffix(low, ": not found"):
+		if i := strings.LastIndex(low, "command not found"); i > 0 {
+			s = text.AfterLast(strings.TrimRight(s[:i], ": "), ": ") + ": command not found"
+		}
+		v.offer(rankShell, "", 0, s)
+	case strings.HasPrefix(low, "fatal:") || strings.HasPrefix(low, "error:") || strings.HasPrefix(low, "fatal error"):
+		v.offer(rankShell-1, "", 0, s)
+	case strings.HasPrefix(low, "make:") || strings.HasPrefix(low, "make["):
+		v.offer(rankGeneric-1, "", 0, s)
+	case text.ContainsAny(low, "no such file or directory", "permission denied", "cannot find module", "connection refused"):
+		v.offer(rankShell-2, "", 0, s)
+	case text.ContainsAny(low, "error", "failed", "exception", "cannot ") && !text.ContainsAny(low, "0 error", "0 failed", "no error"):
+		v.offer(rankGeneric, "", 0, s)
+	}
+}
+
+// location splits `file:line[:col][:] rest` and `file(line,col): rest`; file is ""
+// when s does not begin so.
+func location(s string) (file string, line int, rest string) {
+	m := locationPattern.FindStringSubmatch(s)
+	if m == nil {
+		return "", 0, ""
+	}
+	line, _ = strconv.Atoi(m[2][:min(len(m[2]), 8)])
+	return m[1], line, strings.TrimSpace(strings.TrimPrefix(m[3], ":"))
+}
+
+var locationPattern = regexp.MustCompile(`^((?:[A-Za-z]:)?\S+?)[:(](\d+)(?:[:,]\d+)*\)?(.*)$`)

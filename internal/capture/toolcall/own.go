@@ -1,0 +1,68 @@
+package toolcall
+
+import (
+	"strings"
+
+	"claudemem/internal/leaf/text"
+)
+
+// ownTools are the prefixes of the names of claude-mem's MCP tools: by plugin and by itself
+// in Claude Code, then as Codex CLI, Gemini CLI and OpenCode name them.
+var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__", "mcp_claude-mem_", "claude-mem_"}
+
+// ownCursorTools are those tools in Cursor, which does not name the server.
+var ownCursorTools = text.Set("MCP:search_memory MCP:get_observations MCP:get_session_summary MCP:get_project_context MCP:save_memory MCP:forget_memory")
+
+// ownAddresses are parts of a URL or option that address the worker's HTTP API: its
+// port, or its socket in a data directory of any name.
+var ownAddresses = []string{"localhost:37777", "127.0.0.1:37777", "/worker.sock"}
+
+// IsOwn reports whether the agent looked at its memory: a tool of claude-mem's, or a
+// command line that runs claude-mem or asks its API. Then what the call printed is
+// remembered already. A line that also does something else (writes a file, runs a
+// test, commits) is not our own.
+func (c *Call) IsOwn() bool {
+	for _, prefix := range ownTools {
+		if strings.HasPrefix(c.event.ToolName, prefix) {
+			return true
+		}
+	}
+	if ownCursorTools[c.event.ToolName] {
+		return true
+	}
+	own, other := countOwn(c.Commands)
+	return own > 0 && other == 0
+}
+
+// countOwn counts the commands that are claude-mem's and those that do something else.
+func countOwn(commands []Command) (own, other int) {
+	for i := range commands {
+		c := &commands[i]
+		inner, otherInner := countOwn(c.Inner)
+		own, other = own+inner, other+otherInner
+		switch {
+		case c.isOwn() && len(c.Writes) == 0:
+			own++
+		case !c.Kind.IsQuiet() && c.Kind != KindInline:
+			other++
+		}
+	}
+	return own, other
+}
+
+// isOwn reports whether the command runs claude-mem or asks its worker over HTTP.
+func (c *Command) isOwn() bool {
+	switch c.Program() {
+	case "claude-mem", "claude-mem-hook":
+		return true
+	case "curl", "wget", "http", "httpie":
+		for _, w := range c.Words[1:] {
+			for _, address := range ownAddresses {
+				if strings.Contains(w, address) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package toolcall
+
+import (
+	"path"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+)
+
+// FileKind says what a file is to the work.
+type FileKind int
+
+const (
+	FileCode FileKind = iota
+	FileTest
+	FileDoc
+	FileConfig
+	// FileManifest names dependencies; FileLock only repeats a manifest.
+	FileManifest
+	FileLock
+)
+
+var (
+	manifests    = text.Set("go.mod package.json cargo.toml pyproject.toml requirements.txt setup.py setup.cfg pipfile gemfile pom.xml build.gradle build.gradle.kts composer.json mix.exs deno.json")
+	lockFiles    = text.Set("go.sum package-lock.json yarn.lock pnpm-lock.yaml cargo.lock poetry.lock uv.lock pipfile.lock gemfile.lock composer.lock bun.lockb bun.lock mix.lock")
+	configFiles  = text.Set("makefile dockerfile justfile .gitignore .dockerignore .editorconfig .gitattributes")
+	configSuffix = text.Set(".json .yaml .yml .toml .ini .cfg .conf .env .properties .xml .lock .tf .tfvars .plist")
+	docFiles     = text.Set("readme changelog license notice contributing authors")
+	docSuffix    = text.Set(".md .mdx .rst .adoc .txt .org .tex")
+	testDirs     = text.Set("test tests __tests__ spec testdata e2e")
+	testStems    = text.Set("test tests conftest")
+	testOfClass  = text.Set(".java .kt .cs .swift") // where a test is called CartTest
+)
+
+// KindOfFile returns what the file at a path is to the work, by its name.
+func KindOfFile(p string) FileKind {
+	p = text.LowerASCII(p)
+	base := path.Base(p)
+	ext := path.Ext(base)
+	stem := strings.TrimSuffix(base, ext)
+	switch {
+	case manifests[base], strings.HasPrefix(base, "requirements") && ext == ".txt":
+		return FileManifest
+	case lockFiles[base]:
+		return FileLock
+	case configFiles[base]:
+		return FileConfig
+	case docFiles[base], docSuffix[ext]:
+		return FileDoc
+	case configSuffix[ext]:
+		return FileConfig
+	case testStems[stem], strings.HasPrefix(stem, "test_"), testOfClass[ext] && (strings.HasSuffix(stem, "test") || strings.HasSuffix(stem, "tests")):
+		return FileTest
+	}
+	for _, suffix := range []string{"_test", ".test", ".spec", "_spec"} {
+		if strings.HasSuffix(stem, suffix) {
+			return FileTest
+		}
+	}
+	for dir := range strings.SplitSeq(path.Dir(p), "/") {
+		if testDirs[dir] {
+			return FileTest
+		}
+	}
+	return FileCode
+}
+
+// Relative returns a path as the memory stores it: relative to the first of the roots
+// that it is in, with '/', else absolute. inside is also true when no root is known.
+func Relative(p, cwd string, roots ...string) (rel string, inside bool) {
+	p = slashed(p)
+	if p == "" {
+		return "", false
+	}
+	if !absolute(p) {
+		if cwd = slashed(cwd); cwd == "" {
+			return path.Clean(p), true
+		}
+		p = path.Join(cwd, p)
+	}
+	p = path.Clean(p)
+	known := false
+	for _, root := range roots {
+		if root = strings.TrimRight(slashed(root), "/"); root == "" {
+			continue
+		}
+		known = true
+		if len(p) > len(root) && p[len(root)] == '/' && (p[:len(root)] == root || root[0] != '/' && strings.EqualFold(p[:len(root)], root)) {
+			return p[len(root)+1:], true
+		}
+	}
+	return p, !known
+}
+
+// slashed returns a Windows path with '/'.
+func slashed(p string) string {
+	if len(p) > 2 && p[1] == ':' && text.IsLetter(p[0]) || strings.HasPrefix(p, `\\`) || !strings.Contains(p, "/") {
+		return strings.ReplaceAll(p, `\`, "/")
+	}
+	return p
+}
+
+func absolute(p string) bool {
+	return strings.HasPrefix(p, "/") || len(p) > 2 && p[1] == ':' && p[2] == '/' && text.IsLetter(p[0])
+}

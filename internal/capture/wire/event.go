@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+// member is a member of an event's JSON form.
+type member struct {
+	name string
+	to   any // *string, *int64, *bool or *json.RawMessage: the event's field
+	// always: it is written also when it is empty.
+	always bool
+}
+
+// membersOf returns the members of e's JSON form in the order in which they are written.
+func membersOf(e *memory.Event) [26]member {
+	return [...]member{
+		{"delivery_id", &e.DeliveryID, true},
+		{"kind", (*string)(&e.Kind), true},
+		{"host", (*string)(&e.Host), true},
+		{"host_session_id", &e.HostSessionID, true},
+		{"prompt_id", &e.PromptID, false},
+		{"occurred_at", (*int64)(&e.OccurredAt), true},
+		{"project_path", &e.ProjectPath, false},
+		{"worktree_root", &e.WorktreeRoot, false},
+		{"cwd", &e.Cwd, false},
+		{"branch", &e.Branch, false},
+		{"head_commit", &e.HeadCommit, false},
+		{"unmarked", &e.Unmarked, false},
+		{"prompt", &e.Prompt, false},
+		{"tool_name", &e.ToolName, false},
+		{"tool_use_id", &e.ToolUseID, false},
+		{"tool_input", &e.ToolInput, false},
+		{"tool_response", &e.ToolResponse, false},
+		{"error", &e.ToolError, false},
+		{"is_interrupt", &e.Interrupted, false},
+		{"duration_ms", &e.DurationMS, false},
+		{"agent_id", &e.AgentID, false},
+		{"agent_type", &e.AgentType, false},
+		{"last_assistant_message", &e.LastAssistantMessage, false},
+		{"source", &e.Source, false},
+		{"reason", &e.Reason, false},
+		{"backfill", (*string)(&e.Backfill), false},
+	}
+}
+
+// EncodeEvent returns the JSON form of e in pieces: the same members that json.Marshal
+// writes, without its cost for a process that does this once. Raw JSON of largePiece
+// bytes or more is a piece of its own, not copied. Raw JSON in e must be valid; bytes
+// in it that are not UTF-8 become U+FFFD.
+func EncodeEvent(e *memory.Event) (pieces [][]byte) {
+	b := append(make([]byte, 0, 1024+smallTexts(e)), '{')
+	first := true
+	for _, m := range membersOf(e) {
+		before := len(b)
+		if !first {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(b, m.name...)
+		b = append(b, `":`...)
+		empty := false
+		switch value := m.to.(type) {
+		case *string:
+			empty = *value == ""
+			b = jsonscan.AppendQuote(b, *value)
+		case *int64:
+			empty = *value == 0
+			b = strconv.AppendInt(b, *value, 10)
+		case *bool:
+			empty = !*value
+			b = strconv.AppendBool(b, *value)
+		case *json.RawMessage:
+			empty = len(*value) == 0
+			text := []byte(*value)
+			if !utf8.Valid(text) {
+				text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+			}
+			if len(text) < largePiece {
+				b = append(b, text...)
+				break
+			}
+			pieces = append(pieces, b, text)
+			b, before = b[len(b):], 0
+		}
+		if empty && !m.always {
+			b = b[:before]
+			continue
+		}
+		first = false
+	}
+	return append(pieces, append(b, '}'))
+}
+
+// largePiece is the size from which a piece of a message is written by itself
+// instead of being copied to the pieces around it.
+const largePiece = 16 << 10
+
+// smallTexts returns about how many bytes the texts of e take that are copied.
+func smallTexts(e *memory.Event) int {
+	size := len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
+	for _, raw := range []json.RawMessage{e.ToolInput, e.ToolResponse} {
+		if len(raw) < largePiece {
+			size += len(raw)
+		}
+	}
+	return size
+}
+
+// ParseEvent parses what EncodeEvent writes into e and reports whether data is
+// just that: an object of the event's own members, each of its type. Anything else
+// that a client may send (another name, null, a number with a point) is for
+// encoding/json, which takes three times as long. e keeps no reference to data.
+func ParseEvent(data []byte, e *memory.Event) bool {
+	members := membersOf(e)
+	ok := true
+	err := jsonscan.Members(data, func(key string, value []byte) {
+		i := slices.IndexFunc(members[:], func(m member) bool { return m.name == key })
+		ok = ok && i >= 0 && parseMember(value, members[i].to)
+	})
+	return err == nil && ok
+}
+
+// parseMember parses a JSON value into a field of an event; false means that the
+// value is of another type.
+func parseMember(value []byte, field any) (ok bool) {
+	switch to := field.(type) {
+	case *string:
+		*to, ok = jsonscan.Unquote(value)
+	case *int64:
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		*to, ok = n, err == nil
+	case *bool:
+		*to = string(value) == "true"
+		ok = *to || string(value) == "false"
+	case *json.RawMessage:
+		*to, ok = bytes.Clone(value), true
+	}
+	return ok
+}

@@ -1,0 +1,221 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+)
+
+// Losses counts the events that neither the worker nor a hook could keep. The count is
+// written in place into a file that the worker has made in time, so that it needs no space
+// on a full disk. Where that file cannot be written, a second one is used: in a directory
+// of the data directory's own under $XDG_RUNTIME_DIR or the temporary one, usually on
+// another disk.
+type Losses struct{ paths [2]string }
+
+const (
+	lossesName = "lost-events"
+	// lossHead is the length of the first line: a JSON object filled up with spaces.
+	lossHead = 512
+	// lossSlots is how many delivery ids follow, each a line of lossSlot bytes.
+	lossSlots = 1000
+	lossSlot  = 33
+	lossesEnd = lossHead + lossSlots*lossSlot
+	// longestReason bounds a reason, in bytes.
+	longestReason = 100
+	// lossWait bounds the wait for another process that counts.
+	lossWait = 200 * time.Millisecond
+	// lossPause is the time without a loss after which Recent starts anew.
+	lossPause = 24 * time.Hour
+)
+
+// LossesOf returns the counts of a data directory.
+func LossesOf(dataDir string, getenv func(string) string) Losses {
+	l := Losses{[2]string{filepath.Join(dataDir, lossesName)}}
+	if dir := otherDir(dataDir, getenv); dir != "" {
+		l.paths[1] = filepath.Join(dir, lossesName)
+	}
+	return l
+}
+
+// Reserve makes the file in the data directory with its full length, unless it is there.
+func (l Losses) Reserve(now time.Time) error {
+	if info, err := os.Lstat(l.paths[0]); err == nil && info.Size() == lossesEnd {
+		return nil
+	}
+	return inLosses(l.paths[0], func(f *os.File) error {
+		record := readLosses(f)
+		if record.ID == "" {
+			record.ID = lossesID(memory.MillisOf(now))
+		}
+		whole := bytes.Repeat([]byte{' '}, lossesEnd)
+		copy(whole, headOf(&record))
+		for i, id := range record.Deliveries {
+			copy(whole[lossHead+slotOf(record.Count-int64(len(record.Deliveries)-i))*lossSlot:], id)
+		}
+		for i := range lossSlots {
+			whole[lossHead+(i+1)*lossSlot-1] = '\n'
+		}
+		if _, err := f.WriteAt(whole, 0); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
+}
+
+// Add counts a lost event. An error says that no place takes it.
+func (l Losses) Add(loss memory.Loss) error {
+	add := func(f *os.File) error { return addLoss(f, loss) }
+	err := inLosses(l.paths[0], add)
+	if err == nil || l.paths[1] == "" {
+		return err
+	}
+	if dir := filepath.Dir(l.paths[1]); os.MkdirAll(dir, 0o700) != nil || !Alone(dir) {
+		return err
+	}
+	if second := inLosses(l.paths[1], add); second != nil {
+		return errors.Join(err, second)
+	}
+	return nil
+}
+
+// Read returns the records that there are.
+func (l Losses) Read() (records []memory.LossRecord) {
+	for i, path := range l.paths {
+		if path == "" || i > 0 && !Alone(filepath.Dir(path)) {
+			continue
+		}
+		f, err := openfile.Open(path, os.O_RDONLY, 0)
+		if err != nil {
+			continue
+		}
+		if record := readLosses(f); record.ID != "" {
+			records = append(records, record)
+		}
+		_ = f.Close() // nothing was written
+	}
+	return records
+}
+
+// inLosses calls do with the file at path, locked. The file is made if it is not there.
+func inLosses(path string, do func(*os.File) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lossWait)
+	defer cancel()
+	f, err := orUnlocked(lock.Wait(ctx, path))
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return errTempBusy
+	}
+	err = do(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// addLoss counts a loss in an open file. The slot is written first: a hook that is killed in
+// between has counted nothing.
+func addLoss(f *os.File, l memory.Loss) error {
+	record := readLossHead(f)
+	if record.ID == "" {
+		record.ID = lossesID(l.At)
+	}
+	slot := append(bytes.Repeat([]byte{' '}, lossSlot-1), '\n')
+	if isSafeName(l.DeliveryID) && len(l.DeliveryID) < lossSlot {
+		copy(slot, l.DeliveryID)
+	}
+	if _, err := f.WriteAt(slot, int64(lossHead+slotOf(record.Count)*lossSlot)); err != nil {
+		return err
+	}
+	if pause := l.At - record.Last; record.Recent == 0 || pause > memory.Millis(lossPause.Milliseconds()) {
+		record.Recent, record.First = 0, l.At
+	}
+	record.Count++
+	record.Recent++
+	record.Last, record.Worker, record.Hook = max(l.At, record.First), l.Worker, l.Hook
+	_, err := f.WriteAt(headOf(&record), 0)
+	return err
+}
+
+// slotOf returns the slot of the n-th loss, from 0.
+func slotOf(n int64) int { return int(n % lossSlots) }
+
+// lossesID returns the id of a file that is made at that time.
+func lossesID(at memory.Millis) string {
+	return strconv.FormatInt(int64(at), 36) + "-" + strconv.Itoa(os.Getpid())
+}
+
+// headOf returns the first line of a record's file.
+func headOf(r *memory.LossRecord) []byte {
+	b := make([]byte, 0, lossHead)
+	for _, m := range []struct {
+		name  string
+		value int64
+	}{{`{"count":`, r.Count}, {`,"recent":`, r.Recent}, {`,"first":`, int64(r.First)}, {`,"last":`, int64(r.Last)}} {
+		b = strconv.AppendInt(append(b, m.name...), m.value, 10)
+	}
+	for _, m := range [][2]string{{`,"id":`, r.ID}, {`,"worker":`, r.Worker}, {`,"hook":`, r.Hook}} {
+		b = jsonscan.AppendQuote(append(b, m[0]...), plainReason(m[1]))
+	}
+	b = append(b, '}')
+	for len(b) < lossHead-1 {
+		b = append(b, ' ')
+	}
+	return append(b[:lossHead-1], '\n')
+}
+
+// plainReason returns the first longestReason bytes of s, of which none takes more room as
+// JSON.
+func plainReason(s string) string {
+	b := []byte(s[:min(len(s), longestReason)])
+	for i, c := range b {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			b[i] = '?'
+		}
+	}
+	return string(b)
+}
+
+// readLosses returns the record in a file; without an ID if there is none, or a broken one.
+func readLosses(f *os.File) memory.LossRecord {
+	r := readLossHead(f)
+	if r.ID == "" {
+		return r
+	}
+	slots := make([]byte, lossesEnd-lossHead)
+	n, _ := f.ReadAt(slots, lossHead) // what is missing is not there yet
+	for i := max(0, r.Count-lossSlots); i < r.Count; i++ {
+		id := ""
+		if from := slotOf(i) * lossSlot; from+lossSlot <= n {
+			id = string(bytes.TrimSpace(slots[from : from+lossSlot]))
+		}
+		r.Deliveries = append(r.Deliveries, id)
+	}
+	return r
+}
+
+// readLossHead is readLosses without Deliveries.
+func readLossHead(f *os.File) (r memory.LossRecord) {
+	head := make([]byte, lossHead)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return r
+	}
+	if jsonscan.Decode(head, map[string]any{
+		"count": &r.Count, "recent": &r.Recent, "first": (*int64)(&r.First), "last": (*int64)(&r.Last),
+		"id": &r.ID, "worker": &r.Worker, "hook": &r.Hook,
+	}) != nil || !isSafeName(r.ID) || r.Count < 0 || r.Recent < 0 || r.Recent > r.Count {
+		return memory.LossRecord{}
+	}
+	return r
+}

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+const agentTool = "Agent"
+
+// agentRun returns the id under which a subagent's run is kept.
+func agentRun(agentID string) string { return "agent:" + agentID }
+
+// NameAgentRun gives the call of a subagent that has completed the id that the
+// subagent's end gets: the host reports one run twice. A subagent that was only
+// launched keeps the id of its call.
+func NameAgentRun(e *memory.Event) {
+	if e.Kind != memory.KindTool || e.ToolName != agentTool && e.ToolName != "Task" {
+		return
+	}
+	var status, id string
+	if jsonscan.Decode(e.ToolResponse, map[string]any{"status": &status, "agentId": &id}) == nil && status == "completed" && id != "" {
+		e.ToolUseID = agentRun(id)
+	}
+}
+
+// SubagentEnd turns the end of a subagent into a tool event of its run: it is no
+// end of the session's turn.
+func SubagentEnd(e *memory.Event) {
+	e.Kind = memory.KindTool
+	e.ToolName = agentTool
+	e.ToolUseID = ""
+	if e.AgentID != "" {
+		e.ToolUseID = agentRun(e.AgentID)
+	}
+	in := append([]byte(`{"subagent_type":`), jsonscan.AppendQuote(nil, e.AgentType)...)
+	e.ToolInput = append(in, '}')
+	out := append([]byte(`{"status":"completed","agentId":`), jsonscan.AppendQuote(nil, e.AgentID)...)
+	out = append(out, `,"agentType":`...)
+	out = jsonscan.AppendQuote(out, e.AgentType)
+	out = append(out, `,"content":[{"type":"text","text":`...)
+	out = jsonscan.AppendQuote(out, e.LastAssistantMessage)
+	e.ToolResponse = append(out, `}]}`...)
+	e.ToolError, e.LastAssistantMessage = "", ""
+}

@@ -1,0 +1,200 @@
+package embedder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"claudemem/internal/distil/model"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	// maxBatch is the most texts in a request. OpenAI takes 2048; local servers
+	// process the texts one by one, and the time limit is per request.
+	maxBatch = 64
+	// maxText is the most bytes of a text that are sent: about 1,500 tokens of
+	// English and 2,000 of Chinese, which models for documents take.
+	maxText = 6000
+	// shortText is the second try for a refused text: below 512 tokens, which the
+	// smallest models take.
+	shortText = 1500
+	// probe is a text that every model takes.
+	probe = "test"
+	// defaultTimeout is far above the time for 64 texts on a slow CPU.
+	defaultTimeout = time.Minute
+	// maxRequest is room for a batch in which every byte is escaped, maxAnswer for
+	// 64 vectors of 8,192 numbers of 20 digits, which are 10 MB.
+	maxRequest = 6*maxBatch*maxText + 64<<10
+	maxAnswer  = 32 << 20
+	// path is appended to the base URL.
+	path = "embeddings"
+)
+
+// Client asks one model of one server.
+type Client struct {
+	model    string
+	endpoint *model.Endpoint
+	now      func() time.Time
+
+	mu    sync.Mutex
+	dims  int    // of the first vector, 0 before it
+	pause *pause // the last failure, nil after a success
+}
+
+// New makes a client of config, whose Provider is not used. An error is a
+// [memory.CodeInvalid] that names the setting.
+func New(config model.Config) (*Client, error) {
+	config.Provider = "embedder"
+	limits := model.Limits{Request: maxRequest, Answer: maxAnswer, Timeout: defaultTimeout}
+	endpoint, err := model.NewEndpoint(config, limits, basePath)
+	if err != nil {
+		return nil, memory.Errorf(memory.CodeInvalid, "%w", err).
+			WithHint("a base URL is for example http://127.0.0.1:11434/v1")
+	}
+	if config.Model == "" {
+		return nil, memory.Errorf(memory.CodeInvalid, "no embedding model is set").
+			WithHint("set CLAUDE_MEM_EMBEDDER_MODEL, for example to text-embedding-3-small or nomic-embed-text")
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Client{model: config.Model, endpoint: endpoint, now: config.Now}, nil
+}
+
+// basePath returns the path that "embeddings" is appended to, for the path of a
+// base URL as people write it: empty, with /v1, or with /v1/embeddings.
+func basePath(set string) string {
+	return cmp.Or(strings.TrimRight(strings.TrimSuffix(set, "/"+path), "/"), "/v1")
+}
+
+// Model returns the name of the vectors' model; vectors of different models cannot
+// be compared.
+func (c *Client) Model() string { return "openai-compatible:" + c.model }
+
+// Close ends idle connections.
+func (c *Client) Close() { _ = c.endpoint.Close() }
+
+// Embed returns the texts' vectors, all or none.
+func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	var send []string
+	var at []int // index in out of each text
+	for i, text := range texts {
+		if text = sendable(text, maxText); text != "" {
+			send, at = append(send, text), append(at, i)
+		}
+	}
+	for from := 0; from < len(send); from += maxBatch {
+		to := min(from+maxBatch, len(send))
+		vectors, err := c.embedBatch(ctx, send[from:to])
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range vectors {
+			out[at[from+i]] = v
+		}
+	}
+	if len(texts) > 0 && c.Dimensions() == 0 {
+		// No text was sent, but vectors of zeros need a length as well.
+		if _, err := c.embedBatch(ctx, []string{probe}); err != nil {
+			return nil, err
+		}
+	}
+	dims := c.Dimensions()
+	for i := range out {
+		if out[i] == nil {
+			out[i] = make([]float32, dims)
+		}
+	}
+	return out, nil
+}
+
+// Dimensions returns the number of a vector's dimensions, 0 before the first
+// vector.
+func (c *Client) Dimensions() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dims
+}
+
+// sendable returns s as it is sent: valid UTF-8, at most limit bytes. It is "" for
+// a text without a letter or digit, which some servers refuse.
+func sendable(s string, limit int) string {
+	s = strings.ToValidUTF8(text.FirstBytes(s, limit), " ")
+	s = strings.TrimSpace(strings.ReplaceAll(s, "\x00", " "))
+	if !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return ""
+	}
+	return s
+}
+
+// embedBatch embeds at most maxBatch texts. When the server refuses them but
+// accepts others, it finds the refused texts by halving and tries those in a
+// shorter form. The vector of a text that is refused again is nil.
+func (c *Client) embedBatch(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := c.ask(ctx, texts)
+	if !errors.Is(err, errRefused) {
+		return vectors, err
+	}
+	// A wrong model, or a server with another API, refuses everything: that must not
+	// give all texts vectors of zeros.
+	if _, err := c.ask(ctx, []string{probe}); err != nil {
+		if errors.Is(err, errRefused) {
+			return nil, c.noteFailure(err.Error())
+		}
+		return nil, err
+	}
+	return c.embedRefused(ctx, texts)
+}
+
+// embedRefused returns the vectors of texts that the server refused together: it halves
+// them until the ones at fault are alone. Such a one gets a vector of its beginning, or
+// nil.
+func (c *Client) embedRefused(ctx context.Context, texts []string) ([][]float32, error) {
+	if len(texts) == 1 {
+		short := sendable(texts[0], shortText)
+		vectors, err := c.ask(ctx, []string{short})
+		if errors.Is(err, errRefused) {
+			return [][]float32{nil}, nil
+		}
+		return vectors, err
+	}
+	var out [][]float32
+	for _, half := range [][]string{texts[:len(texts)/2], texts[len(texts)/2:]} {
+		vectors, err := c.ask(ctx, half)
+		if errors.Is(err, errRefused) {
+			vectors, err = c.embedRefused(ctx, half)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vectors...)
+	}
+	return out, nil
+}
+
+// normalise scales v to length 1 and reports whether all its numbers are finite.
+func normalise(v []float32) bool {
+	length := 0.0
+	for _, x := range v {
+		length += float64(x) * float64(x)
+	}
+	if math.IsNaN(length) || math.IsInf(length, 0) {
+		return false
+	}
+	if length == 0 {
+		return true
+	}
+	f := 1 / math.Sqrt(length)
+	for i, x := range v {
+		v[i] = float32(float64(x) * f)
+	}
+	return true
+}

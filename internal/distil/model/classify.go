@@ -1,0 +1,483 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// problem is the content of an error answer of any vendor, as far as it could be
+// parsed.
+type problem struct {
+	status  int
+	code    string // error.code, a number or a word
+	kind    string // error.type, or Google's error.status
+	message string
+	wait    time.Duration // Google's RetryInfo
+	// quotaIDs are Google's names of the exceeded quotas; unlike the message, they
+	// tell a limit per minute from a limit per day.
+	quotaIDs []string
+	flagged  bool // OpenRouter: the input was refused by a moderator
+}
+
+// classify returns the failure that an error answer reports. A status of 200
+// means that the error was in a successful answer's body.
+func (e *Endpoint) classify(status int, header http.Header, body []byte) *memory.ModelError {
+	p := parseProblem(status, body)
+	f := &memory.ModelError{Class: p.class(), Wait: cmp.Or(RetryAfter(header, e.now()), p.wait)}
+	detail := cmp.Or(Clean(p.message, e.key), http.StatusText(p.status))
+	if status == http.StatusOK {
+		f.Err = errors.New("error in the answer: " + detail)
+		return f
+	}
+	f.Status, f.Free, f.Err = status, true, fmt.Errorf("status %d: %s", status, detail)
+	return f
+}
+
+// failed returns a failure of class without a provider's name.
+func failed(class memory.ErrorClass, format string, args ...any) *memory.ModelError {
+	return &memory.ModelError{Class: class, Err: fmt.Errorf(format, args...)}
+}
+
+// maxMessage bounds the part of an error's message that is examined, in bytes.
+const maxMessage = 16 << 10
+
+// parseProblem returns what the status and body of an API's refusal say, in the shapes
+// of all vendors: message, code, kind, time to wait. An unreadable body gives the status
+// alone.
+func parseProblem(status int, body []byte) problem {
+	p := problem{status: status}
+	body = bytes.TrimSpace(body)
+	if bytes.HasPrefix(body, []byte("[")) { // Gemini's compatible endpoint
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+			body = list[0]
+		}
+	}
+	var envelope struct {
+		Error   json.RawMessage `json:"error"`
+		Message flexible        `json:"message"`
+		Detail  flexible        `json:"detail"`
+		Code    flexible        `json:"code"`
+		Type    flexible        `json:"type"`
+	}
+	if json.Unmarshal(body, &envelope) != nil {
+		if !bytes.HasPrefix(body, []byte("<")) { // skip a proxy's page
+			p.message = string(body[:min(len(body), maxMessage)])
+		}
+		return p
+	}
+	var inner struct {
+		Message  flexible `json:"message"`
+		Code     flexible `json:"code"`
+		Type     flexible `json:"type"`
+		Status   flexible `json:"status"`
+		Metadata struct {
+			Reasons []flexible `json:"reasons"`
+			Raw     flexible   `json:"raw"`
+		} `json:"metadata"`
+		Details []struct {
+			RetryDelay flexible `json:"retryDelay"`
+			Violations []struct {
+				QuotaID flexible `json:"quotaId"`
+			} `json:"violations"`
+		} `json:"details"`
+	}
+	var text string
+	if json.Unmarshal(envelope.Error, &text) == nil && text != "" {
+		p.message = text
+	} else {
+		// Details of another shape than Google's are ignored.
+		_ = json.Unmarshal(envelope.Error, &inner)
+	}
+	p.code = string(cmp.Or(inner.Code, envelope.Code))
+	p.kind = string(cmp.Or(inner.Type, inner.Status, envelope.Type))
+	p.message = string(cmp.Or(flexible(p.message), inner.Message, envelope.Message, envelope.Detail))
+	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: the message of the vendor behind it
+		p.message = strings.TrimSpace(p.message + " " + raw)
+	}
+	p.flagged = len(inner.Metadata.Reasons) > 0
+	for _, d := range inner.Details {
+		if delay, err := time.ParseDuration(string(d.RetryDelay)); err == nil {
+			p.wait = clampWait(delay)
+		}
+		for _, v := range d.Violations {
+			p.quotaIDs = append(p.quotaIDs, string(v.QuotaID))
+		}
+	}
+	p.message = p.message[:min(len(p.message), maxMessage)]
+	if p.status == http.StatusOK {
+		p.status = p.statusInBody()
+	}
+	return p
+}
+
+// statusInBody returns the status that corresponds to an error in a successful
+// answer.
+func (p problem) statusInBody() int {
+	if n, err := strconv.Atoi(p.code); err == nil && n >= 400 && n < 600 {
+		return n
+	}
+	for _, word := range []string{p.kind, p.code} {
+		switch strings.ToLower(word) {
+		case "invalid_request_error", "invalid_argument", "failed_precondition":
+			return http.StatusBadRequest
+		case "authentication_error", "unauthenticated", "invalid_api_key":
+			return http.StatusUnauthorized
+		case "billing_error", "insufficient_quota":
+			return http.StatusPaymentRequired
+		case "permission_error", "permission_denied":
+			return http.StatusForbidden
+		case "not_found_error", "not_found", "model_not_found":
+			return http.StatusNotFound
+		case "request_too_large":
+			return http.StatusRequestEntityTooLarge
+		case "rate_limit_error", "rate_limit_exceeded", "resource_exhausted":
+			return http.StatusTooManyRequests
+		}
+	}
+	if class, ok := ErrorInText(p.message); ok && class == memory.ClassQuota {
+		return http.StatusPaymentRequired
+	}
+	return http.StatusInternalServerError
+}
+
+// class returns the class of a problem by its status, with the vendors'
+// exceptions.
+func (p problem) class() memory.ErrorClass {
+	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
+	switch {
+	case text.ContainsAny(said, tooLongWords...), p.code == "511":
+		return memory.ClassPromptTooLong
+	case p.status == http.StatusRequestEntityTooLarge:
+		return memory.ClassPromptTooLong
+	case p.status == http.StatusPaymentRequired:
+		return memory.ClassQuota
+	case p.status == http.StatusTooManyRequests:
+		return p.limitClass(said)
+	case p.status >= 500, p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status == http.StatusTooEarly:
+		// A 511 without the code comes from a network with a login page.
+		return memory.ClassTransient
+	case p.status == http.StatusForbidden && (p.flagged || strings.Contains(said, "moderation")):
+		return memory.ClassGarbage // the events are the cause
+	case text.ContainsAny(said, quotaWords...):
+		return memory.ClassQuota
+	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, text.ContainsAny(said, loginWords...):
+		return memory.ClassLogin
+	case p.status == http.StatusNotFound, p.status == http.StatusGone, p.status == http.StatusMethodNotAllowed, p.status < 400:
+		// A wrong model or base URL, or a redirect: a setting is wrong, not the
+		// events.
+		return memory.ClassLogin
+	}
+	return memory.ClassGarbage
+}
+
+// limitClass returns ClassRateLimit for a limit that passes within minutes, else
+// ClassQuota.
+func (p problem) limitClass(said string) memory.ErrorClass {
+	for _, id := range p.quotaIDs {
+		if strings.Contains(id, "PerDay") {
+			return memory.ClassQuota
+		}
+	}
+	if len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
+		return memory.ClassQuota
+	}
+	return memory.ClassRateLimit
+}
+
+// Words in the vendors' messages, in lower case, from their documentation and from
+// reports of users.
+var (
+	tooLongWords = []string{
+		"prompt is too long", "prompt too long", "exceed context limit", // Anthropic
+		"context_length_exceeded", "maximum context length", "string_above_max_length", "input tokens exceed the configured limit", // OpenAI, OpenRouter, vLLM
+		"request too large for",                                                                                                      // OpenAI, Groq: over the tokens of a minute even alone
+		"input token count",                                                                                                          // Gemini
+		"exceeds the available context size", "exceed_context_size", "exceeds maximum context length", "exceeded max context length", // llama.cpp, Ollama
+		"maximum model length", "prompt token count", "prompt exceeds max length", "promptexceedmaxtokens", "request_too_large",
+	}
+	quotaWords = []string{
+		"insufficient_quota", "insufficient quota", "insufficient credit", "insufficient balance", "insufficient funds", "exceeded_current_quota",
+		"credit balance is too low", "exceeded your current quota", "billing_hard_limit", "billing hard limit", "billing_not_active", "billing_error",
+		"not enough credits", "requires more credits", "out of credits", "payment required", "specified api usage limits", "usage limit reached",
+		"spending limit", "spend limit", "key limit exceeded", "free-models-per-day",
+	}
+	loginWords = []string{
+		"api key not valid", "api_key_invalid", "invalid api key", "invalid x-api-key", "incorrect api key", "invalid_api_key", "api key expired",
+		"authentication_error", "model_not_found", "not a valid model", "model not found", "unsupported_country", "location is not supported",
+	}
+)
+
+// maxErrorText bounds an answer that is nothing but an error, in characters. The
+// longest known one has 260.
+const maxErrorText = 400
+
+// errorText lists the beginnings of answers that are errors in plain words. An
+// observation must not begin with any of them: an observation about quotas must
+// not stop the queue.
+var errorText = []struct {
+	class memory.ErrorClass
+	begin *regexp.Regexp
+}{
+	{memory.ClassQuota, regexp.MustCompile(`(?i)^(` +
+		`(your )?credit balance is too low|` +
+		`claude (ai |code )?usage limit reached\b|` +
+		`you(['’]ve| have) (hit|reached) your ([a-z0-9-]+ ){0,3}(usage |rate |spend(ing)? )?limits?\b|` +
+		`you have reached your specified api usage limits|` +
+		`(5-hour|weekly|daily|monthly|session|opus) (usage )?limit reached\b|` +
+		`you exceeded your current quota|` +
+		`insufficient[_ ](quota|credits?|balance|funds)\b.{0,200}$|` +
+		`this request requires more credits|` +
+		`you(['’]re| are) out of (extra usage|credits)|` +
+		`quota exceeded (for|\()|` +
+		`((your|the) )?([a-z0-9-]+ ){0,3}quota (is |has been |was )?(exhausted|exceeded|used up|depleted)[.!]?$|` +
+		`resource[ _](has been )?exhausted\b.{0,120}$|` +
+		`(you have )?no (more )?(credits?|quota) (left|remaining)[.!]?$` +
+		`)`)},
+	{memory.ClassLogin, regexp.MustCompile(`(?i)^(` +
+		`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
+		`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
+		`your account does not have access to claude|this organization has been disabled|` +
+		`api key not valid|failed to authenticate\b[.:]|.{0,120}\bplease run /login[.!]?$|` +
+		`(session|login|credentials?|(access |security )?tokens?) (has |have )?expired([ ]?[.!·,:;-].{0,80})?$|` +
+		`(accessdenied|expiredtoken|unrecognizedclient|invalidsignature)exception\b|permission_denied\b|unauthenticated[.!:]?$|` +
+		`(unauthori[sz]ed|forbidden|access denied|permission denied|login required)[.!]?$|` +
+		`(authentication|authorization) (failed|required|error)[.!:]?$|` +
+		`(missing|invalid|no) (api key|authentication|authorization|credentials|bearer token)( (provided|header|token|given|found))?[.!]?$` +
+		`)`)},
+	{memory.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
+		`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
+		`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
+		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|throttlingexception\b|` +
+		`(too many requests|rate limit(ed| exceeded| reached))[.,:;!]? (please )?(try|retry|slow|wait)\b.{0,80}$` +
+		`)`)},
+	{memory.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
+		`prompt is too long(: [0-9]+ tokens|[.!]?$)|` +
+		`this (model|endpoint)['’]s maximum context length is|` +
+		`input length and .?max_tokens.? exceed context limit` +
+		`)`)},
+	{memory.ClassTransient, regexp.MustCompile(`(?i)^(` +
+		`overloaded[.!]?$|overloaded_error|` +
+		`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
+		`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
+		`serviceunavailableexception\b|(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
+		`request timed out[.!]?$|connection (error|refused|reset)[.!]?$|fetch failed[.!]?$|socket hang up[.!]?$` +
+		`)`)},
+}
+
+// apiError matches the beginning of the claude CLI's message about a failed call,
+// with or without the HTTP status.
+var apiError = regexp.MustCompile(`(?i)^(⚠️? ?)?api error(?:: | \()?([0-9]{3})?`)
+
+// statusLine matches an answer that is an HTTP status, as gateways and clients write it:
+// "401 Unauthorized", "HTTP 503", "Error code: 429 - {…}", "Request failed with status
+// code 401".
+var statusLine = regexp.MustCompile(`(?i)^(?:` +
+	`(?:http(?:/[0-9.]+)? ?(?:error |status )?|error(?: code)?:? |status(?: code)?:? )([45][0-9]{2})(?:[ :.,-].{0,300})?$|` +
+	`(?:the )?(?:api |http )?(?:request|call) failed with (?:http )?status(?: code)?:? ([45][0-9]{2})\b.{0,300}$|` +
+	`([45][0-9]{2})[ :-]+(?:client error:? |server error:? )?(?:unauthori[sz]ed|forbidden|payment required|too many requests|not found|bad request|` +
+	`internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded)\b.{0,300}$` +
+	`)`)
+
+// webPage matches the beginning of an HTML document: a proxy's error or a login page.
+var webPage = regexp.MustCompile(`(?i)^(<\?xml[^>]{0,200}\?>\s*)?<(!doctype html|html)\b`)
+
+// pageTitle matches a page's title or first heading.
+var pageTitle = regexp.MustCompile(`(?is)<(?:title|h1)\b[^>]{0,200}>\s*(.{1,200}?)\s*</`)
+
+// titleStatus matches a title that begins with an HTTP status.
+var titleStatus = regexp.MustCompile(`(?i)^(?:error |http )?([45][0-9]{2})\b`)
+
+// loginPage matches the title of a page that asks for a login.
+var loginPage = regexp.MustCompile(`(?i)\b(log ?[io]n|sign[ -]?in|single sign-on|authenticat\w+|captive portal|access denied)\b`)
+
+// maxPage bounds the part of a web page that is examined, in bytes.
+const maxPage = 16 << 10
+
+// ErrorInText reports whether text, which a provider gave as its answer, is an
+// error, and its class. It is conservative: text with an element of an observer's
+// answer is no error, nor is long text or text that only mentions quotas and
+// limits.
+func ErrorInText(text string) (memory.ErrorClass, bool) {
+	text = strings.TrimSpace(text)
+	if webPage.MatchString(text[:min(len(text), maxPage)]) {
+		return errorOfPage(text[:min(len(text), maxPage)])
+	}
+	if text == "" || len(text) > 4*maxErrorText || holdsElement(text) {
+		return "", false
+	}
+	if class, ok := errorInJSON(text); ok {
+		return class, true
+	}
+	if utf8.RuneCountInString(text) > maxErrorText {
+		return "", false
+	}
+	if m := apiError.FindStringSubmatch(text); m != nil {
+		return errorOfCLI(m[2], strings.TrimLeft(text[len(m[0]):], " :)·-"))
+	}
+	text = strings.Trim(text, "*_`\"")
+	if class, ok := errorOfStatus(text); ok {
+		return class, true
+	}
+	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	if class, ok := errorOfStatus(text); ok {
+		return class, true
+	}
+	return errorInWords(text)
+}
+
+// errorOfStatus classifies a text that is an HTTP status and what belongs to it.
+func errorOfStatus(text string) (memory.ErrorClass, bool) {
+	m := statusLine.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	status, _ := strconv.Atoi(cmp.Or(m[1], m[2], m[3])) // three digits
+	body := text
+	if at := strings.IndexByte(text, '{'); at >= 0 {
+		body = text[at:]
+	}
+	return parseProblem(status, []byte(body)).class(), true
+}
+
+// errorOfPage classifies a web page by its title. A page that holds observations is an
+// answer.
+func errorOfPage(page string) (memory.ErrorClass, bool) {
+	if text.ContainsAny(strings.ToLower(page), "<observation", "<learning", "<skip_summary") {
+		return "", false
+	}
+	for _, m := range pageTitle.FindAllStringSubmatch(page, 4) {
+		if status := titleStatus.FindStringSubmatch(m[1]); status != nil {
+			n, _ := strconv.Atoi(status[1])
+			return problem{status: n, message: m[1]}.class(), true
+		}
+		if loginPage.MatchString(m[1]) {
+			return memory.ClassLogin, true
+		}
+	}
+	return memory.ClassTransient, true
+}
+
+// errorInWords recognises an error by the beginning of an answer.
+func errorInWords(said string) (memory.ErrorClass, bool) {
+	for _, e := range errorText {
+		if e.begin.MatchString(said) {
+			return e.class, true
+		}
+	}
+	return "", false
+}
+
+// errorOfCLI classifies the text behind "API Error"; false if it is no error's.
+func errorOfCLI(status, rest string) (memory.ErrorClass, bool) {
+	if n, err := strconv.Atoi(status); err == nil && n >= 400 && n < 600 {
+		if start := strings.IndexByte(rest, '{'); start >= 0 {
+			rest = rest[start:]
+		}
+		return parseProblem(n, []byte(rest)).class(), true
+	}
+	if rest == "" {
+		return "", false
+	}
+	if class, ok := errorInJSON(rest); ok {
+		return class, true
+	}
+	if class, ok := errorInWords(rest); ok {
+		return class, true
+	}
+	// "API Error handling was added" is prose. With a colon and few words it is the
+	// CLI's message about a connection.
+	first, _ := utf8.DecodeRuneInString(rest)
+	if unicode.IsUpper(first) && len(rest) < 120 && text.ContainsAny(strings.ToLower(rest), "timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket") {
+		return memory.ClassTransient, true
+	}
+	return "", false
+}
+
+// errorInJSON classifies a text that is an API's error object and nothing else; false
+// for other texts.
+func errorInJSON(text string) (memory.ErrorClass, bool) {
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") {
+		return "", false
+	}
+	var object struct {
+		Type  flexible `json:"type"`
+		Error struct {
+			Message flexible `json:"message"`
+			Type    flexible `json:"type"`
+			Code    flexible `json:"code"`
+			Status  flexible `json:"status"`
+		} `json:"error"`
+	}
+	body := []byte(text)
+	if strings.HasPrefix(text, "[") {
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) != nil || len(list) != 1 {
+			return "", false
+		}
+		body = list[0]
+	}
+	e := &object.Error
+	if json.Unmarshal(body, &object) != nil || e.Message == "" || e.Type == "" && e.Code == "" && e.Status == "" {
+		return "", false
+	}
+	return parseProblem(http.StatusOK, body).class(), true
+}
+
+// elements are the beginnings of the elements in an observer's answer.
+var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
+
+func holdsElement(s string) bool { return text.ContainsAny(strings.ToLower(s), elements...) }
+
+// flexible is a string that may come as a number; anything else becomes "".
+type flexible string
+
+// UnmarshalJSON never fails.
+func (f *flexible) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*f = flexible(s)
+	} else if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
+		*f = flexible(b)
+	}
+	return nil
+}
+
+// keyLike matches texts that look like a key, because vendors quote the key that
+// they refuse: known prefixes, any word of 32 characters or more, a user in a URL,
+// and the value after "key=" and similar names.
+var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}|[A-Za-z0-9_]{32,}` +
+	`|://[^/\s@]+@|(?i:(key|token|secret|password)["']?[=:]\s*["']?)[A-Za-z0-9._~+/*-]{8,}`)
+
+// maxDetail bounds how much of a foreign text goes into an error, in runes.
+const maxDetail = 300
+
+// Clean returns foreign text in a form fit for an error and a log: one line,
+// valid UTF-8, at most 300 characters, without the given secrets and without
+// anything that looks like a key.
+func Clean(foreign string, secrets ...string) string {
+	// Shortened before the work. A key at the end of this part is not shown: the
+	// final limit is far before it.
+	foreign = strings.ToValidUTF8(text.FirstBytes(foreign, 16*maxDetail), "\uFFFD")
+	for _, secret := range secrets {
+		if secret != "" {
+			foreign = strings.ReplaceAll(foreign, secret, "[redacted]")
+		}
+	}
+	return text.TruncateRunes(text.TerminalLine(keyLike.ReplaceAllString(foreign, "[redacted]")), maxDetail)
+}

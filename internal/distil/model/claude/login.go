@@ -1,0 +1,173 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/openfile"
+)
+
+// LoginKind is a way in which Claude Code reaches its model.
+type LoginKind string
+
+// The ways. LoginUnknown is one that no file tells: the keychain of macOS, settings that an
+// administrator manages, a file that cannot be read.
+const (
+	LoginNone         LoginKind = "none"
+	LoginSubscription LoginKind = "subscription"
+	LoginKey          LoginKind = "key"
+	LoginGateway      LoginKind = "gateway"
+	LoginHelper       LoginKind = "helper"
+	LoginCloud        LoginKind = "cloud"
+	LoginUnknown      LoginKind = "unknown"
+)
+
+// Login is the account that Claude Code uses, as far as its files and an environment tell.
+type Login struct {
+	Kind LoginKind
+	// Name is the variable or setting that decides it, "" for a login of the CLI.
+	Name string
+	// Shell says that Name is a variable of the environment and not of a settings file: a
+	// CLI that is started elsewhere does not have it.
+	Shell bool
+	// ByItself says that a CLI without these variables has a login, or may have one.
+	ByItself bool
+}
+
+// decisive are the variables that choose an account, the first one set counts (docs:
+// code.claude.com/docs/en/iam, "Authentication precedence").
+var decisive = []struct {
+	name string
+	kind LoginKind
+}{
+	{"CLAUDE_CODE_USE_BEDROCK", LoginCloud}, {"CLAUDE_CODE_USE_VERTEX", LoginCloud}, {"CLAUDE_CODE_USE_FOUNDRY", LoginCloud},
+	{"ANTHROPIC_AUTH_TOKEN", LoginGateway}, {"ANTHROPIC_API_KEY", LoginKey},
+}
+
+// managed are the files of an administrator's settings, by operating system.
+var managed = map[string]string{
+	"linux": "/etc/claude-code/managed-settings.json", "windows": `C:\Program Files\ClaudeCode\managed-settings.json`,
+}
+
+// ReadLogin returns the login of Claude Code with a configuration directory and an
+// environment. The CLI 2.1 reads the variables in "env" of its settings, and apiKeyHelper,
+// with --safe-mode too (seen with 2.1.197).
+func ReadLogin(config string, getenv func(string) string) Login {
+	var settings struct {
+		Env    map[string]string `json:"env"`
+		Helper string            `json:"apiKeyHelper"`
+	}
+	unknown := runtime.GOOS == "darwin" || exists(managed[runtime.GOOS])
+	switch content, err := readFile(filepath.Join(config, "settings.json")); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil || json.Unmarshal(content, &settings) != nil:
+		unknown = true
+	}
+	subscription := exists(filepath.Join(config, ".credentials.json")) || settings.Env["CLAUDE_CODE_OAUTH_TOKEN"] != ""
+	if !subscription && loggedIn(config) {
+		unknown = true
+	}
+	l := Login{Kind: LoginNone, ByItself: unknown || subscription || settings.Helper != ""}
+	set := func(kind LoginKind, value string) bool {
+		return value != "" && (kind != LoginCloud || claudedir.IsOn(value))
+	}
+	for _, d := range decisive {
+		l.ByItself = l.ByItself || set(d.kind, settings.Env[d.name])
+	}
+	for _, d := range decisive {
+		inFile, inShell := set(d.kind, settings.Env[d.name]), set(d.kind, getenv(d.name))
+		if inFile || inShell {
+			l.Kind, l.Name, l.Shell = d.kind, d.name, !inFile
+			return l
+		}
+	}
+	switch {
+	case settings.Helper != "":
+		l.Kind, l.Name = LoginHelper, "apiKeyHelper"
+	case subscription:
+		l.Kind = LoginSubscription
+	case getenv("CLAUDE_CODE_OAUTH_TOKEN") != "":
+		l.Kind, l.Name, l.Shell = LoginSubscription, "CLAUDE_CODE_OAUTH_TOKEN", true
+	case unknown:
+		l.Kind = LoginUnknown
+	}
+	return l
+}
+
+// LoginOf returns the login of a CLI that runs in a worker's environment.
+func LoginOf(environ []string) Login {
+	return ReadLogin(configDir(environ), func(key string) string { return lookup(environ, key) })
+}
+
+// LoginStamp returns a text that changes when one of the files that LoginOf reads does.
+func LoginStamp(environ []string) string { return loginStamp(configDir(environ)) }
+
+// loggedIn reports whether Claude Code's state names an account: a login with the Console
+// leaves an API key there, and one with a subscription the account's name.
+func loggedIn(config string) bool {
+	for _, path := range stateFiles(config) {
+		if content, err := readFile(path); err == nil &&
+			(bytes.Contains(content, []byte(`"primaryApiKey"`)) || bytes.Contains(content, []byte(`"oauthAccount"`))) {
+			return true
+		}
+	}
+	return false
+}
+
+// stateFiles returns the paths that .claude.json may have.
+func stateFiles(config string) []string {
+	return []string{filepath.Join(config, ".claude.json"), filepath.Join(filepath.Dir(config), ".claude.json")}
+}
+
+// loginStamp returns a text that changes when one of the files that ReadLogin reads does.
+func loginStamp(config string) string {
+	var stamp strings.Builder
+	for _, path := range append(stateFiles(config), filepath.Join(config, ".credentials.json"), filepath.Join(config, "settings.json")) {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&stamp, "%d %d;", info.ModTime().UnixNano(), info.Size())
+		} else {
+			stamp.WriteString("-;")
+		}
+	}
+	return stamp.String()
+}
+
+// exists reports whether there is a file of that name; "" is none.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && err == nil
+}
+
+// maxSettings bounds what is read of a file, in bytes.
+const maxSettings = 16 << 20
+
+// readFile returns the content of a file, up to maxSettings.
+func readFile(path string) ([]byte, error) {
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxSettings))
+}
+
+// Remedy says how records are made with a model when the CLI, started without the
+// variables of a shell, has no login.
+func (l Login) Remedy() string {
+	switch l.Kind {
+	case LoginKey:
+		return "claude-mem config set CLAUDE_MEM_PROVIDER anthropic; claude-mem config set CLAUDE_MEM_ANTHROPIC_API_KEY YOUR_KEY"
+	case LoginGateway, LoginCloud:
+		return "set " + l.Name + " and what belongs to it under \"env\" in Claude Code's settings.json, from where claude-mem's calls have it too"
+	}
+	return "run claude and type /login"
+}

@@ -1,0 +1,106 @@
+package answer
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+)
+
+// terminalSequence matches the colours and the like of a terminal; of a malformed
+// one only the beginning.
+var terminalSequence = regexp.MustCompile(`\x1b\[(?:[ -?]{0,31}[@-~])?`)
+
+// normalise returns s as valid UTF-8 with "\n" line ends and without control
+// characters, terminal colours, byte order marks and characters that change the
+// direction of text.
+func normalise(s string) string { return clean(terminalSequence.ReplaceAllString(s, "")) }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// clean is normalise without the terminal's sequences.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if text.Unsafe(r) {
+			return -1
+		}
+		return r // an invalid byte is U+FFFD
+	}, lineEnds.Replace(s))
+}
+
+// entities are the named entities that models write.
+var entities = map[string]string{
+	"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " ",
+	"hellip": "…", "mdash": "—", "ndash": "–", "bull": "•", "middot": "·",
+	"lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "laquo": "«", "raquo": "»",
+	"larr": "←", "rarr": "→", "harr": "↔", "rArr": "⇒", "times": "×", "deg": "°",
+	"copy": "©", "reg": "®", "trade": "™", "euro": "€", "sect": "§", "para": "¶",
+	"le": "≤", "ge": "≥", "ne": "≠", "plusmn": "±", "micro": "µ",
+	"auml": "ä", "ouml": "ö", "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß",
+	"eacute": "é", "egrave": "è", "agrave": "à", "ccedil": "ç", "ntilde": "ñ",
+	"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "sol": "/", "grave": "`", "Tab": "\t", "NewLine": "\n",
+}
+
+var (
+	// entity matches an entity with its semicolon, so that "?a=1&copy=2" stays
+	// unchanged. One that was escaped repeatedly (&amp;lt;) becomes its first
+	// character: models copy escaped input and escape it.
+	entity    = regexp.MustCompile(`&(?:(?:amp|#38);)*(#?\w{1,9});`)
+	protected = strings.NewReplacer(textLess, "<", textAmpersand, "&")
+)
+
+// decode replaces entities and the characters of protect.
+func decode(s string) string {
+	if strings.Contains(s, "&") {
+		s = entity.ReplaceAllStringFunc(s, func(match string) string {
+			name := entity.FindStringSubmatch(match)[1]
+			if char, ok := entities[name]; ok {
+				return char
+			}
+			if name[0] == '#' {
+				return clean(html.UnescapeString("&" + name + ";"))
+			}
+			return "&" + name + ";"
+		})
+	}
+	return protected.Replace(s)
+}
+
+// paragraph trims s and its lines, removes the indentation that the lines share
+// from the second on (that of the XML), and joins empty lines.
+func paragraph(s string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	lines := strings.Split(rest, "\n")
+	indent := len(rest)
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " \t\u00a0")
+		if lines[i] != "" {
+			indent = min(indent, len(l)-len(strings.TrimLeft(l, " \t")))
+		}
+	}
+	kept := []string{strings.TrimRight(first, " \t\u00a0")}
+	for _, l := range lines {
+		if l = l[min(indent, len(l)):]; l != "" || kept[len(kept)-1] != "" {
+			kept = append(kept, l)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// nothings are the values that models write into empty fields.
+var nothings = map[string]bool{
+	"null": true, "none": true, "nil": true, "undefined": true, "n/a": true, "na": true, "n.a": true,
+	"nothing": true, "empty": true, "not applicable": true, "-": true, "--": true, "–": true, "—": true,
+	"...": true, "…": true, "[]": true, "{}": true, `""`: true, "''": true, "[object object]": true,
+	"no files": true, "no facts": true, "no concepts": true, "keine": true, "aucun": true, "ninguno": true,
+}
+
+// isNothing reports whether a value means that there is none.
+func isNothing(s string) bool {
+	if len(s) > 40 {
+		return false
+	}
+	bare := strings.ToLower(strings.Trim(s, " \n\t.!()[]<>*_`\"'"))
+	return bare == "" || nothings[bare]
+}

@@ -1,0 +1,45 @@
+package observer
+
+import (
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// learned returns the learnings of an answer with the provenance of each. The words of the
+// user or the project have to support it, else it is the agent's; if the turn has shown text
+// of others, or of nobody knows whom, it may have asked for that one, and it is dropped. So
+// is an order to run or fetch something.
+func learned(t *turn, evidence []memory.PendingEvent, learnings []memory.Learning) []memory.Learning {
+	user, project, others := text.SubjectWords(t.prompt.Text), map[string]bool{}, map[string]bool{}
+	doubtful := false
+	for i := range evidence {
+		e := &evidence[i]
+		switch {
+		case e.Event.Kind != memory.KindTool:
+		case e.Provenance.Foreign() || e.Provenance.Unknown():
+			doubtful = true
+			merge(others, text.SubjectWords(shownText(&e.Event)))
+		case e.Provenance == memory.FromUser:
+			merge(user, eventWords(&e.Event))
+		case e.Provenance == memory.FromProject:
+			merge(project, eventWords(&e.Event))
+		}
+	}
+	var kept []memory.Learning
+	for _, l := range learnings {
+		said := text.SubjectWords(l.Content)
+		least := max(1, (len(said)+1)/2, text.SharedWords(said, others))
+		switch {
+		case text.SharedWords(said, user) >= least:
+			l.Provenance = memory.FromUser
+		case text.SharedWords(said, project) >= least:
+			l.Provenance = memory.FromProject
+		case doubtful || text.IsOrder(l.Content):
+			continue
+		default:
+			l.Provenance, l.Confidence = memory.FromAgent, min(l.Confidence, memory.AgentConfidence)
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}

@@ -1,0 +1,328 @@
+package mode
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/outline"
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// Limits of an observation prompt, in bytes of the prompt.
+const (
+	maxParameters = 2 << 10
+	maxOutcome    = 4 << 10
+	// MaxBatchEvents and MaxBatchBytes bound the events that one prompt shows.
+	MaxBatchEvents = 40
+	MaxBatchBytes  = 24 << 10
+	// maxRestBytes bounds the lines for events that did not fit, restParameters the
+	// parameters in each.
+	maxRestBytes   = 4 << 10
+	restParameters = 120
+	// maxRoutine bounds a command shown without its outcome, in bytes.
+	maxRoutine = 400
+	// maxMatches bounds the outcome of a search, maxRead what is shown of a file without
+	// functions or types, maxOutline the names of those that a file declares.
+	maxMatches = 1500
+	maxRead    = 800
+	maxOutline = 400
+)
+
+// A View is how a request shows a session.
+type View struct {
+	// Roots are the directories that paths are relative to; they are cut off.
+	Roots []string
+	// Mark stands in the delimiters of quoted text. It is random for each request, so
+	// that no text of a session can close them.
+	Mark string
+	// Earlier are stored observations of other turns that the turn may repeat or reverse,
+	// the nearest first.
+	Earlier []memory.Observation
+}
+
+// Fit returns how many of the events, from the first on, one prompt shows in full;
+// at least 1 unless there are none. Only tool events take room.
+func (v View) Fit(events []memory.PendingEvent) int {
+	shown, size := 0, 0
+	for i := range events {
+		if events[i].Event.Kind != memory.KindTool {
+			continue
+		}
+		size += len(v.renderEvent(&events[i]))
+		shown++
+		if shown > 1 && (shown > MaxBatchEvents || size > MaxBatchBytes) {
+			return i
+		}
+	}
+	return len(events)
+}
+
+// renderEvents renders the tool events: in full as far as they fit, a line for
+// others while there is room, and the number of the rest.
+func (v View) renderEvents(events []memory.PendingEvent) string {
+	var b strings.Builder
+	fit := v.Fit(events)
+	for i := range events[:fit] {
+		if events[i].Event.Kind == memory.KindTool {
+			b.WriteString(v.renderEvent(&events[i]))
+		}
+	}
+	unnamed, rest := 0, 0
+	for i := fit; i < len(events); i++ {
+		e := &events[i]
+		if e.Event.Kind != memory.KindTool {
+			continue
+		}
+		if unnamed == 0 {
+			line := v.shortEvent(e, " (not shown in full)", restParameters)
+			if rest += len(line); rest <= maxRestBytes {
+				b.WriteString(line)
+				continue
+			}
+		}
+		unnamed++
+	}
+	if unnamed > 0 {
+		fmt.Fprintf(&b, "[%d more tool calls are not shown]\n", unnamed)
+	}
+	return b.String()
+}
+
+// isRoutine reports whether a tool event is a successful call that only looks at
+// things. In doubt it is none: an event that is shown in full costs little.
+func isRoutine(e *memory.Event, call *toolcall.Call) bool {
+	if e.Failed() || e.Interrupted {
+		return false
+	}
+	if call.Tool == toolcall.ToolSearch {
+		return !looksForPattern(e, call)
+	}
+	return len(call.Line) <= maxRoutine && call.OnlyLooks()
+}
+
+// patternPrograms look for a pattern in files.
+var patternPrograms = []string{"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"}
+
+// looksForPattern reports whether a call looks for a pattern in files, so that its
+// outcome says something.
+func looksForPattern(e *memory.Event, call *toolcall.Call) bool {
+	if call.Tool == toolcall.ToolSearch {
+		return strings.Contains(strings.ToLower(e.ToolName), "grep") || strings.Contains(strings.ToLower(e.ToolName), "search")
+	}
+	return slices.ContainsFunc(call.Commands, func(c toolcall.Command) bool {
+		return slices.Contains(patternPrograms, c.Program()) || c.Program() == "git" && c.Verb() == "grep"
+	})
+}
+
+// renderEvent renders one tool call.
+func (v View) renderEvent(p *memory.PendingEvent) string {
+	e := &p.Event
+	call := toolcall.Parse(e)
+	if isRoutine(e, &call) && !looksForPattern(e, &call) {
+		return v.shortEvent(p, " (routine)", maxDirectory)
+	}
+	parameters, outcome := v.shownCall(e, &call)
+	var b strings.Builder
+	b.WriteString("<observed_from_primary_session>\n")
+	element(&b, "what_happened", v.whatHappened(p))
+	v.quote(&b, "parameters", parameters)
+	element(&b, "changed_symbols", changedSymbols(p.Symbols))
+	v.quote(&b, "outcome", outcome)
+	b.WriteString("</observed_from_primary_session>\n")
+	return b.String()
+}
+
+// shownCall returns what is shown of a call's parameters and of its outcome: of an edit a
+// patch, of a reading the file's path and lines, of others what they were called with and
+// what they said.
+func (v View) shownCall(e *memory.Event, call *toolcall.Call) (parameters, outcome string) {
+	if !e.Failed() && len(call.Edits) > 0 && call.Tool == toolcall.ToolEdit {
+		return v.shownEdits(call.Edits), ""
+	}
+	if !e.Failed() && call.Tool == toolcall.ToolRead && call.Content != "" {
+		return v.shownReading(e, call)
+	}
+	if len(call.Questions) > 0 {
+		return v.shownDialog(call.Questions)
+	}
+	in := flatten(e.ToolInput)
+	if call.Tool == toolcall.ToolCommand && call.Line != "" {
+		in = []entry{{"command", call.Line}}
+	}
+	if parameters = structured(e.ToolInput); parameters == "" || len(v.relative(parameters)) > maxParameters {
+		parameters = v.show(in, maxParameters)
+	} else {
+		parameters = raw(v.relative(parameters), maxParameters)
+	}
+	limit := maxOutcome
+	if !e.Failed() && looksForPattern(e, call) {
+		limit = maxMatches
+	}
+	if e.ToolError != "" {
+		return parameters, raw(v.relative(strings.TrimSpace(e.ToolError)), limit)
+	}
+	out := without(flatten(e.ToolResponse), flatten(e.ToolInput))
+	return parameters, cmp.Or(v.show(out, limit), "succeeded, without any output of its own")
+}
+
+// shownDialog returns the questions of a dialog with the answers that were offered, and what
+// the user answered.
+func (v View) shownDialog(questions []toolcall.Question) (asked, answered string) {
+	var q, a strings.Builder
+	for i := range questions {
+		fmt.Fprintf(&q, "question: %s\n", text.Line(questions[i].Text))
+		for _, o := range questions[i].Options {
+			fmt.Fprintf(&q, "offered: %s\n", text.Line(strings.TrimSuffix(o.Label+": "+o.Description, ": ")))
+		}
+		if len(questions) > 1 {
+			fmt.Fprintf(&a, "%s ", text.Line(questions[i].Text))
+		}
+		fmt.Fprintf(&a, "%s\n", questions[i].Answer)
+	}
+	return raw(v.relative(strings.TrimSpace(q.String())), maxParameters), "the user answered: " + raw(v.relative(strings.TrimSpace(a.String())), maxParameters)
+}
+
+// shownEdits returns edits as patches, within maxParameters bytes.
+func (v View) shownEdits(edits []toolcall.Edit) string {
+	var all []string
+	share := maxParameters/len(edits) - 1
+	for i := range edits {
+		e := &edits[i]
+		head := "file: " + rawLine(e.Path, maxDirectory)
+		switch {
+		case e.Created:
+			head += " (new)"
+		case e.Deleted:
+			head += " (deleted)"
+		case e.From != "":
+			head += " (was " + rawLine(e.From, maxDirectory) + ")"
+		}
+		body := e.Text
+		if !e.Whole {
+			body = patch(e)
+		}
+		if room := share - len(head) - 1; body != "" && room > 0 {
+			head += "\n" + raw(v.relative(strings.Trim(body, "\n")), room)
+		}
+		all = append(all, head)
+	}
+	return raw(strings.Join(all, "\n"), maxParameters)
+}
+
+// patch returns the hunks of an edit, each under the number of its first line if that is
+// known.
+func patch(e *toolcall.Edit) string {
+	var b strings.Builder
+	for i, h := range e.Hunks {
+		switch {
+		case e.Placed:
+			fmt.Fprintf(&b, "@@ line %d @@\n", h.NewStart)
+		case i > 0:
+			b.WriteString("@@\n")
+		}
+		b.WriteString(strings.Join(h.Lines, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// shownReading returns the path and the lines of a file that was read, and what it
+// declares if all of it was read. Of a file without functions or types the beginning is
+// shown.
+func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, outcome string) {
+	parameters = "file: " + rawLine(v.relative(cmp.Or(call.Path, call.File)), maxDirectory)
+	lines := strings.Count(strings.TrimSuffix(call.Content, "\n"), "\n") + 1
+	total := ""
+	for _, entry := range flatten(e.ToolResponse) {
+		if entry.key == "totalLines" {
+			total = entry.text
+		}
+	}
+	first := max(call.FirstLine, 1)
+	whole := first == 1 && (total == "" || total == fmt.Sprint(lines))
+	if !whole {
+		parameters += fmt.Sprintf(", lines %d to %d", first, first+lines-1)
+		if total != "" {
+			parameters += " of " + rawLine(total, maxKey)
+		}
+	}
+	switch {
+	case outline.Language(call.File) == "":
+		outcome = raw(v.relative(strings.TrimSpace(call.Content)), maxRead)
+	case whole:
+		var names []string
+		for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
+			names = append(names, s.Name)
+		}
+		if len(names) > 0 {
+			outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline)
+		}
+	}
+	return parameters, outcome
+}
+
+// shortEvent renders a tool call as one line without its outcome.
+func (v View) shortEvent(p *memory.PendingEvent, remark string, limit int) string {
+	e := &p.Event
+	line := toolcall.ParseInput(e).Line
+	if line == "" {
+		line = brief(flatten(e.ToolInput))
+	}
+	var b strings.Builder
+	b.WriteString("<observed_from_primary_session>")
+	b.WriteString("<what_happened>" + v.whatHappened(p) + remark + "</what_happened>")
+	if line = rawLine(v.relative(line), limit); line != "" {
+		b.WriteString("<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">")
+	}
+	b.WriteString("</observed_from_primary_session>\n")
+	return b.String()
+}
+
+// whatHappened returns a tool call's heading: tool, subagent, directory if it is not the
+// root, whose text it shows, and whether it failed or was interrupted.
+func (v View) whatHappened(p *memory.PendingEvent) string {
+	e := &p.Event
+	// Intake refuses an empty name, but one may consist of control characters.
+	text := cmp.Or(oneLine(e.ToolName, maxLabel), "a tool without a name")
+	if e.AgentType != "" {
+		text += ", by the subagent " + oneLine(e.AgentType, maxLabel)
+	}
+	if dir := e.Cwd; dir != "" && toolcall.ParseInput(e).Line != "" && !slices.Contains(v.Roots, strings.TrimRight(dir, "/")) {
+		text += ", in " + oneLine(v.relative(dir), maxDirectory)
+	}
+	if from := p.Provenance.Source(); from != "" {
+		text += ", " + from
+	}
+	switch {
+	case e.Interrupted:
+		text += ", interrupted by the user"
+	case e.Failed():
+		text += ", failed"
+	}
+	return text
+}
+
+// relative returns s with the roots cut off the paths in it.
+func (v View) relative(s string) string {
+	for _, root := range v.Roots {
+		if len(root) > 1 {
+			s = strings.ReplaceAll(s, root+"/", "")
+		}
+	}
+	return s
+}
+
+// quote renders text of the session between delimiters with the view's mark; text of
+// several lines gets lines of its own.
+func (v View) quote(b *strings.Builder, name, quoted string) {
+	if quoted == "" {
+		return
+	}
+	if strings.Contains(quoted, "\n") {
+		quoted = "\n" + quoted + "\n"
+	}
+	b.WriteString("<" + name + " " + v.Mark + ">" + quoted + "</" + name + " " + v.Mark + ">\n")
+}

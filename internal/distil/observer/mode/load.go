@@ -1,0 +1,362 @@
+package mode
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+)
+
+// Default is the mode when the settings do not name one.
+const Default = "code"
+
+const (
+	// maxFile bounds a mode's file in bytes.
+	maxFile = 64 << 10
+	// maxParents bounds a chain of inheritance.
+	maxParents = 8
+)
+
+//go:embed modes/*.json
+var builtin embed.FS
+
+// definition is the content of a mode's file. Absent fields are inherited; types
+// and concepts are merged with the parent's by id, new ones after them.
+type definition struct {
+	Name         string                 `json:"name"`
+	Description  string                 `json:"description"`
+	Inherits     string                 `json:"inherits"`
+	Types        []Type                 `json:"types"`
+	DropTypes    []string               `json:"drop_types"`
+	FallbackType memory.ObservationType `json:"fallback_type"`
+	Concepts     []Concept              `json:"concepts"`
+	DropConcepts []string               `json:"drop_concepts"`
+	Wording      Wording                `json:"wording"`
+}
+
+// Load returns the mode of that name: the user's own in dir (NAME.json), else the
+// built-in one. "" is the mode code; dir may be "" or absent. A user's mode may
+// inherit from the built-in mode of the same name. An error has the code not_found
+// or invalid and lists every problem.
+func Load(name, dir string) (Mode, error) {
+	name = cmp.Or(name, Default)
+	m, problems, err := source{dir: dir}.load(name)
+	switch {
+	case err != nil:
+		return Mode{}, err
+	case len(problems) > 0:
+		return Mode{}, invalid(name, problems)
+	}
+	return m, nil
+}
+
+// invalid returns a CodeInvalid error that lists the problems of a mode.
+func invalid(name string, problems []Problem) error {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.String()
+	}
+	return memory.Errorf(memory.CodeInvalid, "load mode %q: %s", name, strings.Join(texts, "; ")).
+		WithHint("claude-mem mode check " + name)
+}
+
+// Listed is an entry of List.
+type Listed struct {
+	Name        string
+	Description string
+	// File is the path of a user's mode, "" for a built-in one.
+	File string
+	// Err is the reason why the mode cannot be loaded.
+	Err error
+}
+
+// List returns all modes by name: the built-in ones and the user's in dir. A mode
+// that cannot be loaded has its error.
+func List(dir string) ([]Listed, error) {
+	files, err := source{dir: dir}.files()
+	if err != nil {
+		return nil, fmt.Errorf("list modes: %w", err)
+	}
+	var all []Listed
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		m, err := Load(name, dir)
+		all = append(all, Listed{Name: name, Description: m.Description, File: files[name], Err: err})
+	}
+	return all, nil
+}
+
+// Check returns the problems of a mode's file anywhere on disk, nil if it is
+// valid. Parents are looked for beside it.
+func Check(file string) []Problem {
+	name, ok := strings.CutSuffix(filepath.Base(file), ".json")
+	if !ok {
+		return []Problem{{"", "a mode's file is named NAME.json"}}
+	}
+	if _, err := os.Stat(file); err != nil {
+		return []Problem{{"", "cannot be read: " + err.Error()}}
+	}
+	_, problems, err := source{dir: filepath.Dir(file)}.load(name)
+	if err != nil {
+		return []Problem{{"", err.Error()}}
+	}
+	return problems
+}
+
+// source finds modes by name, in dir and among the built-in ones.
+type source struct{ dir string }
+
+// load returns a mode with everything inherited. Problems are in the files; err is
+// any other failure.
+func (s source) load(name string) (Mode, []Problem, error) {
+	d, own, problems, err := s.readDefinition(name, false)
+	if err != nil {
+		return Mode{}, nil, err
+	}
+	chain := []definition{d}
+	visited := []string{mark(name, own)}
+	for d.Inherits != "" && len(problems) == 0 {
+		parent := d.Inherits
+		builtinOnly := own && parent == name
+		d, own, problems, err = s.readDefinition(parent, builtinOnly)
+		at := Problem{Field: "inherits"}
+		switch {
+		case memory.CodeOf(err) == memory.CodeNotFound:
+			at.Message = fmt.Sprintf("there is no mode %q; there are %s", parent, s.names())
+			return Mode{}, []Problem{at}, nil
+		case err != nil:
+			return Mode{}, nil, err
+		case slices.Contains(visited, mark(parent, own)):
+			at.Message = "forms a cycle: " + strings.Join(append(visited, parent), " → ")
+			return Mode{}, []Problem{at}, nil
+		case len(chain) == maxParents:
+			at.Message = fmt.Sprintf("has more than %d ancestors", maxParents)
+			return Mode{}, []Problem{at}, nil
+		}
+		for i, p := range problems {
+			problems[i] = Problem{"inherits", fmt.Sprintf("in mode %q: %s", parent, p)}
+		}
+		chain = append(chain, d)
+		visited = append(visited, mark(parent, own))
+		name = parent
+	}
+	if len(problems) > 0 {
+		return Mode{}, problems, nil
+	}
+	var m Mode
+	for _, d := range slices.Backward(chain) {
+		problems = append(problems, m.inherit(d)...)
+	}
+	return m, append(problems, m.problems()...), nil
+}
+
+// mark returns a name that differs for the user's and the built-in mode.
+func mark(name string, own bool) string {
+	if own {
+		return name
+	}
+	return name + " (built in)"
+}
+
+// inherit overrides m with the fields of d.
+func (m *Mode) inherit(d definition) []Problem {
+	var problems []Problem
+	m.Name = d.Name
+	m.Description = cmp.Or(d.Description, m.Description)
+	for i, id := range d.DropTypes {
+		before := len(m.Types)
+		m.Types = slices.DeleteFunc(m.Types, func(t Type) bool { return string(t.ID) == id })
+		if len(m.Types) == before {
+			problems = append(problems, Problem{fmt.Sprintf("drop_types[%d]", i), fmt.Sprintf("the parent has no type %q", id)})
+		}
+	}
+	for i, id := range d.DropConcepts {
+		before := len(m.Concepts)
+		m.Concepts = slices.DeleteFunc(m.Concepts, func(c Concept) bool { return c.ID == id })
+		if len(m.Concepts) == before {
+			problems = append(problems, Problem{fmt.Sprintf("drop_concepts[%d]", i), fmt.Sprintf("the parent has no concept %q", id)})
+		}
+	}
+	// An id that occurs twice within a file is a mistake, not an override.
+	inherited := len(m.Types)
+	for _, t := range d.Types {
+		at := slices.IndexFunc(m.Types[:inherited], func(known Type) bool { return known.ID == t.ID })
+		if at < 0 {
+			m.Types = append(m.Types, t)
+			continue
+		}
+		known := &m.Types[at]
+		known.Glyph = cmp.Or(t.Glyph, known.Glyph)
+		known.Definition = cmp.Or(t.Definition, known.Definition)
+	}
+	inherited = len(m.Concepts)
+	for _, c := range d.Concepts {
+		at := slices.IndexFunc(m.Concepts[:inherited], func(known Concept) bool { return known.ID == c.ID })
+		if at < 0 {
+			m.Concepts = append(m.Concepts, c)
+		} else if c.Definition != "" {
+			m.Concepts[at].Definition = c.Definition
+		}
+	}
+	m.Fallback = cmp.Or(d.FallbackType, m.Fallback)
+	m.Wording.Role = cmp.Or(d.Wording.Role, m.Wording.Role)
+	m.Wording.Good = cmp.Or(d.Wording.Good, m.Wording.Good)
+	m.Wording.Nothing = cmp.Or(d.Wording.Nothing, m.Wording.Nothing)
+	for _, l := range []struct{ to, from *[]string }{
+		{&m.Wording.Worth, &d.Wording.Worth}, {&m.Wording.Skip, &d.Wording.Skip}, {&m.Wording.Bad, &d.Wording.Bad},
+	} {
+		if *l.from != nil {
+			*l.to = *l.from
+		}
+	}
+	return problems
+}
+
+// readDefinition reads and decodes a mode's file; own: it is the user's.
+func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
+	if !idPattern.MatchString(name) || len(name) > 40 {
+		return d, false, nil, memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
+	}
+	var data []byte
+	if s.dir != "" && !builtinOnly {
+		data, err = readFile(filepath.Join(s.dir, name+".json"))
+		if err == nil {
+			own = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return d, false, nil, fmt.Errorf("read mode %q: %w", name, err)
+		}
+	}
+	if !own {
+		if data, err = builtin.ReadFile("modes/" + name + ".json"); err != nil {
+			return d, false, nil, memory.Errorf(memory.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
+				WithHint("claude-mem mode list")
+		}
+	}
+	d, problems = decode(data)
+	d.Name = cmp.Or(d.Name, name)
+	if d.Name != name && len(problems) == 0 {
+		problems = append(problems, Problem{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)})
+	}
+	return d, own, problems, nil
+}
+
+// readFile reads a regular file of at most maxFile bytes; CodeInvalid for others.
+func readFile(path string) ([]byte, error) {
+	content, info, err := openfile.Beginning(path, maxFile)
+	if errors.Is(err, openfile.ErrNotRegular) || err == nil && info.Size() > maxFile {
+		return nil, memory.Errorf(memory.CodeInvalid, "%s is not a file of at most %d KB", filepath.Base(path), maxFile>>10)
+	}
+	return content, err
+}
+
+// names returns the names of all modes, sorted and in one line.
+func (s source) names() string {
+	files, _ := s.files() // without those in an unreadable dir: the names are only a hint
+	return strings.Join(slices.Sorted(maps.Keys(files)), ", ")
+}
+
+// files returns the path of each mode by name, "" for a built-in one.
+func (s source) files() (map[string]string, error) {
+	files := map[string]string{}
+	entries, err := builtin.ReadDir("modes")
+	for _, e := range entries {
+		files[strings.TrimSuffix(e.Name(), ".json")] = ""
+	}
+	if err != nil || s.dir == "" {
+		return files, err
+	}
+	entries, err = os.ReadDir(s.dir)
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !e.IsDir() && idPattern.MatchString(name) {
+			files[name] = filepath.Join(s.dir, e.Name())
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return files, err
+}
+
+// decode decodes a mode's file and reports every unknown field.
+func decode(data []byte) (definition, []Problem) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var d definition
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, []Problem{jsonProblem(data, err)}
+	}
+	var raw any
+	_ = json.Unmarshal(data, &raw) // valid JSON, as decoding d has shown
+	return d, unknownFields("", raw, fieldsOfMode)
+}
+
+// fields are the allowed names in an object, with those of nested objects.
+type fields map[string]fields
+
+var fieldsOfMode = fields{
+	"name": nil, "description": nil, "inherits": nil, "fallback_type": nil,
+	"types": {"id": nil, "glyph": nil, "definition": nil}, "drop_types": nil,
+	"concepts": {"id": nil, "definition": nil}, "drop_concepts": nil,
+	"wording": {"role": nil, "worth": nil, "skip": nil, "good": nil, "nothing": nil, "bad": nil},
+}
+
+// unknownFields returns a problem for each field of the decoded JSON v that known does
+// not have. at is the path of v in the file.
+func unknownFields(at string, v any, known fields) []Problem {
+	var problems []Problem
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			problems = append(problems, unknownFields(fmt.Sprintf("%s[%d]", at, i), item, known)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			field := strings.TrimPrefix(at+"."+key, ".")
+			below, ok := known[key]
+			if !ok {
+				names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+				problems = append(problems, Problem{field, "is not known; there are " + names})
+				continue
+			}
+			problems = append(problems, unknownFields(field, v[key], below)...)
+		}
+	}
+	return problems
+}
+
+// jsonProblem describes a JSON error with its line.
+func jsonProblem(data []byte, err error) Problem {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return Problem{kind.Field, fmt.Sprintf("is a JSON %s, expected %s (line %d)", kind.Value, expected(kind.Type.String()), lineOf(data, kind.Offset))}
+	case errors.As(err, &syntax):
+		return Problem{"", fmt.Sprintf("line %d: not JSON: %s", lineOf(data, syntax.Offset), syntax)}
+	}
+	return Problem{"", "not JSON: " + err.Error()}
+}
+
+// expected names a Go type as people who write JSON know it.
+func expected(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasSuffix(goType, "string") || strings.HasSuffix(goType, "ObservationType"):
+		return "text"
+	}
+	return "an object"
+}
+
+func lineOf(data []byte, offset int64) int {
+	return 1 + bytes.Count(data[:max(0, min(offset, int64(len(data))))], []byte("\n"))
+}

@@ -1,0 +1,204 @@
+package mode
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem/internal/memory"
+)
+
+// Mode defines what an observer records, with everything inherited.
+type Mode struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Types has at least one; Fallback is one of them.
+	Types    []Type                 `json:"types"`
+	Fallback memory.ObservationType `json:"fallback_type"`
+	Concepts []Concept              `json:"concepts"`
+	Wording  Wording                `json:"wording"`
+}
+
+// Type is a kind of observation.
+type Type struct {
+	ID memory.ObservationType `json:"id"`
+	// Glyph is one character of the Basic Multilingual Plane.
+	Glyph      string `json:"glyph"`
+	Definition string `json:"definition"`
+}
+
+// Concept is a tag of observations.
+type Concept struct {
+	ID         string `json:"id"`
+	Definition string `json:"definition"`
+}
+
+// Wording is the mode's own text in the prompts.
+type Wording struct {
+	// Role describes the observed agent and the purpose.
+	Role string `json:"role"`
+	// Worth and Skip list what to record and what not, a line each.
+	Worth []string `json:"worth"`
+	Skip  []string `json:"skip"`
+	// Good are examples of observations, in XML; Nothing describes a turn that deserves
+	// none; Bad are useless titles, each with its reason.
+	Good    string   `json:"good"`
+	Nothing string   `json:"nothing"`
+	Bad     []string `json:"bad"`
+}
+
+// TypeIDs returns the mode's types in order, for the answer's parser.
+func (m *Mode) TypeIDs() []memory.ObservationType {
+	ids := make([]memory.ObservationType, len(m.Types))
+	for i, t := range m.Types {
+		ids[i] = t.ID
+	}
+	return ids
+}
+
+// ConceptIDs returns the mode's concepts in order, for the answer's parser.
+func (m *Mode) ConceptIDs() []string {
+	ids := make([]string, len(m.Concepts))
+	for i, c := range m.Concepts {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// Glyph returns the sign of a type. A type that the mode does not have gets the
+// sign from other modes.
+func (m *Mode) Glyph(t memory.ObservationType) string {
+	for _, known := range m.Types {
+		if known.ID == t {
+			return known.Glyph
+		}
+	}
+	return t.Glyph()
+}
+
+// Problem is a mistake in a mode's file.
+type Problem struct {
+	// Field is the place, as in types[2].glyph; "" is the whole file.
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// String returns "field: message".
+func (p Problem) String() string {
+	if p.Field == "" {
+		return p.Message
+	}
+	return p.Field + ": " + p.Message
+}
+
+// Limits of a mode. Each of its words is paid for with every call.
+const (
+	maxTypes      = 16
+	maxConcepts   = 24
+	maxLines      = 16
+	maxDefinition = 300 // bytes; also of a line
+	maxRole       = 600
+	maxExample    = 3000
+	// maxSystemTokens bounds the system prompt: each call pays for it.
+	maxSystemTokens = 1800
+)
+
+var idPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// problems returns the mistakes in a complete mode.
+func (m *Mode) problems() []Problem {
+	var found []Problem
+	report := func(field, format string, args ...any) {
+		found = append(found, Problem{field, fmt.Sprintf(format, args...)})
+	}
+	text := func(field, s string, limit int) {
+		switch {
+		case strings.TrimSpace(s) == "":
+			report(field, "is missing")
+		case len(s) > limit:
+			report(field, "has %d bytes; at most %d are allowed", len(s), limit)
+		case !utf8.ValidString(s):
+			report(field, "is not valid UTF-8")
+		}
+	}
+	id := func(field, s string, seen map[string]bool) {
+		switch {
+		case !idPattern.MatchString(s) || len(s) > 40:
+			report(field, "%q is no name; use lower-case words with hyphens, as in trade-off", s)
+		case seen[s]:
+			report(field, "%q is there twice", s)
+		}
+		seen[s] = true
+	}
+	lines := func(field string, all []string) {
+		if len(all) > maxLines {
+			report(field, "has %d lines; at most %d are allowed", len(all), maxLines)
+		}
+		for i, l := range all {
+			text(fmt.Sprintf("%s[%d]", field, i), l, maxDefinition)
+		}
+	}
+
+	text("description", m.Description, maxDefinition)
+	if len(m.Types) == 0 {
+		report("types", "a mode needs at least one type")
+	}
+	if len(m.Types) > maxTypes {
+		report("types", "has %d types; at most %d are allowed", len(m.Types), maxTypes)
+	}
+	types, glyphs := map[string]bool{}, map[string]string{}
+	for i, t := range m.Types {
+		at := fmt.Sprintf("types[%d]", i)
+		id(at+".id", string(t.ID), types)
+		text(at+".definition", t.Definition, maxDefinition)
+		switch other, taken := glyphs[t.Glyph]; {
+		case !isGlyph(t.Glyph):
+			report(at+".glyph", "%q is not one visible character of the Basic Multilingual Plane (no emoji)", t.Glyph)
+		case taken:
+			report(at+".glyph", "%s is the sign of %s already", t.Glyph, other)
+		default:
+			glyphs[t.Glyph] = string(t.ID)
+		}
+	}
+	if len(m.Types) > 0 && !slices.Contains(m.TypeIDs(), m.Fallback) {
+		report("fallback_type", "%q is not among the types", m.Fallback)
+	}
+	if len(m.Concepts) > maxConcepts {
+		report("concepts", "has %d concepts; at most %d are allowed", len(m.Concepts), maxConcepts)
+	}
+	concepts := map[string]bool{}
+	for i, c := range m.Concepts {
+		at := fmt.Sprintf("concepts[%d]", i)
+		id(at+".id", c.ID, concepts)
+		text(at+".definition", c.Definition, maxDefinition)
+		if types[c.ID] {
+			report(at+".id", "%q is a type as well; a concept says something else than the type", c.ID)
+		}
+	}
+	text("wording.role", m.Wording.Role, maxRole)
+	lines("wording.worth", m.Wording.Worth)
+	lines("wording.skip", m.Wording.Skip)
+	lines("wording.bad", m.Wording.Bad)
+	if m.Wording.Good != "" {
+		text("wording.good", m.Wording.Good, maxExample)
+	}
+	if m.Wording.Nothing != "" {
+		text("wording.nothing", m.Wording.Nothing, maxRole)
+	}
+	if len(found) == 0 {
+		if n := memory.EstimateTokens(System(*m, "")); n > maxSystemTokens {
+			report("", "the first prompt has about %d tokens, paid for with every call; at most %d are allowed", n, maxSystemTokens)
+		}
+	}
+	return found
+}
+
+// isGlyph reports whether s is one printable character of the Basic Multilingual Plane.
+func isGlyph(s string) bool {
+	r, size := utf8.DecodeRuneInString(s)
+	return size > 0 && size == len(s) && r <= 0xffff && r != utf8.RuneError &&
+		unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.IsMark(r)
+}

@@ -1,0 +1,201 @@
+package mode
+
+import (
+	"embed"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// Limits of the texts that a prompt quotes, in bytes of the prompt.
+const (
+	maxRequest      = 4 << 10
+	maxLastMessage  = 8 << 10
+	maxLabel        = 200 // a project's or tool's name
+	maxDirectory    = 500
+	maxTechnology   = 40
+	maxTechnologies = 12
+	maxLanguage     = 40
+	maxLearning     = 200
+	maxLearnings    = 800 // all of them
+	maxEarlier      = 120 // the title of an earlier record
+	maxEarlierAll   = 900 // all of them
+)
+
+// Facts describe a session at the beginning of its observer run.
+type Facts struct {
+	// Project is the project's label, Root its directory.
+	Project, Root string
+	// Technologies of the project, as far as known.
+	Technologies []string
+	// Learnings are what is known of the project, the surest first.
+	Learnings []string
+}
+
+// System returns the beginning of a run: the role, the format of the answer, and the
+// mode's types, concepts and examples. It is the same for all sessions of a mode, so that
+// a provider can cache it. language is that of the records by name or code, "" for the
+// user's.
+func System(m Mode, language string) string {
+	types, _ := m.Vocabulary()
+	in := "Write in the language of the user's requests; types and concepts stay as they are."
+	if l := languageName(language); l != "" {
+		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
+	}
+	definitions := make([]string, len(m.Types))
+	for i, t := range m.Types {
+		definitions[i] = string(t.ID) + ": " + t.Definition
+	}
+	concepts := make([]string, len(m.Concepts))
+	for i, c := range m.Concepts {
+		concepts[i] = c.ID + ": " + c.Definition
+	}
+	w := &m.Wording
+	return render("system.md", map[string]string{
+		"role": w.Role, "choice": strings.Join(types, " | "), "language": in, "types": bullets(definitions), "concepts": bullets(concepts),
+		"worth": bullets(w.Worth), "skip": bullets(w.Skip), "good": w.Good, "nothing": w.Nothing, "bad": bullets(w.Bad),
+	})
+}
+
+// bullets returns lines as the items of a list.
+func bullets(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}
+
+// Form returns the parts of the requests that show the form of an answer, with all examples:
+// what an answer repeats of them is nothing that was observed.
+func Form(m Mode) string { return System(m, "") + render("checkpoint.md", nil) }
+
+// Session returns what the first prompt of a run says of the session.
+func Session(f Facts) string {
+	var about strings.Builder
+	element(&about, "project", oneLine(f.Project, maxLabel))
+	element(&about, "directory", oneLine(f.Root, maxDirectory))
+	technologies := make([]string, 0, maxTechnologies)
+	for _, t := range f.Technologies {
+		if t = oneLine(t, maxTechnology); t != "" && len(technologies) < maxTechnologies {
+			technologies = append(technologies, t)
+		}
+	}
+	element(&about, "technologies", strings.Join(technologies, ", "))
+	return render("session.md", map[string]string{"about": about.String(), "learnings": learningLines(f.Learnings)})
+}
+
+// learningLines returns a line for each learning, as many as fit into maxLearnings bytes.
+func learningLines(learnings []string) string {
+	var b strings.Builder
+	for _, l := range learnings {
+		line := "- " + oneLine(l, maxLearning) + "\n"
+		if b.Len()+len(line) > maxLearnings {
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// Observations returns the prompt that asks for observations of the events. prompt
+// is the user's prompt of their turn; an empty one is left out. Events that do not
+// fit (see Fit) are only named.
+func (v View) Observations(events []memory.PendingEvent, prompt memory.Prompt) string {
+	return render("observations.md", map[string]string{
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "earlier": v.earlier(),
+	})
+}
+
+// Turn returns the prompt that asks for observations, summary and learnings at the end of
+// a turn: events are those that were not shown before, lastMessage is the agent's last
+// message.
+func (v View) Turn(events []memory.PendingEvent, prompt memory.Prompt, lastMessage string) string {
+	return render("turn.md", map[string]string{
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage), "earlier": v.earlier(),
+		"checkpoint": render("checkpoint.md", nil),
+	})
+}
+
+// ShownBefore returns what stands in a run's history for the prompt of a turn: its
+// request, its events and whether its checkpoint was asked for. The texts are lines
+// without markup.
+func ShownBefore(prompt memory.Prompt, events []string, checkpoint bool) string {
+	values := map[string]string{"request": "", "events": "", "checkpoint": ""}
+	if len(events) > 0 {
+		values["events"] = bullets(events) + "\n"
+	}
+	if prompt.Text != "" {
+		values["request"] = `<user_request number="` + strconv.Itoa(prompt.Number) + `">` + prompt.Text + "</user_request>\n"
+	}
+	if checkpoint {
+		values["checkpoint"] = "yes"
+	}
+	return render("shown.md", values)
+}
+
+// Names returns the list of a session's names for the beginning of a new run. names
+// is a line without markup.
+func Names(names string) string { return render("names.md", map[string]string{"names": names}) }
+
+// Reminder returns the prompt after an answer that could not be used.
+func Reminder() string { return render("reminder.md", nil) }
+
+// request returns the part of a prompt for the model with the user's request, "" for an
+// empty one.
+func (v View) request(p memory.Prompt) string {
+	request := raw(v.relative(strings.TrimSpace(p.Text)), maxRequest)
+	if request == "" {
+		return ""
+	}
+	return `<user_request number="` + strconv.Itoa(p.Number) + `" ` + v.Mark + ">" + request + "</user_request " + v.Mark + ">\n\n"
+}
+
+// earlier returns the part of a prompt for the model with the titles of earlier records, as
+// many as fit into maxEarlierAll bytes; "" for none.
+func (v View) earlier() string {
+	var b strings.Builder
+	for i := range v.Earlier {
+		o := &v.Earlier[i]
+		line := "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(text.Reported(o.Provenance, o.Title), maxEarlier) + "\n"
+		if b.Len()+len(line) > maxEarlierAll {
+			break
+		}
+		b.WriteString(line)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return render("earlier.md", map[string]string{"records": b.String()}) + "\n"
+}
+
+// closing returns the part of a prompt for the model with the agent's last message, ""
+// for an empty one.
+func (v View) closing(lastMessage string) string {
+	var b strings.Builder
+	v.quote(&b, "last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage))
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// element returns <name>escaped</name> and a line end, "" for an empty text.
+func element(b *strings.Builder, name, escaped string) {
+	if escaped != "" {
+		b.WriteString("<" + name + ">" + escaped + "</" + name + ">\n")
+	}
+}
+
+// render fills in one of the prompts.
+func render(name string, values map[string]string) string {
+	prompt, err := promptFiles.ReadFile("prompts/" + name)
+	if err != nil {
+		panic(err) // the file is compiled in
+	}
+	return strings.TrimRight(text.Fill(string(prompt), values), "\n") + "\n"
+}

@@ -1,0 +1,75 @@
+package observer
+
+import (
+	"cmp"
+	"slices"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	// shownEarlier bounds the earlier records whose titles a request shows.
+	shownEarlier = 8
+	// comparedText bounds the part of a prompt and of a closing message that earlier titles
+	// are compared with, in bytes of each.
+	comparedText = 8 << 10
+	// sharedFile is the weight of a file that a record modified and the turn touched, in
+	// shared words; enoughShared is the least sum of a record that is shown.
+	sharedFile   = 2
+	enoughShared = 3
+)
+
+// nearest returns the stored records of other turns that a turn is most likely to repeat
+// or reverse: with files and words of its request and closing message in common. Of the
+// session itself, whose answers the model has seen, it returns findings and decisions only.
+func nearest(b *memory.Batch, t *turn) []memory.Observation {
+	if len(b.Nearby) == 0 {
+		return nil
+	}
+	said := text.SubjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
+	touched := map[string]bool{}
+	for i := range t.events {
+		for _, f := range t.events[i].Files {
+			touched[f.Path] = true
+		}
+	}
+	type near struct{ at, shared int }
+	var found []near
+	for i := range b.Nearby {
+		o := &b.Nearby[i]
+		if o.Session == b.Session.ID && (o.PromptNumber == t.number || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision) {
+			continue
+		}
+		shared := 0
+		for w := range text.SubjectWords(o.Title) {
+			if said[w] {
+				shared++
+			}
+		}
+		if shared == 0 {
+			continue // many turns touch the same files
+		}
+		if slices.ContainsFunc(o.Files, func(f memory.FileRef) bool { return f.Role == memory.FileModified && touched[f.Path] }) {
+			shared += sharedFile
+		}
+		if shared >= enoughShared {
+			found = append(found, near{i, shared})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(b.shared, a.shared) }) // the newest of equals first
+	var records []memory.Observation
+	for _, n := range found[:min(len(found), shownEarlier)] {
+		records = append(records, b.Nearby[n.at])
+	}
+	return records
+}
+
+// keepShown removes from an observation of a model the superseded records that the request
+// did not show, for a model may invent numbers. Of a turn that read foreign text all are
+// removed: that text may have asked for it.
+func keepShown(o *memory.Observation, earlier []memory.Observation, foreign bool) {
+	o.Supersedes = slices.DeleteFunc(slices.Clone(o.Supersedes), func(id memory.ObservationID) bool {
+		return foreign || !slices.ContainsFunc(earlier, func(e memory.Observation) bool { return e.ID == id })
+	})
+}

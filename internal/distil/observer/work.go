@@ -1,0 +1,440 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"claudemem/internal/capture/symbols"
+	"claudemem/internal/memory"
+)
+
+// Retries of the observer's own writes.
+const (
+	// detachedTimeout bounds a write after Close was called.
+	detachedTimeout = 5 * time.Second
+	// confirmTries and confirmPause bridge a short storage failure (a full disk, a
+	// lock) without paying a model twice for the same outcome.
+	confirmTries = 4
+	confirmPause = 200 * time.Millisecond
+	// giveBackPause grows to maxGiveBackPause. A claim that is not returned blocks
+	// its session until the worker restarts, so returning it is tried until Close.
+	giveBackPause    = time.Second
+	maxGiveBackPause = 30 * time.Second
+)
+
+// workBatch claims one batch of a session and distils it.
+func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p plan) laneResult {
+	result := laneResult{session: session}
+	claim, err := o.queue.Claim(ctx, session, p.limit+o.stopsBeside())
+	if err != nil {
+		if ctx.Err() == nil {
+			o.opts.Logger.Error("claim batch", "session", session, "error", err)
+		}
+		result.failed = true
+		return result
+	}
+	if len(claim.Events) > p.limit && p.limit < wholeTurnEvents && allOffline(claim.Events) {
+		// The limit is for a model's request; rules are given whole turns.
+		p.limit = wholeTurnEvents
+		o.release(ctx, claim)
+		if claim, err = o.queue.Claim(ctx, session, p.limit+o.stopsBeside()); err != nil {
+			result.failed = ctx.Err() == nil
+			return result
+		}
+	}
+	if len(claim.Events) == 0 {
+		result.empty = true
+		return result
+	}
+	result.all = len(claim.Events) < p.limit
+	if claim = o.renew(ctx, claim); len(claim.Events) == 0 {
+		return result
+	}
+	if n := len(claim.Events); n > p.limit && claim.Events[n-1].Event.Kind != memory.KindStop {
+		o.release(ctx, subClaim(claim, n-1, n))
+		claim = subClaim(claim, 0, n-1)
+	}
+	var rest memory.Claim
+	switch {
+	case !p.open:
+		claim, rest = splitOpenTurn(claim)
+	case !result.all:
+		claim, rest = splitTornTurn(claim)
+	}
+	if len(rest.Events) > 0 {
+		o.release(ctx, rest)
+	}
+	o.opts.Mark(session, claim.Events)
+	for len(claim.Events) > 0 {
+		n := backfilledTurn(claim.Events)
+		turn := subClaim(claim, 0, n)
+		claim = subClaim(claim, n, len(claim.Events))
+		if o.finishClaim(ctx, turn) {
+			continue
+		}
+		result.all = false
+		if len(claim.Events) > 0 {
+			o.release(ctx, claim)
+		}
+		break
+	}
+	return result
+}
+
+// backfilledTurn returns how many of a claim's events are distilled first. Events of a
+// transcript arrive many turns at once, and are distilled turn by turn like those that hooks
+// report at each turn's end; others all at once.
+func backfilledTurn(events []memory.PendingEvent) int {
+	if events[0].Event.Backfill == "" {
+		return len(events)
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i-1].Event.Kind == memory.KindStop || events[i].PromptNumber != events[0].PromptNumber {
+			return i
+		}
+	}
+	return len(events)
+}
+
+// allOffline reports whether no model may be shown any of the events.
+func allOffline(events []memory.PendingEvent) bool {
+	return !slices.ContainsFunc(events, func(e memory.PendingEvent) bool { return !e.Event.Offline() })
+}
+
+// renew returns a claim as the settings have it now: events that the user no longer wants
+// captured are taken off the queue as skipped.
+func (o *Observer) renew(ctx context.Context, claim memory.Claim) memory.Claim {
+	left, skipped := claim, map[string][]memory.PendingEvent{}
+	left.Events = nil
+	for i := range claim.Events {
+		e := &claim.Events[i]
+		if reason := o.opts.Renew(e); reason != "" {
+			skipped[reason] = append(skipped[reason], *e)
+		} else {
+			left.Events = append(left.Events, *e)
+		}
+	}
+	for reason, events := range skipped {
+		part := claim
+		part.Events = events
+		o.opts.Logger.Info("waiting events skipped: no longer captured", "session", claim.Session.ID, "events", len(events), "reason", reason)
+		o.giveBack(ctx, part, func(ctx context.Context) error { return o.queue.Skip(ctx, part, reason) })
+	}
+	return left
+}
+
+// stopsBeside returns how many events a claim may take beyond its limit if they end the
+// turn: a limit counts what a prompt shows, and a stop alone would take a call of its own.
+func (o *Observer) stopsBeside() int {
+	if o.opts.BatchingEnabled {
+		return 1
+	}
+	return 0
+}
+
+// splitOpenTurn splits a claim into the finished turns and the one that is still
+// going on: a turn's findings are only clear at its end.
+func splitOpenTurn(claim memory.Claim) (closed, rest memory.Claim) {
+	end := 0
+	for i := range claim.Events {
+		e := &claim.Events[i]
+		if e.Event.Kind == memory.KindStop || e.PromptNumber < claim.Session.PromptCount {
+			end = i + 1
+		}
+	}
+	if end == 0 {
+		return claim, memory.Claim{}
+	}
+	return subClaim(claim, 0, end), subClaim(claim, end, len(claim.Events))
+}
+
+// splitTornTurn splits off a last turn that the claim's limit has cut, if there
+// are others before it: distilled in two parts, it would be asked about twice.
+func splitTornTurn(claim memory.Claim) (whole, rest memory.Claim) {
+	last := len(claim.Events) - 1
+	if claim.Events[last].Event.Kind == memory.KindStop {
+		return claim, memory.Claim{}
+	}
+	begin := last
+	for begin > 0 && claim.Events[begin-1].PromptNumber == claim.Events[last].PromptNumber {
+		begin--
+	}
+	if begin == 0 {
+		return claim, memory.Claim{}
+	}
+	return subClaim(claim, 0, begin), subClaim(claim, begin, last+1)
+}
+
+func subClaim(claim memory.Claim, from, to int) memory.Claim {
+	claim.Events = claim.Events[from:to:to]
+	return claim
+}
+
+// finishClaim confirms, gives back or buries a claim. It reports whether the
+// events are off the queue.
+func (o *Observer) finishClaim(ctx context.Context, claim memory.Claim) (done bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			err := panicked(r)
+			o.opts.Logger.Error("observe batch", "session", claim.Session.ID, "error", err, "stack", stack())
+			o.retry(ctx, claim, err, true)
+			done = false
+		}
+	}()
+	attempts := 0
+	for i := range claim.Events {
+		attempts = max(attempts, claim.Events[i].Attempts)
+	}
+	switch n := len(claim.Events); {
+	case attempts < 2:
+		return o.distilCounted(ctx, claim, func(err error) bool {
+			o.retry(ctx, claim, err, true)
+			return false
+		})
+	case n == 1:
+		return o.distilCounted(ctx, claim, func(err error) bool { return o.distilOrBury(ctx, claim, err) })
+	default:
+		return o.bisect(ctx, claim)
+	}
+}
+
+// bisect distils the halves of a claim that failed as a whole. When one half fails
+// it is bisected in its turn until the bad event is found, which goes to the
+// fallback; the other events are distilled, for about two attempts at each
+// halving. When both halves fail, no single event is the cause, and the fallback
+// takes all.
+func (o *Observer) bisect(ctx context.Context, claim memory.Claim) bool {
+	n := len(claim.Events)
+	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
+	firstErr, done := o.attemptHeld(ctx, first)
+	if !done && firstErr == nil {
+		o.release(ctx, second)
+		return false
+	}
+	secondErr, done := o.attemptHeld(ctx, second)
+	switch {
+	case firstErr != nil && secondErr != nil:
+		return o.eachHalf(ctx, claim, secondErr, o.distilOrBury)
+	case firstErr != nil && !done:
+		o.release(ctx, first)
+		return false
+	case firstErr != nil:
+		return o.bisectHalf(ctx, first, firstErr)
+	case secondErr != nil:
+		return o.bisectHalf(ctx, second, secondErr)
+	}
+	return done
+}
+
+// bisectHalf continues bisect with a half that failed with cause.
+func (o *Observer) bisectHalf(ctx context.Context, claim memory.Claim, cause error) bool {
+	if len(claim.Events) == 1 {
+		return o.distilOrBury(ctx, claim, cause)
+	}
+	return o.bisect(ctx, claim)
+}
+
+// attemptHeld distils a claim once and keeps holding it after a failure, which it
+// returns if the events caused it.
+func (o *Observer) attemptHeld(ctx context.Context, claim memory.Claim) (failure error, done bool) {
+	done = o.distilCounted(ctx, claim, func(err error) bool {
+		failure = err
+		return false
+	})
+	return failure, done
+}
+
+// eachHalf calls work on a claim's halves, which failed with cause, one after the
+// other. When the first half went back to the queue, the second goes back behind it, so
+// that the order is kept.
+func (o *Observer) eachHalf(ctx context.Context, claim memory.Claim, cause error, work func(context.Context, memory.Claim, error) bool) bool {
+	n := len(claim.Events)
+	if first := subClaim(claim, 0, n/2); !work(ctx, first, cause) {
+		o.release(ctx, subClaim(claim, n/2, n))
+		return false
+	}
+	return work(ctx, subClaim(claim, n/2, n), cause)
+}
+
+// distilCounted distils a claim; a failure that the events caused goes to failed.
+func (o *Observer) distilCounted(ctx context.Context, claim memory.Claim, failed func(error) bool) bool {
+	return o.distilAndConfirm(ctx, o.distiller, claim, "", func(err error) bool {
+		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		return failed(err)
+	})
+}
+
+// distilOrBury has the fallback distil a claim that failed with cause, in ever smaller
+// parts after failures so that one bad event takes no good one with it, and buries the
+// events that it fails on.
+func (o *Observer) distilOrBury(ctx context.Context, claim memory.Claim, cause error) bool {
+	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, memory.UnreadReasonOf(cause), func(err error) bool {
+		if len(claim.Events) > 1 {
+			return o.eachHalf(ctx, claim, cause, o.distilOrBury)
+		}
+		o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
+		return true
+	})
+}
+
+// distilAndConfirm distils a claim and stores the outcome, and with it why no model has
+// read the events, unless unread is "". A failure that the events did not cause gives them
+// back for later; any other goes to failed.
+func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memory.Claim, unread memory.UnreadReason, failed func(error) bool) bool {
+	batch, err := o.batch(ctx, claim)
+	if err != nil {
+		o.retry(ctx, claim, err, false)
+		return false
+	}
+	outcome, err := distil(ctx, Marking{d, o.store}, batch)
+	if err == nil {
+		if unread != "" {
+			outcome.Unread = markUnread(outcome.Unread, claim.Events, unread)
+		}
+		err = o.confirm(ctx, claim, outcome)
+	}
+	switch {
+	case err == nil:
+		return true
+	case isTransient(err):
+		o.retry(ctx, claim, err, false)
+		return false
+	case ctx.Err() != nil:
+		o.release(ctx, claim)
+		return false
+	}
+	return failed(err)
+}
+
+// batch returns a claim with the prompts and the stored observations of its turns, and
+// the observations nearby.
+func (o *Observer) batch(ctx context.Context, claim memory.Claim) (memory.Batch, error) {
+	from, to := claim.Events[0].PromptNumber, claim.Events[0].PromptNumber
+	for i := range claim.Events {
+		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
+	}
+	symbols.Later(ctx, claim.Events)
+	if err := symbols.Undone(ctx, &claim.Session, claim.Events, func(ctx context.Context) ([]memory.SymbolChange, error) {
+		changes, err := o.store.Symbols(ctx, memory.Query{Session: claim.Session.ID}, "")
+		slices.Reverse(changes) // the oldest first
+		return changes, err
+	}); err != nil {
+		return memory.Batch{}, err
+	}
+	prompts, earlier, err := o.store.Turns(ctx, claim.Session.ID, from, to)
+	if err != nil {
+		return memory.Batch{}, err
+	}
+	b := memory.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}
+	return b, o.store.Nearby(ctx, &b)
+}
+
+// confirm stores the outcome and takes the events off the queue. A conflict counts
+// as success: another worker has confirmed the claim. A storage failure is
+// returned as Transient; any other error says that this outcome cannot be stored.
+func (o *Observer) confirm(ctx context.Context, claim memory.Claim, outcome memory.Outcome) error {
+	outcome.Symbols = nil
+	for i := range claim.Events {
+		outcome.Symbols = append(outcome.Symbols, claim.Events[i].Symbols...)
+	}
+	symbols.About(outcome.Observations, claim.Events)
+	assignToSession(claim.Session, &outcome)
+	for try := 1; ; try++ {
+		err := detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
+		if err == nil || memory.CodeOf(err) == memory.CodeConflict {
+			return nil
+		}
+		if !storageFault(err) {
+			return err
+		}
+		if try == confirmTries || !pause(ctx, confirmPause<<try) {
+			return transientError{err}
+		}
+	}
+}
+
+// assignToSession sets the session and the project of all records of an outcome.
+func assignToSession(session memory.Session, outcome *memory.Outcome) {
+	for i := range outcome.Observations {
+		outcome.Observations[i].Session = session.ID
+		outcome.Observations[i].ProjectPath = session.ProjectPath
+	}
+	for i := range outcome.Summaries {
+		outcome.Summaries[i].Session = session.ID
+	}
+	for i := range outcome.Learnings {
+		outcome.Learnings[i].ProjectPath = session.ProjectPath
+	}
+	for i := range outcome.Symbols {
+		outcome.Symbols[i].Session = session.ID
+	}
+}
+
+// retry gives a claim back to the queue to be tried again later; counted adds to its
+// attempts, which are limited.
+func (o *Observer) retry(ctx context.Context, claim memory.Claim, cause error, counted bool) {
+	if !counted {
+		o.opts.Logger.Warn("postpone batch", "session", claim.Session.ID, "events", len(claim.Events), "error", cause)
+	}
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Retry(ctx, claim, cause, counted) })
+}
+
+func (o *Observer) release(ctx context.Context, claim memory.Claim) {
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Release(ctx, claim) })
+}
+
+// giveBack returns a claim by how, and repeats it until that succeeds. Once ctx
+// has ended it tries a last time; the next worker heals what is still claimed
+// then.
+func (o *Observer) giveBack(ctx context.Context, claim memory.Claim, how func(context.Context) error) {
+	for wait := giveBackPause; ; wait = min(2*wait, maxGiveBackPause) {
+		err := detached(ctx, how)
+		if err == nil || memory.CodeOf(err) == memory.CodeConflict {
+			return
+		}
+		o.opts.Logger.Error("give claim back", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		if ctx.Err() != nil {
+			return
+		}
+		pause(ctx, wait)
+	}
+}
+
+// detached runs a write that Close must not interrupt.
+func detached(ctx context.Context, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
+	defer cancel()
+	return write(ctx)
+}
+
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// distil calls a distiller and returns its panic as an error.
+func distil(ctx context.Context, d Distiller, batch memory.Batch) (outcome memory.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			outcome, err = memory.Outcome{}, panicked(r)
+		}
+	}()
+	return d.Distil(ctx, batch)
+}
+
+// storageFault reports whether an error is of the storage or of time, not of the batch.
+func storageFault(err error) bool {
+	code := memory.CodeOf(err)
+	return code == memory.CodeStorage || code == memory.CodeUnavailable ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}

@@ -1,0 +1,157 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// decisions returns what the user decided in the dialogs of the turn.
+func (t *turn) decisions() []memory.Observation {
+	var out []memory.Observation
+	for _, s := range t.dialogs {
+		for i := range s.Questions {
+			q := &s.Questions[i]
+			title := decisionTitle(q)
+			if title == "" {
+				continue
+			}
+			e := &s.event.Event
+			out = append(out, memory.Observation{
+				PromptNumber: t.number, Type: memory.TypeDecision, Title: title, Subtitle: decisionReason(q, title),
+				Narrative: decisionStory(q), Facts: decisionFacts(q), Concepts: []string{"trade-off", "why-it-exists"},
+				AgentID: e.AgentID, AgentType: shown(e.AgentType, 60), Branch: e.Branch, HeadCommit: e.HeadCommit,
+				CreatedAt: e.OccurredAt, Origin: memory.OriginOffline, Provenance: memory.FromUser, TimesSeen: 1,
+			})
+		}
+	}
+	return out
+}
+
+// errands are words of a question about the next step of the work and not about the
+// program: its answer is worth nothing later.
+var errands = []string{"proceed", "continue", "commit", "push", "apply", "go ahead", "shall i", "should i", "do you want me", "may i", "ready to", "look right", "looks right", "look good", "looks good",
+	"fortfahren", "weitermachen", "soll ich", "committen", "pushen", "continuar", "proceder", "procedo", "続け", "コミットし", "進め"}
+
+var yesOrNo = text.Set("yes no y n ok okay ja nein sí si はい いいえ")
+
+// decisionTitle returns what was decided, "" for an answer that decides nothing: an
+// errand, a question in return.
+func decisionTitle(q *toolcall.Question) string {
+	answer := strings.TrimRight(plain(q.Answer), ". ")
+	asked := strings.ToLower(q.Text)
+	first := strings.TrimRight(text.Before(strings.ToLower(answer), " "), ",.!")
+	switch {
+	case answer == "" || strings.HasSuffix(answer, "?") || strings.HasSuffix(answer, "？"):
+		return ""
+	case yesOrNo[first] && holds(asked, errands...):
+		return ""
+	case yesOrNo[first]:
+		return shown(plain(q.Text)+" "+capital(answer), maxTitle)
+	}
+	if rejected := rejectedLabels(q); len(rejected) > 0 {
+		if long := answer + " rather than " + strings.Join(rejected, " or "); len(words(answer)) <= 6 && len(long) <= 100 {
+			return shown(capital(long), maxTitle)
+		}
+	}
+	if len(words(answer)) <= 2 {
+		return shown(capital(answer)+": "+uncapital(strings.TrimRight(plain(q.Text), "?？ ")), maxTitle)
+	}
+	return shown(capital(answer), maxTitle)
+}
+
+// rejectedLabels returns the options that the user did not choose; none when the answer
+// is the user's own and names no option, or when several could be chosen.
+func rejectedLabels(q *toolcall.Question) []string {
+	var out []string
+	chosen := false
+	for _, o := range q.Options {
+		chosen = chosen || o.Chosen
+		if label := plain(o.Label); !o.Chosen && label != "" && !yesOrNo[text.LowerASCII(label)] {
+			out = append(out, label)
+		}
+	}
+	if !chosen || q.Several {
+		return nil
+	}
+	return out
+}
+
+// decisionReason returns the question, unless the title begins with it, what the answer
+// was preferred to, and what spoke for it.
+func decisionReason(q *toolcall.Question, title string) string {
+	var parts []string
+	if !strings.HasPrefix(title, plain(q.Text)) {
+		parts = append(parts, plain(q.Text))
+	}
+	if rejected := rejectedLabels(q); len(rejected) > 0 {
+		parts = append(parts, "Not "+strings.Join(rejected, ", not "))
+	}
+	for _, o := range q.Options {
+		if o.Chosen && o.Description != "" {
+			parts = append(parts, capital(plain(o.Description)))
+		}
+	}
+	return shown(sentencesOf(parts), maxSubtitle)
+}
+
+// decisionStory returns the question, the answer and all options in sentences.
+func decisionStory(q *toolcall.Question) string {
+	parts := []string{askedStory + plain(q.Text), decidedStory + plain(q.Answer)}
+	var options []string
+	for _, o := range q.Options {
+		options = append(options, described(&o))
+	}
+	if len(options) > 0 {
+		parts = append(parts, "The options were: "+strings.Join(options, "; "))
+	}
+	return shown(sentencesOf(parts), maxNarrative)
+}
+
+// decisionFacts returns each option, and whether it was chosen where that is clear.
+func decisionFacts(q *toolcall.Question) []string {
+	rejected := len(rejectedLabels(q)) > 0
+	var facts []string
+	for _, o := range q.Options {
+		says := "Offered: "
+		switch {
+		case o.Chosen:
+			says = "Chosen: "
+		case rejected:
+			says = "Rejected: "
+		}
+		facts = text.Add(facts, shown(says+described(&o), maxFact))
+	}
+	return facts[:min(len(facts), maxFacts)]
+}
+
+// described returns an option's label with its description.
+func described(o *toolcall.Option) string {
+	if o.Description == "" {
+		return plain(o.Label)
+	}
+	return plain(o.Label) + " (" + strings.TrimRight(plain(o.Description), ". ") + ")"
+}
+
+// sentencesOf joins texts as sentences; the last has no full stop.
+func sentencesOf(parts []string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		b.WriteString(p)
+		if i < len(parts)-1 {
+			if r, _ := utf8.DecodeLastRuneInString(p); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == '）' || r == '」' {
+				b.WriteString("。")
+				continue
+			}
+			if p != "" && !strings.ContainsAny(p[len(p)-1:], ".!?") && !strings.HasSuffix(p, "？") && !strings.HasSuffix(p, "。") {
+				b.WriteByte('.')
+			}
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,70 @@
+package offline
+
+import (
+	"path"
+	"strings"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+)
+
+// dependencyFact says what a package manager's call changed.
+func dependencyFact(d toolcall.Dependency) string {
+	names := make([]string, len(d.Names))
+	for i, n := range d.Names {
+		names[i] = shown(n, 80)
+	}
+	verb := [...]string{toolcall.DependencyAdded: "Added dependency ", toolcall.DependencyRemoved: "Removed dependency ",
+		toolcall.DependencyUpdated: "Updated dependency ", toolcall.ProgramInstalled: "Installed on the system: "}[d.Change]
+	return verb + list(names, 4) + " (" + d.Manager + ")"
+}
+
+// manifestChanges reads from an edit of a manifest which dependencies came and went.
+func manifestChanges(p string, hunks []toolcall.Hunk) []string {
+	var facts []string
+	for _, h := range hunks {
+		for _, line := range h.Lines {
+			if len(line) < 3 || line[0] != '+' {
+				continue
+			}
+			if name, version := manifestEntry(line[1:]); name != "" {
+				facts = text.Add(facts, "Set "+name+" "+version+" in "+nameOf(p))
+			}
+			if len(facts) >= 4 {
+				return facts
+			}
+		}
+	}
+	return facts
+}
+
+// manifestEntry reads `module v1.2.3`, `"name": "^1.2"`, `name = "1.2"`, `name==1.2`.
+func manifestEntry(line string) (name, version string) {
+	s := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), ","))
+	s = strings.TrimPrefix(s, "require ")
+	for _, sep := range []string{": ", " = ", "==", ">=", "~=", " "} {
+		n, v, ok := strings.Cut(s, sep)
+		n, v = strings.Trim(strings.TrimSpace(n), `"'`), strings.Trim(strings.TrimSpace(v), `"'`)
+		v, _, _ = strings.Cut(v, " //")
+		bare := strings.TrimLeft(v, "^~>=<v ")
+		if !ok || n == "" || bare == "" || !text.IsDigit(bare[0]) || !strings.Contains(bare, ".") || strings.ContainsAny(n, " (){}[]") || strings.ContainsAny(v, " {}[]()") {
+			continue
+		}
+		if n == "version" || n == "go" || n == "edition" || n == "node" {
+			return "", ""
+		}
+		return shown(n, 80), shown(v, 30)
+	}
+	return "", ""
+}
+
+// nameOf gives the base name for a title, with one directory when the base alone
+// says nothing (index.ts, mod.rs, __init__.py).
+func nameOf(p string) string {
+	switch base := path.Base(p); strings.TrimSuffix(base, path.Ext(base)) {
+	case "index", "mod", "__init__", "page", "route", "layout":
+		return path.Join(path.Base(path.Dir(p)), base)
+	default:
+		return base
+	}
+}

@@ -1,0 +1,187 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// choice returns the index of the agent's sentence that records a decision, -1 for none.
+func (e *episode) choice() int {
+	asked := e.turn.request.is(wantDecision)
+	best, bestScore := -1, 0
+	for i, s := range e.turn.message {
+		if isFluff(s.text) || reportsCommit(s.text) || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
+			continue
+		}
+		score := 1
+		low := text.LowerASCII(s.text)
+		if holds(low, "over", "instead of", "rather than") {
+			score += 2
+		}
+		if holds(low, "because", "since") {
+			score++
+		}
+		if tellsDecision(s.text, false) {
+			score++
+		}
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	return best
+}
+
+// userChoice returns the decision that a user states outright, "" for none.
+func userChoice(prompt string) string {
+	for _, s := range sentences(prompt) {
+		low := text.LowerASCII(s.text)
+		if holds(low, "let's go with", "we'll go with", "go with", "let's use", "we use", "we'll use", "use", "stick with", "keep") && holds(low, "instead of", "rather than", "over", "not") &&
+			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
+			return shown(trimClause(s.text), maxTitle)
+		}
+	}
+	return ""
+}
+
+// investigates reports whether the turn looked for an answer: it searched, read code,
+// ran a check or inline script, or asked the web or a subagent. Listing files and
+// reading documents do not count; cat, sed and git log count if the user asked a
+// question.
+func (t *turn) investigates() bool {
+	for _, s := range t.steps {
+		switch s.Tool {
+		case toolcall.ToolAgent, toolcall.ToolWeb, toolcall.ToolSearch:
+			return true
+		case toolcall.ToolRead:
+			if s.path != "" && toolcall.KindOfFile(s.path) != toolcall.FileDoc {
+				return true
+			}
+		case toolcall.ToolCommand:
+			for i := range s.Commands {
+				p := &s.Commands[i]
+				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
+					return true
+				}
+				if p.Kind.IsQuiet() {
+					switch p.Program() {
+					case "grep", "rg", "ag", "egrep":
+						return true
+					case "cat", "sed", "head", "tail", "bat", "nl", "awk":
+						if t.request.is(wantFindOut) && len(t.message) > 2 {
+							return true
+						}
+					case "git":
+						switch p.Verb() {
+						case "log", "blame", "show", "bisect":
+							if t.request.is(wantFindOut) && len(t.message) > 1 {
+								return true
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// finds reports whether an investigation found something out that is worth keeping: what
+// was said explains something and names something; an inventory does not.
+func (e *episode) finds() bool {
+	t := e.turn
+	caused := len(t.steps) > 0 && t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
+	if len(t.steps) > 0 && !t.investigates() && !caused || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
+		return false
+	}
+	if len(t.steps) > 0 && t.request.is(wantFindOut) && t.answersInList() {
+		return true
+	}
+	total, explained, named := 0, false, false
+	for _, s := range t.message {
+		if isFluff(s.text) || reportsTests(s.text) {
+			continue
+		}
+		if total += len(words(s.text)); !isASCII(s.text) {
+			total += utf8.RuneCountInString(s.text) / 4 // not all scripts part words
+		}
+		named = named || hasCode(s.text)
+		explained = explained || explains(s.text) || holds(strings.ToLower(s.text), cues[tellsWhy]...)
+	}
+	return total >= 14 && explained && (named || caused)
+}
+
+// answersInList reports whether the message has a table, or a list of causes.
+func (t *turn) answersInList() bool {
+	return slices.ContainsFunc(t.outlines, func(s sentence) bool {
+		lead, _, _ := strings.Cut(s.text, ": ")
+		return s.row || hasCode(s.text) && causes.MatchString(lead)
+	})
+}
+
+// givesCause reports whether a sentence names the cause of something outright.
+func givesCause(s string) bool {
+	return causes.MatchString(s) && !isFluff(s) && !strings.HasSuffix(s, "?")
+}
+
+// causes are the words for a cause, and those that one follows.
+var causes = regexp.MustCompile(`(?i)(?:^|\P{L})(?:because|causes?|caused by|due to|reasons?|culprits?|ursachen?|gründe|grund|weil|liegt (?:an|am|daran)|causas?|porque|debido a|motivos?|razones|raisons?|parce que|à cause)(?:$|\P{L})|原因|理由|ため|せいで|因为`)
+
+// locates reports whether the message names several places of the program: a subagent was
+// sent out for them.
+func (e *episode) locates() bool {
+	said, names := 0, 0
+	for _, s := range e.turn.message {
+		if !isFluff(s.text) && !reportsTests(s.text) {
+			said += len(words(s.text))
+			names += codeWords(s.text, 2)
+		}
+	}
+	return said >= minAnswer && names >= 2
+}
+
+// found returns what the agent says as a record of type t; ok is false when nothing
+// usable was said.
+func (e *episode) found(t memory.ObservationType) (o memory.Observation, ok bool) {
+	say, ok := newChooser(e).choose("")
+	if !ok {
+		return o, false
+	}
+	o = e.observation(t, say.title)
+	if o.Subtitle = say.subtitle; o.Subtitle == "" && len(e.read) > 0 {
+		o.Subtitle = shown("Read "+list(e.read, 3), maxSubtitle)
+	}
+	o.Facts = e.facts(o.Title + " " + o.Subtitle)
+	return o, true
+}
+
+// fromAgents returns what subagents found as observations, if the turn itself says
+// nothing of it.
+func (e *episode) fromAgents() []memory.Observation {
+	var out []memory.Observation
+	for _, s := range e.answers[:min(len(e.answers), 2)] {
+		sub := &turn{
+			number:  e.turn.number,
+			request: parseRequest(s.Task),
+			steps:   []*step{s},
+			message: sentences(s.Answer), outlines: outlines(s.Answer), choosing: e.turn.choosing,
+			last: s.event,
+		}
+		sub.request.wants |= wantFindOut
+		x := newEpisode(sub, sub.steps)
+		x.only = true
+		if !x.finds() && !x.locates() {
+			continue
+		}
+		x.read = e.read
+		if o, ok := x.found(memory.TypeDiscovery); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// typeOf decides what sort of work an episode was: first by what happened, then by
+// what was asked for.
+func (e *episode) typeOf() memory.ObservationType {
+	r := &e.turn.request
+	switch {
+	case len(e.edits) == 0 && len(e.fixed) > 0:
+		return memory.TypeDiscovery // installing or starting something was the cure
+	case len(e.edits) == 0 && (len(e.commits) > 0 || len(e.deps) > 0 || len(e.reverts) > 0):
+		return memory.TypeChange
+	case len(e.edits) == 0 || len(e.blocking()) > 0:
+		return memory.TypeDiscovery
+	case e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly }):
+		return memory.TypeChange
+	}
+	if e.integrates() {
+		return memory.TypeChange
+	}
+	newCode := e.newCode()
+	moved := e.movesOnly()
+	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
+	switch {
+	case !code && !e.any(func(x *edit) bool { return x.kind == toolcall.FileTest }):
+		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || e.tellsCause()) {
+			return memory.TypeBugfix
+		}
+		return memory.TypeChange
+	case !code:
+		if r.is(wantFix) && e.failedFirst && len(e.fixed) > 0 {
+			return memory.TypeBugfix
+		}
+		return memory.TypeChange
+	case e.only && r.is(wantRefactor) && !r.is(wantFix|wantFeature) && (len(newCode) == 0 || moved || !e.failedFirst):
+		return memory.TypeRefactor
+	case e.only && r.is(wantRefactor) && moved:
+		return memory.TypeRefactor
+	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)):
+		return memory.TypeBugfix
+	case len(e.failedTests()) > 0 && !r.is(wantFeature) && e.tellsBug():
+		return memory.TypeBugfix
+	case r.is(wantFix) && (!r.is(wantFeature) || len(newCode) == 0):
+		return memory.TypeBugfix
+	case moved:
+		return memory.TypeRefactor
+	case e.only && r.clause == "" && r.wants&(wantFeature|wantBetter) == 0 && e.tellsBug():
+		return memory.TypeBugfix
+	case r.is(wantFeature) || len(newCode) > 0 && !r.is(wantBetter):
+		return memory.TypeFeature
+	case r.is(wantFix):
+		return memory.TypeBugfix
+	}
+	return memory.TypeChange
+}
+
+// integrates reports whether the episode brought two lines of work together: what it
+// edited then are conflicts.
+func (e *episode) integrates() bool {
+	for _, s := range e.steps {
+		for i := range s.Commands {
+			if c := &s.Commands[i]; c.Program() == "git" {
+				switch c.Verb() {
+				case "rebase", "merge", "cherry-pick":
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+var (
+	// wasWrong is what an agent says of the state before a fix, isRight of the one after.
+	wasWrong = regexp.MustCompile(`(?i)\b(?:the (?:bug|root cause|culprit|problem|issue) (?:was|is)|was|were|wasn't|weren't|had|didn't|never|missed|returned|started|skipped|leaked|forgot)\b`)
+	isRight  = regexp.MustCompile(`(?i)\b(?:now|instead|no longer|fixed|again|has to be)\b`)
+)
+
+// tellsCause reports whether the agent gives a reason for something.
+func (e *episode) tellsCause() bool {
+	return slices.ContainsFunc(e.turn.message, func(s sentence) bool {
+		return !isFluff(s.text) && holds(strings.ToLower(s.text), cues[tellsWhy]...)
+	})
+}
+
+// tellsBug reports whether the agent tells a cause of the past and what is right now.
+func (e *episode) tellsBug() bool {
+	was, is := false, false
+	for _, s := range e.turn.message {
+		low := strings.ToLower(s.text)
+		if isFluff(s.text) || reportsTests(s.text) {
+			continue
+		}
+		was = was || wasWrong.MatchString(s.text) && holds(low, cues[tellsWhy]...) || holds(low, "the bug", "same bug", "root cause")
+		is = is || isRight.MatchString(s.text)
+	}
+	return was && is
+}
+
+// blocking returns the open failures that keep the work from being done: a measure that
+// fails after the last edit, or anything that the agent itself calls open.
+func (e *episode) blocking() []*check {
+	var out []*check
+	for _, c := range e.open {
+		if e.turn.excuses(c) {
+			continue
+		}
+		if c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// excuses reports whether the agent says of all tests that failed that it is not the
+// work's fault.
+func (t *turn) excuses(c *check) bool {
+	if len(c.failure.Tests) == 0 {
+		return false
+	}
+	for _, name := range c.failure.Tests {
+		found := false
+		for i, s := range t.message {
+			if !mentions(s.text, name) {
+				continue
+			}
+			for _, by := range t.message[i:min(i+2, len(t.message))] {
+				found = found || holds(strings.ToLower(by.text), "not related", "unrelated", "isn't installed", "not installed", "pre-existing", "preexisting", "already failing", "failed before", "fails on main", "fails without", "known flake",
+					"nichts damit zu tun", "nicht installiert", "schon vorher", "no está instalado", "no tiene que ver", "no relacionado", "ya fallaba", "関係な", "無関係", "以前から")
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// failing returns the verb for an open failure: a record that is made while the turn goes
+// on cannot say how it ends.
+func (e *episode) failing() string {
+	switch {
+	case !e.turn.stopped:
+		return "failed, and work went on"
+	case len(e.edits) == 0:
+		return "fails"
+	}
+	return "still fails"
+}
+
+// admits reports whether the agent says that something is left undone or broken.
+func (t *turn) admits() bool {
+	for _, s := range t.message {
+		if holds(text.LowerASCII(s.text), "still fails", "still failing", "nothing is fixed", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
+			return true
+		}
+	}
+	return false
+}
+
+// any reports whether is holds for one of the edits.
+func (e *episode) any(is func(*edit) bool) bool {
+	return slices.ContainsFunc(e.edits, is)
+}
+
+func (e *episode) all(is func(*edit) bool) bool {
+	return len(e.edits) > 0 && !e.any(func(x *edit) bool { return !is(x) })
+}
+
+// files returns the paths that the episode edited, the program's own first.
+func (e *episode) files() []string {
+	var code, rest []string
+	for _, x := range e.edits {
+		switch x.kind {
+		case toolcall.FileLock:
+		case toolcall.FileCode:
+			code = text.Add(code, x.path)
+		default:
+			rest = text.Add(rest, x.path)
+		}
+	}
+	return text.Add(code, rest...)
+}
+
+// failedTests returns the names of the tests that failed before the program was edited
+// and pass now. A test that failed on the way may have held what was wrong.
+func (e *episode) failedTests() []string {
+	var out []string
+	for _, c := range e.fixed {
+		if !c.early {
+			continue
+		}
+		out = text.Add(out, c.failure.Tests...)
+	}
+	return out
+}

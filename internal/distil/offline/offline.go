@@ -1,0 +1,87 @@
+package offline
+
+import (
+	"context"
+	"slices"
+
+	"claudemem/internal/memory"
+)
+
+// Distiller distils without a model: deterministic, under a millisecond an event,
+// with no key, no cost and no network. It keeps no state between calls and may be
+// used by several goroutines.
+type Distiller struct {
+	weights *Weights
+	trace   func(Choice)
+}
+
+// New returns a Distiller with the weights that are compiled in.
+func New() *Distiller { return With(learnt, nil) }
+
+// With returns a Distiller with other weights. It calls trace with each choice that it
+// makes; nil for none.
+func With(w *Weights, trace func(Choice)) *Distiller { return &Distiller{weights: w, trace: trace} }
+
+// Distil extracts observations of the batch's turns, and a summary of each turn
+// that the batch closes, and learnings of the rules that its prompt states. The only error is that of ctx.
+func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome, error) {
+	var out memory.Outcome
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	turns := turnsOf(&batch)
+	for _, t := range turns {
+		t.choosing = d
+	}
+	episodes := episodesOf(turns)
+	for _, t := range turns {
+		if err := ctx.Err(); err != nil {
+			return memory.Outcome{}, err
+		}
+		var own []*episode
+		for _, e := range episodes {
+			if e.turn == t {
+				own = append(own, e)
+			}
+		}
+		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
+			talk := newEpisode(t, nil)
+			talk.only = true
+			own = append(own, talk)
+		}
+		var fresh []memory.Observation
+		var made []memory.Observation
+		for _, e := range own {
+			made = append(made, e.observe()...)
+		}
+		for _, obs := range append(made, t.decisions()...) {
+			if obs.Title != "" && !repeats(obs, t.earlier) && !repeats(obs, fresh) {
+				obs.Session = batch.Session.ID
+				obs.ProjectPath = batch.Session.ProjectPath
+				fresh = append(fresh, obs)
+			}
+		}
+		out.Observations = append(out.Observations, fresh...)
+		known := slices.Concat(t.earlier, fresh)
+		if s, ok := t.summarise(own, known); ok {
+			s.Session = batch.Session.ID
+			out.Summaries = append(out.Summaries, s)
+		}
+		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
+	}
+	out.Observations = withoutGuesses(turns, out.Observations)
+	supersede(&batch, turns, episodes, out.Observations)
+	return out, nil
+}
+
+// repeats reports whether an observation says what another one has said already.
+func repeats(o memory.Observation, known []memory.Observation) bool {
+	for i := range known {
+		if known[i].Title != o.Title || known[i].Type != o.Type {
+			continue
+		}
+		old := known[i].FilesIn(memory.FileModified)
+		return !slices.ContainsFunc(o.FilesIn(memory.FileModified), func(p string) bool { return !slices.Contains(old, p) })
+	}
+	return false
+}

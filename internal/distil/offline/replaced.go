@@ -1,0 +1,178 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// newValue is a value that an edit replaced in a line that is the same otherwise.
+type newValue struct {
+	file string
+	// key is the name before it in the line, "" for none.
+	key      string
+	was, now string
+}
+
+// maxValues bounds the replaced values of a turn, maxPairs the lines of an edit that are
+// compared.
+const (
+	maxValues = 40
+	maxPairs  = 200
+)
+
+// newValues returns the values that the turn's edits replaced, the old one being nowhere in
+// what they wrote.
+func (t *turn) newValues() []newValue {
+	var out []newValue
+	for _, s := range t.steps {
+		for _, e := range s.edits {
+			if len(e.minus) != len(e.plus) || len(e.minus) > maxPairs {
+				continue
+			}
+			for i, line := range e.minus {
+				was, now, key := replacedValue(line, e.plus[i])
+				if was == "" || len(out) == maxValues || slices.ContainsFunc(e.plus, func(p string) bool { return hasToken(p, was) }) {
+					continue
+				}
+				out = append(out, newValue{e.path, key, was, now})
+			}
+		}
+	}
+	return out
+}
+
+// replacedValue compares two lines that differ in one value, and returns it before and
+// after, with the name before it. All are "" for other lines.
+func replacedValue(a, b string) (was, now, key string) {
+	const longest = 400
+	if a == b || len(a) > longest || len(b) > longest {
+		return "", "", ""
+	}
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	toA, toB := len(a), len(b)
+	for toA > from && toB > from && a[toA-1] == b[toB-1] {
+		toA--
+		toB--
+	}
+	for from > 0 && inValue(a[from-1]) {
+		from--
+	}
+	for toA < len(a) && inValue(a[toA]) {
+		toA++
+		toB++
+	}
+	was, now = strings.Trim(a[from:toA], ".:-/"), strings.Trim(b[from:toB], ".:-/")
+	if !isValue(was) || !isValue(now) {
+		return "", "", ""
+	}
+	names := strings.FieldsFunc(a[:from], func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
+	})
+	for _, name := range slices.Backward(names) {
+		if len(name) > 2 {
+			key = name
+			break
+		}
+	}
+	return was, now, key
+}
+
+// inValue reports whether a byte may stand in a value: an address, a version, a number with
+// its unit.
+func inValue(c byte) bool { return text.IsIdent(c) || strings.IndexByte(".:/@~^+%-", c) >= 0 }
+
+// isValue reports whether s is one value that text can name: with a digit or a sign of a
+// name, and without blanks.
+func isValue(s string) bool {
+	if len(s) < 2 || len(s) > 80 {
+		return false
+	}
+	for i := range len(s) {
+		if !inValue(s[i]) {
+			return false
+		}
+	}
+	return strings.ContainsAny(s, "0123456789:/@") || strings.Trim(s, "-._") != "" && strings.ContainsAny(s[1:], "-._")
+}
+
+// hasToken reports whether s has a value as a whole.
+func hasToken(s, value string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], value)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(value)
+		before := i == 0 || !text.IsIdent(s[i-1]) && (i < 2 || s[i-1] != '.' || !text.IsIdent(s[i-2]))
+		after := end == len(s) || !text.IsIdent(s[end]) && (end+1 == len(s) || s[end] != '.' || !text.IsIdent(s[end+1]))
+		if before && after {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// putBackCues say that something is as it was before.
+var putBackCues = []string{"roll back", "rolled back", "rolls back", "rollback", "revert", "reverted", "back to", "put back", "take back", "taken back", "undo", "undone",
+	"went back", "go back", "switched back", "again", "zurück", "zurückgerollt", "rückgängig", "wieder", "de nuevo", "revertido", "deshacer", "volver", "vuelve", "元に戻", "戻し",
+	"annulé", "rétabli", "de volta", "desfeito", "回退", "恢复"}
+
+// replaced reports whether the turn replaced a value that an earlier record of the same
+// file introduced: by the one that the record names as the rejected or former one, or by
+// another one where the record's title is about the value.
+func (r *reversals) replaced(old *memory.Observation, own []*memory.Observation) bool {
+	if len(r.values) == 0 {
+		return false
+	}
+	modified := old.FilesIn(memory.FileModified)
+	front := old.Title + "\n" + old.Subtitle
+	for _, v := range r.values {
+		if !slices.Contains(modified, v.file) || !hasToken(front, v.was) {
+			continue
+		}
+		told := front + "\n" + old.Narrative + "\n" + strings.Join(old.Facts, "\n")
+		about := len(v.key) > 2 && mentions(told, v.key)
+		switch {
+		case hasToken(told, v.now):
+			if introduces(front, v.was, v.now) && (about || r.putBack) {
+				return true
+			}
+		case about && hasToken(old.Title, v.was) && old.Type != memory.TypeBugfix && old.Type != memory.TypeDiscovery:
+			if slices.ContainsFunc(own, func(o *memory.Observation) bool {
+				said := o.Title + "\n" + o.Subtitle + "\n" + strings.Join(o.Facts, "\n")
+				return hasToken(said, v.now) && shareModified(o, old)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// introduces reports whether a text tells of a value as the new one in place of another:
+// "8080 instead of 9090", "9090 → 8080", "from 9090 to 8080"; alone it is the new one, too.
+func introduces(front, value, other string) bool {
+	for line := range strings.Lines(front) {
+		i, j := strings.Index(line, value), strings.Index(line, other)
+		switch {
+		case i < 0:
+		case j < 0:
+			return true
+		case i < j:
+			if holds(strings.ToLower(line[i:j]), insteadCues...) {
+				return true
+			}
+		case strings.Contains(line[j:i], "→") || strings.Contains(line[j:i], "->") || holds(strings.ToLower(line[j:i]), "to", "auf", "a", "à", "para"):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,418 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
+)
+
+// sentence is one statement of an agent's or a user's prose, plain.
+type sentence struct {
+	text string
+	// section is the heading that it stands under, lower case.
+	section string
+	// first says that it opens the text, fluff aside.
+	first bool
+	// item: it stands in a list; row: it is a row of a table; outline: it is made of the
+	// beginnings of a list's items.
+	item, row, outline bool
+	// code: it ends with the first line of the code that it leads to.
+	code bool
+}
+
+// maxSentences bounds what is read of one text.
+const maxSentences = 120
+
+// sentences takes Markdown apart: headings become sections, list items stand for
+// themselves, a row of a table becomes a sentence. A code block is left out but for its
+// first line, if a sentence leads to it.
+func sentences(md string) []sentence {
+	r := reader{}
+	for line := range strings.Lines(md[:min(len(md), maxText)]) {
+		r.read(line)
+	}
+	r.flush()
+	lead := true
+	for i := range r.out {
+		if !isFluff(r.out[i].text) {
+			r.out[i].first = lead
+			lead = false
+		}
+	}
+	return r.out
+}
+
+// reader reads Markdown line by line.
+type reader struct {
+	out       []sentence
+	paragraph strings.Builder
+	section   string
+	fenced    string
+	listed    bool // section is of a list alone
+	item      bool // the paragraph is an item
+	leads     bool // the last sentence ends in a colon and nothing came after it
+	header    []string
+}
+
+func (r *reader) read(line string) {
+	s := strings.TrimSpace(line)
+	if r.fenced != "" {
+		if strings.HasPrefix(s, r.fenced) {
+			r.fenced, r.leads = "", false
+			return
+		}
+		r.lead(s)
+		return
+	}
+	if len(s) == 0 || s[0] != '|' {
+		r.header = nil
+	}
+	switch {
+	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
+		r.flush()
+		r.fenced = s[:3]
+	case s == "":
+		r.flush()
+	case r.paragraph.Len() == 0 && r.leads && strings.HasPrefix(line, "    "):
+		r.lead(s)
+	case s[0] == '#':
+		r.flush()
+		r.listed = false
+		r.section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
+	case s[0] == '|':
+		r.flush()
+		r.row(s)
+	case strings.Trim(s, "-*_= ") == "":
+		r.flush()
+	case strings.HasSuffix(s, ":") && isNextHeading(s):
+		r.flush()
+		r.section, r.listed = "next steps", true
+	case isHeadline(s):
+		r.flush()
+		r.listed = false
+		r.section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
+	default:
+		if item, ok := text.ListItem(s); ok {
+			r.flush()
+			s, r.item = item, true
+		} else if r.listed && r.paragraph.Len() == 0 {
+			r.section, r.listed = "", false
+		}
+		s = strings.TrimLeft(s, "> ")
+		if r.paragraph.Len() > 0 {
+			r.paragraph.WriteByte(' ')
+		}
+		r.paragraph.WriteString(s)
+	}
+}
+
+// flush ends a paragraph.
+func (r *reader) flush() {
+	for _, s := range text.Sentences(plain(text.Unmark(r.paragraph.String())), beginsSentence) {
+		r.put(sentence{text: s, item: r.item})
+		r.leads = strings.HasSuffix(s, ":")
+	}
+	r.paragraph.Reset()
+	r.item = false
+}
+
+func (r *reader) put(s sentence) {
+	if len(r.out) < maxSentences {
+		s.section = r.section
+		r.out = append(r.out, s)
+	}
+}
+
+// lead adds the first line of a code block to the sentence that leads to it.
+func (r *reader) lead(code string) {
+	if !r.leads || code == "" || len(r.out) == 0 || strings.HasPrefix(code, "//") || strings.HasPrefix(code, "# ") {
+		return
+	}
+	r.leads = false
+	code = shown(code, maxLead)
+	if !strings.Contains(code, "`") {
+		code = "`" + code + "`"
+	}
+	s := &r.out[len(r.out)-1]
+	s.text, s.code = s.text+" "+code, true
+}
+
+// maxLead is how much of a code block is kept with its sentence, in characters.
+const maxLead = 110
+
+// row makes a sentence of a row of a table: "first cell: heading value, heading value".
+func (r *reader) row(line string) {
+	cells := strings.Split(strings.Trim(line, "| "), "|")
+	rule := true
+	for i := range cells {
+		cells[i] = plain(text.Unmark(strings.TrimSpace(cells[i])))
+		rule = rule && strings.Trim(cells[i], ":- ") == ""
+	}
+	switch {
+	case rule:
+		return
+	case r.header == nil:
+		// An empty first cell went with the border.
+		r.header = cells
+		return
+	case len(r.header) < len(cells):
+		r.header = append(make([]string, len(cells)-len(r.header)), r.header...)
+	}
+	var parts []string
+	if len(cells) == 3 && before[text.LowerASCII(r.header[1])] && after[text.LowerASCII(r.header[2])] && strings.Trim(cells[1]+cells[2], "–-—/ ") != "" {
+		r.put(sentence{text: cells[0] + ": " + cells[1] + " → " + cells[2] + ".", row: true})
+		return
+	}
+	for i, cell := range cells[1:] {
+		if strings.Trim(cell, "–-—/ ") == "" {
+			continue
+		}
+		if h := r.header[i+1]; h != "" {
+			cell = uncapitalFirst(h) + " " + cell
+		}
+		parts = append(parts, cell)
+	}
+	if cells[0] == "" || len(parts) == 0 {
+		return
+	}
+	r.put(sentence{text: cells[0] + ": " + strings.Join(parts, ", ") + ".", row: true})
+}
+
+// before and after head the columns of a table that compares.
+var (
+	before = text.Set("before old was vorher alt antes avant 前 以前 変更前 之前 修复前")
+	after  = text.Set("after now new nachher jetzt neu después ahora depois agora après maintenant 後 今 変更後 之后 修复后")
+)
+
+// rows returns the rows of a text's tables in one statement, nil for none.
+func rows(said []sentence) []sentence {
+	var list []string
+	for _, s := range said {
+		if s.row && len(list) < maxHeads {
+			list = append(list, strings.TrimRight(s.text, "."))
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return []sentence{{text: strings.Join(list, "; "), row: true, outline: true}}
+}
+
+// outlines returns, for each list with a heading or a sentence that leads to it, both in
+// one: "It is an ordered chain: starts with `http://`; exactly `-`; …".
+func outlines(md string) []sentence {
+	var out []sentence
+	var heads []string
+	lead, fenced := "", false
+	flush := func() {
+		if lead != "" && len(heads) > 1 && len(out) < 4 {
+			out = append(out, sentence{text: strings.TrimRight(lead, ": ") + ": " + strings.Join(heads, "; "), outline: true})
+		}
+		heads = nil
+	}
+	for line := range strings.Lines(md[:min(len(md), maxText)]) {
+		s := strings.TrimSpace(line)
+		if strings.HasPrefix(s, "```") {
+			fenced = !fenced
+		}
+		if fenced || s == "" {
+			continue
+		}
+		if item, ok := text.ListItem(s); ok && lead != "" {
+			if len(heads) < maxHeads {
+				heads = append(heads, headOf(item))
+			}
+			continue
+		}
+		flush()
+		lead = ""
+		if strings.HasSuffix(s, ":") || isHeadline(s) || s[0] == '#' {
+			all := text.Sentences(plain(text.Unmark(strings.Trim(s, "#*_ "))), beginsSentence)
+			if len(all) > 0 && !isNextHeading(all[len(all)-1]) {
+				lead = all[len(all)-1]
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+// maxHeads bounds the items of an outline.
+const maxHeads = 8
+
+// headOf returns what a list item is about: what stands before an arrow, a dash or a
+// semicolon, without what is in brackets.
+func headOf(item string) string {
+	s := plain(text.Unmark(item))
+	for _, mark := range []string{" → ", " -> ", " – ", " — ", " - ", "; ", ". "} {
+		if i := strings.Index(s, mark); i > 0 && balanced(s[:i]) {
+			s = s[:i]
+		}
+	}
+	if i := strings.Index(s, " ("); i > 0 && balanced(s[:i]) {
+		s = s[:i]
+	}
+	return cut(strings.TrimRight(s, ". 。"), 60)
+}
+
+// isHeadline tells a line that is one bold phrase, as agents like to head lists.
+func isHeadline(s string) bool {
+	t := strings.TrimSuffix(s, ":")
+	return len(t) > 4 && len(t) < 60 && strings.HasPrefix(t, "**") && strings.HasSuffix(strings.TrimSuffix(t, ":"), "**") && strings.Count(t, "**") == 2
+}
+
+// beginsSentence reports whether s can be the beginning of a sentence: no lower-case
+// letter, except in code.
+func beginsSentence(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	if unicode.IsLower(r) { // a name in code may begin one
+		w, _, _ := strings.Cut(s, " ")
+		return looksLikeCode(w) || isPathLike(w)
+	}
+	return true
+}
+
+func isPathLike(w string) bool {
+	w = strings.Trim(w, ".,;:")
+	return strings.Contains(w, "/") || text.HasExtension(w)
+}
+
+// fluff are the beginnings of sentences without content.
+var fluff = []string{
+	"done", "all done", "all set", "fixed", "great", "perfect", "excellent", "good catch", "good question", "good point", "nice", "sure", "absolutely",
+	"of course", "understood", "you're right", "you're absolutely right", "you are right", "got it", "okay", "ok", "yes", "no problem", "thanks", "thank you",
+	"let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to", "is there anything",
+	"if you'd like", "if you want", "if you need", "just let me", "ready for", "here's what", "here is what", "here's a summary", "here is a summary",
+	"here are the", "here's the", "in summary", "to summarize", "summary", "i'll now", "let me", "i will now", "now i", "anything else",
+	"committed", "everything is", "that's it", "that's all",
+}
+
+// isFluff reports whether a sentence says nothing by itself.
+func isFluff(s string) bool {
+	low := text.LowerASCII(strings.TrimRight(s, ".!:? "))
+	if low == "" || strings.HasSuffix(s, ":") {
+		return true
+	}
+	n := len(strings.Fields(low))
+	for _, f := range fluff {
+		if rest, ok := strings.CutPrefix(low, f); ok && (rest == "" || !isIdentRune(rest)) {
+			switch f {
+			case "let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to",
+				"is there anything", "if you'd like", "if you need", "just let me", "here's what", "here is what", "here's a summary", "here is a summary",
+				"in summary", "to summarize", "i'll now", "i will now", "let me", "anything else":
+				return true
+			}
+			if n <= len(strings.Fields(f))+3 && !hasCode(s) {
+				return true
+			}
+		}
+	}
+	return n < 4 && !hasCode(s) && !tellsUnspaced(low)
+}
+
+// tellsUnspaced reports whether a sentence in a script without blanks is long enough to say
+// something: it has a dozen characters.
+func tellsUnspaced(s string) bool {
+	n := 0
+	for _, r := range s {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			n++
+		}
+	}
+	return n >= 10
+}
+
+func isIdentRune(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) || r == '\''
+}
+
+// hasCode reports whether a sentence names something of the program.
+func hasCode(s string) bool { return codeWords(s, 1) > 0 }
+
+// codeWords counts such names, up to most.
+func codeWords(s string, most int) int {
+	n := 0
+	for _, w := range strings.Fields(s) {
+		if looksLikeCode(w) || isPathLike(w) {
+			if n++; n >= most {
+				break
+			}
+		}
+	}
+	return n
+}
+
+// holds reports whether a lower-case sentence contains one of the phrases, at
+// word boundaries.
+func holds(low string, phrases ...string) bool {
+	for _, p := range phrases {
+		for from := 0; ; {
+			i := strings.Index(low[from:], p)
+			if i < 0 {
+				break
+			}
+			i += from
+			end := i + len(p)
+			if (i == 0 || !text.IsIdent(low[i-1])) && (end == len(low) || !text.IsIdent(low[end]) || !text.IsIdent(p[len(p)-1])) {
+				return true
+			}
+			from = i + 1
+		}
+	}
+	return false
+}
+
+// explains reports whether a sentence gives a reason or a consequence.
+func explains(s string) bool {
+	return holds(text.LowerASCII(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
+		"hence", "which means", "means that", "turns out", "the problem", "the issue", "the bug", "the culprit", "instead of", "never", "nothing",
+		"only when", "only if", "only in", "depends on", "harmless", "must", "cannot", "can't", "won't", "wasn't", "doesn't", "didn't", "isn't", "unless", "as long as", "even if", "whenever", "no caller")
+}
+
+// tellsCause reports whether a sentence says why something was broken.
+func tellsCause(s string) bool {
+	return holds(text.LowerASCII(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
+		"the problem is", "the issue is", "the bug is", "was that", "never", "instead of", "was missing", "were missing", "forgot", "wrongly", "off by one", "off-by-one",
+		"wasn't", "weren't", "didn't", "did not", "was not", "were not", "so")
+}
+
+// reportsTests reports whether a sentence only says that checks pass.
+func reportsTests(s string) bool {
+	low := text.LowerASCII(s)
+	return holds(low, "pass", "passes", "passed", "passing", "green", "succeeds", "is clean", "builds") && len(strings.Fields(low)) <= 14 &&
+		holds(low, "test", "tests", "suite", "all", "build", "lint", "vet", "everything", "passes", "passed", "checks") && !explains(s)
+}
+
+// reportsCommit reports whether a sentence only says that something was committed.
+func reportsCommit(s string) bool {
+	return holds(text.LowerASCII(s), "committed", "commit", "pushed", "tree is clean")
+}
+
+// looksAhead reports whether a sentence says what is still to do.
+func looksAhead(s sentence) bool {
+	low := text.LowerASCII(s.text)
+	if holds(low, "every other", "any other", "all other", "as before") {
+		return false // tells how the program behaves
+	}
+	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
+		return !isFluff(s.text)
+	}
+	return holds(low, "next step", "next steps", "still to do", "to do:", "todo:", "remains", "remaining", "not there yet", "not done yet", "not yet", "open for", "follow-up", "left to do",
+		"for tomorrow", "still needs", "still need", "still fails", "still failing", "still red", "is still", "are still", "not implemented", "out of scope", "left for later", "later we", "the fix would be", "would be to", "not done", "nothing is fixed", "needs to be", "need to be")
+}
+
+// tellsDecision reports whether a sentence records a choice. Weak wordings count
+// only where a choice was asked for.
+func tellsDecision(s string, asked bool) bool {
+	low := text.LowerASCII(s)
+	strong := holds(low, "decided", "chose", "opted for", "opted to", "settled on", "went with", "going with", "stay with", "stays with", "staying with", "stick with",
+		"sticking with", "we keep", "decision", "picked", "prefer", "preferred", "let's go with", "we'll go with", "we will go with")
+	contrast := holds(low, "over", "instead of", "rather than", "not", "because", "since", "as opposed to", "versus")
+	if strong && (contrast || asked) {
+		return true
+	}
+	return asked && contrast && holds(low, "over", "instead of", "rather than", "because", "we use", "should", "better")
+}

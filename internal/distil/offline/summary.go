@@ -1,0 +1,220 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	maxRequest = 300
+	maxField   = 400
+)
+
+// summarise makes the checkpoint of a turn that ended; ok is false when there is
+// nothing to say of it. known are the observations of the turn, old and new.
+func (t *turn) summarise(episodes []*episode, known []memory.Observation) (s memory.Summary, ok bool) {
+	if !t.stopped {
+		return s, false
+	}
+	s = memory.Summary{
+		PromptNumber: t.number,
+		Request:      cut(t.request.text, maxRequest),
+		NextSteps:    t.nextSteps(episodes),
+		Origin:       memory.OriginOffline,
+		CreatedAt:    t.last.Event.OccurredAt,
+	}
+	if len(known) == 0 && s.NextSteps == "" && !t.answered() {
+		return s, false
+	}
+	var read, edited []string
+	for i := range known {
+		edited = text.Add(edited, known[i].FilesIn(memory.FileModified)...)
+	}
+	for _, e := range episodes {
+		for _, x := range e.edits {
+			edited = text.Add(edited, x.path)
+		}
+	}
+	for i := range known {
+		for _, p := range known[i].FilesIn(memory.FileRead) {
+			if !slices.Contains(edited, p) {
+				read = text.Add(read, p)
+			}
+		}
+	}
+	for _, e := range episodes {
+		for _, p := range e.read {
+			if !slices.Contains(edited, p) {
+				read = text.Add(read, p)
+			}
+		}
+	}
+	s.FilesRead, s.FilesEdited = read[:min(len(read), 40)], edited[:min(len(edited), 40)]
+	s.Investigated = t.investigated(episodes, read)
+	s.Completed = t.completed(episodes, known)
+	if s.Learned = t.learned(episodes); s.Learned == "" && len(known) == 0 {
+		s.Learned = t.answer()
+	}
+	return s, !s.Empty()
+}
+
+// investigated returns what the agent read and searched and which checks failed.
+func (t *turn) investigated(episodes []*episode, read []string) string {
+	var parts []string
+	if len(read) > 0 {
+		parts = append(parts, "read "+list(read, 4))
+	}
+	var ran []string
+	searched := false
+	for _, s := range t.steps {
+		for _, c := range s.checks {
+			if !c.passed {
+				ran = text.Add(ran, "`"+c.text+"`")
+			}
+		}
+		searched = searched || s.Tool == toolcall.ToolSearch
+		for i := range s.Commands {
+			switch s.Commands[i].Program() {
+			case "grep", "rg", "ag":
+				searched = searched || s.probes
+			}
+		}
+	}
+	if searched {
+		parts = append(parts, "searched the code")
+	}
+	if len(ran) > 0 {
+		parts = append(parts, "ran "+list(ran, 2)+", which failed")
+	}
+	agents := 0
+	for _, e := range episodes {
+		agents += len(e.answers)
+	}
+	if agents > 0 {
+		parts = append(parts, "asked a subagent")
+	}
+	return shown(capital(strings.Join(parts, "; ")), maxField)
+}
+
+// completed says what is different now, the evidence with it: it stands alone in
+// lists of sessions.
+func (t *turn) completed(episodes []*episode, known []memory.Observation) string {
+	var parts []string
+	for i := range known {
+		if known[i].Type != memory.TypeDiscovery || len(known) == 1 {
+			parts = append(parts, known[i].Title)
+		}
+	}
+	text := strings.Join(parts[:min(len(parts), 3)], "; ")
+	for _, e := range episodes {
+		if !e.works() && len(e.blocking()) == 0 {
+			continue
+		}
+		t := e.typeOf()
+		if sub := e.subtitle(t); sub != "" && len(e.edits) > 0 {
+			if !strings.HasSuffix(text, "…") {
+				text += "."
+			}
+			text += " " + sub
+			break
+		}
+	}
+	return shown(strings.TrimPrefix(text, ". "), maxField)
+}
+
+// learned returns the reasons that the agent gave.
+func (t *turn) learned(episodes []*episode) string {
+	var parts []string
+	n := 0
+	for _, s := range t.message {
+		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(text.LowerASCII(s.text), "passes now", "failed first", "passes", "pass now") && holds(text.LowerASCII(s.text), "test", "tests") {
+			continue
+		}
+		if n += len(s.text); n > maxField {
+			break
+		}
+		parts = append(parts, s.text)
+	}
+	if len(parts) == 0 {
+		for _, e := range episodes {
+			for _, c := range e.fixed {
+				if len(c.failure.Tests) > 0 {
+					return shown("`"+c.text+"` failed in "+list(c.failure.Tests, 3), maxField)
+				}
+			}
+		}
+	}
+	return shown(strings.Join(parts, " "), maxField)
+}
+
+// nextSteps returns what the agent left open and what still fails.
+func (t *turn) nextSteps(episodes []*episode) string {
+	var parts []string
+	n := 0
+	for _, s := range t.message {
+		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || saysFailing(s.text) && proven(episodes) || passesOnly(s) {
+			continue
+		}
+		text := s.text
+		if rest, ok := cutFold(text, "next step: ", "next steps: ", "next: ", "todo: ", "remaining: ", "nächster schritt: ", "nächste schritte: ", "siguiente paso: ", "próximo paso: "); ok {
+			text = capital(rest)
+		}
+		if n += len(text); n > maxField-60 {
+			break
+		}
+		parts = append(parts, text)
+	}
+	if t.request.later != "" {
+		parts = text.Add(parts, t.request.later)
+	}
+	for _, e := range episodes {
+		for _, c := range e.blocking() {
+			if s := "`" + c.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.text) {
+				parts = text.Add(parts, s)
+			}
+		}
+	}
+	return shown(strings.Join(parts, " "), maxField)
+}
+
+// passesOnly reports whether a sentence only says that checks pass, whatever heading it
+// stands under.
+func passesOnly(s sentence) bool {
+	own := sentence{text: s.text}
+	return reportsTests(s.text) && !looksAhead(own) && !leavesOpen(own)
+}
+
+// saysFailing reports whether a sentence looks ahead only by saying that something still
+// fails.
+func saysFailing(s string) bool {
+	return holds(text.LowerASCII(s), "still fails", "still fail", "still failing")
+}
+
+// proven reports whether all that was checked passes: what "still fails" then does so by
+// design.
+func proven(episodes []*episode) bool {
+	passes := 0
+	for _, e := range episodes {
+		if len(e.open) > 0 {
+			return false
+		}
+		passes += len(e.passes)
+	}
+	return passes > 0
+}
+
+// cutFold returns s without the first of prefixes (in lower case) that it has in any
+// letter case, and whether it has one.
+func cutFold(s string, prefixes ...string) (string, bool) {
+	low := text.LowerASCII(s)
+	for _, p := range prefixes {
+		if strings.HasPrefix(low, p) {
+			return s[len(p):], true
+		}
+	}
+	return s, false
+}

@@ -1,0 +1,372 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// supersede marks, in the observations of a batch, the earlier records that they reverse.
+// A false mark hides something true, so each rule wants evidence that cannot mean another
+// thing: a commit that was reverted, symbols that have their old code again, a value that
+// was put back, the other answer to the same question, a finding that is taken back in
+// words that name it.
+func supersede(batch *memory.Batch, turns []*turn, episodes []*episode, observations []memory.Observation) {
+	if len(batch.Nearby) == 0 || len(observations) == 0 {
+		return
+	}
+	for _, t := range turns {
+		var own []*memory.Observation
+		for i := range observations {
+			if observations[i].PromptNumber == t.number {
+				own = append(own, &observations[i])
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		r := t.reversals(episodes, batch)
+		for i := range batch.Nearby {
+			if by := r.by(&batch.Nearby[i], own); by != nil && !repeats(*by, batch.Nearby[i:i+1]) {
+				by.Supersedes = append(by.Supersedes, batch.Nearby[i].ID)
+			}
+		}
+	}
+}
+
+// reversals is what a turn shows of taking earlier work back.
+type reversals struct {
+	session memory.SessionID
+	// commits are the subjects or hashes of the commits that it reverted.
+	commits []string
+	// undone are the records whose symbols all have the code again that they had before.
+	undone map[memory.ObservationID]bool
+	values []newValue
+	// putBack: the user or the agent says that something was put back.
+	putBack bool
+	// choices are what the turn says of one thing in place of another, said its sentences.
+	choices []choicePair
+	said    []string
+	// number is the turn's; corrected: the user said no to what the turn before found, and
+	// the agent agrees.
+	number    int
+	corrected bool
+	// otherwise are the choices of which the user says that they were decided differently.
+	otherwise []choicePair
+}
+
+// reversals collects the evidence of the turn.
+func (t *turn) reversals(episodes []*episode, batch *memory.Batch) reversals {
+	r := reversals{session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
+	for _, e := range episodes {
+		if e.turn == t {
+			r.commits = append(r.commits, e.reverts...)
+		}
+	}
+	for _, s := range sentences(t.request.text) {
+		r.said = append(r.said, s.text)
+		if holds(strings.ToLower(s.text), otherwiseCues...) {
+			r.otherwise = append(r.otherwise, choicePairs(s.text)...)
+		}
+	}
+	for _, s := range t.message {
+		r.said = append(r.said, s.text)
+	}
+	for _, s := range r.said {
+		r.putBack = r.putBack || holds(strings.ToLower(s), putBackCues...)
+		r.choices = append(r.choices, choicePairs(s)...)
+	}
+	return r
+}
+
+// by returns the one of the turn's observations that reverses an earlier record, nil if
+// none does.
+func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memory.Observation {
+	switch {
+	case r.revertedCommits(old):
+		return firstWith(own, func(o *memory.Observation) bool {
+			return slices.ContainsFunc(o.Facts, func(fact string) bool { return strings.HasPrefix(fact, revertedFact) })
+		})
+	case r.undone[old.ID], r.replaced(old, own):
+		return firstWith(own, func(o *memory.Observation) bool { return shareModified(o, old) })
+	case r.tookBack(old), r.disproved(old), r.choseOther(old, own), r.decidedOtherwise(old, own):
+		return own[0]
+	}
+	for _, o := range own {
+		if otherAnswer(o, old) {
+			return o
+		}
+	}
+	return nil
+}
+
+// firstWith returns the first of the observations for which fits is true, else the first.
+func firstWith(own []*memory.Observation, fits func(*memory.Observation) bool) *memory.Observation {
+	if i := slices.IndexFunc(own, fits); i >= 0 {
+		return own[i]
+	}
+	return own[0]
+}
+
+// shareModified reports whether two observations modified a file in common.
+func shareModified(a, b *memory.Observation) bool {
+	files := b.FilesIn(memory.FileModified)
+	return slices.ContainsFunc(a.FilesIn(memory.FileModified), func(f string) bool { return slices.Contains(files, f) })
+}
+
+// The beginnings of facts by which later batches recognise commits and reverts.
+const (
+	committedFact = "Committed: “"
+	revertedFact  = "Reverted: "
+)
+
+// revertedCommits reports whether the turn reverted all commits of a record, or the revert
+// that the record tells of.
+func (r *reversals) revertedCommits(old *memory.Observation) bool {
+	if len(r.commits) == 0 {
+		return false
+	}
+	commits, taken := 0, 0
+	for _, fact := range old.Facts {
+		if subject, ok := strings.CutPrefix(fact, committedFact); ok {
+			commits++
+			if subject = strings.TrimSuffix(subject, "”"); slices.ContainsFunc(r.commits, func(name string) bool { return sameSubject(name, subject) }) {
+				taken++
+			}
+		}
+		if said, ok := strings.CutPrefix(fact, revertedFact); ok && slices.ContainsFunc(r.commits, func(name string) bool {
+			inner, ok := strings.CutPrefix(name, `Revert "`)
+			return ok && sameSubject(strings.TrimSuffix(inner, `"`), strings.Trim(said, "“”"))
+		}) {
+			return true
+		}
+	}
+	if commits == 1 && taken == 0 {
+		return slices.ContainsFunc(r.commits, func(name string) bool {
+			return len(name) >= 7 && isHash(name) && strings.HasPrefix(old.HeadCommit, name)
+		})
+	}
+	return commits > 0 && taken == commits
+}
+
+// sameSubject reports whether two subjects are of one commit: a forge appends " (#12)" to
+// what it squashes.
+func sameSubject(a, b string) bool {
+	bare := func(s string) string {
+		if i := strings.LastIndex(s, " (#"); i > 0 && strings.HasSuffix(s, ")") {
+			s = s[:i]
+		}
+		return strings.TrimRight(s, "…. ")
+	}
+	a, b = bare(a), bare(b)
+	return len(a) >= 4 && a == b
+}
+
+// isHash reports whether a name may be the hash of a commit.
+func isHash(name string) bool {
+	return strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// undoneRecords returns the records of which the turn took back all changes of functions
+// and types: each has the code that it had before, or is gone again.
+func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool {
+	type name struct{ file, symbol string }
+	changes := map[name]memory.SymbolChange{}
+	for i := range batch.Events {
+		if batch.Events[i].PromptNumber != t.number {
+			continue
+		}
+		for _, c := range batch.Events[i].Symbols {
+			n := name{c.FilePath, c.QualifiedName}
+			if first, ok := changes[n]; ok {
+				c.BeforeHash = first.BeforeHash
+			}
+			changes[n] = c
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	bySession := map[memory.SessionID][]memory.SymbolChange{}
+	for _, c := range batch.NearbySymbols {
+		bySession[c.Session] = append(bySession[c.Session], c)
+	}
+	undone := map[memory.ObservationID]bool{}
+	for i := range batch.Nearby {
+		old := &batch.Nearby[i]
+		about := map[name]bool{}
+		for _, f := range old.Files {
+			for _, s := range f.Symbols {
+				if f.Role == memory.FileModified {
+					about[name{f.Path, s.Name}] = true
+				}
+			}
+		}
+		all, some := true, false
+		for _, c := range bySession[old.Session] {
+			n := name{c.FilePath, c.QualifiedName}
+			if !about[n] && c.ChangeType != memory.SymbolDeleted {
+				continue
+			}
+			now, touched := changes[n]
+			all = all && touched && now.BeforeHash == c.BodyHash && now.BodyHash == c.BeforeHash && now.RenamedFrom == ""
+			some = true
+		}
+		undone[old.ID] = all && some
+	}
+	return undone
+}
+
+// insteadCues stand between what was chosen and what it was chosen over.
+var insteadCues = []string{"instead of", "rather than", "in place of", "over", "statt", "anstatt", "anstelle von", "en lugar de", "en vez de", "au lieu de", "plutôt que", "em vez de", "invece di"}
+
+// choicePair is a thing that was chosen over another, both as words in lower case.
+type choicePair struct{ chosen, rejected string }
+
+// choicePairs returns what a sentence says of one thing in place of another.
+func choicePairs(s string) []choicePair {
+	low := strings.ToLower(s)
+	var out []choicePair
+	for _, cue := range insteadCues {
+		if cue == "over" { // "over 20 files" chooses nothing
+			continue
+		}
+		before, after, ok := strings.Cut(low, " "+cue+" ")
+		if !ok {
+			continue
+		}
+		chosen, rejected := lastName(before), firstName(after)
+		if chosen != "" && rejected != "" && chosen != rejected {
+			out = append(out, choicePair{chosen, rejected})
+		}
+	}
+	return out
+}
+
+// fillers are words that name nothing.
+var fillers = text.Set(`the a an our its their plain just using use uses with that this it them one ones now der die das den dem ein eine el la los las un una le les
+	for in of on to and or again after all be is are was were been being have has had do does did not no we i you`)
+
+func lastName(s string) string {
+	for _, w := range slices.Backward(strings.Fields(s)) {
+		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" {
+			if fillers[w] || len(w) < 2 {
+				return ""
+			}
+			return w
+		}
+	}
+	return ""
+}
+
+func firstName(s string) string {
+	for _, w := range strings.Fields(s) {
+		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" && !fillers[w] {
+			return w
+		}
+	}
+	return ""
+}
+
+// choseOther reports whether the turn chose what an earlier record rejected over what it
+// chose, of the same subject: in a file that both modified or, where one modified none,
+// with another word of the titles in common.
+func (r *reversals) choseOther(old *memory.Observation, own []*memory.Observation) bool {
+	if len(r.choices) == 0 {
+		return false
+	}
+	for _, was := range append(choicePairs(old.Title), choicePairs(old.Subtitle)...) {
+		for _, now := range r.choices {
+			if now.chosen != was.rejected || now.rejected != was.chosen {
+				continue
+			}
+			if slices.ContainsFunc(own, func(o *memory.Observation) bool {
+				if len(o.FilesIn(memory.FileModified)) > 0 && len(old.FilesIn(memory.FileModified)) > 0 {
+					return shareModified(o, old)
+				}
+				return shareSubject(o, old, was)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// otherwiseCues say that something had been decided differently before.
+var otherwiseCues = []string{"decided otherwise", "decided differently", "changed our mind", "changed our minds", "changed my mind", "on second thought", "after all", "anders entschieden", "umentschieden", "nun doch", "jetzt doch",
+	"cambiamos de opinión", "hemos cambiado de idea", "al final", "finalement", "mudamos de ideia", "やっぱり", "やはり", "方針を変え", "改为"}
+
+// decidedOtherwise reports whether the user decided otherwise, for one thing in place of
+// another, where the title of an earlier work on the same file tells of the other alone.
+func (r *reversals) decidedOtherwise(old *memory.Observation, own []*memory.Observation) bool {
+	if old.Type == memory.TypeBugfix || old.Type == memory.TypeDiscovery {
+		return false
+	}
+	was := strings.ToLower(old.Title)
+	for _, now := range r.otherwise {
+		if !hasToken(was, now.rejected) || hasToken(was, now.chosen) {
+			continue
+		}
+		if slices.ContainsFunc(own, func(o *memory.Observation) bool {
+			return shareModified(o, old) && hasToken(strings.ToLower(o.Title+"\n"+o.Subtitle), now.chosen)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// shareSubject reports whether the titles of two observations have a word of weight in
+// common, besides those of a choice.
+func shareSubject(a, b *memory.Observation, but choicePair) bool {
+	known := map[string]bool{}
+	for _, w := range words(a.Title) {
+		known[w] = true
+	}
+	return slices.ContainsFunc(words(b.Title), func(w string) bool {
+		return len(w) > 3 && known[w] && !fillers[w] && w != but.chosen && w != but.rejected && !strings.Contains(but.chosen+" "+but.rejected, w) && !slices.Contains(insteadWords, w)
+	})
+}
+
+// insteadWords are the words of the cues themselves.
+var insteadWords = []string{"instead", "rather", "than", "statt", "anstatt", "anstelle", "lugar", "lieu", "plutôt", "invece", "place"}
+
+// The beginnings of the sentences in which a decision of a dialog is told.
+const (
+	askedStory   = "The user was asked: "
+	decidedStory = "The user decided: "
+)
+
+// otherAnswer reports whether a decision gives another answer to the question of an earlier
+// one, which was among the options and was not chosen this time.
+func otherAnswer(o, old *memory.Observation) bool {
+	if o.Type != memory.TypeDecision || old.Type != memory.TypeDecision {
+		return false
+	}
+	question, answer := dialogOf(o.Narrative)
+	oldQuestion, oldAnswer := dialogOf(old.Narrative)
+	if question == "" || oldAnswer == "" || !slices.Equal(words(question), words(oldQuestion)) || slices.Equal(words(answer), words(oldAnswer)) {
+		return false
+	}
+	return slices.ContainsFunc(o.Facts, func(fact string) bool {
+		rest, ok := cutPrefixes(fact, "Rejected: ", "Offered: ")
+		return ok && (rest == oldAnswer || strings.HasPrefix(rest, oldAnswer+" ("))
+	})
+}
+
+// dialogOf returns the question and the answer of a decision's narrative.
+func dialogOf(narrative string) (question, answer string) {
+	rest, ok := strings.CutPrefix(narrative, askedStory)
+	if !ok {
+		return "", ""
+	}
+	question, answer, ok = strings.Cut(rest, decidedStory)
+	if !ok {
+		return "", ""
+	}
+	answer = text.Before(answer, " The options were: ")
+	return strings.TrimSpace(question), strings.TrimRight(strings.TrimSpace(answer), ".")
+}

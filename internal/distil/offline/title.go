@@ -1,0 +1,365 @@
+package offline
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// Lengths of what is written, in characters. A title has to fit one line of a
+// context block beside its neighbours.
+const (
+	maxTitle     = 100
+	maxSubtitle  = 200
+	maxNarrative = 900
+	maxFact      = 260
+	maxFacts     = 8
+)
+
+// evidentTitle returns the title that the evidence of the tools gives, "" where what was
+// said tells it better.
+func (e *episode) evidentTitle(t memory.ObservationType) string {
+	switch {
+	case t == memory.TypeDiscovery, len(e.edits) == 0 && len(e.reverts) > 0:
+		return e.title(t)
+	}
+	return ""
+}
+
+// title says in one line what is worth remembering of the episode.
+func (e *episode) title(t memory.ObservationType) string {
+	var s string
+	switch {
+	case t == memory.TypeBugfix:
+		s = e.fixTitle()
+	case t == memory.TypeDiscovery && len(e.blocking()) > 0:
+		s = e.openTitle()
+	case t == memory.TypeDiscovery:
+		s = e.cureTitle()
+	default:
+		s = e.workTitle(t)
+	}
+	return shown(strings.TrimRight(s, ". "), maxTitle)
+}
+
+// fixTitle returns the title of a bug fix: by the cause that the agent told, else the
+// user's words, the commit, or what failed.
+func (e *episode) fixTitle() string {
+	subject := text.First(e.failedTests())
+	if strings.Contains(subject, " ") {
+		subject = "" // a test that is called by a sentence
+	}
+	if cause := e.tell(true); cause != "" {
+		if verb, rest, ok := strings.Cut(cause, " "); ok && verb == "Fix" {
+			return "Fix " + rest
+		}
+		if subject != "" && !mentions(cause, subject) && len(subject) < 50 {
+			return "Fix " + subject + ": " + uncapital(cause)
+		}
+		return "Fix: " + uncapital(cause)
+	}
+	if e.only && e.turn.request.clause != "" {
+		s := e.turn.request.clause
+		if !strings.HasPrefix(text.LowerASCII(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
+			s = "Fix: " + uncapital(s)
+		}
+		if sym := text.First(e.touched()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
+			s += " (" + sym + ")"
+		}
+		return s + e.proofTail(maxTitle-len(s))
+	}
+	if c := e.commitTitle(); c != "" {
+		return c
+	}
+	what := subject
+	if what == "" {
+		for _, c := range e.fixed {
+			if c.failure.Named && c.failure.Message != "" {
+				what = cut(c.failure.Message, 60)
+				break
+			}
+		}
+	}
+	if what == "" && len(e.fixed) > 0 {
+		what = "`" + e.fixed[0].text + "`"
+	}
+	if s := e.symptom(); s != "" {
+		if len(e.fixed) > 0 {
+			return "Fixed: " + uncapital(s)
+		}
+		return "Change " + list(baseNames(e.files()), 1) + ": " + uncapital(s)
+	}
+	if what == "" {
+		return "Fix " + e.place()
+	}
+	s := "Fix " + what + " in " + e.place()
+	if subject != "" || strings.HasPrefix(what, "`") {
+		return s
+	}
+	return s + e.proofTail(maxTitle-len(s))
+}
+
+// symptom returns the user's sentence that says what is broken, "" for none.
+func (e *episode) symptom() string {
+	if !e.only {
+		return ""
+	}
+	for _, s := range sentences(e.turn.request.text[:min(len(e.turn.request.text), maxTyped)]) {
+		if complains(s.text, text.LowerASCII(s.text)) && !asks(s.text) && tells(s.text) && len(words(s.text)) >= 5 {
+			return strings.TrimRight(text.Before(s.text, ". "), ". ")
+		}
+	}
+	return ""
+}
+
+// proofTail returns the end of a title that says what passes again, "" when it exceeds
+// room bytes.
+func (e *episode) proofTail(room int) string {
+	tail := ""
+	if t := e.failedTests(); len(t) > 0 {
+		tail = ": " + t[0] + " passes again"
+	} else if len(e.fixed) > 0 {
+		tail = ": `" + e.fixed[len(e.fixed)-1].text + "` passes again"
+	}
+	if len(tail) > room {
+		return ""
+	}
+	return tail
+}
+
+// openTitle returns the title of work that ends with something failing.
+func (e *episode) openTitle() string {
+	c := e.blocking()[0]
+	name := text.First(c.failure.Tests)
+	for _, s := range e.turn.message {
+		if isFluff(s.text) || reportsCommit(s.text) {
+			continue
+		}
+		low := text.LowerASCII(s.text)
+		if name != "" && mentions(s.text, name) || holds(low, "still fails", "still failing", "fails", "failing", "fail") {
+			return afterLeadIn(s.text)
+		}
+	}
+	what := "`" + c.text + "`"
+	if name != "" {
+		what = name
+	}
+	s := what + " " + e.failing()
+	if c.failure.Named {
+		s += ": " + c.failure.Message
+	} else if c.failure.File != "" {
+		s += " (" + c.failure.File + ")"
+	}
+	if files := e.files(); len(files) > 0 && len(s) < 70 {
+		s += " after editing " + nameOf(files[0])
+	}
+	return s
+}
+
+// workTitle returns the title of work of type t: by the user's words or the agent's, the
+// commit, else by what was edited.
+func (e *episode) workTitle(t memory.ObservationType) string {
+	if from, to := e.rename(); to != "" && t == memory.TypeRefactor {
+		return "Rename " + from + " to " + to + " (" + list(baseNames(e.files()), 2) + ")"
+	}
+	if len(e.edits) == 0 {
+		return e.bareTitle()
+	}
+	docs := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc })
+	clause := e.turn.request.clause
+	if e.only && clause != "" {
+		return e.withNames(clause)
+	}
+	if s := e.tell(false); s != "" {
+		return e.withNames(s)
+	}
+	if c := e.commitTitle(); c != "" && !docs {
+		return c
+	}
+	x := e.edits[0]
+	if docs {
+		switch {
+		case len(x.headings) > 0:
+			return "Write in " + nameOf(x.path) + ": " + list(x.headings, 3)
+		case len(x.under) > 0 && x.firstLine == "":
+			return "Change in " + nameOf(x.path) + ": " + list(x.under, 3)
+		case x.firstLine != "":
+			return nameOf(x.path) + " now says: " + x.firstLine
+		}
+		return "Update " + list(baseNames(e.files()), 3)
+	}
+	if tests := e.newTests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == toolcall.FileTest }) {
+		return "Add " + list(tests, 2) + " in " + list(baseNames(e.files()), 2)
+	}
+	verb := "Change "
+	switch t {
+	case memory.TypeFeature:
+		verb = "Add "
+		if fresh := e.newCode(); len(fresh) > 0 {
+			return verb + list(fresh, 3) + " in " + list(baseNames(e.files()), 2)
+		}
+	case memory.TypeRefactor:
+		verb = "Refactor "
+	}
+	return verb + e.place()
+}
+
+// bareTitle returns the title of a turn that only committed or changed what is
+// installed.
+func (e *episode) bareTitle() string {
+	switch {
+	case len(e.reverts) > 0:
+		return "Reverted " + quoted(e.reverts[:min(len(e.reverts), 2)]) + ": the work is not there any more"
+	case len(e.deps) > 0:
+		if s := e.tell(false); s != "" {
+			return s
+		}
+		return e.deps[0]
+	case len(e.commits) > 1:
+		return "Commits: " + quoted(e.commits)
+	default:
+		return "Commit: " + text.First(e.commits)
+	}
+}
+
+// withNames adds to a title the symbols that it should have named.
+func (e *episode) withNames(title string) string {
+	names := telling(e.newCode())
+	if len(names) == 0 {
+		names = telling(e.touched())
+	}
+	if len(names) == 0 {
+		if slices.ContainsFunc(e.files(), func(f string) bool {
+			return mentions(title, nameOf(f)) || mentions(title, strings.TrimSuffix(nameOf(f), path.Ext(f)))
+		}) {
+			return title
+		}
+		names = baseNames(e.files())
+	}
+	if slices.ContainsFunc(names, func(n string) bool {
+		return mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n))
+	}) {
+		return title
+	}
+	if slices.ContainsFunc(e.files(), func(f string) bool { return mentions(title, nameOf(f)) }) {
+		names = names[:min(len(names), 1)]
+	}
+	short := cut(title, 84)
+	tail := " (" + list(baseNamesOfPaths(names), 2) + ")"
+	if len(short)+len(tail) > maxTitle {
+		return title
+	}
+	return short + tail
+}
+
+// place names where the work was: symbols and their file, else files.
+func (e *episode) place() string {
+	files := baseNames(e.files())
+	if sym := e.touched(); len(sym) > 0 {
+		return list(sym, 2) + " (" + list(files, 2) + ")"
+	}
+	return list(files, 3)
+}
+
+// commitTitle returns a commit's subject that can stand as a title, "" for none.
+func (e *episode) commitTitle() string {
+	for i := len(e.commits) - 1; i >= 0; i-- {
+		c := e.commits[i]
+		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(text.Before(prefix, "(")), " ") {
+			switch text.Before(text.Before(prefix, "("), "!") {
+			case "fix", "feat", "chore", "docs", "test", "refactor", "perf", "ci", "build", "style", "revert":
+				c = rest
+			}
+		}
+		if n := len(words(c)); n >= 3 && !strings.HasPrefix(text.LowerASCII(c), "wip") {
+			if c == e.commits[i] {
+				return c
+			}
+			return capital(c)
+		}
+	}
+	return ""
+}
+
+// tell returns the sentence of the agent's closing words that says best what the episode
+// was about, trimmed to a title; "" for none. For a fix the cause counts most.
+func (e *episode) tell(fix bool) string {
+	best, bestScore := -1, 2
+	if !e.only {
+		bestScore = 3 // with several episodes the sentence must name what this one touched
+	}
+	for i, s := range e.turn.message {
+		score := e.relevance(s)
+		if fix && tellsCause(s.text) {
+			score += 2
+		}
+		if fix && i > 0 && holds(s.section, "root cause", "cause", "the problem", "problem", "the issue", "issue") {
+			score += 2
+		}
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	s := e.turn.message[best].text
+	if fix {
+		s = afterLeadIn(s)
+		s = withoutCausePhrase(s)
+	}
+	return imperative(withoutReports(s))
+}
+
+// relevance scores a sentence by how much it is about the episode.
+func (e *episode) relevance(s sentence) int {
+	if isFluff(s.text) || reportsTests(s.text) {
+		return 0
+	}
+	score := 0
+	named := false
+	names := func(points int, list []string, is func(string) bool) {
+		if slices.ContainsFunc(list, is) {
+			named = true
+			score += points
+		}
+	}
+	names(2, e.files(), func(f string) bool { return mentions(s.text, nameOf(f)) || mentions(s.text, f) })
+	names(2, e.touched(), func(n string) bool {
+		n = text.AfterLast(text.AfterLast(n, "::"), ".")
+		return len(n) >= 3 && mentions(s.text, n)
+	})
+	names(1, e.failedTests(), func(n string) bool { return mentions(s.text, n) })
+	for _, d := range e.deps {
+		names(2, strings.Fields(d)[1:], func(w string) bool {
+			return len(w) > 3 && w != "dependency" && mentions(s.text, strings.Trim(w, ",()"))
+		})
+	}
+	if s.first {
+		score += 2
+	}
+	if len(words(s.text)) >= 5 {
+		score++
+	}
+	if looksAhead(s) {
+		score -= 4
+	}
+	if reportsCommit(s.text) {
+		score -= 3
+	}
+	switch firstWord(s.text) {
+	case "it", "this", "that", "they", "these", "those", "there", "also":
+		score -= 2
+	}
+	if len(words(s.text)) < 4 {
+		score -= 2
+	}
+	if !e.only && !named {
+		return 0
+	}
+	return score
+}

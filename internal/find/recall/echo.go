@@ -1,0 +1,79 @@
+package recall
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem/internal/leaf/text"
+)
+
+const (
+	// echoShare is the share of a line's words that another one has to have for the
+	// first to tell nothing new, echoWords how many words it takes to judge. Tried
+	// on the recorded sessions and on their retellings: of two lines about one fix
+	// the shorter has three quarters of its words and more in the other, two about
+	// the same file share less than half.
+	echoShare = 0.75
+	echoWords = 3
+	// stemRunes is the number of characters of a word that are compared, so that "groups" equals "grouping".
+	stemRunes = 5
+)
+
+// emptyWords say nothing by themselves. Only the frequent ones matter: a line has
+// a dozen words.
+var emptyWords = text.Set(`a an and are as at asked be been by for from had has have in into is it its now of on or
+		so than that the their then there this to was were when which with ago`)
+
+// wordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
+// letters, sorted, each once. A character of a script without spaces is a word of its
+// own.
+func wordsOf(line string) []string {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if emptyWords[w] {
+			continue
+		}
+		if len(w) > 3 {
+			w = strings.TrimSuffix(w, "s")
+		}
+		var stem []rune
+		for _, r := range w {
+			switch {
+			case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+				words = append(words, string(r))
+			case len(stem) < stemRunes:
+				stem = append(stem, r)
+			}
+		}
+		if len(stem) > 0 {
+			words = append(words, string(stem))
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// echoes reports whether nearly all words of a line (echoShare) are in said, which is
+// sorted. A line of fewer than echoWords words is no echo.
+func echoes(words, said []string) bool {
+	if len(words) < echoWords {
+		return false
+	}
+	both := 0
+	for _, w := range words {
+		if _, ok := slices.BinarySearch(said, w); ok {
+			both++
+		}
+	}
+	return float64(both) >= echoShare*float64(len(words))
+}
+
+// fileName is the name of a file, with its extension.
+var fileName = regexp.MustCompile(`[\pL\pN_-]+\.\pL[\pL\pN]{0,4}\b`)
+
+// namesMore reports whether a line names a file that said does not.
+func namesMore(text, said string) bool {
+	return slices.ContainsFunc(fileName.FindAllString(text, -1), func(name string) bool { return !containsFold(said, name) })
+}

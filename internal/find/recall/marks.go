@@ -1,0 +1,241 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	// marksTime bounds the wait for a WorkTree: the host waits for the block. Whoever
+	// waits for less gives it half of that: what it marks matters more than the marks.
+	marksTime = 300 * time.Millisecond
+	// unmergedPlaces is the number of places by which a record of another branch, or of
+	// foreign words, is moved down. A moment shows three records at most, and three are a third of a
+	// block's lines: records that are about as good go first, but it is not lost.
+	unmergedPlaces = 3
+	// branchChars is the longest name of a branch in a mark; most are shorter than 40.
+	branchChars = 40
+)
+
+// marked is an observation with what the working tree and its history say of it.
+type marked struct {
+	memory.Observation
+	// note follows the observation's text: " (file changed since)"; "" for most.
+	note string
+	// unmerged: it was made on a branch whose work is not at hand.
+	unmerged bool
+}
+
+// tail returns the end of an observation's line: its number and its mark.
+func (m marked) tail() string {
+	if m.ID == 0 {
+		return m.note
+	}
+	return fmt.Sprintf(" (#%d)", m.ID) + m.note
+}
+
+// mark adds to ranked observations a note on files that changed since and on
+// branches that are not merged, and ranks the latter and foreign ones lower; pinned ones
+// keep their place. Marks that come too late or cannot be determined are left out. Without
+// a tree nothing is marked.
+func mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Checkout, observations []memory.Observation) []marked {
+	all := make([]marked, len(observations))
+	for i, o := range observations {
+		all[i].Observation = o
+	}
+	if tree == nil || c.Root == "" || len(all) == 0 {
+		return lowered(all)
+	}
+	limit := marksTime + slack
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	files := try(ctx, func(ctx context.Context) ([]string, error) { return fileNotes(ctx, tree, c.Root, observations) })
+	branches := try(ctx, func(ctx context.Context) ([]*string, error) { return unmergedBranches(ctx, tree, c, observations) })
+	if notes, err := files.wait(); err == nil {
+		for i, note := range notes {
+			all[i].note = note
+		}
+	}
+	if names, err := branches.wait(); err == nil {
+		for i, name := range names {
+			if name == nil {
+				continue
+			}
+			all[i].unmerged = true
+			// That its files look different here goes without saying.
+			all[i].note = unmergedNote(*name)
+		}
+	}
+	return lowered(all)
+}
+
+// lowered returns all with unmerged and foreign records unmergedPlaces further down; pinned
+// ones keep their place.
+func lowered(all []marked) []marked {
+	places := make([]int, len(all)) // twice the place, so that there is one between two
+	order := make([]int, len(all))
+	for i, m := range all {
+		places[i], order[i] = 2*i, i
+		if (m.unmerged || m.Provenance.Foreign()) && !m.Pinned {
+			places[i] += 2*unmergedPlaces + 1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
+	ranked := make([]marked, len(all))
+	for to, from := range order {
+		ranked[to] = all[from]
+	}
+	return ranked
+}
+
+// fileNotes returns a note for each observation on those of its files that changed
+// since, "" for none. It compares the files of all at once.
+func fileNotes(ctx context.Context, tree WorkTree, root string, observations []memory.Observation) ([]string, error) {
+	var asked []memory.FileRef
+	ends := make([]int, len(observations))
+	for i := range observations {
+		asked = append(asked, telling(&observations[i])...)
+		ends[i] = len(asked)
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	states, err := tree.Compare(ctx, root, asked)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) != len(asked) {
+		return nil, fmt.Errorf("compare files: %d states of %d files", len(states), len(asked))
+	}
+	notes := make([]string, len(observations))
+	start := 0
+	for i, end := range ends {
+		notes[i] = fileStateNote(states[start:end])
+		start = end
+	}
+	return notes, nil
+}
+
+// telling returns the files by whose changes an observation is outdated: those that it
+// modified or, if it modified none, read. Files without a hash are left out.
+func telling(o *memory.Observation) []memory.FileRef {
+	var modified, read []memory.FileRef
+	anyModified := false
+	for _, f := range o.Files {
+		switch {
+		case f.Role == memory.FileModified:
+			anyModified = true
+			if f.Hash != "" {
+				modified = append(modified, f)
+			}
+		case f.Hash != "":
+			read = append(read, f)
+		}
+	}
+	if anyModified {
+		return modified
+	}
+	return read
+}
+
+// fileStateNote returns a note on how many of an observation's files changed since; "" for none.
+func fileStateNote(states []memory.FileState) string {
+	known, changed, gone := 0, 0, 0
+	for _, s := range states {
+		switch s {
+		case memory.FileUnknown:
+			continue
+		case memory.FileChanged:
+			changed++
+		case memory.FileGone:
+			gone++
+		}
+		known++
+	}
+	what := "changed since"
+	if changed == 0 {
+		what = "gone"
+	}
+	switch n := changed + gone; {
+	case n == 0:
+		return ""
+	case known == 1:
+		return " (file " + what + ")"
+	case n == known:
+		return " (files " + what + ")"
+	default:
+		return fmt.Sprintf(" (%d of %d files %s)", n, known, what)
+	}
+}
+
+// unmergedBranches returns for each observation the name of the branch that its work is
+// on, nil when that is merged into the checkout; nil in all when the checkout has no
+// commit.
+func unmergedBranches(ctx context.Context, tree WorkTree, c memory.Checkout, observations []memory.Observation) ([]*string, error) {
+	if c.HeadCommit == "" {
+		return nil, nil
+	}
+	asked := slices.Clone(observations)
+	for i := range asked {
+		if asked[i].ID == 0 {
+			// Distilled on the spot: it has no number yet, but needs one to be told of.
+			asked[i].ID = memory.ObservationID(-1 - i)
+		}
+	}
+	names, err := tree.Unmerged(ctx, c, asked)
+	if err != nil {
+		return nil, err
+	}
+	branches := make([]*string, len(asked))
+	for i, o := range asked {
+		if name, ok := names[o.ID]; ok {
+			branches[i] = &name
+		}
+	}
+	return branches, nil
+}
+
+// unmergedNote returns " [branch NAME, not merged]", or " [not merged]" for a record
+// made on no branch. The name is untrusted: it is cleaned and cut.
+func unmergedNote(name string) string {
+	name = text.TruncateWidth(recordLine(name, ""), branchChars)
+	if name == "" { // made on no branch
+		return " [not merged]"
+	}
+	return " [branch " + name + ", not merged]"
+}
+
+// passOn marks also the lines above that tell of the same work: an observation
+// that only repeats its session's line is left out, and its mark would be with it.
+// So is one that is superseded.
+func passOn(sections []section) {
+	for _, from := range sections {
+		for _, l := range slices.Concat(from.superseded, from.lines) {
+			if l.note == "" || !l.spare {
+				continue
+			}
+			words := wordsOf(l.text)
+			for _, to := range sections {
+				if to.name != layerSessions {
+					continue
+				}
+				for i := range to.lines {
+					if s := &to.lines[i]; s.session == l.session && s.note == "" && (echoes(words, wordsOf(s.text)) || l.title != "" && tellsOf(s.text, l.title)) {
+						s.note = l.note
+						s.tail += l.note
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package recall
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// maxStatements bounds the statements of a record that are weighed. Those that the
+// observers write have a dozen at most.
+const maxStatements = 40
+
+// statement is a sentence of a record, cleaned for a line.
+type statement struct {
+	text  string
+	words []string
+	// place is its number in the record.
+	place int
+	// worth says how much its place and sort tell, signs whether it has a reason, a
+	// choice or a number.
+	worth float64
+	signs [3]bool
+	// answers: it has something of the prompt that the title has not.
+	answers bool
+}
+
+// What a statement is worth by itself, compared with a word of the prompt that it has
+// and the title has not, which is worth 1. Tried on the follow-up questions of recorded
+// sessions: a word of the prompt is the better sign; the rest decides between
+// sentences that have as many of them.
+const (
+	subtitleWorth = 0.8
+	proofWorth    = -0.6
+	// wantedWorth is added to the worth of a sign where the prompt asks for just that;
+	// the other signs count nothing then.
+	wantedWorth = 0.7
+	// shapedWorth is the worth of a code-shaped word of the prompt, titledWorth that of
+	// a word that the title has as well, glyphWorth that of a character of a script
+	// without spaces.
+	shapedWorth = 1.5
+	titledWorth = 0.3
+	glyphWorth  = 0.3
+	// leastAnswer is what a statement must share with a prompt to stand beside a better one.
+	leastAnswer = 0.9
+)
+
+// signWorth is the worth of a reason, a choice and a number.
+var signWorth = [3]float64{0.6, 0.5, 0.2}
+
+var (
+	// causes, choices and numbers are signs of what a sentence tells, in the languages
+	// that are met most. A sentence without any is judged by its words alone.
+	causes = regexp.MustCompile(`(?i)\b(?:because|since|so that|so|therefore|caused?|due to|reason|that'?s why|which is (?:why|what)|weil|damit|deshalb|denn|wegen|porque|para que|debido|por eso|parce que|car|donc|perché|quindi)\b|ため|ので|から|因为|所以|由于|때문`)
+	// choices tell what was decided, and what was not done.
+	choices = regexp.MustCompile(`(?i)\b(?:not|never|instead|rather|only|must|should|would|won't|can'?t|cannot|considered|rejected|chosen|decided|nicht|statt|kein\w*|nur|nunca|solo|en vez|sin|pas|jamais|plutôt|seulement)\b|n't\b|ない|ません|だけ|不|没|않`)
+	numbers = regexp.MustCompile(`\d`)
+	// proofs tell how the work was checked.
+	proofs = regexp.MustCompile(`(?i)\b(?:tests?|suite|runs?|specs?|ci|build|vet|lint|pruebas?)\b.*\b(?:pass(?:es|ed)?|green|clean|quiet|ok|succeed(?:s|ed)?)\b|\b\d+ (?:tests?|runs?|passed)\b`)
+
+	asksWhy    = regexp.MustCompile(`(?i)\b(?:why|how come|reason|cause|warum|wieso|weshalb|por qué|porqué|pourquoi|perché)\b|なぜ|どうして|为什么|왜`)
+	asksChoice = regexp.MustCompile(`(?i)\b(?:should|shall|can (?:we|i)|could|may (?:we|i)|must|did we|do we|sollen|dürfen|können wir|debemos|podemos|deberíamos|peut-on|faut-il)\b|べき|できますか|ですか`)
+	asksNumber = regexp.MustCompile(`(?i)\bhow (?:many|much|long|large|big|fast|often|slow)\b|\bwhich (?:version|port|commit|order)\b|\b(?:wie ?viele?|wie lange|cuánt\w+|combien)\b|何|いくつ|多少|几`)
+)
+
+// telling reports whether a statement is worth room that nothing else needs: the
+// subtitle, a reason, a choice or a number, and no proof.
+func (s statement) telling() bool {
+	return s.worth >= 0 && (s.worth > 0 || s.signs != [3]bool{})
+}
+
+// signsOf returns what a sentence or prompt shows of the three signs.
+func signsOf(s string, why, choice, number *regexp.Regexp) [3]bool {
+	return [3]bool{why.MatchString(s), choice.MatchString(s), number.MatchString(s)}
+}
+
+// statements returns what a record says beside its title, cleaned by plain: the subtitle,
+// the facts and the sentences of the narrative, each once, without those that only list
+// edits or say that a command passes.
+func statements(o *memory.Observation, plain func(string) string) []statement {
+	var all []statement
+	add := func(part string, worth float64) {
+		s := strings.TrimRight(plain(part), ". ")
+		if s == "" || len(all) == maxStatements || isRoutine(s) {
+			return
+		}
+		if slices.ContainsFunc(all, func(other statement) bool { return containsFold(other.text, s) }) {
+			return
+		}
+		if isProof(s) {
+			worth += proofWorth
+		}
+		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: signsOf(s, causes, choices, numbers)}
+		// A sentence that says all of an earlier one and more stands in its place.
+		for i := range all {
+			if containsFold(s, all[i].text) {
+				st.place, st.worth = i, max(st.worth, all[i].worth)
+				all[i] = st
+				return
+			}
+		}
+		all = append(all, st)
+	}
+	add(o.Subtitle, subtitleWorth)
+	for _, f := range o.Facts {
+		add(f, 0)
+	}
+	for paragraph := range strings.Lines(text.FirstBytes(o.Narrative, scanBytes)) {
+		paragraph = strings.TrimSpace(paragraph)
+		if item, ok := text.ListItem(paragraph); ok {
+			paragraph = item
+		}
+		for _, s := range text.Sentences(paragraph, func(string) bool { return true }) {
+			add(s, 0)
+		}
+	}
+	return all
+}
+
+// routineClause matches a clause of the offline observer that only tells of a run, an
+// edit or a commit; changeList its facts that list changed symbols.
+var (
+	routineClause = regexp.MustCompile("^(?i:`[^`]+` (?:passes|failed|fails)(?: now| on the way| and passes now| still)?(?:, `[^`]+` (?:passes|failed)(?: now)?)?|(?:edited|read|committed|committed as|new file|searched) .*)$")
+	changeList    = regexp.MustCompile(`^[^\s:]+: (?:added|changed|removed|new tests?) [^\s,;]+(?:, [^\s,;]+)*(?:; (?:added|changed|removed|new tests?) .*)?$|^\S+ deleted$|^[Cc]ommitted: `)
+)
+
+// isRoutine reports whether a statement only lists edits, runs that pass and commits,
+// which the files, the tests and the history tell themselves.
+func isRoutine(s string) bool {
+	if changeList.MatchString(s) {
+		return true
+	}
+	for clause := range strings.SplitSeq(s, "; ") {
+		if !routineClause.MatchString(strings.TrimSpace(clause)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isProof reports whether a statement tells what failed on the way or how the work was
+// checked, which is the last thing to tell of it.
+func isProof(s string) bool {
+	return strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s)
+}
+
+// question is a prompt as statements are compared with it.
+type question struct {
+	words  map[string]float64
+	shaped []string
+	signs  [3]bool
+}
+
+// askedBy returns the words of a prompt and what it asks for. Of a long one only the
+// beginning is read.
+func askedBy(prompt string) question {
+	prompt = text.FirstBytes(prompt, scanBytes)
+	q := question{words: map[string]float64{}, signs: signsOf(prompt, asksWhy, asksChoice, asksNumber)}
+	for _, w := range wordsOf(prompt) {
+		q.words[w] = 1
+		if r := []rune(w); len(r) == 1 && unicode.In(r[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+			q.words[w] = glyphWorth
+		}
+	}
+	q.shaped = codeWords(prompt)
+	return q
+}
+
+// codeWords returns the code-shaped words of a text in lower case, each once.
+func codeWords(s string) []string {
+	var words []string
+	for _, f := range strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' && r != '-'
+	}) {
+		if f = strings.Trim(f, ".-_"); isShaped(f) && !isMeasure(strings.ToLower(f)) {
+			words = text.Add(words, strings.ToLower(f))
+		}
+	}
+	return words
+}
+
+// wants reports whether a statement has what the prompt asks for: a reason, a choice, a
+// number.
+func (q question) wants(s statement) bool {
+	for i, wanted := range q.signs {
+		if wanted && s.signs[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// rank returns a record's statements with the one first that answers a prompt best: it
+// shares most with it beyond what the title says. The zero question ranks by worth.
+func (q question) rank(all []statement, title string) []statement {
+	titled := wordsOf(title)
+	score, shared := make([]float64, len(all)), make([]float64, len(all))
+	for i, s := range all {
+		for _, w := range s.words {
+			weight := q.words[w]
+			if _, ok := slices.BinarySearch(titled, w); ok {
+				weight *= titledWorth
+			}
+			shared[i] += weight
+		}
+		low := strings.ToLower(s.text)
+		for _, w := range q.shaped {
+			if text.HasWord(low, w) && !containsFold(title, w) {
+				shared[i] += shapedWorth
+			}
+		}
+		score[i] = s.worth + shared[i]
+		for j, has := range s.signs {
+			switch {
+			case !has:
+			case q.signs[j]:
+				score[i] += signWorth[j] + wantedWorth
+			case q.signs == [3]bool{}:
+				score[i] += signWorth[j]
+			}
+		}
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	ranked := make([]statement, len(all))
+	for to, from := range order {
+		ranked[to] = all[from]
+		ranked[to].answers = shared[from] >= leastAnswer
+	}
+	return ranked
+}
+
+// beyond returns what the statements say more than a title: without those that it says,
+// and of one that begins with it the rest.
+func beyond(title string, all []statement) []statement {
+	head, titled := subjectOf(title), wordsOf(title)
+	var more []statement
+	for _, s := range all {
+		if containsFold(title, s.text) || echoes(s.words, titled) {
+			continue
+		}
+		if n := len(head); len(s.text) > n && n > 0 && strings.EqualFold(s.text[:n], head) {
+			if s.text = strings.TrimLeft(s.text[n:], " ,;:.–-"); s.text == "" {
+				continue
+			}
+			s.place = -1 // it goes on where the title ends
+		}
+		more = append(more, s)
+	}
+	return more
+}
+
+// subjectOf returns the part of a title that a sentence of its record may begin with:
+// without a mark of what it is in front, up to where it was cut, and without the names
+// of files in brackets at its end.
+func subjectOf(title string) string {
+	if mark, rest, ok := strings.Cut(title, ": "); ok && (mark == "Fix" || mark == "Fixed") {
+		title = rest
+	}
+	title, _, _ = strings.Cut(title, "…")
+	if i := strings.LastIndex(title, " ("); i > 0 && strings.HasSuffix(title, ")") {
+		title = title[:i]
+	}
+	return strings.TrimRight(title, ". ")
+}

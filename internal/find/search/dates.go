@@ -1,0 +1,183 @@
+package search
+
+import (
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// timespan is the meaning of an expression of time; a zero side is open.
+type timespan struct {
+	since, until time.Time // until is not part of it
+	weak         bool
+	bare         bool // no preposition before it
+	iso          bool // a date in digits
+}
+
+// readDates takes expressions of time out of words, at most two ("since May until
+// last week"), and returns the words that are left and whether there was one. It
+// does nothing unless it is clear that time is meant.
+func (r *reading) readDates(words []word) ([]word, bool) {
+	var taken []timespan
+	left := words
+	for range 3 {
+		at, n, t := r.findTime(left)
+		if n == 0 {
+			break
+		}
+		rest := append(append([]word{}, left[:at]...), left[at+n:]...)
+		if t.iso && t.bare && len(rest) > 0 {
+			break // the number of something
+		}
+		taken = append(taken, t)
+		left = rest
+	}
+	if len(taken) == 0 || len(taken) > 2 {
+		return words, false
+	}
+	var since, until time.Time
+	for _, t := range taken {
+		if !t.since.IsZero() && t.since.After(since) {
+			since = t.since
+		}
+		if !t.until.IsZero() && (until.IsZero() || t.until.Before(until)) {
+			until = t.until
+		}
+	}
+	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return words, false
+	}
+	if !since.IsZero() {
+		r.since = memory.MillisOf(since)
+	}
+	if !until.IsZero() {
+		r.until = memory.MillisOf(until) - 1
+	}
+	return left, true
+}
+
+// findTime returns where the first expression of time stands, of how many words it
+// is and what it means.
+func (r *reading) findTime(words []word) (at, n int, t timespan) {
+	if len(words) == 0 {
+		return 0, 0, timespan{}
+	}
+	question := isQuestion(words)
+	for at = range words {
+		if n, t = r.timeAt(words[at:]); n == 0 {
+			continue
+		}
+		// A weak one needs a preposition; and any stands at an end of the text or in a question.
+		if t.weak && t.bare {
+			continue
+		}
+		if inside := at > 0 && at+n < len(words); inside && (!question || !words[at+n-1].stop && !followers[words[at+n].text]) {
+			continue
+		}
+		if at > 0 && (blockers[words[at-1].text] || lengths[words[at-1].text]) {
+			return 0, 0, timespan{}
+		}
+		return at, n, t
+	}
+	return 0, 0, timespan{}
+}
+
+// blockers stand before a time that is the object of something, or only about it.
+var blockers = set("to as than like with by into not instead almost nearly over about around exactly just more less roughly approximately every per between and from")
+
+// lengths before a time are counted from it: "two weeks before May".
+var lengths = set("second seconds minute minutes hour hours day days night week weeks weekend month months year years")
+
+// followers go on after a time; another word may belong to it ("last month boundaries").
+var followers = set("about on regarding concerning for with and in by that we i")
+
+// timeAt parses an expression of time at the beginning of words and returns of how many
+// words it is, 0 for none, and what it means. The longest counts.
+func (r *reading) timeAt(words []word) (int, timespan) {
+	if n, t := r.rangeAt(words); n > 0 {
+		return n, t
+	}
+	if len(words) > 1 && !words[0].stop {
+		if n, p, iso := r.periodAt(words[1:]); n > 0 {
+			t, ok := preposed(words[0].text, words[1].text, p)
+			if !ok {
+				return 0, timespan{}
+			}
+			if t != (timespan{}) {
+				t.iso = iso
+				return n + 1, t
+			}
+		}
+	}
+	n, p, iso := r.periodAt(words)
+	if p.doubtful {
+		return 0, timespan{}
+	}
+	return n, timespan{since: p.from, until: p.to, weak: p.weak, bare: true, iso: iso}
+}
+
+// preposed says what a period means after a preposition: nothing when the word is
+// none. It returns ok false when time is not meant.
+func preposed(preposition, next string, p period) (t timespan, ok bool) {
+	switch preposition {
+	case "before":
+		t.until = p.from
+	case "until", "till":
+		t.until = p.to
+	case "since":
+		t.since = p.from
+	case "after":
+		t.since = p.to
+	case "in", "on", "during", "throughout":
+		t.since, t.until = p.from, p.to
+	case "from", "of", "for", "at": // these stand before names as well
+		if p.weak {
+			return timespan{}, false
+		}
+		t.since, t.until = p.from, p.to
+	case "over", "within": // "over a year ago" is no year
+		if next != "the" && next != "last" && next != "past" {
+			return timespan{}, false
+		}
+		t.since, t.until = p.from, p.to
+	default:
+		return timespan{}, true
+	}
+	t.weak = p.weak
+	return t, !p.doubtful || preposition == "in" || preposition == "during" || preposition == "since"
+}
+
+// rangeAt parses "between A and B" and "from A to B" as timeAt does.
+func (r *reading) rangeAt(words []word) (int, timespan) {
+	var link map[string]bool
+	switch words[0].text {
+	case "between":
+		link = set("and")
+	case "from":
+		link = set("to until till through")
+	default:
+		return 0, timespan{}
+	}
+	if words[0].stop || len(words) < 4 {
+		return 0, timespan{}
+	}
+	n, a, _ := r.periodAt(words[1:])
+	i := 1 + n
+	if n == 0 || i+1 >= len(words) || words[i-1].stop || !link[words[i].text] {
+		return 0, timespan{}
+	}
+	m, b, _ := r.periodAt(words[i+1:])
+	if m == 0 || a.doubtful || b.doubtful {
+		return 0, timespan{}
+	}
+	for a.years > 0 && b.years == 0 && !a.from.Before(b.to) && a.from.Year() > firstYear {
+		a.from = a.from.AddDate(-a.years, 0, 0) // "between August 11 and August 15, 2023"
+	}
+	if !a.from.Before(b.to) { // in February, "between January and March" is last year's
+		a.from = a.from.AddDate(-a.years, 0, -a.days)
+	}
+	if !a.from.Before(b.to) {
+		return 0, timespan{}
+	}
+	return i + 1 + m, timespan{since: a.from, until: b.to}
+}

@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// Bounds of a timeline.
+const (
+	// DefaultDepth is the number of items on a side when the request has a negative
+	// number; 0 means none.
+	DefaultDepth = 10
+	// MaxDepth bounds the items on a side.
+	MaxDepth = 100
+)
+
+// KindAnchor is the kind of an item that is no record: a point in time or the
+// start of a session.
+const KindAnchor memory.RecordKind = "anchor"
+
+const anchorHint = "an anchor is the number of an observation (123 or #123), a session (S12), a date or time (2026-01-02, 2026-01-02T15:04:05Z) or a text to search for"
+
+// Timeline returns what happened around an anchor. An anchor of no known form is
+// searched for, as Text is. It returns CodeNotFound when there is no such record and
+// CodeInvalid when there is no anchor at all.
+func (s *Searcher) Timeline(ctx context.Context, r memory.TimelineRequest) (memory.Timeline, error) {
+	item, name, err := s.anchor(ctx, r)
+	if err != nil {
+		return memory.Timeline{}, fmt.Errorf("read timeline: %w", err)
+	}
+	ref := item.RecordRef
+	if ref.Kind == KindAnchor {
+		ref = memory.RecordRef{}
+	}
+	earlier, later, err := s.records.Around(ctx, r.Project, item.CreatedAt, ref, depth(r.Before), depth(r.After))
+	if err != nil {
+		return memory.Timeline{}, err // says already that the timeline was read
+	}
+	t := memory.Timeline{Anchor: name, AnchorTime: item.CreatedAt}
+	t.Items = make([]memory.TimelineItem, 0, len(earlier)+1+len(later))
+	t.Items = append(t.Items, earlier...)
+	t.Items = append(t.Items, item)
+	t.Items = append(t.Items, later...)
+	return t, nil
+}
+
+// depth returns how many records to show on one side of an anchor if a client asks for
+// n: DefaultDepth for a negative n, at most MaxDepth.
+func depth(n int) int {
+	if n < 0 {
+		return DefaultDepth
+	}
+	return min(n, MaxDepth)
+}
+
+var (
+	observationAnchor = regexp.MustCompile(`^#?([0-9]{1,11})$`)
+	sessionAnchor     = regexp.MustCompile(`^[sS]([0-9]{1,18})$`)
+	epochAnchor       = regexp.MustCompile(`^[0-9]{12,14}$`)
+)
+
+// anchor returns the record or time that the request's anchor names, and its name for
+// the answer. Text of no known form is searched for.
+func (s *Searcher) anchor(ctx context.Context, r memory.TimelineRequest) (item memory.TimelineItem, name string, err error) {
+	text, _ := cleanText(r.Anchor)
+	if text == "" {
+		if text, _ = cleanText(r.Text); text == "" {
+			return item, "", memory.Errorf(memory.CodeInvalid, "a timeline needs an anchor").WithHint(anchorHint)
+		}
+		return s.textAnchor(ctx, text, r.Project)
+	}
+	if m := observationAnchor.FindStringSubmatch(text); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64) // eleven digits always fit
+		return s.observationAnchor(ctx, id)
+	}
+	if m := sessionAnchor.FindStringSubmatch(text); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64) // eighteen digits always fit
+		return s.sessionAnchor(ctx, memory.SessionID(id))
+	}
+	if at, ok := s.timeAnchor(text); ok {
+		item := memory.TimelineItem{Hit: memory.Hit{RecordRef: memory.RecordRef{Kind: KindAnchor}, CreatedAt: at}, IsAnchor: true}
+		return item, at.Time().Format("2006-01-02T15:04:05.999Z07:00"), nil
+	}
+	return s.textAnchor(ctx, text, r.Project)
+}
+
+// observationAnchor returns an observation as the anchor of a timeline; CodeNotFound if
+// there is none.
+func (s *Searcher) observationAnchor(ctx context.Context, id int64) (item memory.TimelineItem, name string, err error) {
+	hits, err := s.records.RecordsByRefs(ctx, memory.RecordRef{Kind: memory.RecordObservation, ID: id})
+	if err != nil {
+		return item, "", err
+	}
+	if len(hits) == 0 {
+		return item, "", memory.Errorf(memory.CodeNotFound, "there is no observation #%d", id).WithHint(anchorHint)
+	}
+	item, name = itemOf(hits[0])
+	return item, name, nil
+}
+
+// sessionAnchor returns the start of a session as the anchor of a timeline; CodeNotFound
+// if there is none.
+func (s *Searcher) sessionAnchor(ctx context.Context, id memory.SessionID) (item memory.TimelineItem, name string, err error) {
+	session, err := s.records.Session(ctx, id)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return item, "", memory.Errorf(memory.CodeNotFound, "there is no session S%d", id).WithHint(anchorHint)
+	}
+	if err != nil {
+		return item, "", err
+	}
+	return memory.TimelineItem{
+		Hit: memory.Hit{RecordRef: memory.RecordRef{Kind: KindAnchor, ID: int64(session.ID)},
+			ProjectPath: session.ProjectPath, CreatedAt: session.StartedAt},
+		Session: session.ID, IsAnchor: true,
+	}, fmt.Sprintf("S%d", id), nil
+}
+
+// timeAnchor parses a date (its first instant in the user's zone), a date with a time,
+// or milliseconds since 1970; false for another text.
+func (s *Searcher) timeAnchor(text string) (memory.Millis, bool) {
+	if epochAnchor.MatchString(text) {
+		ms, _ := strconv.ParseInt(text, 10, 64) // fourteen digits always fit
+		return memory.Millis(ms), true
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, s.opts.Location); err == nil && t.Year() >= 1 {
+		return memory.MillisOf(t), true
+	}
+	// Cleaning made the space between date and time one.
+	if t, ok := parseISOTime(strings.Replace(text, " ", "T", 1), s.opts.Location); ok {
+		return memory.MillisOf(t), true
+	}
+	return 0, false
+}
+
+// textAnchor takes the best hit of a text; ties go to the newest.
+func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item memory.TimelineItem, name string, err error) {
+	f, err := s.find(ctx, memory.SearchRequest{Text: text, Query: memory.Query{Project: project, Limit: 1}})
+	if err != nil {
+		return item, "", err
+	}
+	// What only the filter found is no hit of a text that is searched for.
+	if f.understood.Text == "" || len(f.refs) > 0 && f.scores[f.refs[0]] != nil {
+		hits, err := s.readHits(ctx, f, false)
+		if err != nil {
+			return item, "", err
+		}
+		if len(hits) > 0 {
+			item, name = itemOf(hits[0])
+			return item, name, nil
+		}
+	}
+	return item, "", memory.Errorf(memory.CodeNotFound, "nothing is found for %.80q", text).WithHint(anchorHint)
+}
+
+// itemOf makes a hit the anchor and names it.
+func itemOf(h memory.Hit) (memory.TimelineItem, string) {
+	name := fmt.Sprintf("%s %d", h.Kind, h.ID)
+	if h.Observation != nil {
+		name = fmt.Sprintf("#%d", h.ID)
+	}
+	return memory.TimelineItem{Hit: h, Session: h.SessionID(), IsAnchor: true}, name
+}

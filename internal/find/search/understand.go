@@ -1,0 +1,270 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// Bounds of a text that is parsed for a filter in words: a question is a line.
+const (
+	maxReadBytes = 200
+	maxReadWords = 24
+)
+
+var recordName = regexp.MustCompile(`^(#|S)([0-9]{1,15})$`)
+
+// byName finds the record that a text names, #123, or the records of session S12.
+// It returns ok false when there is none of that name, or when it does not pass the filter.
+func (s *Searcher) byName(ctx context.Context, p plan) (f found, ok bool, err error) {
+	m := recordName.FindStringSubmatch(p.text)
+	// S3 is the name of a storage service long before it is that of a session.
+	if m == nil || p.text == "S3" {
+		return found{}, false, nil
+	}
+	n, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return found{}, false, nil //nolint:nilerr // then it is no name
+	}
+	if m[1] == "S" {
+		return s.bySession(ctx, p, memory.SessionID(n))
+	}
+	ref := memory.RecordRef{Kind: memory.RecordObservation, ID: n}
+	hits, err := s.records.RecordsByRefs(ctx, ref)
+	if err != nil || len(hits) == 0 {
+		return found{}, false, err
+	}
+	if p.filtered() || len(p.kinds) > 0 {
+		// The filter, narrowed to the record's own moment, is a short list.
+		at, q := hits[0].CreatedAt, p.query
+		if q.Since > at || q.Until != 0 && q.Until < at {
+			return found{}, false, nil
+		}
+		q.Since, q.Until, q.Limit, q.Offset = at, at, 0, 0
+		passing, err := s.records.FilterRecords(ctx, q, p.kinds, memory.OrderNewest)
+		if err != nil || !slices.Contains(passing, ref) {
+			return found{}, false, err
+		}
+	}
+	p.note(p.text + " was taken for the observation of that number")
+	p.understood.Text = ""
+	refs := cutPage([]memory.RecordRef{ref}, p.query.Offset, p.query.Limit)
+	return found{refs: refs, total: 1, understood: p.understood}, true, nil
+}
+
+// bySession lists the records of a session.
+func (s *Searcher) bySession(ctx context.Context, p plan, id memory.SessionID) (f found, ok bool, err error) {
+	if p.query.Session != 0 {
+		return found{}, false, nil
+	}
+	if _, err := s.records.Session(ctx, id); err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			err = nil
+		}
+		return found{}, false, err
+	}
+	p.query.Session = id
+	p.note(p.text + " was taken for the session of that number")
+	p.understood.Text = ""
+	f, err = s.byFilter(ctx, p)
+	if err != nil || f.total == 0 {
+		return found{}, false, err
+	}
+	return f, true, nil
+}
+
+// understand turns the dates and types in a text into a filter. A filter of
+// the request's own is not touched, and one that leaves nothing is taken back: the
+// text may have meant something else.
+func (s *Searcher) understand(ctx context.Context, p plan) (plan, error) {
+	r := reading{
+		now:   s.opts.Clock().In(s.opts.Location),
+		dates: !p.dated(),
+		types: len(p.query.Types) == 0 && (len(p.kinds) == 0 || slices.Contains(p.kinds, memory.RecordObservation)),
+	}
+	if !r.parse(p.text) {
+		return p, nil
+	}
+	q := p
+	q.text = r.rest
+	q.understood.Text = r.rest
+	q.understood.Since, q.understood.Until = r.since, r.until
+	q.understood.Types = r.named
+	if !p.dated() {
+		q.query.Since, q.query.Until = r.since, r.until
+	}
+	if r.strict {
+		q.query.Types = r.named
+		q = q.narrowed()
+	} else {
+		q.prefer = r.named
+	}
+	if !r.strict && r.since == 0 && r.until == 0 {
+		return q, nil
+	}
+	n, err := s.count(ctx, q)
+	if err != nil {
+		return plan{}, err
+	}
+	if n == 0 {
+		p.note(fmt.Sprintf("nothing passes what the text says of time and type (%s); its words were searched for", r.describe()))
+		return p, nil
+	}
+	q.counted = n
+	return q, nil
+}
+
+// reading is the dates and types that a text names.
+type reading struct {
+	now          time.Time // in the user's zone
+	dates, types bool      // what to look for
+
+	rest         string // what is left to search for
+	since, until memory.Millis
+	named        []memory.ObservationType
+	strict       bool // nothing but named is wanted
+}
+
+// describe returns the filter in words.
+func (r *reading) describe() string {
+	var parts []string
+	day := func(m memory.Millis) string { return m.Time().In(r.now.Location()).Format("2006-01-02 15:04") }
+	if r.since != 0 {
+		parts = append(parts, "since "+day(r.since))
+	}
+	if r.until != 0 {
+		parts = append(parts, "until "+day(r.until))
+	}
+	if r.strict {
+		for _, t := range r.named {
+			parts = append(parts, string(t))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parse reports whether the text names dates or types; rest is then the rest of the
+// text.
+func (r *reading) parse(text string) bool {
+	r.rest = text
+	if len(text) > maxReadBytes || isCode(text) {
+		return false
+	}
+	tokens := lexWords(text)
+	if len(tokens) == 0 || len(tokens) > maxReadWords || isSubject(text, tokens) {
+		return false
+	}
+	dated := false
+	if r.dates {
+		tokens, dated = r.readDates(tokens)
+	}
+	typed := false
+	if r.types {
+		tokens, typed = r.readTypes(tokens, dated)
+	}
+	switch {
+	case !dated && !typed:
+		return false
+	case onlyFillers(tokens):
+		r.rest = ""
+	default:
+		r.rest = join(text, tokens)
+	}
+	return true
+}
+
+// word is a word of a text as it was typed.
+type word struct {
+	text       string // in lower case, without punctuation at its end
+	raw        string // as it was typed, without punctuation at its end
+	start, end int    // of the whole in the text
+	stop       bool   // punctuation ends it
+}
+
+// lexWords splits at spaces.
+func lexWords(text string) []word {
+	var words []word
+	for i := 0; i < len(text); {
+		if text[i] == ' ' {
+			i++
+			continue
+		}
+		end := strings.IndexByte(text[i:], ' ')
+		if end < 0 {
+			end = len(text)
+		} else {
+			end += i
+		}
+		raw := strings.TrimRight(text[i:end], ",.;:?!")
+		words = append(words, word{strings.ToLower(raw), raw, i, end, len(raw) < end-i})
+		i = end
+	}
+	return words
+}
+
+// join puts the words that are left together again.
+func join(text string, words []word) string {
+	var parts []string
+	for _, w := range words {
+		parts = append(parts, text[w.start:w.end])
+	}
+	return strings.Trim(strings.Join(parts, " "), " ,;:")
+}
+
+// isCode reports whether a text has signs of program text or quotes: what looks
+// like a date in it belongs to that.
+func isCode(text string) bool {
+	return strings.ContainsAny(text, "`\"(){}[]<>=$\\|&") || strings.Contains(text, "::") || strings.Contains(text, "->")
+}
+
+// isSubject reports whether words read like the subject of a commit, or like an
+// order for a change, and not like a question about what has been: "fix: …",
+// "Add a filter for last week". Questions after a time are left alone as well.
+func isSubject(text string, words []word) bool {
+	first := words[0]
+	if orders[first.text] || strings.Contains(text[first.start:first.end], ":") {
+		return true
+	}
+	if first.text == "when" {
+		return true
+	}
+	return first.text == "how" && len(words) > 1 && howOften[words[1].text]
+}
+
+var (
+	orders = set(`add adjust allow apply avoid bump check clean convert create default delete deprecate disable display drop
+		enable ensure expose extend extract fix fixed format handle hide highlight ignore implement improve include increase
+		inline introduce keep make mark merge migrate move optimize parse prefer prevent print reduce refactor remove removed
+		rename render replace require reset restore return revert rewrite set simplify skip sort split stop support swap switch
+		treat tweak update upgrade use validate write`)
+	howOften = set("long many much often old far")
+)
+
+// isQuestion reports whether words ask or request, so that a time may stand anywhere
+// in them.
+func isQuestion(words []word) bool {
+	_, typed := typeNouns[words[0].text]
+	return typed || questions[words[0].text]
+}
+
+var questions = set("what which who why how where did do does have has was were is are show list find give tell anything everything summarize summarise recap")
+
+// onlyFillers reports whether words ask for anything at all.
+func onlyFillers(words []word) bool {
+	for _, w := range words {
+		if !fillers[w.text] {
+			return false
+		}
+	}
+	return true
+}
+
+var fillers = set(`a about all an any anything are been change changed changes did do does done everything find for from get give got
+	had happened happen has have history i in is it items learn learned list me memories memory my new note notes observations of on our
+	records recap show stuff summarise summarize tell that the there things to us was we were what what's whats which work worked working you`)

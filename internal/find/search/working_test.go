@@ -1,0 +1,54 @@
+package search
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// TestRelatedDuring: the files of a session are looked up, and each record has its share and its
+// age in its evidence, the session's own none of them. Where a person waits, no records are added by their files.
+func TestRelatedDuring(t *testing.T) {
+	m := &fakeMemory{working: map[memory.SessionID][]string{9: {"otter.go", "seal.go"}}}
+	named := func(paths ...string) func(*memory.Observation) {
+		return func(o *memory.Observation) {
+			for _, p := range paths {
+				o.Files = append(o.Files, memory.FileRef{Path: p, Role: memory.FileModified})
+			}
+		}
+	}
+	both := m.observe(1, noon.Add(-48*time.Hour), title("walrus cache"), named("otter.go", "seal.go"))
+	own := m.observe(3, noon.Add(-48*time.Hour), title("walrus seal"), named("otter.go"), func(o *memory.Observation) { o.Session = 9 })
+	none := m.observe(2, noon.Add(-48*time.Hour), title("walrus lock"))
+	for _, waiting := range []bool{false, true} {
+		r := &ranking{memory: m}
+		s := New(m, r, Options{Clock: func() time.Time { return noon }})
+		found, err := s.Related(t.Context(), memory.RelatedRequest{Text: "walrus", During: memory.During{Session: 9, Waiting: waiting}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := map[memory.RecordRef]float64{}
+		for _, hit := range found {
+			shares[hit.RecordRef] = hit.Evidence.Files
+			if hit.Evidence.Days != 2 {
+				t.Errorf("waiting %t: #%d is %v days old, want 2", waiting, hit.ID, hit.Evidence.Days)
+			}
+		}
+		if len(shares) != 3 || shares[both] != 1 || shares[none] != 0 || shares[own] != 0 {
+			t.Errorf("waiting %t: shares %v, want 1 of #1, and 0 of #2 and of #3, which is the session's own", waiting, shares)
+		}
+		if added := r.requests[0].Also; waiting == (len(added) > 0) {
+			t.Errorf("waiting %t: %v were added by their files", waiting, added)
+		}
+	}
+	// An error of the files is one of the search, wherever they are looked up.
+	m.err = errors.New("broken")
+	for _, waiting := range []bool{false, true} {
+		s := New(m, &ranking{memory: m}, Options{})
+		if _, err := s.Related(t.Context(), memory.RelatedRequest{Text: "walrus", During: memory.During{Session: 9, Waiting: waiting}}); err == nil {
+			t.Errorf("waiting %t: no error", waiting)
+		}
+	}
+}

@@ -1,0 +1,484 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/memory"
+)
+
+// batch holds the changes of one transaction; each record is named once.
+type batch struct {
+	put  []*analysed
+	gone []memory.RecordRef
+	// cursor and build are the position after the batch.
+	cursor int64
+	build  buildPosition
+}
+
+// change is the change of one document by a batch; the catalogue takes it over
+// after the commit.
+type change struct {
+	document uint32
+	entry    entry // kind 0: deleted
+	length   int   // in words
+	typ      memory.ObservationType
+	added    []slotName
+	freed    []uint32
+	waits    bool
+}
+
+type slotName struct {
+	slot uint32
+	name uint16
+}
+
+// application is a batch on its way into the base.
+type application struct {
+	b        *base
+	changes  []change
+	terms    map[termKey]int
+	words    *wordChanges
+	blocks   *blockChanges
+	totals   map[uint32]total
+	projects map[string]uint32 // that are new
+	next     uint32
+	free     []run  // slots that may be used
+	end      uint32 // the first slot beyond all
+	scored   rank.Document
+	seen     map[uint32]struct{}
+	deleted  bool
+	vectors  bool // some were put
+	// oldTexts are deleted from the full-text index, texts inserted into it.
+	oldTexts []uint32
+	texts    []textRow
+}
+
+type textRow struct {
+	document uint32
+	words    string // and tokens
+}
+
+type termKey struct {
+	term, project uint32
+}
+
+// apply brings a batch into the index in one transaction: all of it or, after an
+// error, nothing. The vectors are in their file, and on the disk, before the commit,
+// so a crash leaves at most unused slots.
+func (b *base) apply(ctx context.Context, batch *batch) error {
+	a := &application{
+		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: map[uint32]total{}, projects: map[string]uint32{},
+		next: b.cat.next(), free: slices.Clone(b.cat.free), end: uint32(len(b.cat.names)), //nolint:gosec // slots are uint32
+		seen: map[uint32]struct{}{},
+	}
+	if err := b.zero(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From here on the context can't end it: the driver starts a goroutine for each
+	// statement of a context that can end, and a batch takes a fraction of a second.
+	ctx = context.WithoutCancel(ctx)
+	a.words.introduce(batch.put)
+	err := b.transaction(ctx, func() error {
+		for _, d := range batch.put {
+			if err := a.put(ctx, d); err != nil {
+				return err
+			}
+		}
+		for _, r := range batch.gone {
+			if err := a.remove(ctx, r); err != nil {
+				return err
+			}
+		}
+		if err := a.writeSums(ctx); err != nil {
+			return err
+		}
+		if err := a.blocks.write(ctx); err != nil {
+			return err
+		}
+		if a.deleted && !b.deletions {
+			if err := b.write.exec(ctx, setMeta, metaDeletions, "1"); err != nil {
+				return err
+			}
+		}
+		if err := b.writePosition(ctx, batch.cursor, batch.build); err != nil {
+			return err
+		}
+		if err := a.writeTexts(ctx); err != nil {
+			return err
+		}
+		if a.vectors {
+			return b.vectors.Sync()
+		}
+		return nil
+	})
+	if err != nil {
+		for _, c := range a.changes {
+			for _, s := range c.added {
+				b.toZero = append(b.toZero, s.slot)
+			}
+		}
+		return err
+	}
+	a.commit(batch)
+	return b.zero()
+}
+
+// zero overwrites the vectors of slots that were freed, or left by a write that failed.
+func (b *base) zero() error {
+	if len(b.toZero) == 0 || b.vectors == nil {
+		return nil
+	}
+	if err := b.vectors.Delete(b.toZero...); err != nil {
+		return memory.Errorf(memory.CodeStorage, "empty vectors: %w", err)
+	}
+	if err := b.successor.delete(b.toZero); err != nil {
+		b.failSuccessor(err)
+	}
+	b.toZero = nil
+	return nil
+}
+
+// commit brings the catalogue in memory up to date after the transaction was committed.
+func (a *application) commit(batch *batch) {
+	b, c := a.b, a.b.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for path, number := range a.projects {
+		c.addProject(number, path)
+	}
+	a.words.commit()
+	c.free = a.free
+	for _, ch := range a.changes {
+		for _, slot := range ch.freed {
+			c.names[slot] = 0
+			c.freeSlot(slot)
+			b.toZero = append(b.toZero, slot)
+			c.fragments--
+		}
+		for _, s := range ch.added {
+			c.setName(s.slot, s.name+1)
+			c.fragments++
+		}
+		delete(c.waiting, ch.document)
+		if ch.entry.kind == 0 {
+			c.drop(ch.document)
+			continue
+		}
+		ch.entry.typ = c.typeNumber(ch.typ)
+		c.put(ch.document, ch.entry, ch.length)
+		if ch.waits {
+			c.waiting[ch.document] = struct{}{}
+		}
+	}
+	for project, t := range a.totals {
+		c.addTotal(project, t.documents, t.words)
+	}
+	b.cursor, b.build = batch.cursor, batch.build
+	if b.build.kind == 0 {
+		b.expected = 0
+	}
+	b.deletions = b.deletions || a.deleted
+}
+
+// put inserts a document, in place of the one it was before.
+func (a *application) put(ctx context.Context, d *analysed) error {
+	b := a.b
+	doc := &d.document
+	k := kindOf(doc.Kind)
+	project, err := a.project(ctx, doc.ProjectPath)
+	if err != nil {
+		return err
+	}
+	old, found, err := b.stored(ctx, key{doc.ID, k})
+	if err != nil {
+		return err
+	}
+	ch := change{document: a.next, typ: doc.Type, length: d.length, entry: entry{
+		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k,
+	}}
+	if found {
+		ch.document = old.document
+		if old.digest == d.digest {
+			if _, waits := b.cat.waiting[ch.document]; !waits {
+				return nil
+			}
+			return a.change(ctx, ch, d)
+		}
+		if err := a.subtract(ctx, old, &ch); err != nil {
+			return err
+		}
+	} else {
+		a.next++
+	}
+	if err := b.write.exec(ctx, `INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest); err != nil {
+		return err
+	}
+	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces))); err != nil {
+		return err
+	}
+	e, err := a.blocks.at(ctx, ch.document)
+	if err != nil {
+		return err
+	}
+	*e = blockEntry{entry: ch.entry, typ: doc.Type, length: d.length, waits: true}
+	a.texts = append(a.texts, textRow{ch.document, d.text + scopeTokens(ch.entry, doc.Type)})
+	for _, term := range d.terms {
+		a.terms[termKey{term, project}]++
+	}
+	a.addTotal(project, 1, d.length)
+	return a.change(ctx, ch, d)
+}
+
+// change notes the change of a document, with its vectors or waiting for them.
+func (a *application) change(ctx context.Context, ch change, d *analysed) error {
+	if len(d.fragment) > 0 && (d.vectors == nil || a.b.vectors == nil) {
+		ch.waits = true
+	} else if err := a.putVectors(ctx, &ch, d); err != nil {
+		return err
+	}
+	a.changes = append(a.changes, ch)
+	return nil
+}
+
+// putVectors writes a document's vectors to free slots.
+func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) error {
+	e, err := a.blocks.at(ctx, ch.document)
+	if err != nil {
+		return err
+	}
+	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
+	// Slots in a row are read with one call.
+	first, rest, ok := take(a.free, n)
+	a.free = rest
+	if !ok {
+		first = a.end
+		a.end += n
+	}
+	e.waits, e.first, e.names = false, first, make([]uint16, 0, n)
+	for i, f := range d.fragment {
+		slot := first + uint32(i) //nolint:gosec // at most a few dozen
+		ch.added = append(ch.added, slotName{slot, f.name})
+		if err := a.b.vectors.Put(slot, ch.document, d.vectors[i]); err != nil {
+			return memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
+		}
+		e.names = append(e.names, f.name)
+		a.vectors = true
+		if err := a.b.successor.put(slot, ch.document, d, i); err != nil {
+			a.b.failSuccessor(err)
+		}
+	}
+	return nil
+}
+
+// remove deletes a record from everywhere, when it is there.
+func (a *application) remove(ctx context.Context, r memory.RecordRef) error {
+	old, found, err := a.b.stored(ctx, keyOf(r))
+	if err != nil || !found {
+		return err
+	}
+	ch := change{document: old.document}
+	if err := a.subtract(ctx, old, &ch); err != nil {
+		return err
+	}
+	for _, query := range []string{"DELETE FROM documents WHERE id = ?", "DELETE FROM contents WHERE document = ?"} {
+		if err := a.b.write.exec(ctx, query, old.document); err != nil {
+			return err
+		}
+	}
+	e, err := a.blocks.at(ctx, old.document)
+	if err != nil {
+		return err
+	}
+	*e = blockEntry{}
+	a.deleted = true
+	a.changes = append(a.changes, ch)
+	return nil
+}
+
+// subtract removes a document's words from the sums, and its row from the full-text
+// index, and frees its slots.
+func (a *application) subtract(ctx context.Context, old stored, ch *change) error {
+	var content []byte
+	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
+		return notEmpty(err)
+	}
+	content, err := unsealed(old.document, content)
+	if err != nil {
+		return err
+	}
+	if err := a.b.cat.vocabulary.decodeWords(content, &a.scored); err != nil {
+		return err
+	}
+	termsOf(&a.scored, a.seen)
+	for term := range a.seen {
+		a.terms[termKey{term, old.project}]--
+	}
+	a.addTotal(old.project, -1, -old.length)
+	a.oldTexts = append(a.oldTexts, old.document)
+	return a.blocks.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
+}
+
+// writeTexts changes the full-text index, last and without a statement of another
+// table between: SQLite opens savepoints for some of those, and at each FTS5 writes
+// what it has collected as a segment of its own, to be merged later.
+func (a *application) writeTexts(ctx context.Context) error {
+	for _, document := range a.oldTexts {
+		if err := a.b.write.exec(ctx, "DELETE FROM texts WHERE rowid = ?", document); err != nil {
+			return err
+		}
+	}
+	for _, t := range a.texts {
+		if err := a.b.write.exec(ctx, "INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTotal adds to a project's numbers of documents and words, which the application
+// changes at its end; both may be negative.
+func (a *application) addTotal(project uint32, documents, words int) {
+	t := a.totals[project]
+	t.documents += documents
+	t.words += words
+	a.totals[project] = t
+}
+
+// project returns a project's number, a new one for a new path.
+func (a *application) project(ctx context.Context, path string) (uint32, error) {
+	if n, ok := a.b.cat.projects[path]; ok {
+		return n, nil
+	}
+	if n, ok := a.projects[path]; ok {
+		return n, nil
+	}
+	n := uint32(len(a.b.cat.paths) + len(a.projects)) //nolint:gosec // nobody has so many
+	if err := a.b.write.exec(ctx, "INSERT INTO projects(id, path) VALUES (?, ?)", n, path); err != nil {
+		return 0, err
+	}
+	a.projects[path] = n
+	return n, nil
+}
+
+// writeSums adds the batch's differences to terms and totals, in the order of
+// the tables so that neighbouring rows are touched one after the other.
+func (a *application) writeSums(ctx context.Context) error {
+	keys := make([]termKey, 0, len(a.terms))
+	for k, n := range a.terms {
+		if n != 0 {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y termKey) int {
+		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
+	})
+	w := a.b.write
+	for i, k := range keys {
+		if err := w.exec(ctx, `INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k]); err != nil {
+			return err
+		}
+		if a.terms[k] > 0 {
+			continue
+		}
+		if err := w.exec(ctx, "DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project); err != nil {
+			return err
+		}
+		if i+1 < len(keys) && keys[i+1].term == k.term {
+			continue // the next one sees whether any project has the word
+		}
+		switch left, err := w.ints(ctx, "SELECT 1 FROM terms WHERE term = ? LIMIT 1", k.term); {
+		case err != nil:
+			return err
+		case len(left) == 0:
+			a.words.drop(k.term)
+		}
+	}
+	if err := a.words.write(ctx, w); err != nil {
+		return err
+	}
+	for project, t := range a.totals {
+		if t == (total{}) {
+			continue
+		}
+		if err := w.exec(ctx, `INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words`, project, t.documents, t.words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePosition stores the positions in the feed and in the build up to which the index
+// has read; a zero build position ends the build.
+func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosition) error {
+	if cursor != b.cursor {
+		if err := b.write.exec(ctx, "UPDATE cursor SET seq = ?", cursor); err != nil {
+			return err
+		}
+	}
+	if build == b.build {
+		return nil
+	}
+	if build.kind == 0 {
+		return b.write.exec(ctx, deleteMeta, metaBuild)
+	}
+	return b.write.exec(ctx, setMeta, metaBuild, build.String())
+}
+
+// stored is a document's row.
+type stored struct {
+	document, project uint32
+	length            int
+	session           int64
+	digest, previous  int64
+}
+
+// stored returns the row of a record's document; found is false without one.
+func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
+	err = b.write.first(ctx, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
+		[]any{k.kind, k.record}, &s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
+	if errors.Is(err, sql.ErrNoRows) {
+		return stored{}, false, nil
+	}
+	return s, err == nil, err
+}
+
+// scopeTokens returns the tokens of a document's project, kind, session and type, by which a
+// query narrows the full-text index. No word has an underscore.
+func scopeTokens(e entry, t memory.ObservationType) string {
+	s := fmt.Sprintf("%s %s %s", projectToken(e.project), kindToken(e.kind), sessionToken(e.session))
+	if t != "" {
+		s += " " + typeToken(t)
+	}
+	return s
+}
+
+// headingToken is the full-text token of a word in the title.
+func headingToken(word string) string { return "_h" + word }
+
+func projectToken(number uint32) string { return fmt.Sprintf("_p%d", number) }
+func kindToken(k kind) string           { return "_k" + string(k.recordKind()) }
+func sessionToken(id int64) string      { return fmt.Sprintf("_s%d", id) }
+
+// typeToken returns the full-text token of an observation type: "_t" and its letters and
+// digits, since types are foreign text.
+func typeToken(t memory.ObservationType) string {
+	return "_t" + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 {
+			return r
+		}
+		return -1
+	}, strings.ToLower(string(t)))
+}

@@ -1,0 +1,546 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"claudemem/internal/keep/index/embed"
+	"claudemem/internal/keep/index/pages"
+	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+)
+
+// base is an open index.db with its file of vectors and the catalogue of both in
+// memory. One goroutine writes; any number reads.
+type base struct {
+	path   string
+	fresh  bool      // it has just been made
+	db     *sql.DB   // nil when opened for reading only
+	conn   *sql.Conn // the only one of db
+	write  *statements
+	reader *sql.DB
+	read   *statements
+	cat    *catalogue
+
+	// pages is index.db, open until the connections are closed: to close it earlier would give up
+	// SQLite's locks. sums are those of its pages; only the writer uses them. logKept is the size
+	// of a log that a reader kept from being cut, 0 for none.
+	pages   *os.File
+	sums    []uint32
+	logKept int64
+
+	// vectors is nil while the number of dimensions is unknown or when a reader
+	// finds no file. cat.mu guards the pointer.
+	vectors *vectors.Set
+	// ahead gets the set that openAhead opens; nil when none is being opened. Capacity 1.
+	ahead      chan openedSet
+	model      string
+	dimensions int
+	// trained is the table of the vectors of observations; nil for the built-in one.
+	trained *embed.Table
+	// owners has, from loading the documents until they are compared with the file of vectors,
+	// the document of each slot, and disputed the documents of slots that several have.
+	owners, disputed []uint32
+	// savedModel and savedDimensions are those of the vectors that the documents have.
+	savedModel      string
+	savedDimensions int
+
+	// What follows belongs to the writer; cat.mu guards it for others to look at.
+	cursor int64
+	// newest is the feed's newest change when the writer last looked.
+	newest int64
+	build  buildPosition
+	// tidying says that a build ends, see tidy.
+	tidying bool
+	// expected is the number of records that the current build has to read.
+	expected int
+	// toZero are slots that a failed write left behind: they are emptied later.
+	toZero []uint32
+	// successor has the vectors of the next table while they are made.
+	successor *successor
+	// repaired says that a damaged index made way for it, unsound that it is damaged itself and
+	// stays: queries do not use it before it is built, or not at all.
+	repaired bool
+	unsound  atomic.Bool
+	// mayRepair is Options.MayRepair.
+	mayRepair func(file, reason string) bool
+	// unknownLayout says that package postings does not understand the full-text index.
+	unknownLayout atomic.Bool
+	// deletions says that the full-text index still has words of deleted documents
+	// in its segments.
+	deletions, sweeping bool
+}
+
+// buildPosition is the progress of a build.
+type buildPosition struct {
+	kind  kind // 0: no build is under way
+	after int64
+}
+
+func (b buildPosition) String() string { return fmt.Sprintf("%d:%d", b.kind, b.after) }
+
+// parseBuildPosition parses "kind:record", as a build stores how far it has come;
+// sqlite.ErrDamaged for anything else.
+func parseBuildPosition(s string) (buildPosition, error) {
+	left, right, _ := strings.Cut(s, ":")
+	k, err := strconv.ParseUint(left, 10, 8)
+	after, err2 := strconv.ParseInt(right, 10, 64)
+	if err != nil || err2 != nil || k < 1 || int(k) > len(memory.RecordKinds()) {
+		return buildPosition{}, sqlite.ErrDamaged
+	}
+	return buildPosition{kind(k), after}, nil
+}
+
+func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + ".vec" }
+
+// openBase opens the index at path for writing, or makes it. The errors for
+// which only a new one helps are those that damaged reports.
+func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table, mayRepair func(file, reason string) bool) (b *base, err error) {
+	db, err := sqlite.OpenWriter(path, writeSource(path))
+	if err != nil {
+		return nil, err
+	}
+	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions, trained: trained, mayRepair: mayRepair}
+	opened := b // b is nil when an error is returned
+	defer func() {
+		if err != nil {
+			err = opened.blame(ctx, err)
+			err = errors.Join(err, opened.close())
+		}
+	}()
+	if b.pages, err = openfile.Open(path, os.O_RDONLY, 0); err != nil {
+		return nil, err
+	}
+	err = checkSchema(ctx, b.db)
+	if b.fresh = errors.Is(err, fs.ErrNotExist); b.fresh {
+		err = createSchema(ctx, b.db)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
+		return nil, err
+	}
+	if b.conn, err = b.db.Conn(ctx); err != nil {
+		return nil, err
+	}
+	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
+	if !b.fresh {
+		b.sums = readSums(path)
+	} else if err := ifExists(os.Remove(sumsPath(path))); err != nil {
+		return nil, err
+	}
+	// A worker that was killed has left a log.
+	if err := b.checkpoint(ctx); err != nil && memory.CodeOf(err) != memory.CodeConflict {
+		return nil, err
+	}
+	if err := b.loadHead(ctx, b.conn); err != nil {
+		return nil, err
+	}
+	if err := b.adoptVectors(ctx); err != nil {
+		return nil, err
+	}
+	b.openAhead(vectors.Open)
+	if err := b.loadDocuments(ctx, b.conn); err != nil {
+		return nil, err
+	}
+	// The pages of the blocks are not needed again: in memory they take twice their size.
+	if _, err := b.conn.ExecContext(ctx, "PRAGMA shrink_memory"); err != nil {
+		return nil, err
+	}
+	if err := b.openVectors(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// unwritable is the error for a file that could not be made or opened.
+func unwritable(err error) error {
+	return memory.Errorf(memory.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
+}
+
+// openBaseReadOnly opens the index at path without ever writing. tableFor
+// returns the trained table of a model; nil for a glance, for which the catalogue
+// has no records and there are no vectors.
+func openBaseReadOnly(ctx context.Context, path string, tableFor func(model string) (*embed.Table, bool)) (b *base, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, memory.Errorf(memory.CodeNoMemory, "open index: there is no index yet").
+			WithHint("the worker builds it: claude-mem worker start")
+	}
+	b = &base{path: path, cat: newCatalogue()}
+	opened := b // b is nil when an error is returned
+	defer func() {
+		if damaged(err) {
+			err = memory.Errorf(memory.CodeUnavailable, "open index: it is of another version or damaged: %w", err).
+				WithHint("the worker builds it anew: claude-mem worker start")
+		}
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
+		return nil, err
+	}
+	if err = checkSchema(ctx, b.reader); errors.Is(err, fs.ErrNotExist) {
+		return nil, errSchema // an empty file
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.read = newStatements(b.reader)
+	tx, err := b.reader.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := b.loadHead(ctx, tx); err != nil {
+		return nil, err
+	}
+	b.model, b.dimensions = b.savedModel, b.savedDimensions
+	if tableFor == nil {
+		return b, nil
+	}
+	var known bool
+	if b.trained, known = tableFor(b.model); known {
+		b.openAhead(vectors.OpenReadOnly)
+	} else {
+		b.dimensions = 0 // without the table, or with another one, words do
+	}
+	if err := b.loadDocuments(ctx, tx); err != nil {
+		return nil, err
+	}
+	b.owners, b.disputed = nil, nil // who reads does not mend
+	if b.dimensions > 0 {
+		// Without the file, or with one of another model, words do.
+		if set, err := b.opened(vectors.OpenReadOnly); err == nil {
+			b.vectors = set
+		}
+	}
+	return b, nil
+}
+
+// querier is a connection, a transaction or a pool.
+type querier = sqlite.Querier
+
+// loadHead loads the position and the state of the index, its projects and their
+// totals: all but the documents.
+func (b *base) loadHead(ctx context.Context, q querier) error {
+	if err := q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor); err != nil {
+		return notEmpty(err)
+	}
+	meta := map[string]string{}
+	err := each(ctx, q, "SELECT name, value FROM meta", func(scan sqlite.Scan) error {
+		var name, value string
+		err := scan(&name, &value)
+		meta[name] = value
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, b.deletions = meta[metaDeletions]
+	if build, ok := meta[metaBuild]; ok {
+		if b.build, err = parseBuildPosition(build); err != nil {
+			return err
+		}
+	}
+	b.savedModel = meta[metaModel]
+	b.savedDimensions, err = strconv.Atoi(cmp.Or(meta[metaDimensions], "0"))
+	if err != nil || b.savedDimensions < 0 || b.savedDimensions > maxDimensions {
+		return sqlite.ErrDamaged
+	}
+	if err := b.loadVocabulary(ctx, q); err != nil {
+		return err
+	}
+	c := b.cat
+	err = each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
+		var id uint32
+		var path string
+		if err := scan(&id, &path); err != nil {
+			return err
+		}
+		if id == 0 || id > 1<<24 {
+			return sqlite.ErrDamaged
+		}
+		c.addProject(id, path)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return each(ctx, q, "SELECT project, documents, words FROM totals", func(scan sqlite.Scan) error {
+		var project uint32
+		var t total
+		if err := scan(&project, &t.documents, &t.words); err != nil {
+			return err
+		}
+		c.addTotal(project, t.documents, t.words)
+		return nil
+	})
+}
+
+// loadDocuments fills the catalogue with all documents, and with their fragments if
+// they are of the model.
+func (b *base) loadDocuments(ctx context.Context, q querier) error {
+	c := b.cat
+	slots := func(document, first uint32, names []uint16) {
+		end := first + uint32(len(names)) //nolint:gosec // a few dozen
+		// Slots beyond the list have no other owner, and their memory is not read before it is
+		// written: Linux would map a page of zeros for the reading and copy it for the writing.
+		for slot := first; slot < end && int(slot) < len(b.owners); slot++ {
+			if other := b.owners[slot]; other != 0 {
+				b.disputed = append(b.disputed, other, document)
+			}
+		}
+		c.names, b.owners = reach(c.names, end-1), reach(b.owners, end-1)
+		codes, owners := c.names[first:end], b.owners[first:end]
+		for i, name := range names {
+			codes[i], owners[i] = name+1, document
+		}
+		c.fragments += len(names)
+	}
+	if b.savedModel != b.model {
+		slots = nil // openVectors begins anew
+	}
+	var newest int64
+	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM documents").Scan(&newest); err != nil {
+		return err
+	}
+	// A list that grows takes twice as much while it is copied.
+	documents := int(min(max(newest, 0), maxPresized)) + 1
+	c.lengths = make(lengths, 0, documents)
+	c.entries = pages.Make[entry](documents)[:1]
+	if slots != nil {
+		n := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
+		c.names, b.owners = pages.Make[uint16](n)[:0], pages.Make[uint32](n)[:0]
+	}
+	return b.loadEntries(ctx, q, nil, slots, "SELECT number, entries FROM blocks ORDER BY number")
+}
+
+// maxPresized bounds the memory that a damaged file can ask for at once.
+const maxPresized = 1 << 22
+
+// each runs fn for every row of a query.
+func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {
+	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
+}
+
+// notEmpty returns sqlite.ErrDamaged for sql.ErrNoRows, from a table that always has a row, and
+// other errors as they are.
+func notEmpty(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return sqlite.ErrDamaged
+	}
+	return err
+}
+
+// maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
+const maxSlotNumber = 1<<28 - 1
+
+// openVectors opens the file of vectors for the model. Vectors of another model
+// are forgotten: all documents wait for new ones. So do those whose vectors
+// the file does not have, since it was deleted or damaged.
+func (b *base) openVectors(ctx context.Context) error {
+	if b.savedModel == b.model && b.dimensions == 0 {
+		b.dimensions = b.savedDimensions
+	}
+	if b.savedModel != b.model || b.savedDimensions != b.dimensions {
+		if err := b.forgetVectors(ctx); err != nil {
+			return err
+		}
+	}
+	if b.dimensions == 0 {
+		return nil
+	}
+	set, err := b.opened(vectors.Open)
+	if err != nil {
+		return unwritable(err)
+	}
+	b.cat.mu.Lock()
+	defer b.cat.mu.Unlock()
+	b.vectors = set
+	return b.compareVectors(ctx)
+}
+
+// openedSet is the result of opening a file of vectors.
+type openedSet struct {
+	set *vectors.Set
+	err error
+}
+
+// openAhead begins to open the file of vectors, which takes as long as reading the documents,
+// if it is of the model. opened or close waits for the end.
+func (b *base) openAhead(open func(path, model string, dimensions int) (*vectors.Set, error)) {
+	if b.savedModel != b.model || b.savedDimensions == 0 || b.dimensions != 0 && b.dimensions != b.savedDimensions {
+		return
+	}
+	b.ahead = make(chan openedSet, 1)
+	path, model, dimensions, ahead := vectorPath(b.path), b.model, b.savedDimensions, b.ahead
+	go func() {
+		set, err := open(path, model, dimensions)
+		ahead <- openedSet{set, err}
+	}()
+}
+
+// opened returns the file of vectors, the one that is being opened ahead if there is one.
+func (b *base) opened(open func(path, model string, dimensions int) (*vectors.Set, error)) (*vectors.Set, error) {
+	if b.ahead == nil {
+		return open(vectorPath(b.path), b.model, b.dimensions)
+	}
+	o := <-b.ahead
+	b.ahead = nil
+	return o.set, o.err
+}
+
+// forgetVectors makes every document wait for vectors of the model.
+func (b *base) forgetVectors(ctx context.Context) error {
+	err := b.transaction(ctx, func() error {
+		numbers, err := b.write.ints(ctx, "SELECT number FROM blocks")
+		if err != nil {
+			return err
+		}
+		for _, number := range numbers {
+			k, err := b.readBlock(ctx, uint32(number)) //nolint:gosec // as it was written
+			if err != nil {
+				return err
+			}
+			for i := range k {
+				k[i].waits, k[i].names = true, nil
+			}
+			if err := b.writeBlock(ctx, uint32(number), k); err != nil { //nolint:gosec // as it was written
+				return err
+			}
+		}
+		return errors.Join(
+			b.write.exec(ctx, setMeta, metaModel, b.model),
+			b.write.exec(ctx, setMeta, metaDimensions, strconv.Itoa(b.dimensions)))
+	})
+	if err != nil {
+		return err
+	}
+	b.savedModel, b.savedDimensions = b.model, b.dimensions
+	c := b.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names, c.free, c.fragments = nil, nil, 0
+	b.owners, b.disputed = nil, nil
+	for d, e := range c.entries {
+		if e.kind != 0 {
+			c.waiting[uint32(d)] = struct{}{} //nolint:gosec // SQLite's rows end before
+		}
+	}
+	return nil
+}
+
+// compareVectors brings table and file together, with cat.mu held: documents whose vectors are
+// missing wait for new ones, or do without if that is no longer a repair to be made; slots that
+// no document has are emptied and free.
+func (b *base) compareVectors(ctx context.Context) error {
+	c := b.cat
+	for slot, document := range b.vectors.All() {
+		if int(slot) < len(b.owners) && b.owners[slot] == document {
+			b.owners[slot] = 0
+		}
+	}
+	lost := b.disputed
+	for _, owner := range b.owners {
+		if owner != 0 {
+			lost = append(lost, owner)
+		}
+	}
+	b.owners, b.disputed = nil, nil
+	slices.Sort(lost)
+	lost = slices.Compact(lost)
+	if len(lost) > 0 {
+		again := b.mayRepair("index.vec", "vectors are missing")
+		err := b.transaction(ctx, func() error {
+			changes := b.changeBlocks()
+			for _, id := range lost {
+				if err := changes.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
+					return err
+				}
+				e, err := changes.at(ctx, id)
+				if err != nil {
+					return err
+				}
+				if e.waits = again; again {
+					c.waiting[id] = struct{}{}
+				}
+			}
+			return changes.write(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
+		return memory.Errorf(memory.CodeStorage, "open index: %w", err)
+	}
+	for i, name := range c.names {
+		if name == 0 {
+			c.freeSlot(uint32(i)) //nolint:gosec // slots are uint32
+		}
+	}
+	return nil
+}
+
+// transaction runs fn between BEGIN and COMMIT on the writer's connection.
+func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
+	if _, err := b.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = fn(); err == nil {
+		_, err = b.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		// Not with ctx, which may be over; SQLite may have rolled back by itself.
+		_, _ = b.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return err
+	}
+	b.checkpointLarge(ctx)
+	return nil
+}
+
+// close closes statements, connections and vectors, and returns all errors joined. It
+// also closes a base that was only opened in part.
+func (b *base) close() error {
+	var errs []error
+	if b.ahead != nil { // it was not taken over
+		if o := <-b.ahead; o.err == nil {
+			errs = append(errs, o.set.Close())
+		}
+		b.ahead = nil
+	}
+	b.read.close()
+	b.write.close()
+	// Readers first: only the last connection to leave removes the log.
+	if b.reader != nil {
+		errs = append(errs, b.reader.Close())
+	}
+	if b.conn != nil {
+		_ = b.checkpoint(context.Background()) // or the next worker makes it
+		errs = append(errs, b.conn.Close())
+	}
+	if b.db != nil {
+		errs = append(errs, b.db.Close())
+	}
+	if b.pages != nil {
+		errs = append(errs, b.pages.Close())
+	}
+	if b.vectors != nil {
+		errs = append(errs, b.vectors.Close())
+	}
+	b.dropSuccessor()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,383 @@
+package index
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+
+	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/memory"
+)
+
+// kind is a RecordKind as a number; 0 is none.
+type kind uint8
+
+// kindOf returns the index's number of a kind of record, 0 for an unknown one.
+func kindOf(k memory.RecordKind) kind {
+	for i, known := range memory.RecordKinds() {
+		if k == known {
+			return kind(i + 1) //nolint:gosec // there are three
+		}
+	}
+	return 0
+}
+
+// kindObservation is the kind whose vectors a trained table makes.
+const kindObservation kind = 1
+
+func (k kind) recordKind() memory.RecordKind {
+	return memory.RecordKinds()[k-1]
+}
+
+// entry holds the fields of a document that filters use; kind 0 marks a number
+// without a document.
+type entry struct {
+	record    int64
+	session   int64
+	createdAt int64
+	project   uint32
+	typ       uint16
+	kind      kind
+}
+
+// key names a record in a map.
+type key struct {
+	record int64
+	kind   kind
+}
+
+func keyOf(r memory.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
+
+func (e entry) ref() memory.RecordRef {
+	return memory.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
+}
+
+// run is a number of slots that follow each other.
+type run struct{ first, n uint32 }
+
+// take finds n slots in a row among the free ones; ok is false when there are none.
+func take(free []run, n uint32) (first uint32, rest []run, ok bool) {
+	for i, r := range free {
+		if r.n < n {
+			continue
+		}
+		if r.n == n {
+			free[i] = free[len(free)-1]
+			return r.first, free[:len(free)-1], true
+		}
+		free[i] = run{r.first + n, r.n - n}
+		return r.first, free, true
+	}
+	return 0, free, false
+}
+
+// freeSlot adds a slot to the free ones.
+func (c *catalogue) freeSlot(slot uint32) {
+	if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
+		c.free[last].n++
+		return
+	}
+	c.free = append(c.free, run{slot, 1})
+}
+
+// total counts a project's documents and their words.
+type total struct {
+	documents, words int
+}
+
+// catalogue holds the part of every document that is in memory. It changes after the commit
+// of the same change, under mu; a query holds mu for reading as long as it runs, so
+// what was freed is not used again before the query ends.
+type catalogue struct {
+	mu       sync.RWMutex
+	entries  []entry // by document number; 0 is none
+	lengths  lengths
+	byRecord recordNumbers
+	projects map[string]uint32
+	paths    []string // by project number
+	types    map[memory.ObservationType]uint16
+	typeList []memory.ObservationType
+	totals   map[uint32]total
+	all      total
+	counts   []int // documents by kind
+	// observations are the documents of this kind.
+	observations vectors.Documents
+	byType       []int // documents by type number
+	// names has the code of a fragment's name by slot, free the slots that no
+	// document has; both belong to the writer, names is read by queries.
+	names []uint16
+	free  []run
+	// waiting are the documents without vectors.
+	waiting   map[uint32]struct{}
+	fragments int
+	// ofProject keeps sets that were asked for.
+	ofProject projectSets
+	// vocabulary has the words that the rows of contents number.
+	vocabulary vocabulary
+}
+
+// newCatalogue returns an empty catalogue. Document, path and type 0 are taken, and mean
+// none.
+func newCatalogue() *catalogue {
+	return &catalogue{
+		entries:  make([]entry, 1),
+		projects: map[string]uint32{},
+		paths:    []string{""},
+		types:    map[memory.ObservationType]uint16{"": 0},
+		typeList: []memory.ObservationType{""},
+		totals:   map[uint32]total{},
+		counts:   make([]int, len(memory.RecordKinds())+1),
+		byType:   []int{0},
+		waiting:  map[uint32]struct{}{},
+	}
+}
+
+// typeNumber returns a type's number, a new one for a new type.
+func (c *catalogue) typeNumber(t memory.ObservationType) uint16 {
+	if n, ok := c.types[t]; ok {
+		return n
+	}
+	if len(c.typeList) == 1<<16-1 {
+		return 0 // nobody has so many; such a document is found without a type filter
+	}
+	n := uint16(len(c.typeList)) //nolint:gosec // checked above
+	c.types[t] = n
+	c.typeList = append(c.typeList, t)
+	c.byType = append(c.byType, 0)
+	return n
+}
+
+// addProject records that the project at path has this number.
+func (c *catalogue) addProject(number uint32, path string) {
+	for int(number) >= len(c.paths) {
+		c.paths = append(c.paths, "")
+	}
+	c.paths[number] = path
+	c.projects[path] = number
+}
+
+// dropProject forgets a project that has no documents any more.
+func (c *catalogue) dropProject(number int64) {
+	delete(c.projects, c.paths[number])
+	c.paths[number] = ""
+}
+
+// lengths has the documents' lengths in words plus one, as package rank counts them, by
+// document number; 0 is no document. The first look at documents needs nothing else, and
+// finds them close together here.
+type lengths []uint16
+
+// of returns a document's length, at most 65534; ok is false without a document.
+func (l lengths) of(document uint32) (words uint16, ok bool) {
+	if int(document) >= len(l) || l[document] == 0 {
+		return 0, false
+	}
+	return l[document] - 1, true
+}
+
+// put sets a document's entry and its length in words.
+func (c *catalogue) put(document uint32, e entry, length int) {
+	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
+	c.entries = reach(c.entries, document)
+	c.ofProject.forget(e.project)
+	c.entries[document] = e
+	c.lengths = reach(c.lengths, document)
+	c.lengths[document] = uint16(min(max(length, 0), 1<<16-2)) + 1 //nolint:gosec // bounded
+	c.byRecord.set(key{e.record, e.kind}, document)
+	c.counts[e.kind]++
+	if e.kind == kindObservation {
+		c.observations.Add(document)
+	}
+	c.byType[e.typ]++
+}
+
+// drop removes a document's entry when there is one.
+func (c *catalogue) drop(document uint32) {
+	if int(document) >= len(c.entries) || c.entries[document].kind == 0 {
+		return
+	}
+	e := c.entries[document]
+	c.byRecord.set(key{e.record, e.kind}, 0)
+	c.ofProject.forget(e.project)
+	c.counts[e.kind]--
+	c.observations.Remove(document)
+	c.byType[e.typ]--
+	c.entries[document], c.lengths[document] = entry{}, 0
+}
+
+// addTotal adds to the numbers of documents and words of a project and of all; both may
+// be negative.
+func (c *catalogue) addTotal(project uint32, documents, words int) {
+	t := c.totals[project]
+	t.documents += documents
+	t.words += words
+	c.totals[project] = t
+	c.all.documents += documents
+	c.all.words += words
+}
+
+// next returns the number for a document that is new.
+func (c *catalogue) next() uint32 { return uint32(len(c.entries)) } //nolint:gosec // SQLite's rows end before
+
+// setName records the code of the fragment whose vector is in a slot.
+func (c *catalogue) setName(slot uint32, name uint16) {
+	c.names = reach(c.names, slot)
+	c.names[slot] = name
+}
+
+// reach returns list with zeros appended until it has an element number n. It doubles the
+// capacity: append makes a long list only a quarter longer and so copies it more often, which
+// took half of the time to open an index.
+func reach[T any](list []T, n uint32) []T {
+	if int(n) < len(list) {
+		return list
+	}
+	if int(n) >= cap(list) {
+		list = slices.Grow(list, max(int(n)+1-len(list), len(list)))
+	}
+	return list[:n+1]
+}
+
+// eligible returns the documents that pass f as a set, nil for all of them, and
+// how many they are; mu is held.
+func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
+	p := c.predicate(f)
+	if f.Only != nil {
+		set, n := make(vectors.Documents, len(c.entries)/64+1), 0
+		for _, r := range f.Only {
+			if d, ok := c.byRecord.get(keyOf(r)); ok && !set.Has(d) && (p == nil || p(&c.entries[d])) {
+				set.Add(d)
+				n++
+			}
+		}
+		return set, n
+	}
+	if p == nil {
+		return nil, c.all.documents
+	}
+	if project, ok := c.onlyProject(f); ok {
+		return c.ofProject.get(project, func() (vectors.Documents, int) { return c.passing(p) })
+	}
+	return c.passing(p)
+}
+
+// passing returns the documents that pass p as a set, and how many they are.
+func (c *catalogue) passing(p func(*entry) bool) (vectors.Documents, int) {
+	set, n := make(vectors.Documents, len(c.entries)/64+1), 0
+	for d := range c.entries {
+		if e := &c.entries[d]; e.kind != 0 && p(e) {
+			set[d>>6] |= 1 << (d & 63)
+			n++
+		}
+	}
+	return set, n
+}
+
+// onlyProject returns the number of the project if f asks for that and nothing else.
+func (c *catalogue) onlyProject(f Filter) (uint32, bool) {
+	if len(f.Kinds) > 0 || len(f.Types) > 0 || f.Session != 0 || f.Since != 0 || f.Until != 0 {
+		return 0, false
+	}
+	numbers := c.projectNumbers(f)
+	if len(numbers) != 1 {
+		return 0, false
+	}
+	return numbers[0], true
+}
+
+// projectSetBytes bounds the memory of the sets that are kept; with 175,000 documents each
+// takes 22 KB.
+const projectSetBytes = 1 << 20
+
+// projectSets keeps the documents of projects, as most searches are made in one of a few. A
+// change of a project's documents removes its set under the catalogue's lock, which a reader
+// holds meanwhile.
+type projectSets struct {
+	mu   sync.Mutex
+	sets map[uint32]projectSet
+}
+
+type projectSet struct {
+	documents vectors.Documents
+	n         int
+}
+
+// get returns a project's set and its size, from find if it is not here. It must not be changed.
+func (s *projectSets) get(project uint32, find func() (vectors.Documents, int)) (vectors.Documents, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if set, ok := s.sets[project]; ok {
+		return set.documents, set.n
+	}
+	documents, n := find()
+	if s.sets == nil || 8*len(documents)*(len(s.sets)+1) > projectSetBytes {
+		s.sets = map[uint32]projectSet{}
+	}
+	s.sets[project] = projectSet{documents, n}
+	return documents, n
+}
+
+// forget removes a project's set. Nobody reads meanwhile: the catalogue's lock is held for
+// writing.
+func (s *projectSets) forget(project uint32) { delete(s.sets, project) }
+
+// compareAge orders documents by the time, kind and number of their records, the newest
+// first. The numbers of documents would not do: a rebuild of the index gives out others.
+func (c *catalogue) compareAge(x, y uint32) int {
+	e, f := &c.entries[x], &c.entries[y]
+	return cmp.Or(cmp.Compare(f.createdAt, e.createdAt), cmp.Compare(e.kind, f.kind), cmp.Compare(f.record, e.record))
+}
+
+// among yields the documents of a set in order, all for nil.
+func (c *catalogue) among(set vectors.Documents) iter.Seq[uint32] {
+	if set != nil {
+		return set.All()
+	}
+	return func(yield func(uint32) bool) {
+		for d := range c.entries {
+			if c.entries[d].kind != 0 && !yield(uint32(d)) { //nolint:gosec // SQLite's rows end before
+				return
+			}
+		}
+	}
+}
+
+// predicate returns a function that reports whether a document passes f, its Only apart;
+// nil when all do.
+func (c *catalogue) predicate(f Filter) func(*entry) bool {
+	if len(f.Projects) == 0 && len(f.Kinds) == 0 && len(f.Types) == 0 && f.Session == 0 && f.Since == 0 && f.Until == 0 {
+		return nil
+	}
+	var projects []bool
+	if len(f.Projects) > 0 {
+		projects = make([]bool, len(c.paths))
+		for _, n := range c.projectNumbers(f) {
+			projects[n] = true
+		}
+	}
+	var kinds [256]bool
+	for _, k := range f.Kinds {
+		kinds[kindOf(k)] = true
+	}
+	var types []bool
+	if len(f.Types) > 0 {
+		types = make([]bool, len(c.typeList))
+		for _, t := range f.Types {
+			if n, ok := c.types[t]; ok && t != "" {
+				types[n] = true
+			}
+		}
+	}
+	byKind := len(f.Kinds) > 0
+	session, since, until := int64(f.Session), int64(f.Since), int64(f.Until)
+	return func(e *entry) bool {
+		return (projects == nil || projects[e.project]) &&
+			(!byKind || kinds[e.kind]) &&
+			// Types pass observations only, as everywhere.
+			(types == nil || types[e.typ]) &&
+			(session == 0 || e.session == session) &&
+			(since == 0 || e.createdAt >= since) &&
+			(until == 0 || e.createdAt <= until)
+	}
+}

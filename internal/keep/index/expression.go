@@ -1,0 +1,128 @@
+package index
+
+import (
+	"context"
+	"slices"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/keep/sqlite"
+)
+
+const (
+	// syntaxScored bounds the matches of an expression that are scored, syntaxRows those
+	// that are read: of more only the newest.
+	syntaxScored = 2000
+	syntaxRows   = 20_000
+)
+
+// Syntax returns the records that match a full-text expression (see syntax.go),
+// the best first. Of very many it looks at the newest only.
+//
+// The codes of its errors: CodeInvalid when the text is no such expression, for
+// instance plain words; CodeUnavailable, CodeStorage.
+func (ix *Index) Syntax(ctx context.Context, text string, f Filter, limit int) (Answer, error) {
+	const what = "match expression"
+	e, err := parseExpression(text)
+	if err != nil {
+		return Answer{}, fault(what, err)
+	}
+	b, done, err := ix.current()
+	if err != nil {
+		return Answer{}, fault(what, err)
+	}
+	defer done()
+	answer, err := b.matchExpression(ctx, e, f, limit)
+	if sqlite.Code(err) == sqlite3.SQLITE_ERROR {
+		// The parser should have refused it.
+		ix.log.Warn("an expression was not understood", "err", err)
+		err = errSyntax("it is not understood")
+	}
+	return answer, fault(what, ix.sound(ctx, b, err))
+}
+
+// matchExpression returns the records that pass f and match e, scored by the words of e.
+// limit raises the bounds on the records that are looked at; it does not cut the answer.
+func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, limit int) (Answer, error) {
+	c := b.cat
+	answer := Answer{Behind: b.behind()}
+	eligible, n := c.eligible(f)
+	if n == 0 {
+		return answer, nil
+	}
+	found, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", both(e.match(allFields), c.scope(f)), max(syntaxRows, limit))
+	if err != nil {
+		return Answer{}, err
+	}
+	documents := make([]uint32, 0, len(found))
+	for _, id := range found {
+		d := uint32(id) //nolint:gosec // SQLite's rows end before
+		if c.has(d) && (eligible == nil || eligible.Has(d)) {
+			documents = append(documents, d)
+		}
+	}
+	if !e.exact(allFields) {
+		if documents, err = b.matching(ctx, e.clause, documents); err != nil {
+			return Answer{}, err
+		}
+	}
+	list := make([]candidate, 0, min(len(documents), syntaxScored))
+	for _, d := range documents[:min(len(documents), max(syntaxScored, limit))] {
+		list = append(list, candidate{document: d})
+	}
+	q, err := b.wordsQuery(ctx, e, f)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := b.score(ctx, q, list); err != nil {
+		return Answer{}, err
+	}
+	b.combine(list)
+	answer.Matches = b.matches(q, list)
+	for i := range answer.Matches {
+		answer.Matches[i].Lexical = true // also by the beginning of a word
+	}
+	return answer, nil
+}
+
+// wordsQuery makes a query of an expression's words, which orders its matches.
+func (b *base) wordsQuery(ctx context.Context, e *expression, f Filter) (*query, error) {
+	c := b.cat
+	projects := c.projectNumbers(f)
+	q := &query{collection: c.collection(projects)}
+	hashes := make([]uint32, len(e.words))
+	for i, w := range e.words {
+		hashes[i] = hash(w.Text)
+	}
+	frequencies, err := b.frequencies(ctx, hashes, projects)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range e.words {
+		if slices.Contains(hashes[:i], hashes[i]) {
+			continue
+		}
+		q.terms = append(q.terms, term{
+			Term: rank.Term{Hash: hashes[i], Position: i, Documents: frequencies[hashes[i]], Weight: 1}, raw: w.Raw,
+		})
+	}
+	return q, nil
+}
+
+// collection sums up projects, or all of them for nil.
+func (c *catalogue) collection(projects []uint32) rank.Collection {
+	sum := c.all
+	if projects != nil {
+		sum = total{}
+		for _, p := range projects {
+			sum.documents += c.totals[p].documents
+			sum.words += c.totals[p].words
+		}
+	}
+	r := rank.Collection{Documents: sum.documents}
+	if sum.documents > 0 {
+		r.MeanLength = float64(sum.words) / float64(sum.documents)
+	}
+	return r
+}

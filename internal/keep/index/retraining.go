@@ -1,0 +1,233 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"claudemem/internal/keep/index/embed"
+	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/memory"
+)
+
+// A change to another table makes all vectors anew in a file beside the old one, in the same
+// slots, so that the database stays as it is. What changes meanwhile goes into both. When
+// all are there, the new files get the names of the old ones and the index is opened again.
+// The change happens when the vectors get their name: a worker that dies before begins
+// again with the old table, one that dies after finds the new one (openTable).
+
+// retrainBatch is the number of documents that get new vectors at once; changes wait
+// meanwhile.
+const retrainBatch = 100
+
+// retraining is a change to another table, for which Train waits.
+type retraining struct {
+	ctx   context.Context // Train's
+	table *embed.Table
+	file  []byte
+	pace  *pace
+	base  *base
+	after uint32 // the last document that is done
+	until time.Time
+	done  chan error // capacity 1
+}
+
+// successor holds the vectors of the table that is about to be used, in a file of its own.
+type successor struct {
+	table func(memory.RecordKind) *embed.Table
+	set   *vectors.Set
+	// err is why it cannot be used.
+	err error
+}
+
+// usable reports whether there is one that can be used; false for nil.
+func (s *successor) usable() bool { return s != nil && s.err == nil }
+
+// put puts the vector of fragment i of a document that has changed; nothing for nil.
+func (s *successor) put(slot, document uint32, d *analysed, i int) error {
+	if !s.usable() {
+		return nil
+	}
+	return s.set.Put(slot, document, s.table(d.document.Kind).Vector(d.cut[i]))
+}
+
+// delete empties slots; nothing for nil.
+func (s *successor) delete(slots []uint32) error {
+	if !s.usable() {
+		return nil
+	}
+	return s.set.Delete(slots...)
+}
+
+// failSuccessor records that the successor lacks something; the follower ends it.
+func (b *base) failSuccessor(err error) { b.successor.err = err }
+
+// dropSuccessor closes and deletes the successor if there is one.
+func (b *base) dropSuccessor() {
+	if b.successor != nil {
+		_ = b.successor.set.Close() // it is not needed
+		_ = os.Remove(vectorPath(b.path) + nextSuffix)
+		b.successor = nil
+	}
+}
+
+// beginRetraining begins a change to another table.
+func (f *follower) beginRetraining(ix *Index, r *retraining) {
+	if f.next != nil || f.retrained != nil || ix.base == nil || ix.base.build.kind != 0 {
+		r.done <- errReplaced
+		return
+	}
+	err := dropNextTable(ix.path)
+	if err == nil {
+		err = atomicfile.WriteOwn(tablePath(ix.path)+nextSuffix, r.file, 0o600)
+	}
+	s := &successor{table: func(k memory.RecordKind) *embed.Table { return ix.tableOf(r.table, k) }}
+	if err == nil {
+		s.set, err = vectors.Open(vectorPath(ix.path)+nextSuffix, r.table.Model(), r.table.Dimensions())
+	}
+	if err != nil {
+		r.done <- errors.Join(memory.Errorf(memory.CodeStorage, "write embedding table: %w", err), dropNextTable(ix.path))
+		return
+	}
+	ix.base.successor = s
+	r.base = ix.base
+	f.retrained = r
+}
+
+// endRetraining ends a change to another table without it; the old one stays.
+func (f *follower) endRetraining(err error) {
+	r := f.retrained
+	if r == nil {
+		return
+	}
+	f.retrained = nil
+	r.base.dropSuccessor()
+	r.done <- errors.Join(err, dropNextTable(r.base.path))
+}
+
+// retrainIn returns the time until the next batch, 0 when none is waited for.
+func (f *follower) retrainIn(ix *Index) time.Duration {
+	if f.retrained == nil {
+		return 0
+	}
+	return max(ix.until(f.retrained.until, time.Second), time.Millisecond)
+}
+
+// stepRetraining makes the vectors of the next documents, and changes the tables when there
+// are none left. more says that there is more to do now. What goes wrong ends the
+// retraining, and concerns nothing else.
+func (f *follower) stepRetraining(ctx context.Context, ix *Index) (more bool) {
+	r := f.retrained
+	if r == nil {
+		return false
+	}
+	if err := errors.Join(r.ctx.Err(), r.base.successor.err); err != nil {
+		f.endRetraining(err)
+		return true
+	}
+	if ix.until(r.until, time.Second) > 0 {
+		return false
+	}
+	r.pace.start()
+	done, err := r.step(ctx, ix)
+	switch {
+	case err != nil:
+		f.endRetraining(err)
+	case done:
+		f.retrained = nil
+		r.done <- f.swapTables(ctx, ix, r)
+	default:
+		if owed := r.pace.owed(); owed > 0 {
+			r.until = ix.clock().Add(owed)
+			return false
+		}
+	}
+	return true
+}
+
+// step makes the vectors of the next documents; done says that there are none left.
+func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error) {
+	b := r.base
+	type row struct {
+		document uint32
+		digest   int64
+	}
+	var rows []row
+	var refs []memory.RecordRef
+	err = each(ctx, b.conn, "SELECT id, digest FROM documents WHERE id > ? ORDER BY id LIMIT ?", func(scan sqlite.Scan) error {
+		var x row
+		if err := scan(&x.document, &x.digest); err != nil {
+			return err
+		}
+		if !b.cat.has(x.document) {
+			return sqlite.ErrDamaged
+		}
+		rows = append(rows, x)
+		refs = append(refs, b.cat.entries[x.document].ref())
+		return nil
+	}, r.after, retrainBatch)
+	if err != nil || len(rows) == 0 {
+		return true, err
+	}
+	r.after = rows[len(rows)-1].document
+	documents, err := ix.feed.Documents(ctx, refs...)
+	if err != nil {
+		return false, err
+	}
+	at := make(map[memory.RecordRef]*memory.Document, len(documents))
+	for i := range documents {
+		at[documents[i].RecordRef] = &documents[i]
+	}
+	a, blocks := newAnalyser(), b.changeBlocks()
+	for i, x := range rows {
+		d := at[refs[i]]
+		if d == nil || a.digestOf(d) != x.digest {
+			continue // it has changed since: the feed reports it, and apply puts its vectors
+		}
+		table := b.successor.table(d.Kind)
+		fragments := map[uint16][]float32{}
+		for _, f := range fragmentsOf(d) {
+			fragments[f.name] = table.Vector(table.Pieces(f.text))
+		}
+		held, err := blocks.at(ctx, x.document)
+		if err != nil {
+			return false, err
+		}
+		for i, name := range held.names {
+			v, ok := fragments[name]
+			if !ok {
+				return false, sqlite.ErrDamaged
+			}
+			if err := b.successor.set.Put(held.first+uint32(i), x.document, v); err != nil { //nolint:gosec // a few dozen
+				return false, memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
+			}
+		}
+	}
+	return false, nil
+}
+
+// swapTables puts the new table and its vectors in the place of the old ones, and opens the
+// index again. Queries wait for it: half a second at 100,000 observations.
+func (f *follower) swapTables(ctx context.Context, ix *Index, r *retraining) error {
+	b := r.base
+	if err := b.successor.set.Sync(); err != nil {
+		b.dropSuccessor()
+		return errors.Join(memory.Errorf(memory.CodeStorage, "write vectors: %w", err), dropNextTable(ix.path))
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	errs := []error{b.successor.set.Close()}
+	b.successor = nil
+	errs = append(errs, b.close())
+	ix.base = nil
+	if errors.Join(errs...) == nil {
+		errs = append(errs, os.Rename(vectorPath(ix.path)+nextSuffix, vectorPath(ix.path)))
+	}
+	// With the vectors in their place, openTable gives the table its name.
+	next, err := ix.openOrRebuild(ctx)
+	ix.base = next // nil after an error: the follower tries again
+	return errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,98 @@
+package index
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+// Status is the state of the index, for statistics and the doctor.
+type Status struct {
+	Path      string `json:"path"`
+	Documents int    `json:"documents"`
+	Fragments int    `json:"fragments"`
+	// Behind counts the changes, during a build the records, that are not found yet.
+	Behind   int64 `json:"behind"`
+	Building bool  `json:"building"`
+	// Model and Dimensions describe the vectors; Dimensions is 0 while unknown.
+	Model      string `json:"model"`
+	Dimensions int    `json:"dimensions"`
+	// Waiting counts the documents that have no vectors of the model yet.
+	Waiting int `json:"waiting"`
+	// Trained is the number of observations that the table of the vectors was trained on
+	// further; 0 for none.
+	Trained int `json:"trained"`
+	// TrainError is why it could not be trained at the last attempt.
+	TrainError   string        `json:"train_error,omitempty"`
+	TrainErrorAt memory.Millis `json:"train_error_at,omitempty"`
+	// UnknownLayout says that this version does not understand the pages of the full-text index,
+	// so that searches are slower and look up fewer words.
+	UnknownLayout bool `json:"unknown_layout,omitempty"`
+	// Bytes is the size of the files.
+	Bytes int64 `json:"bytes"`
+	// Error is why nothing is indexed at the moment, EmbedError why there are no new
+	// vectors; "" when all is well.
+	Error        string        `json:"error,omitempty"`
+	ErrorAt      memory.Millis `json:"error_at,omitempty"`
+	EmbedError   string        `json:"embed_error,omitempty"`
+	EmbedErrorAt memory.Millis `json:"embed_error_at,omitempty"`
+}
+
+// statusTimeout bounds the look at the feed: a status is asked for when things
+// are not well.
+const statusTimeout = time.Second
+
+// Status returns the state of the index.
+func (ix *Index) Status() Status {
+	s := Status{Path: ix.path, Model: ix.embedder.Model()}
+	ix.state.mu.Lock()
+	if ix.state.err != nil {
+		s.Error, s.ErrorAt = ix.state.err.Error(), memory.MillisOf(ix.state.errAt)
+	}
+	if ix.state.embedErr != nil {
+		s.EmbedError, s.EmbedErrorAt = ix.state.embedErr.Error(), memory.MillisOf(ix.state.embedErrAt)
+	}
+	if ix.state.trainErr != nil {
+		s.TrainError, s.TrainErrorAt = ix.state.trainErr.Error(), memory.MillisOf(ix.state.trainErrAt)
+	}
+	ix.state.mu.Unlock()
+	for _, path := range []string{ix.path, ix.path + "-wal", vectorPath(ix.path), tablePath(ix.path)} {
+		if info, err := os.Stat(path); err == nil {
+			s.Bytes += info.Size()
+		}
+	}
+	// The follower may be pausing after a failure, so the feed is asked.
+	newest := int64(0)
+	if ix.feed != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
+		defer cancel()
+		if _, n, err := ix.feed.ChangeRange(ctx); err == nil {
+			newest = n
+		}
+	}
+	b, done, err := ix.current()
+	if err != nil {
+		if s.Error == "" {
+			s.Error = err.Error()
+		}
+		return s
+	}
+	defer done()
+	s.Documents, s.Fragments = b.cat.all.documents, b.cat.fragments
+	s.Model, s.Dimensions = b.model, b.dimensions
+	if b.trained != nil {
+		training, _ := b.trained.Training()
+		s.Trained = training.Records
+	}
+	if b.unsound.Load() && s.Error == "" {
+		s.Error = errUnsound.Error()
+	}
+	known, _ := b.checkLayout(context.Background()) // a search reports the error
+	s.UnknownLayout = !known
+	s.Waiting = len(b.cat.waiting)
+	s.Building = b.build.kind != 0
+	s.Behind = b.behind() + max(newest-max(b.newest, b.cursor), 0)
+	return s
+}

@@ -1,0 +1,64 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/memory"
+)
+
+// Verified is the result of Verify.
+type Verified struct {
+	// Cursor is the number of the last change that the index has.
+	Cursor int64
+	// Records are those that it has.
+	Records []memory.RecordRef
+	// Wrong says what is damaged, at most 20 lines; none if the index is sound.
+	Wrong []string
+}
+
+// Verify reads all of the index at path. It works beside the worker and never writes. The
+// codes of its errors are those of OpenReadOnly; a damaged file is CodeUnavailable.
+func Verify(ctx context.Context, path string) (v Verified, err error) {
+	const what = "verify index"
+	b, err := openBaseReadOnly(ctx, path, nil)
+	if err != nil {
+		return v, fault(what, err)
+	}
+	defer func() { _ = b.close() }()
+	tx, err := b.reader.BeginTx(ctx, nil)
+	if err != nil {
+		return v, fault(what, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := tx.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&v.Cursor); err != nil {
+		return v, fault(what, err)
+	}
+	if err := each(ctx, tx, "PRAGMA integrity_check(20)", func(scan sqlite.Scan) error {
+		var line string
+		err := scan(&line)
+		if line != "ok" {
+			v.Wrong = append(v.Wrong, line)
+		}
+		return err
+	}); err != nil {
+		return v, fault(what, err)
+	}
+	bare := 0
+	err = each(ctx, tx, `SELECT kind, record_id, EXISTS (SELECT 1 FROM contents c WHERE c.document = d.id) AND EXISTS (SELECT 1 FROM texts_docsize t WHERE t.id = d.id)
+		FROM documents d`, func(scan sqlite.Scan) error {
+		var k key
+		var whole bool
+		err := scan(&k.kind, &k.record, &whole)
+		v.Records = append(v.Records, memory.RecordRef{Kind: k.kind.recordKind(), ID: k.record})
+		if !whole {
+			bare++
+		}
+		return err
+	})
+	if bare > 0 {
+		v.Wrong = append(v.Wrong, fmt.Sprintf("%d records have no words", bare))
+	}
+	return v, fault(what, err)
+}

@@ -1,0 +1,292 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/keep/sqlite"
+)
+
+// A row of contents has a document's words as numbers of the vocabulary: of a hash of
+// four bytes the number takes one and a quarter (nibbles.go), since words that many
+// documents have come early, in the order of their frequency, and so have low numbers.
+// Number 0 is rank's gap.
+//
+// The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
+// word that no document has any more leaves its place to another.
+
+// vocabularyRow is the number of hashes in a row of the table vocabulary, which fills a page.
+const vocabularyRow = 1000
+
+// maxWords bounds the memory that a damaged row can ask for.
+const maxWords = 1 << 27
+
+// vocabulary is the table in memory. The catalogue's lock guards hashes; the rest belongs
+// to the writer.
+type vocabulary struct {
+	hashes []uint32 // by number; 0 is none
+	// numbers has the number of each hash; it is made at the first write.
+	numbers map[uint32]uint32
+	free    []uint32 // numbers without a hash
+}
+
+// load adds a row of the table.
+func (v *vocabulary) load(row uint32, hashes []byte) error {
+	if row >= maxWords/vocabularyRow || len(hashes) != 4*vocabularyRow {
+		return sqlite.ErrDamaged
+	}
+	start := int(row) * vocabularyRow
+	v.hashes = reach(v.hashes, (row+1)*vocabularyRow-1)
+	for i := range vocabularyRow {
+		v.hashes[start+i] = binary.LittleEndian.Uint32(hashes[4*i:])
+	}
+	return nil
+}
+
+// index prepares v for the writer.
+func (v *vocabulary) index() {
+	if v.numbers != nil {
+		return
+	}
+	v.numbers = make(map[uint32]uint32, len(v.hashes))
+	for n := len(v.hashes) - 1; n > 0; n-- {
+		if h := v.hashes[n]; h != 0 {
+			v.numbers[h] = uint32(n) //nolint:gosec // below maxWords
+		} else {
+			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
+		}
+	}
+}
+
+// wordChanges are the changes of the vocabulary by a batch, which the vocabulary takes over
+// after the commit.
+type wordChanges struct {
+	v     *vocabulary
+	added map[uint32]uint32 // hash to number
+	gone  map[uint32]uint32 // likewise
+	used  int               // of v.free, from its end
+	end   uint32            // the first number beyond all
+}
+
+// change begins a batch's changes.
+func (v *vocabulary) change() *wordChanges {
+	v.index()
+	return &wordChanges{v: v, added: map[uint32]uint32{}, gone: map[uint32]uint32{}, end: uint32(max(len(v.hashes), 1))} //nolint:gosec // below maxWords
+}
+
+// number returns the number of a hash, a new one for a new hash.
+func (w *wordChanges) number(hash uint32) uint32 {
+	if n, ok := w.v.numbers[hash]; ok {
+		return n
+	}
+	if n, ok := w.added[hash]; ok {
+		return n
+	}
+	var n uint32
+	if left := len(w.v.free) - w.used; left > 0 {
+		n = w.v.free[left-1]
+		w.used++
+	} else {
+		n = w.end
+		w.end++
+	}
+	w.added[hash] = n
+	return n
+}
+
+// introduce gives numbers to the new words of documents, the most frequent first.
+func (w *wordChanges) introduce(documents []*analysed) {
+	counts := map[uint32]int{}
+	for _, d := range documents {
+		for _, field := range d.words.Words {
+			for _, hash := range field {
+				if _, ok := w.v.numbers[hash]; !ok && hash != 0 {
+					counts[hash]++
+				}
+			}
+		}
+	}
+	for _, hash := range slices.SortedFunc(maps.Keys(counts), func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
+	}) {
+		w.number(hash)
+	}
+}
+
+// drop notes that no document has a word any more.
+func (w *wordChanges) drop(hash uint32) {
+	if n, ok := w.v.numbers[hash]; ok {
+		w.gone[hash] = n
+	}
+}
+
+// write stores the changes in the table.
+func (w *wordChanges) write(ctx context.Context, s *statements) error {
+	changed := map[uint32][]byte{}
+	set := func(number, hash uint32) {
+		row := number / vocabularyRow
+		b, ok := changed[row]
+		if !ok {
+			b = w.v.row(row)
+			changed[row] = b
+		}
+		binary.LittleEndian.PutUint32(b[4*(number%vocabularyRow):], hash)
+	}
+	for hash, number := range w.added {
+		set(number, hash)
+	}
+	for _, number := range w.gone {
+		set(number, 0)
+	}
+	for row, hashes := range changed {
+		if err := s.exec(ctx, "INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row returns a row of the table as v has it.
+func (v *vocabulary) row(row uint32) []byte {
+	b := make([]byte, 4*vocabularyRow)
+	for i := range vocabularyRow {
+		if n := int(row)*vocabularyRow + i; n < len(v.hashes) {
+			binary.LittleEndian.PutUint32(b[4*i:], v.hashes[n])
+		}
+	}
+	return b
+}
+
+// commit brings v up to date after the commit; the catalogue's lock is held.
+func (w *wordChanges) commit() {
+	v := w.v
+	v.free = v.free[:len(v.free)-w.used]
+	// Whole rows, as load has them.
+	if end := (int(w.end) + vocabularyRow - 1) / vocabularyRow * vocabularyRow; len(w.added) > 0 && end > len(v.hashes) {
+		for n := end - 1; n >= int(w.end); n-- {
+			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
+		}
+		v.hashes = append(v.hashes, make([]uint32, end-len(v.hashes))...)
+	}
+	for hash, number := range w.added {
+		v.hashes[number], v.numbers[hash] = hash, number
+	}
+	for hash, number := range w.gone {
+		v.hashes[number] = 0
+		delete(v.numbers, hash)
+		v.free = append(v.free, number)
+	}
+}
+
+// encodeWords returns the row's form of a document's words: the number of words of each
+// field, then the words, by wordCode.
+func (w *wordChanges) encodeWords(d *rank.Document) []byte {
+	row := nibbleWriter{code: wordCode}
+	for _, field := range d.Words {
+		row.write(uint32(len(field))) //nolint:gosec // the words of a text
+	}
+	for _, field := range d.Words {
+		for _, hash := range field {
+			n := uint32(0)
+			if hash != 0 {
+				n = w.number(hash)
+			}
+			row.write(n)
+		}
+	}
+	return row.row()
+}
+
+// decodeWords reads the row's form into d, whose memory it uses again. A number that v
+// does not have is a gap: a reader's vocabulary may be older than the row. A row that is
+// cut short, or has more than its words, is sqlite.ErrDamaged.
+func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
+	row := nibbleReader{code: wordCode, b: b}
+	var lengths [rank.NumFields]uint32
+	if row.read(lengths[:]) < len(lengths) {
+		return sqlite.ErrDamaged
+	}
+	left := row.left()
+	for _, n := range lengths {
+		if left -= int(n); left < 0 {
+			return sqlite.ErrDamaged
+		}
+	}
+	for f, n := range lengths {
+		words := slices.Grow(d.Words[f][:0], int(n))[:n]
+		d.Words[f] = words
+		if row.read(words) < len(words) {
+			return sqlite.ErrDamaged
+		}
+		hashes := v.hashes
+		for i, number := range words {
+			words[i] = 0
+			if int(number) < len(hashes) {
+				words[i] = hashes[number]
+			}
+		}
+	}
+	if !row.ended() {
+		return sqlite.ErrDamaged
+	}
+	return nil
+}
+
+// loadVocabulary fills the catalogue's vocabulary.
+func (b *base) loadVocabulary(ctx context.Context, q querier) error {
+	v := &b.cat.vocabulary
+	return each(ctx, q, "SELECT row, hashes FROM vocabulary ORDER BY row", func(scan sqlite.Scan) error {
+		var row uint32
+		var hashes sql.RawBytes
+		if err := scan(&row, &hashes); err != nil {
+			return err
+		}
+		unsealed, err := unsealed(row, hashes)
+		if err != nil {
+			return err
+		}
+		return v.load(row, unsealed)
+	})
+}
+
+// A row of contents has a document's pieces in rising order, each as the number of pieces
+// between it and the one before, by pieceCode.
+
+// packPieces returns the row's form of a list of pieces, each of which is there once.
+func packPieces(pieces []uint16) []byte {
+	sorted := slices.Clone(pieces)
+	slices.Sort(sorted)
+	row := nibbleWriter{code: pieceCode, b: make([]byte, 0, len(sorted)+len(sorted)/4)}
+	next := uint32(0)
+	for _, p := range sorted {
+		row.write(uint32(p) - next)
+		next = uint32(p) + 1
+	}
+	return row.row()
+}
+
+// unpackPieces appends the pieces of a row to list, up to the first that is damaged.
+func unpackPieces(list []uint16, b []byte) []uint16 {
+	row := nibbleReader{code: pieceCode, b: b}
+	var distances [64]uint32
+	next := uint32(0)
+	for {
+		n := row.read(distances[:])
+		for _, distance := range distances[:n] {
+			piece := next + distance
+			if piece > 1<<16-1 {
+				return list
+			}
+			list = append(list, uint16(piece))
+			next = piece + 1
+		}
+		if n < len(distances) {
+			return list
+		}
+	}
+}

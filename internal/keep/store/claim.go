@@ -1,0 +1,357 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// claimBytes bounds the payloads of one claim, so that a backlog of huge events
+// doesn't fill the memory; an event larger than that is claimed alone.
+const claimBytes = 64 << 20
+
+// longestPause is more than any pause that the queue asks for (an hour). An event
+// with a later due time was released before the clock was set back: it is due now.
+const longestPause memory.Millis = 2 * 60 * 60 * 1000
+
+func isDue(notBefore, now memory.Millis) bool {
+	return notBefore <= now || notBefore > now+longestPause
+}
+
+// errorLength bounds what is kept of why an event failed, in bytes.
+const errorLength = 1000
+
+// Backlog implements queue.Storage. Events behind one that isn't due yet are
+// not due either, since a session's events are claimed in order.
+func (s *Store) Backlog(ctx context.Context, now memory.Millis) (list []memory.Backlog, err error) {
+	defer wrap(&err, "read backlog")
+	var waiting []int // of list, those with an event that isn't due
+	// Added up by SQLite, out of the index alone: the observer asks after each event.
+	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
+		var b memory.Backlog
+		var waits bool
+		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
+			return err
+		}
+		if waits {
+			waiting = append(waiting, len(list))
+		}
+		b.Pending = b.Stops + b.Tools
+		list = append(list, b)
+		return nil
+	}, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
+			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+		GROUP BY session_id`, int64(now), int64(longestPause))
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range waiting {
+		if err := s.countDue(ctx, &list[i], now); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		if list[i].Session, err = sessionByID(ctx, s.reader, list[i].Session.ID); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// countDue counts anew what of a session's backlog is due: the events before the
+// first that isn't.
+func (s *Store) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) error {
+	b.Stops, b.Tools, b.Bytes = 0, 0, 0
+	return each(ctx, s.reader, func(scan sqlite.Scan) error {
+		var kind memory.EventKind
+		var notBefore memory.Millis
+		var bytes int
+		if err := scan(&kind, &notBefore, &bytes); err != nil {
+			return err
+		}
+		if !isDue(notBefore, now) {
+			b.NextDue = notBefore
+			return sqlite.ErrStop
+		}
+		b.Bytes += bytes
+		if kind == memory.KindStop {
+			b.Stops++
+		} else {
+			b.Tools++
+		}
+		return nil
+	}, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
+		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
+}
+
+// Claim implements queue.Storage. A session has at most one claim at a time,
+// whoever holds it. An event whose payload can't be read is buried on the way.
+func (s *Store) Claim(ctx context.Context, claimer string, session memory.SessionID, limit int, now memory.Millis) (memory.Claim, error) {
+	const what = "claim events"
+	claim := memory.Claim{Claimer: claimer}
+	var ids []int64
+	err := s.writeKeeping(ctx, what, func(t *tx) error {
+		if claimer == "" {
+			return memory.Errorf(memory.CodeInvalid, "claim without a claimer")
+		}
+		var err error
+		ids, err = t.claim(claimer, session, limit, now)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return claim, err
+	}
+	// The payloads are read and decoded outside the transaction, which blocks other
+	// writers; the claim protects them.
+	unreadable, err := s.readClaim(ctx, &claim, session, ids)
+	if err == nil && len(unreadable) > 0 {
+		err = s.Bury(ctx, memory.Claim{Claimer: claimer, Session: claim.Session, Events: unreadable}, "its payload can't be read")
+	}
+	if err != nil {
+		// The caller's context may be why; giving back must not depend on it.
+		return memory.Claim{}, fault(what, errors.Join(err, s.unclaim(ids)))
+	}
+	return claim, nil
+}
+
+// readClaim fills in the session and the events with the given ids and returns
+// those whose payload can't be read.
+func (s *Store) readClaim(ctx context.Context, claim *memory.Claim, session memory.SessionID, ids []int64) (unreadable []memory.PendingEvent, err error) {
+	if claim.Session, err = s.Session(ctx, session); err != nil {
+		return nil, err
+	}
+	claim.Events = make([]memory.PendingEvent, 0, len(ids))
+	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
+		e, _, damage, err := scanPending(scan)
+		switch {
+		case err != nil:
+			return err
+		case damage == nil:
+			claim.Events = append(claim.Events, e)
+		default:
+			unreadable = append(unreadable, e)
+		}
+		return nil
+	}, "SELECT "+pendingColumns+`
+		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		ORDER BY j.key`, jsonList(ids))
+	return unreadable, err
+}
+
+// pendingColumns are the columns of events e and pending_messages m that scanPending takes.
+const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols, m.provenance"
+
+// scanPending returns a waiting event and the size of its payload in bytes. damage says
+// that its payload cannot be read, so that only the books' fields are there.
+func scanPending(scan sqlite.Scan) (e memory.PendingEvent, size int, damage, err error) {
+	var payload, files, symbols sql.RawBytes
+	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols, &e.Provenance); err != nil {
+		return e, 0, nil, err
+	}
+	damage = json.Unmarshal(payload, &e.Event)
+	for _, list := range []struct {
+		column []byte
+		into   any
+	}{{files, &e.Files}, {symbols, &e.Symbols}} {
+		if damage == nil && len(list.column) > 0 {
+			damage = json.Unmarshal(list.column, list.into)
+		}
+	}
+	return e, len(payload), damage, nil
+}
+
+// unclaim makes events pending again whose claim was not returned to a caller.
+func (s *Store) unclaim(ids []int64) error {
+	return s.writeKeeping(context.Background(), "undo claim", func(t *tx) error { return t.free(ids) })
+}
+
+// free makes processing events pending again, due as they were.
+func (t *tx) free(ids []int64) error {
+	if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", jsonList(ids)); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", jsonList(ids))
+	return err
+}
+
+// claim marks the due events of a session as processing and returns their ids in
+// order.
+func (t *tx) claim(claimer string, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+	held, err := t.number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
+	if err != nil || held != 0 {
+		return nil, err
+	}
+	ids, err := t.due(session, limit, now)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", jsonList(ids))
+	if err != nil {
+		return nil, err
+	}
+	if n != len(ids) {
+		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
+	}
+	_, err = t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
+		claimer, int64(now), jsonList(ids))
+	return ids, err
+}
+
+// due lists the oldest events of a session up to the first that isn't due. The
+// index alone answers it.
+func (t *tx) due(session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+	var ids []int64
+	total := 0
+	err := each(context.Background(), t, func(scan sqlite.Scan) error {
+		var id int64
+		var notBefore memory.Millis
+		var bytes int
+		if err := scan(&id, &notBefore, &bytes); err != nil {
+			return err
+		}
+		total += bytes
+		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
+			return sqlite.ErrStop
+		}
+		ids = append(ids, id)
+		return nil
+	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
+		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), sqlLimit(limit))
+	return ids, err
+}
+
+// heldEvents returns the ids of a claim's events; CodeConflict when any of them
+// isn't held by the claimer any more.
+func (t *tx) heldEvents(claim *memory.Claim) ([]int64, error) {
+	if len(claim.Events) == 0 {
+		return nil, memory.Errorf(memory.CodeInvalid, "the claim is empty")
+	}
+	keys := make([]string, len(claim.Events))
+	for i := range claim.Events {
+		keys[i] = claim.Events[i].Key
+	}
+	ids, err := column[int64](context.Background(), t, `SELECT e.id FROM json_each(?1) j
+		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
+		jsonList(keys), claim.Claimer, int64(claim.Session.ID))
+	if err != nil {
+		return nil, err
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(distinct) != len(keys) {
+		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
+	}
+	return ids, nil
+}
+
+// Release implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Store) Release(ctx context.Context, claim memory.Claim, cause string, counted bool, notBefore memory.Millis) error {
+	attempts := 0
+	if counted {
+		attempts = 1
+	}
+	return s.endClaim(ctx, "release claim", &claim, "outcome = 'pending', not_before = ?", notBefore, attempts, cause)
+}
+
+// Bury implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Store) Bury(ctx context.Context, claim memory.Claim, cause string) error {
+	return s.endClaim(ctx, "bury claim", &claim, "outcome = 'failed', processed_at = ?", s.now(), 1, cause)
+}
+
+// endClaim gives the events of a claim back to the queue: assignments, with at as
+// their argument, change the rows of the books.
+func (s *Store) endClaim(ctx context.Context, what string, claim *memory.Claim, assignments string, at memory.Millis, attempts int, cause string) error {
+	return s.writeKeeping(ctx, what, func(t *tx) error {
+		ids, err := t.heldEvents(claim)
+		if err != nil {
+			return err
+		}
+		held := jsonList(ids)
+		if _, err := t.exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
+			attempts, text.FirstBytes(cause, errorLength), held)
+		return err
+	})
+}
+
+// Heal implements queue.Storage.
+func (s *Store) Heal(ctx context.Context, claimedBefore memory.Millis, live []string) (int, error) {
+	const what = "heal queue"
+	// Mostly there is nothing to heal: a look at it needs no transaction that writes.
+	if lost, err := lostEvents(ctx, s.reader, claimedBefore, live); err != nil || len(lost) == 0 {
+		return 0, fault(what, err)
+	}
+	return inKeeping(ctx, s, what, func(t *tx) (int, error) {
+		ids, err := lostEvents(ctx, t.w.conn, claimedBefore, live)
+		if err != nil {
+			return 0, err
+		}
+		return len(ids), t.free(ids)
+	})
+}
+
+// lostEvents lists the events that were claimed before the given time by none of
+// the live claimers. The index comes first: the payloads of all that waits must
+// not be read every 30 seconds.
+func lostEvents(ctx context.Context, q querier, claimedBefore memory.Millis, live []string) ([]int64, error) {
+	return column[int64](ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
+		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), jsonList(live))
+}
+
+// DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
+func (s *Store) DeadLetters(ctx context.Context, limit int) (letters []memory.DeadLetter, err error) {
+	defer wrap(&err, "list dead letters")
+	return all(ctx, s.reader, func(l *memory.DeadLetter) []any {
+		return []any{&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError}
+	}, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, sqlLimit(limit))
+}
+
+// Revive implements queue.Storage: attempts start at 0 again.
+func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
+	names := jsonList(keys)
+	return inKeeping(ctx, s, "revive dead letters", func(t *tx) (int, error) {
+		if _, err := t.exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
+			SELECT id FROM events WHERE outcome = 'failed'
+			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
+			return 0, err
+		}
+		return t.change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
+			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names)
+	})
+}
+
+// Hasten implements queue.Storage.
+func (s *Store) Hasten(ctx context.Context) (int, error) {
+	return inKeeping(ctx, s, "make retries due", func(t *tx) (int, error) {
+		return t.change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
+	})
+}
+
+// Interrupt implements queue.Storage.
+func (s *Store) Interrupt(ctx context.Context, idleSince memory.Millis) (int, error) {
+	const what = "interrupt idle sessions"
+	// Mostly there is none: the bookkeeper need not forget its sessions then.
+	idle, err := value[bool](ctx, s.reader, "SELECT EXISTS (SELECT 1 FROM sessions WHERE status = 'active' AND updated_at < ?)", int64(idleSince))
+	if err != nil || !idle {
+		return 0, fault(what, err)
+	}
+	return inJob(ctx, s, what, job{}, func(t *tx) (int, error) {
+		return t.change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
+	})
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at, provenance,
+	iif(EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id), 'import', ''),
+	EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id AND c.waiting AND c.wanted)`
+
+func learningFields(l *memory.Learning) []any {
+	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt, &l.Provenance, &l.Origin, &l.Waiting}
+}
+
+// Learnings lists learnings: the active ones first, by project, then by
+// confidence, the highest first.
+func (s *Store) Learnings(ctx context.Context, q memory.LearningQuery) (list []memory.Learning, err error) {
+	defer wrap(&err, "list learnings")
+	c, err := s.learningFilter(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err = all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+c.text()+
+		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
+		append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+	if err != nil {
+		return nil, err
+	}
+	if err := withholdLearnings(ctx, s.reader, pointers(list)); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), nil
+}
+
+// CountLearnings counts what Learnings lists without a limit.
+func (s *Store) CountLearnings(ctx context.Context, q memory.LearningQuery) (n int, err error) {
+	defer wrap(&err, "count learnings")
+	c, err := s.learningFilter(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	return value[int](ctx, s.reader, "SELECT count(*) FROM learnings WHERE "+c.text(), c.args...)
+}
+
+// learningFilter returns the conditions of a query for learnings.
+func (s *Store) learningFilter(ctx context.Context, q memory.LearningQuery) (c conditions, err error) {
+	if q.Project != "" {
+		projects, err := s.projectsLearned(ctx, q.Project)
+		if err != nil {
+			return c, err
+		}
+		c.and(in("project", projects))
+	}
+	if q.Category != "" {
+		c.and("category = ?", q.Category)
+	}
+	if !q.Retired {
+		c.and("is_active")
+	}
+	return c, nil
+}
+
+// AddLearning stores what a person has said of a project, named by its root or
+// its label, and returns it as it is kept. It strengthens the one that says the
+// same, which is active again if it was retired, and supersedes what it
+// contradicts: what a person has said last holds. One from the agent begins at
+// memory.AgentConfidence at most, like one that an observer has heard of it.
+//
+// The codes of its errors: CodeInvalid as memory.CheckLearning says and for a
+// label that several projects share; CodeNotFound for a label that none has.
+func (s *Store) AddLearning(ctx context.Context, l memory.Learning) (memory.Learning, error) {
+	const what = "add learning"
+	l.Content = text.Line(l.Content)
+	if err := memory.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
+		return l, err
+	}
+	project, err := s.oneProject(ctx, l.ProjectPath)
+	if err != nil {
+		return l, fault(what, err)
+	}
+	return inKeeping(ctx, s, what, func(t *tx) (memory.Learning, error) {
+		added := memory.Learning{ProjectPath: project, Category: l.Category, Content: l.Content, Confidence: l.Confidence, Provenance: memory.FromUser}
+		if l.Provenance == memory.FromAgent {
+			added.Provenance, added.Confidence = l.Provenance, min(l.Confidence, memory.AgentConfidence)
+		}
+		if err := t.addLearning(&memory.Session{}, &added); err != nil {
+			return added, err
+		}
+		if l.Provenance == memory.FromAgent {
+			return t.learning(added.ID)
+		}
+		if _, err := t.exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
+			WHERE id = ?`, l.Category, l.Confidence, added.ID); err != nil {
+			return added, err
+		}
+		return t.supersedeContradicted(added.ID)
+	})
+}
+
+// EditLearning changes a learning as a person wants it and returns it. New words
+// without a confidence are certain, as what a person says is; they supersede what
+// they contradict. One that is retired stays so until a person says otherwise.
+//
+// The codes of its errors: CodeNotFound; CodeInvalid as memory.CheckLearning
+// says; CodeConflict when another learning of the project says the same.
+func (s *Store) EditLearning(ctx context.Context, id int64, e memory.LearningEdit) (memory.Learning, error) {
+	return inKeeping(ctx, s, "edit learning", func(t *tx) (memory.Learning, error) {
+		l, err := t.learning(id)
+		if err != nil {
+			return l, err
+		}
+		if e.Content != nil {
+			l.Content, l.Confidence, l.Provenance = text.Line(*e.Content), certain, memory.FromUser
+		}
+		set(&l.Category, e.Category)
+		set(&l.Confidence, e.Confidence)
+		if e.Active != nil {
+			l.Active, l.SupersededBy = *e.Active, 0
+			// What it says of itself holds once a person approves it; one that was refused is retired.
+			err := t.row("UPDATE claims SET waiting = 0, wanted = ?2 WHERE kind = 'learning' AND id = ?1 AND waiting RETURNING provenance", []any{id, l.Active}, &l.Provenance)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return l, err
+			}
+		}
+		if e.Category != nil || e.Content != nil || e.Confidence != nil {
+			if err := memory.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
+				return l, err
+			}
+		}
+		key := parseStatement(l.Content).key
+		other, err := t.number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
+		if err != nil {
+			return l, err
+		}
+		if other != 0 {
+			return l, memory.Errorf(memory.CodeConflict, "learning %d says the same", other).
+				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
+		}
+		if _, err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
+			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, orNull(l.SupersededBy), int64(t.now()), id); err != nil {
+			return l, err
+		}
+		return t.supersedeContradicted(id)
+	})
+}
+
+// set changes a field to what an edit says, nil for nothing.
+func set[T any](field, edited *T) {
+	if edited != nil {
+		*field = *edited
+	}
+}
+
+// supersedeContradicted supersedes the learnings that a learning contradicts, if it
+// is active, and returns it.
+func (t *tx) supersedeContradicted(id int64) (memory.Learning, error) {
+	l, err := t.learning(id)
+	if err != nil || !l.Active {
+		return l, err
+	}
+	said := parseStatement(l.Content)
+	known, err := t.learnings(l.ProjectPath, said.key)
+	if err != nil {
+		return l, err
+	}
+	return l, t.supersede(id, contradicted(known, said))
+}
+
+// learning reads a learning; CodeNotFound if there is none.
+func (t *tx) learning(id int64) (l memory.Learning, err error) {
+	err = t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(&l)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = memory.Errorf(memory.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
+	}
+	return l, err
+}
+
+// oneProject returns the root of the one project that name means; a root is one whether
+// or not anything is stored of it. CodeNotFound for an unknown label, CodeInvalid for
+// one that several projects share.
+func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		return "", memory.Errorf(memory.CodeInvalid, "no project").WithHint("name the project's directory")
+	}
+	if isRoot(name) {
+		return aliased(ctx, s.reader, name)
+	}
+	projects, err := s.projectsLearned(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(projects) > 1:
+		return "", memory.Errorf(memory.CodeInvalid, "%d projects are called %.60q", len(projects), name).
+			WithHint("name one by its directory: " + strings.Join(projects, ", "))
+	case len(projects) == 0:
+		return "", memory.Errorf(memory.CodeNotFound, "no project is called %.60q", name).
+			WithHint("name it by its directory")
+	}
+	return projects[0], nil
+}
+
+// projectsLearned is projectsNamed that also knows the projects of which there
+// are learnings and no sessions. A label that no project has gives none; a
+// directory gives itself.
+func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, error) {
+	projects, err := projectsNamed(ctx, s.reader, name)
+	if err != nil || len(projects) != 1 || projects[0] != name || isRoot(name) {
+		return projects, err
+	}
+	projects, err = column[string](ctx, s.reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
+	return slices.DeleteFunc(projects, func(project string) bool { return project != name && memory.ProjectLabel(project) != name }), err
+}

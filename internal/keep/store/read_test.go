@@ -1,0 +1,387 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem/internal/memory"
+)
+
+// filled is a memory with two projects of one label and a third one.
+func filled(t *testing.T) *testStore {
+	t.Helper()
+	m := newMemory(t)
+	ctx := context.Background()
+	add := func(session, project string, at memory.Millis, observations ...memory.Observation) {
+		t.Helper()
+		in := func(a *memory.Arrival) { a.Event.ProjectPath = project }
+		r := m.enqueue(t, event(memory.KindPrompt, session, session+"-p", at, in), event(memory.KindTool, session, session+"-t", at+1, in))
+		m.clock.at = base + at + 2
+		outcome := memory.Outcome{
+			Observations: observations,
+			Summaries:    []memory.Summary{{PromptNumber: 1, Request: "asked in " + session, Completed: "did in " + session}},
+		}
+		if err := m.Confirm(ctx, m.claim(t, r[0].Session, 0), outcome); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := func(title string, kind memory.ObservationType, concepts []string, paths ...string) memory.Observation {
+		o := memory.Observation{Type: kind, Title: title, Concepts: concepts, PromptNumber: 1}
+		for _, p := range paths {
+			o.Files = append(o.Files, memory.FileRef{Path: p, Role: memory.FileModified})
+		}
+		return o
+	}
+	add("s1", "/home/dev/shop", 0,
+		plain("alpha", memory.TypeBugfix, []string{"gotcha"}, "src/auth/login.go", "src/cart.go"),
+		plain("bravo", memory.TypeFeature, []string{"pattern", "gotcha"}, "docs/auth.md"))
+	add("s2", "/home/dev/shop", 1000,
+		func() memory.Observation {
+			o := plain("charlie", memory.TypeDecision, nil, "src/100%_done.go")
+			o.Pinned = true
+			return o
+		}(),
+		plain("delta", memory.TypeDiscovery, nil))
+	add("s3", "/work/shop", 2000, plain("echo", memory.TypeBugfix, []string{"trade-off"}, "src/cart.go"))
+	add("s4", "/home/dev/blog", 3000, plain("foxtrot", memory.TypeChange, nil, "src/authentic.go"))
+	return m
+}
+
+func titles(observations []memory.Observation) string {
+	var names []string
+	for _, o := range observations {
+		names = append(names, o.Title)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestObservationsFilters(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	tests := []struct {
+		name  string
+		query memory.Query
+		want  string
+	}{
+		{"everything, pinned ahead", memory.Query{}, "charlie foxtrot echo delta bravo alpha"},
+		{"project", memory.Query{Project: "/home/dev/shop"}, "charlie delta bravo alpha"},
+		{"label of two projects", memory.Query{Project: "shop"}, "charlie echo delta bravo alpha"},
+		{"label of one project", memory.Query{Project: "blog"}, "foxtrot"},
+		{"unknown project", memory.Query{Project: "sho"}, ""},
+		{"session", memory.Query{Session: 1}, "bravo alpha"},
+		{"type", memory.Query{Types: []memory.ObservationType{memory.TypeBugfix}}, "echo alpha"},
+		{"types", memory.Query{Types: []memory.ObservationType{"bugfix", "decision"}}, "charlie echo alpha"},
+		{"concept", memory.Query{Concepts: []string{"gotcha"}}, "bravo alpha"},
+		{"any of the concepts", memory.Query{Concepts: []string{"pattern", "trade-off"}}, "echo bravo"},
+		{"whole path", memory.Query{Files: []string{"src/cart.go"}}, "echo alpha"},
+		{"segment, or name without extension", memory.Query{Files: []string{"auth"}}, "bravo alpha"},
+		{"no part of a name", memory.Query{Files: []string{"cart.g"}}, ""},
+		{"path without extension", memory.Query{Files: []string{"docs/auth"}}, "bravo"},
+		{"path of another directory", memory.Query{Files: []string{"lib/auth"}}, ""},
+		{"no file at all", memory.Query{Files: []string{"/"}}, ""},
+		{"file name", memory.Query{Files: []string{"login.go"}}, "alpha"},
+		{"segments", memory.Query{Files: []string{"src/auth/"}}, "alpha"},
+		{"Windows' separators", memory.Query{Files: []string{`src\auth`}}, "alpha"},
+		{"no wildcards", memory.Query{Files: []string{"100%_done.go"}}, "charlie"},
+		{"percent is itself", memory.Query{Files: []string{"%"}}, ""},
+		{"underscore is itself", memory.Query{Files: []string{"src_cart.go"}}, ""},
+		{"any of the files", memory.Query{Files: []string{"auth.md", "authentic.go"}}, "foxtrot bravo"},
+		{"since", memory.Query{Since: base + 2000}, "foxtrot echo"},
+		{"until", memory.Query{Until: base + 2}, "bravo alpha"},
+		{"limit", memory.Query{Limit: 2}, "charlie foxtrot"},
+		{"offset", memory.Query{Limit: 2, Offset: 4}, "bravo alpha"},
+		{"offset alone", memory.Query{Offset: 5}, "alpha"},
+		{"negative offset", memory.Query{Offset: -5, Limit: 1}, "charlie"},
+		{"all together", memory.Query{
+			Project: "shop", Types: []memory.ObservationType{"bugfix"}, Concepts: []string{"gotcha"}, Files: []string{"cart.go"}, Since: base, Session: 1,
+		}, "alpha"},
+		{"quotes", memory.Query{Project: `'; DROP TABLE observations; --`, Files: []string{`"'`}, Concepts: []string{`'"`}}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			found, err := m.Observations(ctx, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := titles(found); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			unlimited := test.query
+			unlimited.Limit, unlimited.Offset = 0, 0
+			all, err := m.Observations(ctx, unlimited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := m.CountObservations(ctx, test.query); err != nil || n != len(all) {
+				t.Errorf("counted %d %v, want %d", n, err, len(all))
+			}
+		})
+	}
+}
+
+// The name that a record has on every machine finds it, in any case; a hidden one is gone.
+func TestObservationByULID(t *testing.T) {
+	s := filled(t)
+	ctx := t.Context()
+	made, err := s.Observation(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{string(made.ULID), strings.ToLower(string(made.ULID))} {
+		if got, err := s.ObservationByULID(ctx, memory.ULID(name)); err != nil || got.ID != made.ID || got.Title != made.Title {
+			t.Errorf("%s: got #%d %q, %v", name, got.ID, got.Title, err)
+		}
+	}
+	if err := s.Hide(int64(made.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []memory.ULID{made.ULID, "01ARZ3NDEKTSV4RRFFQ69G5FAV", ""} {
+		if _, err := s.ObservationByULID(ctx, name); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("%q: got %v, want CodeNotFound", name, err)
+		}
+	}
+}
+
+func TestObservationsByIDs(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	found, err := m.ObservationsByIDs(ctx, 5, 1, 99, 3)
+	if err != nil || titles(found) != "echo alpha charlie" {
+		t.Errorf("got %q %v, want them in the asked order", titles(found), err)
+	}
+	if found, err = m.ObservationsByIDs(ctx); err != nil || len(found) != 0 {
+		t.Errorf("got %v %v for no ids", found, err)
+	}
+	if err := m.Hide(5); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Observation(ctx, 5)
+	wantCode(t, err, memory.CodeNotFound)
+	if found, err = m.Observations(ctx, memory.Query{Files: []string{"src/cart.go"}}); err != nil || titles(found) != "alpha" {
+		t.Errorf("got %q %v, want the hidden one left out", titles(found), err)
+	}
+}
+
+func TestRecentSessions(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	m.enqueue(t, event(memory.KindSessionEnd, "nothing said", "e", 9000))
+	m.enqueue(t, event(memory.KindTool, "only skipped", "k", 9001, skipped(memory.SkipTool)))
+	m.enqueue(t, event(memory.KindTool, "s1", "late", 5000), event(memory.KindTool, "s1", "later", 5001))
+	digests, err := m.RecentSessions(ctx, "/home/dev/shop", 10)
+	if err != nil || len(digests) != 2 {
+		t.Fatalf("got %+v %v, want two sessions", digests, err)
+	}
+	first := digests[0]
+	if first.Session.HostSessionID != "s1" || first.LastPrompt != "prompt s1-p" || first.Observations != 2 || first.Undistilled != 2 ||
+		first.Summary == nil || first.Summary.Completed != "did in s1" {
+		t.Errorf("got %+v", first)
+	}
+	if digests, err = m.RecentSessions(ctx, "shop", 1); err != nil || len(digests) != 1 || digests[0].Session.HostSessionID != "s1" {
+		t.Errorf("got %+v %v, want s1 alone", digests, err)
+	}
+	if digests, err = m.RecentSessions(ctx, "", 0); err != nil || len(digests) != 4 {
+		t.Errorf("got %d sessions %v of all projects, want 4", len(digests), err)
+	}
+	if digests, err = m.RecentSessions(ctx, "unknown", 5); err != nil || len(digests) != 0 {
+		t.Errorf("got %+v %v of an unknown project", digests, err)
+	}
+}
+
+func TestUndistilledAndTurns(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	m.enqueue(t, event(memory.KindTool, "s1", "more1", 4000), event(memory.KindPrompt, "s1", "p2", 4001), event(memory.KindTool, "s1", "more2", 4002))
+	m.claim(t, 1, 1) // what is being worked on is not distilled either
+	batch, err := m.Undistilled(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(batch.Events); got != "more1 more2" {
+		t.Errorf("got events %q", got)
+	}
+	if len(batch.Prompts) != 2 || batch.Prompts[1].Text != "prompt p2" || titles(batch.Earlier) != "alpha bravo" || batch.Session.ID != 1 {
+		t.Errorf("got %+v", batch)
+	}
+	if got := m.books(t); got.Processing != 1 || got.Pending != 1 {
+		t.Errorf("looking changed the books: %+v", got)
+	}
+	if batch, err = m.Undistilled(ctx, 2); err != nil || len(batch.Events) != 0 {
+		t.Errorf("got %+v %v of a distilled session", batch, err)
+	}
+	_, err = m.Undistilled(ctx, 99)
+	wantCode(t, err, memory.CodeNotFound)
+
+	prompts, observations, err := m.Turns(ctx, 1, 1, 1)
+	if err != nil || len(prompts) != 1 || prompts[0].Number != 1 || titles(observations) != "alpha bravo" {
+		t.Errorf("got %+v %q %v", prompts, titles(observations), err)
+	}
+	if prompts, err = m.Prompts(ctx, 1); err != nil || len(prompts) != 2 {
+		t.Errorf("got %d prompts %v, want 2", len(prompts), err)
+	}
+}
+
+func TestTotals(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	tests := map[string]memory.Totals{
+		"":               {Projects: 3, Sessions: 4, Prompts: 4, Observations: 6, Summaries: 4},
+		"/home/dev/shop": {Projects: 1, Sessions: 2, Prompts: 2, Observations: 4, Summaries: 2},
+		"shop":           {Projects: 2, Sessions: 3, Prompts: 3, Observations: 5, Summaries: 3},
+		"unknown":        {},
+	}
+	for project, want := range tests {
+		if got, err := m.Totals(ctx, project); err != nil || got != want {
+			t.Errorf("%q: got %+v %v, want %+v", project, got, err, want)
+		}
+	}
+}
+
+func TestChangesAndFollow(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	oldest, newest, err := m.ChangeRange(ctx)
+	if err != nil || oldest != 1 || newest != 0 {
+		t.Errorf("got range %d..%d %v of an empty feed, want 1..0", oldest, newest, err)
+	}
+	changed, stop := m.Follow()
+	other, stopOther := m.Follow()
+	<-changed // at the start
+	m.enqueue(t, event(memory.KindTool, "s", "a", 1))
+	<-changed
+	first, err := m.Changes(ctx, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]memory.Change{{Seq: 1, RecordRef: memory.RecordRef{Kind: "session", ID: 1}, Operation: "insert"}}, first); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	m.enqueue(t, event(memory.KindTool, "s", "b", 2)) // moves only the session's times
+	select {
+	case <-changed:
+		t.Error("told of a commit that changed nothing that is followed")
+	default:
+	}
+	for i := range 5 { // a slow follower is told once
+		m.enqueue(t, event(memory.KindPrompt, "s", fmt.Sprint("p", i), memory.Millis(i)))
+	}
+	<-changed
+	rest, err := m.Changes(ctx, 1, 3)
+	if err != nil || len(rest) != 3 || rest[0].Seq != 2 {
+		t.Errorf("got %+v %v, want the next three", rest, err)
+	}
+	if oldest, newest, err = m.ChangeRange(ctx); err != nil || oldest != 1 || newest != 11 {
+		t.Errorf("got range %d..%d %v, want 1..11", oldest, newest, err)
+	}
+	// Pruned to nothing, the numbers go on.
+	rawExec(t, m.path, "DELETE FROM changes")
+	if oldest, newest, err = m.ChangeRange(ctx); err != nil || oldest != 12 || newest != 11 {
+		t.Errorf("got range %d..%d %v after pruning, want 12..11", oldest, newest, err)
+	}
+	stop()
+	stop()
+	for range changed { // closed
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range other {
+	}
+	stopOther()
+	late, stopLate := m.Follow()
+	for range late {
+	}
+	stopLate()
+}
+
+// The plans that the bars for large memories depend on.
+func TestPlansUseIndexes(t *testing.T) {
+	m := filled(t)
+	tests := []struct {
+		name, query string
+		args        []any
+		want        string
+	}{
+		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "COVERING INDEX file_refs_path (path_id=?)"},
+		{"near duplicates", `SELECT id, title FROM observations
+			WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
+			ORDER BY created_at DESC, id DESC`, []any{"p", "t", 1, 2, "k"}, "observations_type"},
+		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
+		{"due", `SELECT id, not_before, bytes FROM events WHERE session_id = ? AND outcome = 'pending'
+			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},
+		{"books", "SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome", nil, "COVERING INDEX events_done"},
+		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
+		{"newest symbols", "SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50", nil, "function_map_newest"},
+		{"newest symbols of a project", `SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' AND m.project = ?
+			ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50`, []any{"p"}, "function_map_project"},
+		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			plan, err := m.Plan(test.query, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(plan, test.want) || strings.Contains(plan, "SCAN sessions") || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("want %s and no sorting, got\n%s", test.want, plan)
+			}
+		})
+	}
+}
+
+// TestNearby checks which observations a batch is compared with.
+func TestNearby(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	file := func(name string) func(*memory.Observation) {
+		return func(o *memory.Observation) {
+			o.Files = []memory.FileRef{{Path: name, Role: memory.FileModified}}
+		}
+	}
+	add := func(session string, o ...memory.Observation) memory.Claim {
+		t.Helper()
+		m.clock.at++
+		claim := claimed(t, m, session)
+		out := memory.Outcome{Observations: o, Symbols: []memory.SymbolChange{{FilePath: "old.go", QualifiedName: session, Kind: "func", ChangeType: memory.SymbolNew},
+			{FilePath: "else.go", QualifiedName: "F", Kind: "func", ChangeType: memory.SymbolNew}}}
+		if err := m.Confirm(ctx, claim, out); err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	add("a", observation("the oldest, of the file", file("old.go")), observation("the oldest, of another", file("other.go")), observation("reversed", file("old.go")))
+	pinned := m.add(t, note("pinned", func(n *memory.NewObservation) { n.ProjectPath, n.CreatedAt = "/home/dev/shop", base+2 }))
+	yes := true
+	if _, err := m.EditObservation(ctx, pinned.ID, memory.ObservationEdit{Pinned: &yes}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		add("b", observation(fmt.Sprint("number ", i), file(fmt.Sprint(i, ".go")), func(o *memory.Observation) {
+			if i == 0 {
+				o.Supersedes = []memory.ObservationID{3}
+			}
+		}))
+	}
+	batch := memory.Batch{Session: memory.Session{ProjectPath: "/home/dev/shop"}, Events: []memory.PendingEvent{{Files: []memory.FileRef{{Path: "old.go"}}}}}
+	if err := m.Nearby(ctx, &batch); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(batch.Nearby); n != 61 || batch.Nearby[0].Title != "number 59" || batch.Nearby[60].Title != "the oldest, of the file" {
+		t.Errorf("got %d: %+v", n, batch.Nearby)
+	}
+	var names []string
+	for _, c := range batch.NearbySymbols {
+		names = append(names, c.FilePath+" "+c.QualifiedName)
+	}
+	if got := strings.Join(names, ", "); got != "old.go a, old.go b" {
+		t.Errorf("got symbols %s", got)
+	}
+	batch.Session.ProjectPath = "/home/dev/else"
+	if err := m.Nearby(ctx, &batch); err != nil || len(batch.Nearby)+len(batch.NearbySymbols) != 0 {
+		t.Errorf("of another project: got %+v, %+v, %v", batch.Nearby, batch.NearbySymbols, err)
+	}
+}

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRecorded: observations are counted on the day of the reader's zone, those that are hidden
+// or older are not, and a project has its own.
+func TestRecorded(t *testing.T) {
+	m := newMemory(t)
+	zone := time.FixedZone("", -5*3600)
+	night := time.Date(2026, 3, 4, 23, 0, 0, 0, zone)
+	add := func(project string, kind memory.ObservationType, at time.Time) memory.ObservationID {
+		o, err := m.AddObservation(t.Context(), memory.NewObservation{ProjectPath: project, Title: at.String() + string(kind) + project, Narrative: at.String(), Type: kind, CreatedAt: memory.MillisOf(at)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.ID
+	}
+	add("/p/tally", "bugfix", night.AddDate(0, 0, -9))
+	add("/p/tally", "bugfix", night.AddDate(0, 0, -1))
+	add("/p/tally", "bugfix", night)
+	add("/p/other", "decision", night)
+	if _, err := m.HideObservation(t.Context(), add("/p/tally", "change", night)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		project string
+		want    store.Recorded
+	}{
+		{"", store.Recorded{
+			Days: []store.RecordedOn{
+				{Name: "2026-03-03", Observations: 1, Types: map[memory.ObservationType]int{"bugfix": 1}},
+				{Name: "2026-03-04", Observations: 2, Types: map[memory.ObservationType]int{"bugfix": 1, "decision": 1}}},
+			Types: []store.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
+		{"other", store.Recorded{
+			Days:  []store.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
+			Types: []store.RecordedAs{{Name: "decision", Observations: 1}}}},
+		{"nowhere", store.EmptyRecorded()},
+	} {
+		got, err := m.Recorded(t.Context(), tt.project, night, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("project %q (-want +got):\n%s", tt.project, diff)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+const (
+	// hiddenFor is how long what Retain has hidden can still come back.
+	hiddenFor = 7 * 24 * time.Hour
+	// retainedTogether is the number of records that a commit of Retain hides, restores or
+	// erases; arrivals wait meanwhile.
+	retainedTogether = 50
+)
+
+// Retained counts the records that Retain has hidden, brought back and erased.
+type Retained struct{ Hidden, Restored, Erased int }
+
+// retained is a kind of records that are hidden at an age. Prompts and summaries move to
+// hidden_records as a list of JSON; observations stay, hidden, and have a mark there.
+type retained struct {
+	kind memory.RecordKind
+	// old selects the numbers of up to ?3 records from before ?1, back those of up to ?3 hidden
+	// ones from after it. hide, show and erase are statements for a list of numbers; erase is
+	// for hidden records.
+	old, back         string
+	hide, show, erase []string
+}
+
+// waitsInSession is a condition on a record r: an event of its session is not processed yet.
+const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
+
+// The columns of the two tables, in the order of their lists in hidden_records.
+var (
+	promptColumnsKept  = []string{"id", "ulid", "session_id", "project", "number", "prompt_id", "text", "branch", "head_commit", "created_at"}
+	summaryColumnsKept = []string{"id", "ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
+		"files_read", "files_edited", "notes", "origin", "created_at", "provenance"}
+)
+
+// intoList returns the expression that makes the list in content of columns, and fromList those
+// that read them from it. JSON has no place for a packed text.
+func intoList(columns []string) string {
+	values := slices.Clone(columns)
+	for i, c := range columns {
+		if slices.Contains(packedOfSummaries, c) {
+			values[i] = "unpacked(" + c + ")"
+		}
+	}
+	return "json_array(" + strings.Join(values, ", ") + ")"
+}
+
+func fromList(columns []string) string {
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		values[i] = fmt.Sprintf("json_extract(content, '$[%d]')", i)
+		if slices.Contains(packedOfSummaries, c) {
+			values[i] = "packed(" + values[i] + ")"
+		}
+		if c == "provenance" { // not in older lists
+			values[i] = "coalesce(" + values[i] + ", '')"
+		}
+	}
+	return strings.Join(values, ", ")
+}
+
+// promptEvents returns the statement that changes the outcome of the events of prompts: the
+// event of a prompt that is hidden is a forgotten one. ?1 lists the numbers of the prompts.
+func promptEvents(from, to string) string {
+	return `UPDATE events INDEXED BY events_of_session SET outcome = '` + to + `'
+		WHERE outcome IN ('processed', 'skipped', 'forgotten') AND outcome = '` + from + `' AND kind = 'prompt'
+		AND session_id IN (SELECT session_id FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))
+		AND (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))`
+}
+
+// moving returns the statements for a kind whose rows move to hidden_records.
+func moving(kind memory.RecordKind, table string, columns []string) retained {
+	sums := rowSums[kind]
+	return retained{
+		kind: kind,
+		// One whose text was changed on the disk waits until it is repaired or set aside.
+		old: "SELECT r.id FROM " + table + " r" + sums.join + " WHERE r.created_at < ?1 AND ?2 <> '' AND NOT " + waitsInSession +
+			" AND (h.damaged_at IS NOT NULL OR coalesce(h.text = " + sums.text + ", TRUE)) ORDER BY r.created_at LIMIT ?3",
+		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", slices.Index(columns, "created_at")),
+		hide: []string{
+			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, " + intoList(columns) + " FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
+			"DELETE FROM " + table + " WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
+		},
+		show: []string{
+			// One that was imported meanwhile is there.
+			"INSERT OR IGNORE INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + fromList(columns) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+		},
+	}
+}
+
+// retainedKinds are the kinds that get old. What is pinned does not.
+var retainedKinds = func() []retained {
+	prompts := moving(memory.RecordPrompt, "prompts", promptColumnsKept)
+	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
+	prompts.show = append(prompts.show, promptEvents("forgotten", "processed"))
+	prompts.erase = []string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
+		WHERE kind = 'prompt' AND id IN (SELECT value FROM json_each(?1))) AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.session_id = sessions.id)`}
+	return []retained{
+		{
+			kind: memory.RecordObservation,
+			old: `SELECT id FROM observations o WHERE pinned = 0 AND deleted_at IS NULL AND created_at < ?1 AND ?2 <> ''
+				AND NOT EXISTS (SELECT 1 FROM hidden_records h WHERE h.kind = 'observation' AND h.id = o.id) ORDER BY created_at LIMIT ?3`,
+			back: "SELECT h.id FROM hidden_records h JOIN observations o ON o.id = h.id WHERE h.kind = ?2 AND (o.created_at >= ?1 OR o.pinned = 1) LIMIT ?3",
+			hide: []string{
+				"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT 'observation', value, ?2, '' FROM json_each(?1)",
+				"UPDATE observations SET deleted_at = 253402300799999 WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
+			},
+			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))"},
+		},
+		prompts,
+		moving(memory.RecordSummary, "session_summaries", summaryColumnsKept),
+	}
+}()
+
+// Retain hides the observations that are not pinned, the prompts and the summaries that are
+// older than age, and erases what it has hidden for a week; with a greater age, or 0 for any,
+// what is hidden and not erased yet comes back. An observation that somebody has brought back
+// by hand stays. Ages are judged by agingTime. It works in small commits; an error leaves
+// what was done before it.
+func (s *Store) Retain(ctx context.Context, age time.Duration) (r Retained, err error) {
+	const what = "retain"
+	now, err := inKeeping(ctx, s, what, (*tx).agingTime)
+	if err != nil {
+		return r, err
+	}
+	from := memory.Millis(0)
+	if age > 0 {
+		from = now.Add(-age)
+	}
+	for i := range retainedKinds {
+		k := &retainedKinds[i]
+		for _, step := range []struct {
+			count *int
+			rows  string
+			from  memory.Millis
+			do    func(*tx, string) error
+		}{
+			{&r.Restored, k.back, from, k.bringBack},
+			{&r.Hidden, k.old, from, func(t *tx, ids string) error { return t.each(k.hide, ids, int64(now.Add(hiddenFor))) }},
+			{&r.Erased, "SELECT id FROM hidden_records WHERE kind = ?2 AND erase_at <= ?1 LIMIT ?3", now, k.eraseHidden},
+		} {
+			n, err := s.retainStep(ctx, what, step.rows, step.from, k.kind, step.do)
+			*step.count += n
+			if err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// retainStep calls do with the records that rows selects, some at a time, and returns how
+// many there were.
+func (s *Store) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*tx, string) error) (done int, err error) {
+	for {
+		ids, err := column[int64](ctx, s.reader, rows, int64(from), string(kind), retainedTogether)
+		if err != nil || len(ids) == 0 {
+			return done, fault(what, err)
+		}
+		if err := s.writeKeeping(ctx, what, func(t *tx) error { return do(t, jsonList(ids)) }); err != nil {
+			return done, err
+		}
+		done += len(ids)
+	}
+}
+
+// each runs statements with the same arguments.
+func (t *tx) each(statements []string, args ...any) error {
+	for _, query := range statements {
+		if _, err := t.exec(query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringBack shows hidden records again.
+func (k *retained) bringBack(t *tx, ids string) error {
+	if err := t.each(k.show, ids); err != nil {
+		return err
+	}
+	return k.unmark(t, ids)
+}
+
+// eraseHidden erases hidden records. An observation that was brought back only loses its mark.
+func (k *retained) eraseHidden(t *tx, ids string) error {
+	if k.kind == memory.RecordObservation {
+		hidden, err := column[memory.ObservationID](context.Background(), t,
+			"SELECT id FROM observations WHERE deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))", ids)
+		if err != nil {
+			return err
+		}
+		if _, err := t.deleteObservations(hidden); err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
+			AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.id = hidden_records.id)`, ids)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
+		return err
+	}
+	if err := t.each(k.erase, ids); err != nil {
+		return err
+	}
+	return k.unmark(t, ids)
+}
+
+// unmark deletes rows of hidden_records.
+func (k *retained) unmark(t *tx, ids string) error {
+	_, err := t.exec("DELETE FROM hidden_records WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", string(k.kind), ids)
+	return err
+}
+
+// showHidden brings back all prompts and summaries that Retain has hidden.
+func (t *tx) showHidden() error {
+	for i := range retainedKinds {
+		k := &retainedKinds[i]
+		if k.kind == memory.RecordObservation {
+			continue
+		}
+		ids, err := column[int64](context.Background(), t, "SELECT id FROM hidden_records WHERE kind = ?", string(k.kind))
+		if err != nil {
+			return err
+		}
+		if err := k.bringBack(t, jsonList(ids)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

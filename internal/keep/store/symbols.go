@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/memory"
+)
+
+// foldSymbols adds the changes of a claimed batch to those of its session, so that the
+// function map holds one net change for each symbol and session.
+func (t *tx) foldSymbols(claimed *memory.Session, changes []memory.SymbolChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	files := make([]string, len(changes))
+	for i := range changes {
+		if _, err := sessionOf(claimed, changes[i].Session); err != nil {
+			return err
+		}
+		files[i] = changes[i].FilePath
+	}
+	before, err := all(context.Background(), t, symbolFields, "SELECT "+symbolColumns+` FROM function_map m
+		WHERE m.session_id = ? AND m.file_path IN (SELECT value FROM json_each(?)) ORDER BY m.id`, int64(claimed.ID), jsonList(files))
+	if err != nil {
+		return err
+	}
+	known := make(map[int64]memory.SymbolChange, len(before))
+	for _, c := range before {
+		known[c.ID] = c
+	}
+	for _, c := range memory.FoldSymbols(before, changes...) {
+		c.Session = claimed.ID
+		switch was, ok := known[c.ID]; {
+		case !ok:
+			err = t.addSymbol(&c, "")
+		case was != c:
+			err = t.updateSymbol(&c)
+		}
+		if err != nil {
+			return err
+		}
+		delete(known, c.ID)
+	}
+	for id := range known { // what came and went
+		if _, err := t.exec("DELETE FROM function_map WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// symbolList encodes the symbols of an observation's file, "" for none.
+func symbolList(symbols []memory.SymbolHash) string {
+	if len(symbols) == 0 {
+		return ""
+	}
+	return jsonList(symbols)
+}
+
+// addSymbol stores the change of a symbol, with a new ULID for "".
+func (t *tx) addSymbol(c *memory.SymbolChange, id memory.ULID) error {
+	at := t.orNow(c.SnapshotAt)
+	if err := t.name(&id, at); err != nil {
+		return err
+	}
+	_, err := t.exec(`INSERT INTO function_map
+		(ulid, session_id, project, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
+		VALUES (?1, ?2, coalesce((SELECT project FROM sessions WHERE id = ?2), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), int64(c.Session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
+		c.LineStart, c.LineEnd, c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom)
+	return err
+}
+
+// updateSymbol stores what became of a symbol that the session had changed before.
+func (t *tx) updateSymbol(c *memory.SymbolChange) error {
+	_, err := t.exec(`UPDATE function_map SET snapshot_at = ?, kind = ?, signature = ?, line_start = ?, line_end = ?,
+		body_hash = ?, before_hash = ?, change_type = ?, renamed_from = ? WHERE id = ?`,
+		int64(t.orNow(c.SnapshotAt)), c.Kind, c.Signature, c.LineStart, c.LineEnd,
+		c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom, c.ID)
+	return err
+}
+
+// symbolColumns are the columns of function_map m that symbolFields takes.
+const symbolColumns = `m.id, m.session_id, m.file_path, m.snapshot_at, m.qualified_name, m.kind, m.signature,
+	m.line_start, m.line_end, m.body_hash, m.before_hash, m.change_type, m.renamed_from`
+
+func symbolFields(c *memory.SymbolChange) []any {
+	return []any{
+		&c.ID, &c.Session, &c.FilePath, &c.SnapshotAt, &c.QualifiedName, &c.Kind, &c.Signature,
+		&c.LineStart, &c.LineEnd, &c.BodyHash, &c.BeforeHash, &c.ChangeType, &c.RenamedFrom,
+	}
+}
+
+// Symbols lists changes of functions and types, the latest first, those of one edit in the
+// order of the file. Of the query, the
+// project, the session, the files (as people type them), the times (of the last edit), the
+// limit (0: all) and the offset count. name, unless "", is the qualified name of the symbol
+// or its last part, in any letter case.
+func (s *Store) Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, err error) {
+	defer wrap(&err, "list symbol changes")
+	c, err := symbolFilter(ctx, s.reader, q, name)
+	if err != nil {
+		return nil, err
+	}
+	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+" FROM function_map m WHERE "+c.text()+" ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+}
+
+// CountSymbols counts what Symbols lists without a limit. The number is kept until something
+// changes.
+func (s *Store) CountSymbols(ctx context.Context, q memory.Query, name string) (int, error) {
+	const what = "count symbol changes"
+	q.Limit, q.Offset = 0, 0
+	key, err := encode(struct {
+		Symbols memory.Query
+		Name    string
+	}{q, name})
+	if err != nil {
+		return 0, fault(what, err)
+	}
+	return countOnce(ctx, s, &s.counts, what, key, func(reader querier, _ int64) (int, error) {
+		c, err := symbolFilter(ctx, reader, q, name)
+		if err != nil {
+			return 0, err
+		}
+		return value[int](ctx, reader, "SELECT count(*) FROM function_map m WHERE "+c.text(), c.args...)
+	})
+}
+
+// symbolFilter returns the conditions of a query on function_map m.
+func symbolFilter(ctx context.Context, reader querier, q memory.Query, name string) (c conditions, err error) {
+	c.and("m.change_type <> 'unchanged'")
+	projects, err := projectsNamed(ctx, reader, q.Project)
+	if err != nil {
+		return c, err
+	}
+	if q.Project != "" {
+		c.and(in("m.project", projects))
+	}
+	if q.Session != 0 {
+		c.and("m.session_id = ?", int64(q.Session))
+	}
+	if len(q.Files) > 0 {
+		filters, err := fileFilters(ctx, reader, distinct(q.Files), projects)
+		if err != nil {
+			return c, err
+		}
+		var anyOf []string
+		var args []any
+		for _, f := range filters {
+			condition, values := f.checkSymbol()
+			anyOf, args = append(anyOf, condition), append(args, values...)
+		}
+		c.and("("+strings.Join(anyOf, " OR ")+")", args...)
+	}
+	if name != "" {
+		name = strings.ToLower(name)
+		c.and("(lower(m.qualified_name) = ? OR lower(m.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, escapeLike(name))
+	}
+	c.between("m.snapshot_at", q.Since, q.Until)
+	return c, nil
+}
+
+// escapeLike returns a text for a LIKE pattern in which nothing has another meaning.
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
+}
+
+// RecentSymbols implements recall.Source: the changes of the last sessions of a project
+// that changed a symbol, the latest first, one for each symbol. The project is a root path
+// or a label. The session except is left out unless it is 0.
+func (s *Store) RecentSymbols(ctx context.Context, project string, except memory.SessionID, sessions int) (changes []memory.SymbolChange, err error) {
+	defer wrap(&err, "list recent symbol changes")
+	projects, err := projectsNamed(ctx, s.reader, project)
+	if err != nil {
+		return nil, err
+	}
+	ofProject, value := in("s.project", projects)
+	return all(ctx, s.reader, symbolFields, `WITH recent AS MATERIALIZED (
+			SELECT s.id FROM sessions s WHERE `+ofProject+` AND s.id <> ?
+				AND EXISTS (SELECT 1 FROM function_map m WHERE m.session_id = s.id AND m.change_type <> 'unchanged')
+			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?),
+		ranked AS (SELECT m.*, row_number() OVER (PARTITION BY m.file_path, m.qualified_name, m.signature ORDER BY m.snapshot_at DESC, m.id DESC) AS place
+			FROM recent CROSS JOIN function_map m ON m.session_id = recent.id AND m.change_type <> 'unchanged')
+		SELECT `+symbolColumns+" FROM ranked m WHERE m.place = 1 ORDER BY m.snapshot_at DESC, m.id DESC",
+		value, int64(except), sessions)
+}
+
+// readSymbols adds to the documents of summaries, by number, the names of what their turns
+// changed.
+func readSymbols(ctx context.Context, q querier, summaries map[int64]*memory.Document) error {
+	if len(summaries) == 0 {
+		return nil
+	}
+	return each(ctx, q, func(scan sqlite.Scan) error {
+		var id int64
+		var name string
+		err := scan(&id, &name)
+		if d := summaries[id]; err == nil && len(d.Symbols) < maxDocumentSymbols {
+			d.Symbols = appendNew(d.Symbols, name)
+		}
+		return err
+	}, `SELECT r.id, m.qualified_name FROM json_each(?) j CROSS JOIN session_summaries r ON r.id = j.value
+		CROSS JOIN function_map m ON m.session_id = r.session_id
+		WHERE m.snapshot_at <= r.created_at AND m.snapshot_at > coalesce((SELECT max(p.created_at) FROM session_summaries p
+			WHERE p.session_id = r.session_id AND p.id < r.id), -1) ORDER BY r.id, m.id`, jsonList(slices.Collect(maps.Keys(summaries))))
+}
+
+// maxDocumentSymbols bounds the names in a document.
+const maxDocumentSymbols = 60

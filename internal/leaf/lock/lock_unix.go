@@ -1,0 +1,41 @@
+//go:build !windows
+
+package lock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"claudemem/internal/leaf/openfile"
+)
+
+// try takes the lock of the file at path, which it makes; nil without an error if
+// another process holds it.
+func try(path string) (*os.File, error) {
+	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {
+		f, err = openfile.Open(path, os.O_RDONLY, 0) // enough for the lock, on most file systems
+	}
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		_ = f.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, nil
+		}
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+}
+
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing the file is enough but for copies
+}

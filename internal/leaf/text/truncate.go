@@ -1,0 +1,114 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"claudemem/internal/memory"
+)
+
+// mark ends a text that was shortened.
+const mark = "…"
+
+// FirstBytes returns the longest beginning of s of at most n bytes, without a mark.
+func FirstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// TruncateBytes shortens s to at most n bytes, "…" at its end included; "" when
+// that has no room.
+func TruncateBytes(s string, n int) string {
+	switch {
+	case len(s) <= n:
+		return s
+	case n < len(mark):
+		return ""
+	}
+	return strings.TrimSpace(FirstBytes(s, n-len(mark))) + mark
+}
+
+// TruncateRunes shortens s to at most n characters, "…" at its end included; ""
+// when that has no room.
+func TruncateRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	count, end := 0, 0
+	for i := range s {
+		if count == n-1 {
+			end = i
+		}
+		if count++; count > n {
+			if n < 1 {
+				return ""
+			}
+			return strings.TrimRight(s[:end], " \n") + mark
+		}
+	}
+	return s
+}
+
+// TruncateWidth shortens s to a Width of at most n, "…" at its end included; ""
+// when that has no room. It ends s at a word where that loses little.
+func TruncateWidth(s string, n int) string {
+	if Width(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	end, used, word := 0, 0, 0
+	for i, r := range s {
+		if used += cost(r); used > (n-1)*memory.LatinCost {
+			break
+		}
+		if r == ' ' {
+			word = i
+		}
+		end = i + utf8.RuneLen(r)
+	}
+	// A word longer than a quarter of the text is split rather than dropped.
+	if s[end] != ' ' && word > end*3/4 {
+		end = word
+	}
+	return strings.TrimRight(s[:end], " ,;:.-–—([‹`") + mark
+}
+
+// Width returns the room that s takes in a text for a model, in letters of the Latin script: a
+// character counts by the tokens that it costs, and at least its UTF-16 units, in which hosts
+// measure.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += cost(r)
+	}
+	return (n + memory.LatinCost - 1) / memory.LatinCost
+}
+
+// cost returns the width of a character in parts of a letter's.
+func cost(r rune) int { return max(memory.CharacterCost(r), memory.LatinCost*utf16Units(r)) }
+
+// UTF16Len returns the length of s in UTF-16 units.
+func UTF16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16Units(r)
+	}
+	return n
+}
+
+// utf16Units returns how many UTF-16 units r takes: 2 beyond the Basic Multilingual
+// Plane, else 1.
+func utf16Units(r rune) int {
+	if r > 0xffff {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,43 @@
+package memory
+
+// Injection records which text was given to a session, where and when.
+type Injection struct {
+	Host          Host   `json:"host"`
+	HostSessionID string `json:"host_session_id"`
+	ProjectPath   string `json:"project_path,omitempty"`
+	// Where is the hook event that carried it, SessionStart for a context block.
+	Where  string `json:"where"`
+	Source string `json:"source,omitempty"`
+	// Observations and Sessions are the records that the text shows.
+	Observations []ObservationID `json:"observations,omitempty"`
+	Sessions     []SessionID     `json:"sessions,omitempty"`
+	// Said has the keys of the sentences of Observations that the text says (package
+	// recall), but not the sentences. What is not known of an observation is not in it.
+	Said map[ObservationID][]uint32 `json:"said,omitempty"`
+	// FindSaid finds Said out, which takes longer than a hook should wait; nil where it is
+	// not known, or known already. See Complete.
+	FindSaid func() map[ObservationID][]uint32 `json:"-"`
+	Layers   []LayerCost                       `json:"layers,omitempty"`
+	Skipped  []LayerCost                       `json:"skipped,omitempty"`
+	Tokens   int                               `json:"tokens"`
+	Budget   int                               `json:"budget"`
+	BuildMS  float64                           `json:"build_ms"`
+	At       Millis                            `json:"at"`
+}
+
+// Complete returns the injection as it is booked, with Said.
+func (i Injection) Complete() Injection {
+	if i.FindSaid != nil {
+		i.Said, i.FindSaid = i.FindSaid(), nil
+	}
+	return i
+}
+
+// LayerCost is a layer of a context block with its cost in tokens, or the reason why
+// it was left out.
+type LayerCost struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Items  int    `json:"items,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}

@@ -1,0 +1,53 @@
+package memory
+
+import "slices"
+
+// Provenance says who could have written the text of an event, or of what a record was
+// made of. It is set at intake and kept with the event and the record.
+type Provenance string
+
+// The provenances. The zero value is that of events and records from before it was kept,
+// and means the same as FromUnknown.
+const (
+	FromUser    Provenance = "user"    // typed by the user: prompts, answers in dialogs
+	FromAgent   Provenance = "agent"   // said by the agent or a subagent
+	FromProject Provenance = "project" // the project's files, commands within it
+	FromUnknown Provenance = "unknown" // not known to be the project's, nor another's
+	FromOutside Provenance = "outside" // other files, other repositories, third parties within the tree
+	FromMCP     Provenance = "mcp"     // what an MCP server answered
+	FromWeb     Provenance = "web"     // pages, searches, what a command fetched
+)
+
+// byTrust lists the provenances, the most trusted first. An MCP server is one that the
+// user has chosen; a page can be anybody's.
+var byTrust = []Provenance{FromUser, FromAgent, FromProject, "", FromUnknown, FromOutside, FromMCP, FromWeb}
+
+// Unknown reports whether nobody knows who wrote text of p: it is no source of a learning,
+// and neither marked nor ranked as foreign.
+func (p Provenance) Unknown() bool { return p == "" || p == FromUnknown }
+
+// Foreign reports whether text of p is known to be by somebody who has nothing to do with
+// the project. It states no rule, wish or decision of the project's.
+func (p Provenance) Foreign() bool { return p == FromOutside || p == FromMCP || p == FromWeb }
+
+// sources name where foreign text is from.
+var sources = map[Provenance]string{FromOutside: "from outside the project", FromMCP: "from an MCP server", FromWeb: "from the web"}
+
+// Source returns "from the web" and the like, "" for text that is not foreign.
+func (p Provenance) Source() string { return sources[p] }
+
+// MostTrusted returns the more trusted of two provenances.
+func MostTrusted(a, b Provenance) Provenance {
+	if slices.Index(byTrust, a) <= slices.Index(byTrust, b) {
+		return a
+	}
+	return b
+}
+
+// LeastTrusted returns the least trusted of several provenances, "" for none.
+func LeastTrusted(all ...Provenance) Provenance {
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(all, func(a, b Provenance) int { return slices.Index(byTrust, a) - slices.Index(byTrust, b) })
+}

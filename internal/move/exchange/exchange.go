@@ -1,0 +1,218 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"claudemem/internal/memory"
+)
+
+// Version is the version of the format. Readers of a version ignore fields that they do not
+// know, so only a change of meaning is a new one.
+const Version = 1
+
+// MaxLine is the longest line that is read, in bytes: texts are truncated to 64 KB when they
+// are captured, and a record has few of them.
+const MaxLine = 2 << 20
+
+// Header is the first line of a file.
+type Header struct {
+	Version int `json:"claude_mem_export"`
+	// Schema is the version of the database's schema, Memory the number of the memory.
+	Schema  int    `json:"schema"`
+	Memory  string `json:"memory"`
+	Program string `json:"program"`
+	// ExportedAt is an ISO time.
+	ExportedAt string `json:"exported_at"`
+	// Records is the number of lines between header and end.
+	Records int           `json:"records"`
+	Project string        `json:"project,omitempty"`
+	Since   memory.Millis `json:"since,omitempty"`
+	Until   memory.Millis `json:"until,omitempty"`
+}
+
+// end is the last line of a file: how many records it has.
+type end struct {
+	Records int `json:"records"`
+}
+
+// Writer writes a file.
+type Writer struct {
+	to      *bufio.Writer
+	encoder *json.Encoder
+	records int
+}
+
+// NewWriter returns a writer that has written the header.
+func NewWriter(to io.Writer, h Header) (*Writer, error) {
+	w := &Writer{to: bufio.NewWriterSize(to, 64<<10)}
+	w.encoder = json.NewEncoder(w.to)
+	w.encoder.SetEscapeHTML(false)
+	h.Version = Version
+	return w, w.encoder.Encode(h)
+}
+
+// Write writes a record.
+func (w *Writer) Write(p *memory.Portable) error {
+	w.records++
+	return w.encoder.Encode(p)
+}
+
+// Close writes the end line and what is buffered.
+func (w *Writer) Close() error {
+	if err := w.encoder.Encode(map[string]end{"end": {w.records}}); err != nil {
+		return err
+	}
+	return w.to.Flush()
+}
+
+// LineError is a line that holds no record. Its message has nothing of the line's text.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// ErrTruncated is the error of a file without its end line, or with fewer records than that
+// says.
+var ErrTruncated = memory.Errorf(memory.CodeInvalid, "the file is not complete: its end is missing").
+	WithHint("copy or export it again; what is in it was imported")
+
+// Reader reads a file.
+type Reader struct {
+	from    *bufio.Reader
+	line    int
+	size    int
+	records int
+	ended   bool
+}
+
+// NewReader reads the header. The error is CodeInvalid if there is none, or if it is of a
+// newer version.
+func NewReader(from io.Reader) (*Reader, Header, error) {
+	r := &Reader{from: bufio.NewReaderSize(from, 64<<10)}
+	var h Header
+	const hint = "`claude-mem export FILE` writes what this command reads"
+	line, err := r.next()
+	if bad := (*LineError)(nil); errors.As(err, &bad) || errors.Is(err, io.EOF) {
+		return nil, h, memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint(hint)
+	}
+	if err != nil {
+		return nil, h, err
+	}
+	if bytes.HasPrefix(line, []byte{0x1f, 0x8b}) {
+		return nil, h, memory.Errorf(memory.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import -` reads it")
+	}
+	if json.Unmarshal(line, &h) != nil || h.Version < 1 {
+		return nil, h, memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem: its first line is no header").WithHint(hint)
+	}
+	if h.Version > Version {
+		return nil, h, memory.Errorf(memory.CodeInvalid, "the export has format %d, and this program reads %d", h.Version, Version).
+			WithHint("update claude-mem")
+	}
+	return r, h, nil
+}
+
+// next returns the next line that is not blank, without its end. io.EOF when there is none;
+// a LineError for one that is too long.
+func (r *Reader) next() ([]byte, error) {
+	for {
+		var line []byte
+		long := false
+		err := bufio.ErrBufferFull
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var part []byte
+			part, err = r.from.ReadSlice('\n')
+			if long = long || len(line)+len(part) > MaxLine; !long {
+				line = append(line, part...)
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, memory.Errorf(memory.CodeStorage, "read the export: %w", err)
+		}
+		if err != nil && len(line) == 0 && !long {
+			return nil, io.EOF
+		}
+		r.line++
+		if long {
+			return nil, r.fault("the line has more than %d MB", MaxLine>>20)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			r.size = len(line)
+			return line, nil
+		}
+	}
+}
+
+func (r *Reader) fault(format string, args ...any) error {
+	return &LineError{r.line, memory.Errorf(memory.CodeInvalid, format, args...)}
+}
+
+// Size returns the length of the last line in bytes.
+func (r *Reader) Size() int { return r.size }
+
+// Next returns the next record with its line, counted from 1. The errors: io.EOF after the
+// last one, ErrTruncated in its place if the file is not whole; a LineError, after which Next
+// goes on with the next line; CodeStorage.
+func (r *Reader) Next() (p memory.Portable, line int, err error) {
+	content, err := r.next()
+	switch {
+	case errors.Is(err, io.EOF) && !r.ended:
+		return p, r.line, ErrTruncated
+	case err != nil:
+		if !errors.Is(err, io.EOF) {
+			r.records++
+		}
+		return p, r.line, err
+	case r.ended:
+		return p, r.line, r.fault("it is behind the end of the export")
+	}
+	var read struct {
+		memory.Portable
+		End *end `json:"end"`
+	}
+	if err := json.Unmarshal(content, &read); err != nil {
+		r.records++
+		return p, r.line, r.fault("%s", describe(err))
+	}
+	if read.End != nil && read.Portable == p {
+		if r.ended = true; read.End.Records != r.records {
+			return p, r.line, ErrTruncated
+		}
+		return r.Next()
+	}
+	r.records++
+	if read.Kind() == "" {
+		return p, r.line, r.fault("it is not one record of a known kind")
+	}
+	return read.Portable, r.line, nil
+}
+
+// describe says what is wrong with JSON, without its text.
+func describe(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%s is not of its type (byte %d)", fieldName(kind.Field), kind.Offset)
+	}
+	return "it is no JSON object"
+}
+
+// fieldName returns the name of a field, as the file has it, for a message. Of an embedded
+// struct encoding/json names the type too.
+func fieldName(name string) string {
+	return cmp.Or(strings.TrimPrefix(name, "Portable."), "the line")
+}

@@ -1,0 +1,220 @@
+package nodedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+)
+
+// FileName is the name of the database in the data directory, which both programs use.
+const FileName = "claude-mem.db"
+
+const (
+	copyPattern = "import-*.tmp"
+	// staleCopy is the age of copies that a killed import left.
+	staleCopy = 24 * time.Hour
+	// copyAttempts bounds the copies of a file that is being written.
+	copyAttempts = 5
+	// countedCopy bounds the copy that is made to count, in bytes, and countedWithin its time.
+	// Of a larger database the log, which the Node program keeps below 4 MB, is a small part.
+	countedCopy   = 64 << 20
+	countedWithin = time.Second
+)
+
+// Copy is a copy of a database with its log.
+type Copy struct {
+	dir string
+	db  *sql.DB
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.dir)) }
+
+// Open copies the database at path, and its log, into a folder of its own in dir and opens the
+// copy. The codes of its errors: CodeNotFound, CodeInvalid for a file that is no such database,
+// CodeStorage.
+func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, memory.Errorf(memory.CodeStorage, "%w", err)
+	}
+	removeStale(dir)
+	folder, err := os.MkdirTemp(dir, copyPattern)
+	if err != nil {
+		return nil, memory.Errorf(memory.CodeStorage, "copy the database: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+	}()
+	to := filepath.Join(folder, FileName)
+	if err := copyUnchanged(ctx, path, to); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open(sqlite.Driver, source(to))
+	if err != nil {
+		return nil, err
+	}
+	if err := check(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Copy{folder, db}, nil
+}
+
+// source returns the driver's name for a database of another program: functions of this one are
+// not called by its schema.
+func source(path string, parameters ...string) string {
+	return sqlite.Source(path, parameters, "query_only(1)", "trusted_schema(0)")
+}
+
+// check returns CodeInvalid for a database that is damaged or of another program, or of which a
+// table that is read is a view, is virtual or computes columns: reading it would run what a
+// stranger wrote, for as long as that takes. It reads the schema alone.
+func check(ctx context.Context, db *sql.DB) error {
+	found := 0
+	//nolint:rowserrcheck // Each checks it
+	err := sqlite.Rows(db.QueryContext(ctx, `SELECT s.name, s.type = 'table' AND s.sql LIKE 'CREATE TABLE%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)
+		FROM sqlite_schema s WHERE s.name COLLATE NOCASE IN ('sdk_sessions', 'user_prompts', 'observations', 'session_summaries')`)).Each(func(scan sqlite.Scan) error {
+		var name string
+		var plain bool
+		if err := scan(&name, &plain); err != nil {
+			return err
+		}
+		if !plain {
+			return memory.Errorf(memory.CodeInvalid, "its table %.40q is computed: it is a view, a virtual table, or has generated columns", name)
+		}
+		if name == "sdk_sessions" || name == "observations" {
+			found++
+		}
+		return nil
+	})
+	if memory.CodeOf(err) == memory.CodeInvalid {
+		return err
+	}
+	if err != nil {
+		return memory.Errorf(memory.CodeInvalid, "the database cannot be read: %w", err)
+	}
+	if found < 2 {
+		return memory.Errorf(memory.CodeInvalid, "this is no database of claude-mem for Node").WithHint("`claude-mem restore` reads backups of this program's database")
+	}
+	return nil
+}
+
+// copyUnchanged copies a database and its log of one moment: again, if one of them has changed
+// meanwhile.
+func copyUnchanged(ctx context.Context, path, to string) error {
+	for range copyAttempts {
+		before := state(path)
+		for _, suffix := range []string{"", "-wal"} {
+			err := copyFile(path+suffix, to+suffix)
+			if errors.Is(err, fs.ErrNotExist) {
+				if suffix == "" {
+					return memory.Errorf(memory.CodeNotFound, "there is no database %q", filepath.Base(path))
+				}
+				err = os.RemoveAll(to + suffix)
+			}
+			if err != nil {
+				return memory.Errorf(memory.CodeStorage, "copy the database: %w", err).WithHint("the copy needs as much space as the database")
+			}
+		}
+		if state(path) == before {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+	return memory.Errorf(memory.CodeConflict, "the database is being written").WithHint("stop claude-mem for Node and import it again")
+}
+
+// state returns sizes and times of a database and its log.
+func state(path string) string {
+	text := ""
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(path + suffix); err == nil {
+			text += fmt.Sprint(suffix, info.Size(), " ", info.ModTime().UnixNano(), " ")
+		}
+	}
+	return text
+}
+
+func copyFile(from, to string) error {
+	source, err := openfile.Open(from, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }() // it was only read
+	target, err := openfile.Open(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
+
+// removeStale removes the copies of imports that were killed.
+func removeStale(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, copyPattern)) // the pattern is valid
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > staleCopy {
+			_ = os.RemoveAll(path) // the next import tries again
+		}
+	}
+}
+
+// Count returns the number of observations in the database at path, 0 when it cannot be read.
+// No file appears beside it. Where there is a log, as while the Node program runs, a copy in dir
+// is counted, unless that is large or being written: then the rows in the log are left out.
+func Count(ctx context.Context, path, dir string) (n int) {
+	if h, err := sqlite.ReadHeader(path); err != nil || h == nil {
+		return 0
+	}
+	if log := size(path + "-wal"); log > 0 && size(path)+log <= countedCopy {
+		ctx, cancel := context.WithTimeout(ctx, countedWithin)
+		defer cancel()
+		if c, err := Open(ctx, path, dir); err == nil {
+			defer func() { _ = c.Close() }() // a copy that stays is removed by a later import
+			if err := countObservations(ctx, c.db, &n); err == nil {
+				return n
+			}
+		}
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return 0
+	}
+	db, err := sql.Open(sqlite.Driver, source(absolute, "mode=ro", "immutable=1"))
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = db.Close() }() // it was only read
+	if check(ctx, db) != nil || countObservations(ctx, db, &n) != nil {
+		return 0
+	}
+	return n
+}
+
+func countObservations(ctx context.Context, db *sql.DB, n *int) error {
+	return db.QueryRowContext(ctx, "SELECT count(*) FROM observations").Scan(n)
+}
+
+// size returns the size of a file in bytes, 0 without one.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,236 @@
+package transcript
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+)
+
+const (
+	extension = ".jsonl"
+	// beginning is how much of a file is read to know its session and its first time.
+	beginning = 256 << 10
+	// deepest bounds the directories below the one that is searched.
+	deepest = 6
+)
+
+// Folder has the sessions of one directory: those that were started in one working directory.
+// A session that goes on from another one is in the same folder.
+type Folder struct {
+	Path     string
+	Sessions []Session
+}
+
+// Session is a session's file, with those of its subagents.
+type Session struct {
+	Path   string
+	Agents []string
+	// Size is that of all files in bytes, Written when they were last written to.
+	Size    int64
+	Written time.Time
+
+	id    string
+	first memory.Millis
+}
+
+// file is a transcript before it is known whose it is.
+type file struct {
+	path, session string
+	agent         bool
+	size          int64
+	written       time.Time
+	first         memory.Millis
+}
+
+// Find lists the sessions in a transcript, or in the transcripts below a directory; files
+// written before since are left out. Within a folder the session that began first comes first,
+// so that a copy comes after what it was copied from. It reads the beginning of each file.
+// Sessions of claude-mem's own observer are found too: intake leaves them out.
+func Find(path string, since time.Time) ([]Folder, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string][]file{}
+	add := func(path string, info fs.FileInfo) {
+		if !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().Before(since) {
+			return
+		}
+		folder := filepath.Dir(path)
+		if filepath.Base(folder) == "subagents" {
+			folder = filepath.Dir(filepath.Dir(folder))
+		}
+		folders[folder] = append(folders[folder], look(path, info))
+	}
+	if info.IsDir() {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			err = walk(path, add)
+		}
+	} else {
+		add(path, info)
+		for _, agent := range agentFiles(path) {
+			if info, err := os.Lstat(agent); err == nil {
+				add(agent, info)
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []Folder
+	for path, files := range folders {
+		found = append(found, Folder{Path: path, Sessions: sessionsOf(files)})
+	}
+	slices.SortFunc(found, func(a, b Folder) int { return strings.Compare(a.Path, b.Path) })
+	return found, nil
+}
+
+// walk calls add for the transcripts below dir. What cannot be read is left out; links are
+// not followed.
+func walk(dir string, add func(path string, info fs.FileInfo)) error {
+	depth := strings.Count(filepath.Clean(dir), string(filepath.Separator))
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == dir:
+			return fmt.Errorf("list transcripts: %w", err)
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil //nolint:nilerr // a file that cannot be listed is left out
+		case d.IsDir() && strings.Count(path, string(filepath.Separator))-depth > deepest:
+			return fs.SkipDir
+		case !d.Type().IsRegular() || filepath.Ext(path) != extension:
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			add(path, info)
+		}
+		return err
+	})
+}
+
+// agentFiles returns the files of the subagents of the session with a transcript.
+func agentFiles(path string) []string {
+	found, _ := filepath.Glob(filepath.Join(escaped(strings.TrimSuffix(path, extension)), "subagents", "*"+extension)) // the pattern is valid
+	return found
+}
+
+// escaped returns a path as a pattern that matches only it.
+func escaped(path string) string {
+	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
+}
+
+// look reads the beginning of a file for its session, its first time and whether it is of a
+// subagent.
+func look(path string, info fs.FileInfo) file {
+	f := file{path: path, size: info.Size(), written: info.ModTime(), agent: strings.HasPrefix(filepath.Base(path), "agent-")}
+	opened, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return f
+	}
+	defer func() { _ = opened.Close() }() // it was only read
+	for l := newLines(opened); l.read < beginning && (f.session == "" || f.first == 0); {
+		line, tooLong, err := l.next()
+		if err != nil || tooLong {
+			break
+		}
+		if r, ok := parseRecord(line); ok && r.session != "" {
+			f.session = cmp.Or(f.session, r.session)
+			f.first = cmp.Or(f.first, r.at)
+		}
+	}
+	return f
+}
+
+// sessionsOf returns the sessions of a folder's files, in order. The file of a subagent whose
+// session has none is a session by itself.
+func sessionsOf(files []file) []Session {
+	var sessions []Session
+	place := map[string]int{}
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), a.written.Compare(b.written), strings.Compare(a.path, b.path))
+	})
+	for _, agents := range []bool{false, true} {
+		for _, f := range files {
+			if f.agent != agents {
+				continue
+			}
+			if i, ok := place[f.session]; ok && agents && f.session != "" {
+				s := &sessions[i]
+				s.Agents = append(s.Agents, f.path)
+				s.Size += f.size
+				if f.written.After(s.Written) {
+					s.Written = f.written
+				}
+				continue
+			}
+			if _, ok := place[f.session]; !ok {
+				place[f.session] = len(sessions)
+			}
+			sessions = append(sessions, Session{Path: f.path, Size: f.size, Written: f.written, id: f.session, first: f.first})
+		}
+	}
+	slices.SortStableFunc(sessions, func(a, b Session) int { return cmp.Compare(a.first, b.first) })
+	return sessions
+}
+
+// agentType returns the type of the subagent with a transcript: Claude Code writes it to a
+// file beside; "" without.
+func agentType(path string) string {
+	content, _, err := openfile.Beginning(strings.TrimSuffix(path, extension)+".meta.json", 64<<10)
+	if err != nil {
+		return ""
+	}
+	var name string
+	_ = jsonscan.Decode(content, map[string]any{"agentType": &name}) // else ""
+	return name
+}
+
+// Count returns how many sessions below a directory were written to since a time, without
+// reading them: at most limit files are looked at.
+func Count(dir string, since time.Time, limit int) (n int) {
+	_ = walkLimited(dir, limit, func(path string, info fs.FileInfo) {
+		if info.ModTime().After(since) && !strings.HasPrefix(filepath.Base(path), "agent-") && info.Size() > 0 {
+			n++
+		}
+	})
+	return n
+}
+
+// walkLimited is walk for the first files.
+func walkLimited(dir string, limit int, add func(path string, info fs.FileInfo)) error {
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(dir, folder.Name()))
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			if limit--; limit < 0 {
+				return nil
+			}
+			info, err := entry.Info()
+			if err == nil && info.Mode().IsRegular() && filepath.Ext(entry.Name()) == extension {
+				add(filepath.Join(dir, folder.Name(), entry.Name()), info)
+			}
+		}
+	}
+	return nil
+}

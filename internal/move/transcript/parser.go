@@ -1,0 +1,327 @@
+package transcript
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"io"
+	"slices"
+
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+)
+
+const (
+	// maxOpenCalls and maxOpenBytes bound the calls that wait for their results. A turn has a
+	// few at a time.
+	maxOpenCalls = 256
+	maxOpenBytes = 8 << 20
+)
+
+// Counts says what was in a transcript.
+type Counts struct {
+	Lines int `json:"lines"`
+	// Broken lines are no record, TooLong ones over 16 MB; Unknown records are of a kind that
+	// is not known. All are left out.
+	Broken  int `json:"broken"`
+	TooLong int `json:"too_long"`
+	Unknown int `json:"unknown"`
+	// Copied records are of another session that this one goes on from.
+	Copied  int `json:"copied"`
+	Prompts int `json:"prompts"`
+	Tools   int `json:"tools"`
+	Stops   int `json:"stops"`
+}
+
+// Add adds the counts of another transcript.
+func (c *Counts) Add(o Counts) {
+	c.Lines += o.Lines
+	c.Broken += o.Broken
+	c.TooLong += o.TooLong
+	c.Unknown += o.Unknown
+	c.Copied += o.Copied
+	c.Prompts += o.Prompts
+	c.Tools += o.Tools
+	c.Stops += o.Stops
+}
+
+// Parser parses one transcript.
+type Parser struct {
+	Counts Counts
+	// Copied reports whether a record was seen in another session; nil: none.
+	Copied func(uuid, session string) bool
+	// AgentType is the type of the subagent whose file it is.
+	AgentType string
+
+	lines *lines
+	ready []memory.Event
+	ended bool
+
+	// now is what the last record said of time, place and turn.
+	now struct {
+		session, agent, promptID, cwd, branch string
+		at                                    memory.Millis
+	}
+	open      map[string]call
+	openOrder []string
+	openBytes int
+	// closing is the last text of the agent while nothing follows it that belongs to the turn.
+	closing struct {
+		text, uuid string
+		at         memory.Millis
+		line       int
+		whole      bool
+	}
+}
+
+// call is a call of a tool whose result was not read yet.
+type call struct {
+	name  string
+	input []byte
+}
+
+// NewParser returns a parser of a transcript.
+func NewParser(r io.Reader) *Parser {
+	return &Parser{lines: newLines(r), open: map[string]call{}}
+}
+
+// Bytes returns how many bytes were read.
+func (p *Parser) Bytes() int64 { return p.lines.read }
+
+// Next returns the next event, io.EOF after the last one. An error of the reader is returned
+// as it is. The event has neither project nor delivery id of its own kind: see Folder.Read.
+func (p *Parser) Next() (memory.Event, error) {
+	for len(p.ready) == 0 {
+		if p.ended {
+			return memory.Event{}, io.EOF
+		}
+		line, tooLong, err := p.lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			p.ended = true
+			p.endTurn()
+			p.endAgent()
+			continue
+		case err != nil:
+			return memory.Event{}, err
+		}
+		p.Counts.Lines++
+		if tooLong {
+			p.Counts.TooLong++
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			p.Counts.Lines--
+			continue
+		}
+		p.take(line)
+	}
+	e := p.ready[0]
+	p.ready = slices.Delete(p.ready, 0, 1)
+	switch e.Kind {
+	case memory.KindPrompt:
+		p.Counts.Prompts++
+	case memory.KindTool:
+		p.Counts.Tools++
+	case memory.KindStop:
+		p.Counts.Stops++
+	}
+	return e, nil
+}
+
+// silent are the kinds of records that say nothing of prompts and tools.
+var silent = []string{
+	"attachment", "queue-operation", "last-prompt", "mode", "summary", "file-history-snapshot", "progress", "custom-title",
+	"ai-title", "agent-name", "agent-color", "agent-setting", "permission-mode", "tag", "pr-link", "worktree-state", "content-replacement",
+}
+
+// take takes a line in.
+func (p *Parser) take(line []byte) {
+	r, ok := parseRecord(line)
+	switch {
+	case !ok:
+		p.Counts.Broken++
+		return
+	case slices.Contains(silent, r.kind):
+		return
+	case r.kind == "system":
+		if r.subtype == "stop_hook_summary" || r.subtype == "turn_duration" {
+			p.endTurn()
+		}
+		return
+	case r.kind != "user" && r.kind != "assistant":
+		p.Counts.Unknown++
+		return
+	case r.session == "" || r.at <= 0 && p.now.at <= 0:
+		p.Counts.Broken++
+		return
+	}
+	if p.Copied != nil && r.uuid != "" && p.Copied(r.uuid, r.session) {
+		p.Counts.Copied++
+		return
+	}
+	if r.session != p.now.session {
+		p.endTurn()
+		p.now.promptID = ""
+	}
+	p.now.session, p.now.agent = r.session, r.agent
+	p.now.at = cmp.Or(max(r.at, 0), p.now.at)
+	p.now.cwd, p.now.branch = cmp.Or(r.cwd, p.now.cwd), r.branch
+	if r.kind == "assistant" {
+		p.takeAnswer(&r)
+	} else {
+		p.takeUser(&r)
+	}
+}
+
+// takeAnswer takes a message of the agent in: its calls wait for their results, its text may
+// be the last of the turn.
+func (p *Parser) takeAnswer(r *record) {
+	for _, b := range r.blocks() {
+		switch b.kind {
+		case "text":
+			if r.failed || r.sidechain && r.agent == "" {
+				continue // of the host, or of a subagent in the file of its session
+			}
+			p.closing.text, p.closing.uuid, p.closing.at, p.closing.line = b.text, r.uuid, p.now.at, p.Counts.Lines
+			p.closing.whole = r.stopReason != "tool_use"
+		case "tool_use":
+			p.closing.text = ""
+			if b.id == "" || b.name == "" {
+				continue
+			}
+			for len(p.openOrder) > 0 && (len(p.openOrder) >= maxOpenCalls || p.openBytes+len(b.input) > maxOpenBytes) {
+				p.drop(p.openOrder[0])
+			}
+			p.drop(b.id)
+			p.open[b.id] = call{b.name, bytes.Clone(b.input)}
+			p.openOrder = append(p.openOrder, b.id)
+			p.openBytes += len(b.input)
+		}
+	}
+}
+
+// drop forgets a call that waits for its result.
+func (p *Parser) drop(id string) {
+	if c, ok := p.open[id]; ok {
+		delete(p.open, id)
+		p.openBytes -= len(c.input)
+		p.openOrder = slices.DeleteFunc(p.openOrder, func(o string) bool { return o == id })
+	}
+}
+
+// takeUser takes a record of the user in: the results of tools, or a prompt.
+func (p *Parser) takeUser(r *record) {
+	list := r.blocks()
+	results := 0
+	for _, b := range list {
+		if b.kind == "tool_result" {
+			results++
+		}
+	}
+	if results > 0 {
+		p.now.promptID = cmp.Or(r.promptID, p.now.promptID)
+		p.closing.text = ""
+		for _, b := range list {
+			if b.kind == "tool_result" {
+				p.takeResult(r, b, results == 1)
+			}
+		}
+		return
+	}
+	if isInterrupted(list) {
+		p.closing.text = ""
+	}
+	if r.sidechain { // the prompt of a subagent
+		p.endAgent()
+		p.now.promptID = cmp.Or(r.promptID, p.now.promptID)
+		return
+	}
+	if r.hidden {
+		return
+	}
+	p.endTurn()
+	p.now.promptID = r.promptID
+	text := memory.TypedText(typed(list))
+	if text == "" {
+		return
+	}
+	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.Counts.Lines)
+	e.Prompt = text
+	p.ready = append(p.ready, e)
+}
+
+// takeResult makes an event of a tool's result. alone: the record has no other.
+func (p *Parser) takeResult(r *record, b block, alone bool) {
+	c, ok := p.open[b.id]
+	if !ok {
+		return // its call is not in the file
+	}
+	p.drop(b.id)
+	e := p.event(memory.KindTool, b.id, p.now.at, p.Counts.Lines)
+	e.ToolName, e.ToolUseID, e.ToolInput = c.name, b.id, c.input
+	e.AgentID = r.agent
+	if r.agent != "" {
+		e.AgentType = p.AgentType
+	}
+	result := r.result
+	if !alone {
+		result = nil
+	}
+	if b.isError {
+		text := contentText(b.content)
+		if refused(text) {
+			return
+		}
+		e.ToolError = cmp.Or(text, "failed without a message")
+	} else {
+		e.ToolResponse = response(c.name, c.input, result, b.content)
+		wire.NameAgentRun(&e)
+	}
+	p.ready = append(p.ready, e)
+}
+
+// endTurn makes a stop of the last text, if the agent has ended its turn with it.
+func (p *Parser) endTurn() {
+	if c := p.closing; c.text != "" && c.whole && p.now.agent == "" {
+		e := p.event(memory.KindStop, c.uuid, c.at, c.line)
+		e.LastAssistantMessage = c.text
+		p.ready = append(p.ready, e)
+	}
+	if p.now.agent == "" {
+		p.closing.text = ""
+	}
+}
+
+// endAgent makes an event of the end of the subagent whose file it is.
+func (p *Parser) endAgent() {
+	if c := p.closing; c.text != "" && c.whole && p.now.agent != "" {
+		e := p.event(memory.KindTool, p.now.agent, c.at, c.line)
+		e.LastAssistantMessage = c.text
+		e.AgentID, e.AgentType = p.now.agent, p.AgentType
+		wire.SubagentEnd(&e)
+		p.ready = append(p.ready, e)
+	}
+	p.closing.text = ""
+}
+
+// event returns an event of a time and a line. name tells it from others of its time: an event
+// without an id of the host is the same when the file is read again.
+func (p *Parser) event(kind memory.EventKind, name string, at memory.Millis, line int) memory.Event {
+	var random [8]byte
+	binary.BigEndian.PutUint64(random[:], uint64(line)<<32|hashed(p.now.session+"\x00"+name)>>32) //nolint:gosec // a line's number is not negative
+	return memory.Event{
+		DeliveryID: memory.NewDeliveryID(at.Time(), random), Kind: kind,
+		Host: memory.HostClaudeCode, HostSessionID: p.now.session, PromptID: p.now.promptID, OccurredAt: at,
+		Cwd: p.now.cwd, Branch: p.now.branch, Backfill: memory.BackfillOffline,
+	}
+}
+
+// hashed returns a hash of a name.
+func hashed(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, name) // never fails
+	return h.Sum64()
+}

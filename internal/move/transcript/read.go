@@ -1,0 +1,245 @@
+package transcript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+)
+
+// Reader reads the sessions of one folder, one after the other.
+type Reader struct {
+	// Settings say which projects are captured and which files are withheld.
+	Settings *settings.Settings
+	// Backfill is the mark of all events.
+	Backfill memory.Backfill
+	// Counts are those of what was read. Excluded are events of projects in which nothing is
+	// captured, Private those of private turns.
+	Counts            Counts
+	Excluded, Private int
+	// Bytes is how much was read.
+	Bytes int64
+	// Unreadable are files that could not be read to their end, with the reason.
+	Unreadable []string
+
+	// seen are the sessions of the records of the folder, by the hash of their ids.
+	seen  map[uint64]uint32
+	names map[string]uint32
+	// places are the identities of directories that were asked for.
+	places map[[2]string]repo.Identity
+}
+
+// Enter begins with another folder: copies are looked for within one.
+func (r *Reader) Enter() {
+	r.seen, r.names = map[uint64]uint32{}, map[string]uint32{}
+	r.places = map[[2]string]repo.Identity{}
+}
+
+// copied reports whether a record was read in another session, and notes it otherwise.
+func (r *Reader) copied(uuid, session string) bool {
+	name, ok := r.names[session]
+	if !ok {
+		name = uint32(len(r.names)) + 1 //nolint:gosec // a folder has fewer sessions
+		r.names[session] = name
+	}
+	h := hashed(uuid)
+	first, ok := r.seen[h]
+	if !ok {
+		r.seen[h] = name
+		return false
+	}
+	return first != name
+}
+
+// part is a file that is being read.
+type part struct {
+	parser *Parser
+	file   *os.File
+	// next is the event that comes next; ended: there is none.
+	next  memory.Event
+	ended bool
+	// counted is how much of it is in Reader.Bytes.
+	counted int64
+}
+
+// Read calls give for the events of a session as the hook would send them, in order: those of
+// subagents among those of the session's own. An error of give ends it and is returned. A file
+// that cannot be read ends where it cannot.
+func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) error) error {
+	main := r.open(s.Path, agentType(s.Path))
+	if main == nil {
+		return nil
+	}
+	var agents []*part
+	defer func() {
+		for _, p := range append(agents, main) {
+			r.close(p)
+		}
+	}()
+	waiting := s.Agents
+	v := visit{reader: r, give: give}
+	for !main.ended || len(agents) > 0 || len(waiting) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// Files of subagents are in the order of their first times; few are open at once.
+		for len(waiting) > 0 && (len(agents) == 0 || len(agents) < maxAgents && agents[len(agents)-1].next.OccurredAt <= main.next.OccurredAt) {
+			if p := r.open(waiting[0], agentType(waiting[0])); p != nil && !p.ended {
+				agents = append(agents, p)
+			} else if p != nil {
+				r.close(p)
+			}
+			waiting = waiting[1:]
+		}
+		first, at := main, -1
+		for i, p := range agents {
+			if first.ended || p.next.OccurredAt <= first.next.OccurredAt {
+				first, at = p, i
+			}
+		}
+		if first.ended {
+			break
+		}
+		if err := v.event(first.next); err != nil {
+			return err
+		}
+		r.advance(first)
+		if first.ended && at >= 0 {
+			r.close(first)
+			agents = append(agents[:at], agents[at+1:]...)
+		}
+	}
+	return nil
+}
+
+// maxAgents bounds the files of subagents that are open at once.
+const maxAgents = 32
+
+// open opens a file and reads its first event; nil if it cannot be opened.
+func (r *Reader) open(path, agentType string) *part {
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		r.unreadable(path, err)
+		return nil
+	}
+	p := &part{parser: NewParser(f), file: f}
+	p.parser.AgentType, p.parser.Copied = agentType, r.copied
+	r.advance(p)
+	return p
+}
+
+// advance reads the next event of a file.
+func (r *Reader) advance(p *part) {
+	var err error
+	if p.next, err = p.parser.Next(); err != nil {
+		p.ended = true
+		if !errors.Is(err, io.EOF) {
+			r.unreadable(p.file.Name(), err)
+		}
+	}
+	r.Bytes += p.parser.Bytes() - p.counted
+	p.counted = p.parser.Bytes()
+}
+
+// close closes a file and adds its counts.
+func (r *Reader) close(p *part) {
+	_ = p.file.Close() // it was only read
+	r.Counts.Add(p.parser.Counts)
+	p.parser.Counts = Counts{}
+}
+
+func (r *Reader) unreadable(path string, err error) {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	r.Unreadable = append(r.Unreadable, fmt.Sprintf("%s: %v", path, err))
+}
+
+// visit is a session that is being read.
+type visit struct {
+	reader *Reader
+	give   func(memory.Event) error
+	// private: the current turn is private.
+	private bool
+	session string
+	// start is the directory in which the session began.
+	start string
+}
+
+// event gives an event on, unless a hook would not capture it.
+func (v *visit) event(e memory.Event) error {
+	if e.HostSessionID != v.session {
+		v.session, v.start, v.private = e.HostSessionID, e.Cwd, false
+	}
+	if e.Kind == memory.KindPrompt {
+		switch redact.KindOfPrompt(e.Prompt) {
+		case redact.PromptOfHost:
+			return nil
+		case redact.PromptPrivate:
+			v.private = true
+		default:
+			v.private = false
+		}
+	}
+	if v.private {
+		v.reader.Private++
+		return nil
+	}
+	id := v.reader.place(v.start, e.Cwd)
+	e.ProjectPath, e.WorktreeRoot = id.Project, id.WorktreeRoot
+	if !v.reader.Settings.Projects().Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) {
+		v.reader.Excluded++
+		return nil
+	}
+	e.Backfill = v.reader.Backfill
+	hook.Shape(&e, v.reader.Settings)
+	return v.give(e)
+}
+
+// worktreesDir is the directory of a project in which Claude Code makes worktrees.
+const worktreesDir = "/.claude/worktrees/"
+
+// place returns the project and the worktree of an event. A directory that is gone is a
+// project by itself, if the session began there; a worktree that Claude Code has made and
+// removed is still the root of its files.
+func (r *Reader) place(start, cwd string) repo.Identity {
+	key := [2]string{start, cwd}
+	if id, ok := r.places[key]; ok {
+		return id
+	}
+	var id repo.Identity
+	if exists(start) {
+		id = repo.Identify(start, cwd)
+	} else {
+		id.Project, id.WorktreeRoot = start, cwd
+		if strings.HasPrefix(filepath.ToSlash(cwd)+"/", strings.TrimRight(filepath.ToSlash(start), "/")+"/") {
+			id.WorktreeRoot = start
+		}
+	}
+	if before, name, ok := strings.Cut(filepath.ToSlash(cwd), worktreesDir); ok && !exists(cwd) {
+		name, _, _ = strings.Cut(name, "/")
+		id.WorktreeRoot = filepath.FromSlash(before + worktreesDir + name)
+	}
+	if len(r.places) < 4096 {
+		r.places[key] = id
+	}
+	return id
+}
+
+// exists reports whether a directory is there.
+func exists(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,173 @@
+package transcript
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write writes a file with a time.
+func write(t *testing.T, name, content string, at time.Time) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(name, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readAll returns the events below a directory, one line each.
+func readAll(t *testing.T, dir string, config map[string]string) (lines []string, r *Reader) {
+	t.Helper()
+	s, err := settings.LoadForWorker(t.TempDir(), func(key string) string { return config[key] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := Find(dir, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = &Reader{Settings: s, Backfill: memory.BackfillOffline}
+	for _, f := range folders {
+		r.Enter()
+		for i := range f.Sessions {
+			if err := r.Read(context.Background(), &f.Sessions[i], func(e memory.Event) error {
+				lines = append(lines, line(&e))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return lines, r
+}
+
+var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// TestCopies: what a fork or a resumed session has copied is of the session that began first;
+// copies are looked for within a folder.
+func TestCopies(t *testing.T) {
+	dir := t.TempDir()
+	first := prompt + use + result + done
+	fork := strings.ReplaceAll(first, `"sessionId":"s"`, `"sessionId":"fork"`) + strings.NewReplacer(`"s"`, `"fork"`, `"x"`, `"n1"`).Replace(text("Another way"))
+	write(t, filepath.Join(dir, "-p", "a-fork.jsonl"), fork, day.Add(time.Hour))
+	write(t, filepath.Join(dir, "-p", "s.jsonl"), first, day)
+	write(t, filepath.Join(dir, "-q", "t.jsonl"), strings.ReplaceAll(first, `"sessionId":"s"`, `"sessionId":"t"`), day)
+	got, r := readAll(t, dir, nil)
+	want := []string{
+		"s prompt p1 Fix it", `s tool p1 t1 Bash {"command":"go test"} {"stdout":"ok"}`, "s stop p1 Fixed.",
+		"fork prompt p2 Another way",
+		"t prompt p1 Fix it", `t tool p1 t1 Bash {"command":"go test"} {"stdout":"ok"}`, "t stop p1 Fixed.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || r.Counts.Copied != 4 {
+		t.Errorf("%d copied; -want +got:\n%s", r.Counts.Copied, diff)
+	}
+}
+
+// TestSubagents: the events of subagents come among those of their session by time, in both
+// layouts of files.
+func TestSubagents(t *testing.T) {
+	at := func(text, clock string) string { return strings.ReplaceAll(text, "10:00:00Z", clock) }
+	agent := func(id, from, to string) string {
+		f := at(use+result, from) + at(done, to)
+		return strings.NewReplacer(`"uuid":"`, `"isSidechain":true,"agentId":"`+id+`","uuid":"`+id, "t1", "t-"+id).Replace(f)
+	}
+	main := prompt + at(use+result, "10:00:05Z") + at(done, "10:00:09Z")
+	for _, layout := range []string{filepath.Join("-p", "s", "subagents"), "-p"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "-p", "s.jsonl"), main, day)
+		write(t, filepath.Join(dir, layout, "agent-b.jsonl"), agent("b", "10:00:02Z", "10:00:07Z"), day)
+		write(t, filepath.Join(dir, layout, "agent-a.jsonl"), agent("a", "10:00:01Z", "10:00:03Z"), day)
+		write(t, filepath.Join(dir, layout, "agent-a.meta.json"), `{"agentType":"Explore"}`, day)
+		got, _ := readAll(t, dir, nil)
+		var order []string
+		for _, l := range got {
+			order = append(order, strings.Join(strings.Fields(l)[1:min(5, len(strings.Fields(l)))], " "))
+		}
+		want := []string{"prompt p1 Fix it", "tool p1 a Explore", "tool p1 b t-b", "tool p1 a Explore", `tool p1 t1 Bash`, "tool p1 b agent:b", "stop p1 Fixed."}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", layout, diff)
+		}
+	}
+}
+
+// TestLeftOut: private turns and excluded projects are left out, secrets are masked, and a file
+// that is not there ends nothing.
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	key := "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+	secret := strings.Replace(text("<private>all of it</private>"), `"x"`, `"y"`, 1) + use + result + done + strings.Replace(text("The token is "+key), `"x"`, `"z"`, 1)
+	write(t, filepath.Join(dir, "-p", "s.jsonl"), secret, day)
+	write(t, filepath.Join(dir, "-q", "t.jsonl"), strings.ReplaceAll(prompt+done, `"cwd":"/p"`, `"cwd":"/q/sub"`), day)
+	got, r := readAll(t, dir, map[string]string{"CLAUDE_MEM_EXCLUDED_PROJECTS": "/q/**"})
+	if len(got) != 1 || strings.Contains(got[0], key) || !strings.Contains(got[0], "[redacted:") || r.Private != 3 || r.Excluded != 2 {
+		t.Errorf("%d private, %d excluded: %v", r.Private, r.Excluded, got)
+	}
+	if err := r.Read(context.Background(), &Session{Path: filepath.Join(dir, "none.jsonl")}, nil); err != nil || len(r.Unreadable) != 1 {
+		t.Errorf("%v, %v", err, r.Unreadable)
+	}
+}
+
+// TestPlace: a project or worktree that is gone is that of its directory.
+func TestPlace(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := filepath.Join(dir, "shop")
+	if err := os.MkdirAll(filepath.Join(shop, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(shop, ".git", "HEAD"), "ref: refs/heads/today\n", day)
+	for _, d := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(shop, ".git", d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := filepath.Join(dir, "gone")
+	tree := filepath.Join(shop, ".claude", "worktrees", "fix")
+	r := &Reader{}
+	r.Enter()
+	for _, tt := range []struct{ start, cwd, project, root string }{
+		{shop, filepath.Join(shop, "cmd"), shop, shop},
+		{shop, filepath.Join(tree, "cmd"), shop, tree},
+		{gone, filepath.Join(gone, "cmd"), gone, gone},
+		{gone, dir, gone, dir},
+	} {
+		if id := r.place(tt.start, tt.cwd); id.Project != tt.project || id.WorktreeRoot != tt.root {
+			t.Errorf("%s in %s is %s in %s, want %s in %s", tt.cwd, tt.start, id.WorktreeRoot, id.Project, tt.root, tt.project)
+		}
+	}
+}
+
+func TestIs(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]bool{prompt: true, "\n42\n" + prompt: true, `{"claude_mem_export":1}` + "\n": false, "": false} {
+		file := filepath.Join(dir, "f.jsonl")
+		write(t, file, name, day)
+		if got := Is(file); got != want {
+			t.Errorf("%.30q: %t", name, got)
+		}
+	}
+	if n := Count(dir, day, 10); n != 0 { // the files are in folders
+		t.Error(n)
+	}
+	write(t, filepath.Join(dir, "-p", "s.jsonl"), prompt, day)
+	write(t, filepath.Join(dir, "-p", "agent-a.jsonl"), prompt, day)
+	write(t, filepath.Join(dir, "-p", "old.jsonl"), prompt, day.AddDate(0, -2, 0))
+	if n := Count(dir, day.AddDate(0, 0, -30), 10); n != 1 {
+		t.Error(n)
+	}
+}

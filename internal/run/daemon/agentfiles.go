@@ -1,0 +1,197 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/agentfiles"
+	"claudemem/internal/serve/api"
+)
+
+const (
+	// filesPause is the time between a summary and the sync of the project's agent files:
+	// summaries of sessions that end together share one.
+	filesPause = time.Second
+	// filesLimit bounds one sync. A project of 20,000 folders takes about a second.
+	filesLimit = time.Minute
+	// changesAgain is how many changes a new worker looks at again: those of a few turns.
+	changesAgain = 200
+	// NoticeAgentFiles begins the key of the notice that agent files of a project could
+	// not be written; the project's path follows.
+	NoticeAgentFiles = "agent_files:"
+)
+
+// fileSync syncs the agent files of a project after each of its summaries, while the
+// setting is on. Without it, it only keeps its place in the change feed.
+type fileSync struct {
+	store   *store.Store
+	targets func() []agentfiles.Target
+	dataDir string
+	log     *slog.Logger
+	// after is time.After.
+	after func(time.Duration) <-chan time.Time
+
+	// cursor is the last change that was looked at; only follow uses it.
+	cursor  int64
+	running sync.WaitGroup
+	end     context.CancelFunc
+}
+
+// openFiles makes the sync of agent files, which does not start yet. It begins a little
+// before the present end of the change feed: a worker that was killed may not have synced
+// after its last summaries, and a second sync writes nothing.
+func (w *Worker) openFiles(ctx context.Context) error {
+	_, newest, err := w.store.ChangeRange(ctx)
+	if err != nil {
+		return err
+	}
+	w.files = &fileSync{store: w.store, cursor: newest - changesAgain, dataDir: w.cfg.DataDir, log: w.log, after: time.After, end: func() {}, targets: func() []agentfiles.Target {
+		targets, _ := agentfiles.ParseTargets(w.settings.get().Items(settings.KeyAgentFiles)) // a wrong value is off, and was logged
+		return targets
+	}}
+	w.opened("agent files", func(context.Context) error { return w.files.close() })
+	return nil
+}
+
+// start follows the change feed.
+func (f *fileSync) start() {
+	ctx, end := context.WithCancel(context.Background())
+	f.end = end
+	changed, stop := f.store.Follow()
+	f.running.Go(func() {
+		defer stop()
+		f.follow(ctx, changed)
+	})
+}
+
+// close ends the following and waits for a sync that is under way; it is cancelled, and
+// each file is old or new.
+func (f *fileSync) close() error {
+	f.end()
+	f.running.Wait()
+	return nil
+}
+
+// follow reads what the feed reports until ctx ends.
+func (f *fileSync) follow(ctx context.Context, changed <-chan struct{}) {
+	due := map[string]bool{} // projects
+	var pause <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-changed:
+			if !open {
+				return
+			}
+			if err := f.note(ctx, due); err != nil && ctx.Err() == nil {
+				f.log.Warn("sync agent files", "error", err)
+			}
+			if len(due) > 0 && pause == nil {
+				pause = f.after(filesPause)
+			}
+		case <-pause:
+			pause = nil
+			for project := range due {
+				f.sync(ctx, project)
+			}
+			clear(due)
+		}
+	}
+}
+
+// note adds the projects of the summaries after the position in the feed to due. With the
+// setting off there are none.
+func (f *fileSync) note(ctx context.Context, due map[string]bool) error {
+	if len(f.targets()) == 0 {
+		_, newest, err := f.store.ChangeRange(ctx)
+		f.cursor = max(f.cursor, newest)
+		return err
+	}
+	for {
+		changes, err := f.store.Changes(ctx, f.cursor, 500)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		var summaries []memory.RecordRef
+		for _, c := range changes {
+			if c.Kind == memory.RecordSummary && c.Operation != "delete" {
+				summaries = append(summaries, c.RecordRef)
+			}
+		}
+		documents, err := f.store.Documents(ctx, summaries...)
+		if err != nil {
+			return err
+		}
+		for i := range documents {
+			due[documents[i].ProjectPath] = true
+		}
+		f.cursor = changes[len(changes)-1].Seq
+	}
+}
+
+// sync syncs the agent files of a project, and keeps a notice of those that could not be
+// written.
+func (f *fileSync) sync(ctx context.Context, project string) {
+	ctx, cancel := context.WithTimeout(ctx, filesLimit)
+	defer cancel()
+	targets := f.targets()
+	if len(targets) == 0 {
+		return // it was set off meanwhile
+	}
+	records, err := agentfiles.Records(ctx, &api.Local{Store: f.store}, project)
+	if err != nil {
+		f.warn(ctx, err)
+		return
+	}
+	report, err := agentfiles.Sync(ctx, agentfiles.Request{Project: project, Targets: targets, Records: records, DataDir: f.dataDir})
+	if err != nil {
+		f.warn(ctx, err)
+		return
+	}
+	var failed []string
+	written := 0
+	for _, file := range report.Files {
+		switch {
+		case file.Problem != "":
+			failed = append(failed, file.Path+": "+file.Problem)
+		case file.Action != agentfiles.ActionNone:
+			written++
+		}
+	}
+	f.log.Info("synced agent files", "files", len(report.Files), "written", written, "failed", len(failed))
+	if err := f.notice(ctx, project, failed); err != nil {
+		f.warn(ctx, err)
+	}
+}
+
+// warn logs an error of a sync. A project whose directory is gone, or that is no place
+// for files, is none.
+func (f *fileSync) warn(ctx context.Context, err error) {
+	if code := memory.CodeOf(err); ctx.Err() == nil && code != memory.CodeNotFound && code != memory.CodeInvalid {
+		f.log.Warn("sync agent files", "error", err)
+	}
+}
+
+// notice keeps the notice of a project whose files could not be written, or clears it. It
+// writes only what changes.
+func (f *fileSync) notice(ctx context.Context, project string, failed []string) error {
+	key := NoticeAgentFiles + project
+	if len(failed) > 0 {
+		return f.store.AddNotice(ctx, key, fmt.Sprintf("claude-mem: files of %s were not updated (%s). `claude-mem agent-files status` tells more.",
+			memory.ProjectLabel(project), strings.Join(failed[:min(len(failed), 3)], "; ")))
+	}
+	standing, err := f.store.Standing(ctx, time.Now())
+	if err != nil || !slices.ContainsFunc(standing, func(n store.Notice) bool { return n.Key == key }) {
+		return err
+	}
+	return f.store.ClearNotice(ctx, key)
+}

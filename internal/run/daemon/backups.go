@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+)
+
+// backUp is the chore that backs up the memory if it has changed since the newest backup.
+func (w *Worker) backUp(ctx context.Context) error {
+	err := w.backUpChanged(ctx)
+	if errors.Is(err, backup.ErrDamaged) {
+		w.foundDamage(err.Error())
+	}
+	if ctx.Err() == nil {
+		w.backupFault.Store(&err)
+	}
+	return err
+}
+
+func (w *Worker) backUpChanged(ctx context.Context) error {
+	keep := w.settings.get().Int(settings.KeyBackupKeep)
+	has, err := w.store.Contents(ctx)
+	if err != nil || keep <= 0 || has.Empty() {
+		return err
+	}
+	list, err := backup.List(w.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		if saved, err := store.ReadContents(ctx, list[0].Path); err == nil && saved == has {
+			return nil
+		}
+	}
+	made, err := backup.Make(ctx, w.cfg.DataDir, keep, w.cfg.Clock())
+	if err == nil {
+		w.log.Info("memory backed up", "file", made.Name, "bytes", made.Bytes)
+	}
+	return err
+}
+
+// A memory without a backup gets its first one when it has firstRecords observations, or any
+// events for firstTime: it has something to lose before the first day is over.
+const (
+	firstRecords = 10
+	firstTime    = time.Hour
+)
+
+// firstBackupDue reports whether the memory has no backup yet and something to lose.
+func (w *Worker) firstBackupDue(ctx context.Context) bool {
+	if list, err := backup.List(w.cfg.DataDir); err != nil || len(list) > 0 || w.settings.get().Int(settings.KeyBackupKeep) <= 0 {
+		return false
+	}
+	has, err := w.store.Contents(ctx)
+	return err == nil && (has.Observations >= firstRecords || has.Began > 0 && w.cfg.Clock().Sub(has.Began.Time()) >= firstTime)
+}
+
+// backupFailure returns why the last daily backup failed, nil when it did not.
+func (w *Worker) backupFailure() error {
+	if err := w.backupFault.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// beforeMigration backs up the database before it is migrated. A damaged one is an error, and
+// the next worker recovers it. A backup that fails for want of space does not stop the worker:
+// each migration is one transaction.
+func (w *Worker) beforeMigration(ctx context.Context, from int) error {
+	keep := w.cfg.Settings.Int(settings.KeyBackupKeep)
+	if keep <= 0 {
+		return nil
+	}
+	made, err := backup.Make(ctx, w.cfg.DataDir, keep, w.cfg.Clock())
+	switch {
+	case errors.Is(err, backup.ErrDamaged):
+		w.noteDamage(err.Error())
+		return err
+	case err != nil:
+		w.log.Error("back up memory before its migration", "error", err)
+	default:
+		w.log.Info("memory backed up before its migration", "schema", from, "file", made.Name)
+	}
+	return nil
+}
+
+// Restore replaces the memory of a data directory by a backup: it stops the worker, if one
+// runs, checks the backup, sets the present database aside, and puts a copy of the backup in
+// its place, without what was forgotten since. aside is the folder of the former database, "" for
+// none. The codes of its errors: those of backup.Restore, CodeUnavailable when the worker does not
+// stop.
+func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, applied backup.Applied, err error) {
+	err = asWorkerOf(ctx, dataDir, func() error {
+		// First: a worker that finds the old mark takes an older backup for a loss.
+		mark := backup.ReadMark(dataDir)
+		if err := backup.WriteMark(dataDir, backup.Mark{}); err != nil {
+			return err
+		}
+		if aside, applied, err = backup.Restore(ctx, dataDir, b, now); err != nil {
+			return errors.Join(err, backup.WriteMark(dataDir, mark))
+		}
+		return nil
+	})
+	return aside, applied, err
+}
+
+// restoreStop is how long Restore waits for the worker to end.
+const restoreStop = 30 * time.Second
+
+// asWorkerOf stops the worker of a data directory, if one runs, and calls do while this
+// process holds the worker's lock. No file of the memory is open then.
+func asWorkerOf(ctx context.Context, dataDir string, do func() error) (err error) {
+	if _, err := Stop(ctx, dataDir, restoreStop); err != nil {
+		return err
+	}
+	held, err := waitLock(ctx, dataDir, turnLimit)
+	if err != nil {
+		return err
+	}
+	if held == nil {
+		return memory.Errorf(memory.CodeUnavailable, "%s is in use", filepath.Join(dataDir, lockName)).
+			WithHint("a worker has started meanwhile; try again")
+	}
+	defer func() {
+		if released := lock.Release(held); released != nil && err == nil {
+			err = fmt.Errorf("release worker lock: %w", released)
+		}
+	}()
+	return do()
+}

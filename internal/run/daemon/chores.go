@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"claudemem/internal/memory"
+)
+
+const (
+	// daily is the interval of most chores.
+	daily = 24 * time.Hour
+	// choreRetry is the time after which a chore that failed is tried again.
+	choreRetry = 30 * time.Minute
+)
+
+// errChoreLater is the error of a chore that cannot be done now. It is tried again after
+// choreRetry.
+var errChoreLater = errors.New("not now")
+
+// chore is periodic work that no request triggers and that may take long, such as a backup.
+type chore struct {
+	// name identifies the chore in the database and in the log.
+	name  string
+	every time.Duration
+	// do begins when the chore is due; ctx ends when the worker closes.
+	do func(ctx context.Context) error
+	// early reports whether it is due before that; nil for never.
+	early func(ctx context.Context) bool
+}
+
+// choreBook stores when chores ended, so that they are due after a restart too.
+type choreBook interface {
+	// ChoreDone returns when the chore of a name last ended, 0 for never.
+	ChoreDone(ctx context.Context, name string) (memory.Millis, error)
+	NoteChore(ctx context.Context, name string, at memory.Millis) error
+}
+
+// chores runs the worker's chores, one at a time, in a goroutine of its own.
+type chores struct {
+	list  []chore
+	book  choreBook
+	clock func() time.Time
+	log   *slog.Logger
+
+	// failed holds the time at which a chore failed in this worker; only the goroutine uses it.
+	failed map[string]time.Time
+	// wake (capacity 1, more signals merge) makes the goroutine look for chores that are due.
+	wake    chan struct{}
+	busy    atomic.Bool
+	running sync.WaitGroup
+	end     context.CancelFunc
+}
+
+func newChores(book choreBook, clock func() time.Time, log *slog.Logger, list ...chore) *chores {
+	return &chores{list: list, book: book, clock: clock, log: log, failed: map[string]time.Time{}, wake: make(chan struct{}, 1), end: func() {}}
+}
+
+// start runs the chores that are due at each call of look, until close.
+func (c *chores) start() {
+	ctx, end := context.WithCancel(context.Background())
+	c.end = end
+	c.running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-c.wake:
+				c.busy.Store(true)
+				for i := range c.list {
+					if ctx.Err() == nil && c.due(ctx, &c.list[i]) {
+						c.run(ctx, &c.list[i])
+					}
+				}
+				c.busy.Store(false)
+			}
+		}
+	})
+}
+
+// look makes the goroutine run the chores that are due, and returns at once.
+func (c *chores) look() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // a signal is waiting already
+	}
+}
+
+// close ends the chore that is running and waits for it.
+func (c *chores) close() error {
+	c.end()
+	c.running.Wait()
+	return nil
+}
+
+// due reports whether a chore has to be done. One that was done in the future is due: the
+// clock was set back.
+func (c *chores) due(ctx context.Context, ch *chore) bool {
+	now := c.clock()
+	passed := func(at time.Time, wait time.Duration) bool { return now.Before(at) || now.Sub(at) >= wait }
+	if at, ok := c.failed[ch.name]; ok && !passed(at, choreRetry) {
+		return false
+	}
+	done, err := c.book.ChoreDone(ctx, ch.name)
+	if err != nil {
+		c.log.Warn("look up chore", "chore", ch.name, "error", err)
+		return false
+	}
+	return done == 0 || passed(done.Time(), ch.every) || ch.early != nil && ch.early(ctx)
+}
+
+// run does a chore and notes its end.
+func (c *chores) run(ctx context.Context, ch *chore) {
+	start := time.Now()
+	err := ch.do(ctx)
+	if err == nil {
+		err = c.book.NoteChore(ctx, ch.name, memory.MillisOf(c.clock()))
+	}
+	switch {
+	case ctx.Err() != nil: // the next worker begins again
+	case errors.Is(err, errChoreLater):
+		c.failed[ch.name] = c.clock()
+	case err != nil:
+		c.failed[ch.name] = c.clock()
+		c.log.Error("chore", "chore", ch.name, "error", err)
+	default:
+		delete(c.failed, ch.name)
+		c.log.Info("chore", "chore", ch.name, "ms", time.Since(start).Milliseconds())
+	}
+}

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// The viewer erases by the command `claude-mem forget`, which stops the worker: in a process
+// of its own, which leaves in a file how it ended.
+const (
+	// erasureName is the file's name. The file has the numbers of what was erased, not its text.
+	erasureName = "forgotten.json"
+	// erasureLimit is the age of an erasure that runs after which another one may begin: the
+	// process has died with the worker.
+	erasureLimit = 5 * time.Minute
+)
+
+// errNoProgram is the error of a worker that cannot run commands of its program.
+var errNoProgram = memory.Errorf(memory.CodeUnavailable, "this worker cannot run commands").WithHint("run `claude-mem forget` or `claude-mem doctor` in a terminal")
+
+// StartForget starts the command that erases what r names, and returns at once. CodeInvalid
+// for nothing, CodeConflict while another erasure runs, CodeUnavailable when the command
+// cannot be started.
+func (w *Worker) StartForget(r api.ForgetRequest) (api.Erasure, error) {
+	if len(r.Observations)+len(r.Sessions) == 0 {
+		return api.Erasure{}, memory.Errorf(memory.CodeInvalid, "nothing is named").WithHint("observations or sessions, as numbers")
+	}
+	if w.cfg.Command == nil {
+		return api.Erasure{}, errNoProgram
+	}
+	w.erasing.Lock()
+	defer w.erasing.Unlock()
+	now := w.cfg.Clock()
+	if last, err := w.Erasure(); err == nil && last.State == api.ErasureRunning && now.Sub(last.AskedAt.Time()).Abs() < erasureLimit {
+		return last, memory.Errorf(memory.CodeConflict, "something is being erased already").WithHint("wait until it has ended")
+	}
+	e := api.Erasure{State: api.ErasureRunning, AskedAt: memory.MillisOf(now), ForgetRequest: r}
+	if err := writeErasure(w.cfg.DataDir, e); err != nil {
+		return e, err
+	}
+	// Not the request's context: the process outlives the worker.
+	command, err := w.cfg.Command(context.Background(), forgetArguments(r)...)
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		w.failErasure(e, err)
+		return e, memory.Errorf(memory.CodeUnavailable, "start claude-mem forget: %w", err).WithHint(forgetHint(r))
+	}
+	w.log.Info("started to forget", "pid", command.Process.Pid, "observations", len(r.Observations), "sessions", len(r.Sessions))
+	// It ends with the process, which stops this worker first: Close does not wait for it.
+	go func() {
+		if err := command.Wait(); err != nil {
+			w.failErasure(e, err)
+		}
+	}()
+	return e, nil
+}
+
+// forgetArguments returns the arguments of the command that erases what r names.
+func forgetArguments(r api.ForgetRequest) []string {
+	args := []string{"forget", "--yes", "--report"}
+	for _, id := range r.Observations {
+		args = append(args, strconv.FormatInt(int64(id), 10))
+	}
+	for _, id := range r.Sessions {
+		args = append(args, fmt.Sprintf("S%d", id))
+	}
+	return args
+}
+
+// forgetHint names the command that erases what r names.
+func forgetHint(r api.ForgetRequest) string {
+	return "claude-mem " + strings.Replace(strings.Join(forgetArguments(r), " "), " --report", "", 1)
+}
+
+// failErasure notes that the process of e ended by err, unless it has said more itself.
+func (w *Worker) failErasure(e api.Erasure, err error) {
+	if last, unread := w.Erasure(); unread == nil && (last.State != api.ErasureRunning || last.AskedAt != e.AskedAt) {
+		return
+	}
+	e.State, e.Message, e.Hint = api.ErasureFailed, "claude-mem forget failed: "+err.Error(), forgetHint(e.ForgetRequest)
+	if err := writeErasure(w.cfg.DataDir, e); err != nil {
+		w.log.Error("note a failed forget", "error", err)
+	}
+}
+
+// Erasure returns the last erasure that a page has asked for.
+func (w *Worker) Erasure() (api.Erasure, error) { return readErasure(w.cfg.DataDir) }
+
+// readErasure returns the erasure in a data directory, ErasureNone without one.
+func readErasure(dataDir string) (e api.Erasure, err error) {
+	content, err := openfile.Read(filepath.Join(dataDir, erasureName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Erasure{State: api.ErasureNone}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &e)
+	}
+	if err != nil {
+		return e, memory.Errorf(memory.CodeStorage, "read %s: %w", erasureName, err)
+	}
+	return e, nil
+}
+
+func writeErasure(dataDir string, e api.Erasure) error {
+	content, err := json.Marshal(e)
+	if err == nil {
+		err = atomicfile.WriteOwn(filepath.Join(dataDir, erasureName), content, 0o600)
+	}
+	if err != nil {
+		return memory.Errorf(memory.CodeStorage, "write %s: %w", erasureName, err)
+	}
+	return nil
+}
+
+// ReportErasure notes how the Forget ended that a worker has started for a page.
+func ReportErasure(dataDir string, f *Forgetting, failed error) error {
+	e, err := readErasure(dataDir)
+	if err != nil {
+		e = api.Erasure{}
+	}
+	e.State, e.Left = api.ErasureDone, f.Left
+	if failed != nil {
+		said := api.NewErrorBody(failed).Error
+		e.State, e.Message, e.Hint = api.ErasureFailed, failed.Error(), said.Hint
+	}
+	return writeErasure(dataDir, e)
+}

@@ -1,0 +1,271 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+)
+
+// pauseAfterTrouble is how long requests do not read the spool after the storage failed;
+// the timer and the next start of the worker try in spite of it.
+const pauseAfterTrouble = time.Second
+
+// inbox takes in the spool, in the order of the deliveries, each exactly once. A
+// file is removed when its content is durable. After a crash in between it is taken
+// in again and recognised as a duplicate by its delivery id.
+type inbox struct {
+	spool  wire.Spool
+	ingest func(context.Context, ...memory.Event) error
+	book   func(context.Context, memory.Injection) error
+	log    *slog.Logger
+	clock  func() time.Time
+
+	// turn holds one token; only its holder takes files in.
+	turn chan struct{}
+
+	mu sync.Mutex
+	// held are files that cannot be taken in now (written by a newer hook, or
+	// unreadable); requests skip them.
+	held map[string]bool
+	// trouble is the error that ended the last pass early, nil for none.
+	trouble      error
+	troubleUntil time.Time
+	taken        int
+}
+
+// newInbox returns an inbox that hands the events of spool to ingest and the injections
+// to book. It takes nothing in by itself.
+func newInbox(
+	spool wire.Spool,
+	ingest func(context.Context, ...memory.Event) error,
+	book func(context.Context, memory.Injection) error,
+	log *slog.Logger, clock func() time.Time,
+) *inbox {
+	in := &inbox{spool: spool, ingest: ingest, book: book, log: log, clock: clock, held: map[string]bool{}}
+	in.turn = make(chan struct{}, 1)
+	in.turn <- struct{}{}
+	return in
+}
+
+// takeAll takes in the whole spool, also files that are held back after an error, and
+// during the pause after trouble. An error means that files are left that should have
+// been taken in.
+func (in *inbox) takeAll(ctx context.Context) error {
+	in.mu.Lock()
+	clear(in.held)
+	in.troubleUntil = time.Time{}
+	in.mu.Unlock()
+	return in.takeNew(ctx)
+}
+
+// takeNew is takeAll for each request: an empty spool costs one directory listing, and
+// files that could not be taken in before are left to the timer.
+func (in *inbox) takeNew(ctx context.Context) error {
+	names, err := in.waiting()
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	select {
+	case <-in.turn:
+		defer func() { in.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the spool: %w", ctx.Err())
+	}
+	for {
+		// List again under the token, until nothing is left: hooks may spool meanwhile.
+		names, err := in.waiting()
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		for len(names) > 0 {
+			n, err := in.takeSome(ctx, names)
+			if ctx.Err() != nil && err != nil {
+				return err // the caller's time is over, which says nothing about the storage
+			}
+			if err != nil {
+				in.mu.Lock()
+				in.trouble, in.troubleUntil = err, in.clock().Add(pauseAfterTrouble)
+				in.mu.Unlock()
+				return err
+			}
+			names = names[n:]
+		}
+		in.mu.Lock()
+		in.trouble = nil
+		in.mu.Unlock()
+	}
+}
+
+// waiting returns the files that requests may take in now.
+func (in *inbox) waiting() ([]string, error) {
+	names, err := in.spool.List(in.clock())
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.clock().Before(in.troubleUntil) {
+		return nil, nil
+	}
+	free := names[:0]
+	for _, name := range names {
+		if !in.held[name] {
+			free = append(free, name)
+		}
+	}
+	return free, nil
+}
+
+// Limits of a group of files that shares a transaction. One transaction per file
+// would make a session start wait too long after an outage.
+const (
+	groupFiles = 64
+	groupBytes = 4 << 20
+)
+
+// takeSome takes in the first group of the files and returns its length. An error
+// means that the rest would fail as well.
+func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error) {
+	var group []string
+	var events []memory.Event
+	size := 0
+	for _, name := range names {
+		if len(group) == groupFiles || size >= groupBytes {
+			break
+		}
+		n++
+		entry, err := in.spool.Read(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, wire.ErrCorrupt):
+			in.setAside(name, err)
+			continue
+		case err != nil:
+			in.hold(name, err)
+			continue
+		case entry.Injection != nil:
+			if err := in.takeInjection(ctx, name, *entry.Injection); err != nil {
+				return n, err
+			}
+			continue
+		}
+		group, events = append(group, name), append(events, *entry.Event)
+		size += len(entry.Event.ToolInput) + len(entry.Event.ToolResponse)
+	}
+	return n, in.takeEvents(ctx, group, events)
+}
+
+// refused reports whether an error is caused by the event itself.
+func refused(err error) bool {
+	code := memory.CodeOf(err)
+	return err != nil && (code == memory.CodeInvalid || code == memory.CodeTooLarge || errors.Is(err, errPanic))
+}
+
+// takeEvents takes a group of files in, in one transaction, and removes them. When one
+// of them is refused it takes each in by itself and sets aside those that are refused.
+func (in *inbox) takeEvents(ctx context.Context, names []string, events []memory.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	err := in.guarded(func() error { return in.ingest(ctx, events...) })
+	switch {
+	case err == nil:
+		for _, name := range names {
+			in.done(name)
+		}
+		return nil
+	case !refused(err):
+		return fmt.Errorf("take spool in: %w", err)
+	case len(names) == 1:
+		in.setAside(names[0], err)
+		return nil
+	}
+	for i := range names {
+		if err := in.takeEvents(ctx, names[i:i+1], events[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeInjection books the injection of a spool file and removes the file; one that is
+// refused for its content is set aside. Other errors leave the file for later.
+func (in *inbox) takeInjection(ctx context.Context, name string, injection memory.Injection) error {
+	err := in.guarded(func() error { return in.book(ctx, injection) })
+	switch {
+	case refused(err):
+		in.setAside(name, err)
+	case err != nil:
+		return fmt.Errorf("take spool in: %w", err)
+	default:
+		in.done(name)
+	}
+	return nil
+}
+
+// done removes a file whose content is durable.
+func (in *inbox) done(name string) {
+	if err := in.spool.Remove(name); err != nil {
+		// It is stored; taken in again it is a duplicate.
+		in.hold(name, err)
+		return
+	}
+	in.mu.Lock()
+	in.taken++
+	in.mu.Unlock()
+}
+
+// errPanic marks an entry that makes our code panic. It is set aside: left in the
+// spool it would end every worker at its start.
+var errPanic = errors.New("panic")
+
+// guarded returns take's error, or errPanic for a panic, which it logs.
+func (in *inbox) guarded(take func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.log.Error("panic while taking the spool in", "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return take()
+}
+
+// setAside renames a spool file that can never be taken in, so that it is not tried
+// again; if that fails it is held.
+func (in *inbox) setAside(name string, cause error) {
+	in.log.Warn("spool file set aside", "file", name, "error", cause)
+	if err := in.spool.SetAside(name); err != nil {
+		in.hold(name, err)
+	}
+}
+
+// hold skips a spool file in requests until the timer's next round.
+func (in *inbox) hold(name string, cause error) {
+	in.log.Warn("spool file left where it is", "file", name, "error", cause)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.held[name] = true
+}
+
+// state returns the error of the last pass for the health report, nil for none.
+func (in *inbox) state() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.trouble
+}
+
+// count returns how many spool files this worker has taken in, and how many are held.
+func (in *inbox) count() (taken, held int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.taken, len(in.held)
+}

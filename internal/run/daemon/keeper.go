@@ -1,0 +1,240 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem/internal/capture/intake"
+	"claudemem/internal/capture/queue"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+)
+
+// undoTime is how long a hidden observation can be restored.
+const undoTime = 10 * time.Minute
+
+// keeper implements api.Keeper over the store: it redacts the user's texts before they are
+// stored, and has hidden observations purged.
+type keeper struct {
+	*store.Store
+	intake *intake.Intake
+	// purger, queue and unread are nil in a command without a worker. unread has the turns
+	// that no model has read shown to one.
+	purger *purger
+	queue  *queue.Queue
+	unread func(context.Context) (int, error)
+}
+
+// RetryUnread implements api.Keeper. Without a worker the next one finds the turns due.
+func (k keeper) RetryUnread(ctx context.Context) (int, error) {
+	if k.unread != nil {
+		return k.unread(ctx)
+	}
+	return k.HastenUnread(ctx)
+}
+
+// Revive implements api.Keeper.
+func (k keeper) Revive(ctx context.Context, keys ...string) (int, error) {
+	if k.queue != nil {
+		return k.queue.Revive(ctx, keys...)
+	}
+	return k.Store.Revive(ctx, keys...)
+}
+
+// AddObservation implements api.Keeper. Private and secret text is taken out first, as
+// it is from events.
+func (k keeper) AddObservation(ctx context.Context, n memory.NewObservation) (memory.Observation, error) {
+	n.Title, n.Subtitle, n.Narrative = k.intake.Text(n.Title), k.intake.Text(n.Subtitle), k.intake.Text(n.Narrative)
+	n.ProjectPath, n.Type = k.intake.Text(n.ProjectPath), memory.ObservationType(k.intake.Text(string(n.Type)))
+	n.Facts, n.Concepts = k.texts(n.Facts), k.texts(n.Concepts)
+	var files []memory.FileRef
+	for _, f := range n.Files {
+		if f.Path = strings.TrimSpace(k.intake.Text(f.Path)); f.Path != "" {
+			files = append(files, f)
+		}
+	}
+	n.Files = files
+	return k.Store.AddObservation(ctx, n)
+}
+
+// texts takes private and secret text out of each item; one with nothing left is left
+// out.
+func (k keeper) texts(list []string) []string {
+	var clean []string
+	for _, text := range list {
+		if text = strings.TrimSpace(k.intake.Text(text)); text != "" {
+			clean = append(clean, text)
+		}
+	}
+	return clean
+}
+
+// EditObservation implements api.Keeper. Private and secret text is taken out first.
+func (k keeper) EditObservation(ctx context.Context, id memory.ObservationID, edit memory.ObservationEdit) (memory.Observation, error) {
+	for _, field := range []**string{&edit.Title, &edit.Narrative} {
+		if *field != nil {
+			clean := k.intake.Text(**field)
+			*field = &clean
+		}
+	}
+	if edit.Type != nil {
+		clean := memory.ObservationType(k.intake.Text(string(*edit.Type)))
+		edit.Type = &clean
+	}
+	return k.Store.EditObservation(ctx, id, edit)
+}
+
+// HideObservation implements api.Keeper. With purge the observation is deleted after
+// undoTime, and purged is when; else it stays hidden.
+func (k keeper) HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (purged memory.Millis, err error) {
+	if !purge {
+		return 0, k.HideWithoutPurge(ctx, id)
+	}
+	hidden, err := k.Store.HideObservation(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	k.purger.hidden()
+	return hidden.Add(undoTime), nil
+}
+
+// RestoreObservation implements api.Keeper.
+func (k keeper) RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
+	o, err := k.Store.RestoreObservation(ctx, id)
+	if err == nil && k.purger != nil {
+		k.purger.restored()
+	}
+	return o, err
+}
+
+// AddLearning implements api.Keeper. Private and secret text is taken out after the
+// check.
+func (k keeper) AddLearning(ctx context.Context, said memory.Learning) (memory.Learning, error) {
+	// Before redaction, which an invalid text does not need.
+	if err := memory.CheckLearning(said.Category, said.Content, said.Confidence); err != nil {
+		return said, err
+	}
+	said.Content, said.ProjectPath = k.intake.Text(said.Content), k.intake.Text(said.ProjectPath)
+	return k.Store.AddLearning(ctx, said)
+}
+
+// EditLearning implements api.Keeper. Private and secret text is taken out after the
+// check.
+func (k keeper) EditLearning(ctx context.Context, id int64, edit memory.LearningEdit) (memory.Learning, error) {
+	if edit.Content != nil {
+		if err := memory.CheckLearning(memory.LearningCategories()[0], *edit.Content, 1); err != nil {
+			return memory.Learning{}, err
+		}
+		clean := k.intake.Text(*edit.Content)
+		edit.Content = &clean
+	}
+	return k.Store.EditLearning(ctx, id, edit)
+}
+
+const (
+	// purgeSlack is added to a wait, so that it does not end a millisecond early.
+	purgeSlack = time.Second
+	// purgePause is the minimum wait.
+	purgePause = 30 * time.Second
+)
+
+// purger erases observations that have been hidden for undoTime. It sleeps while none is
+// hidden.
+type purger struct {
+	purge func(ctx context.Context, hiddenBy memory.Millis) (int, error)
+	clock func() time.Time
+	log   *slog.Logger
+	// after is time.After.
+	after func(time.Duration) <-chan time.Time
+
+	mu sync.Mutex
+	// waiting counts the observations that were hidden here and neither restored nor
+	// erased; last is when the last of them was hidden.
+	waiting int
+	last    time.Time
+
+	// wake (capacity 1, more merge) gets a signal when an observation was hidden.
+	wake    chan struct{}
+	running sync.WaitGroup
+	end     context.CancelFunc
+}
+
+func newPurger(purge func(context.Context, memory.Millis) (int, error), clock func() time.Time, log *slog.Logger) *purger {
+	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1), end: func() {}}
+}
+
+// hidden records that an observation was hidden now, so that it is deleted when it is
+// due.
+func (p *purger) hidden() {
+	p.mu.Lock()
+	p.waiting++
+	p.last = p.clock()
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default: // a signal is waiting already
+	}
+}
+
+// restored records that a hidden observation was restored and need not be deleted.
+func (p *purger) restored() {
+	p.mu.Lock()
+	p.waiting = max(p.waiting-1, 0)
+	p.mu.Unlock()
+}
+
+// start purges at once, for observations that were hidden while no worker ran, and again
+// after undoTime, for those that were hidden just before.
+func (p *purger) start() {
+	ctx, end := context.WithCancel(context.Background())
+	p.end = end
+	p.running.Go(func() {
+		p.look(ctx)
+		next := p.after(undoTime + purgeSlack)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-p.wake:
+				if next == nil {
+					next = p.after(undoTime + purgeSlack)
+				}
+			case <-next:
+				next = nil
+				if wait := p.look(ctx); wait > 0 {
+					next = p.after(wait)
+				}
+			}
+		}
+	})
+}
+
+// close ends the purger and waits for a purge that is under way.
+func (p *purger) close() error {
+	p.end()
+	p.running.Wait()
+	return nil
+}
+
+// look purges and returns the time until the next purge, 0 when no observation waits.
+func (p *purger) look(ctx context.Context) (wait time.Duration) {
+	now := p.clock()
+	n, err := p.purge(ctx, memory.MillisOf(now.Add(-undoTime)))
+	if err != nil && ctx.Err() == nil {
+		p.log.Error("purge hidden observations", "error", err)
+	}
+	if n > 0 {
+		p.log.Info("purged hidden observations", "count", n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = max(p.waiting-n, 0)
+	if p.waiting == 0 && err == nil {
+		return 0
+	}
+	// If the clock was set back, the wait is longer, but bounded.
+	return min(max(p.last.Add(undoTime+purgeSlack).Sub(now), purgePause), undoTime+purgeSlack)
+}

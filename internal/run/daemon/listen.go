@@ -1,0 +1,85 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+)
+
+// portTries is how many ports after the wanted one are tried when others hold them.
+const portTries = 100
+
+// listenSocket listens on a Unix socket, for its owner alone. The caller holds the lock, so
+// an existing socket is that of a dead worker.
+func listenSocket(path string) (*net.UnixListener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diskError("remove stale socket", path, err)
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, diskError("listen on", path, err)
+	}
+	// No other user could connect before: the directory is private.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(diskError("protect socket", path, err), listener.Close())
+	}
+	return listener, nil
+}
+
+// WantedPort returns the port of the settings. That of claude-mem for Node, which keeps its
+// settings in the same directory, is left to its worker unless the user chose it here.
+func WantedPort(s *settings.Settings, dataDir string) int {
+	port := s.Int(settings.KeyWorkerPort)
+	if v, err := s.Get(settings.KeyWorkerPort); err == nil && v.Origin == settings.FromDefault && port == settings.NodePort(dataDir) {
+		return port + 1
+	}
+	return port
+}
+
+// listenTCP listens on a port of 127.0.0.1, which other machines cannot reach, or, when
+// another program holds it, on the next that is free.
+func listenTCP(port int) (net.Listener, error) {
+	var first error
+	for p := port; p < port+portTries && p <= 65535; p++ {
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
+		if err == nil {
+			return listener, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, memory.Errorf(memory.CodeUnavailable, "listen on port %d: %w", port, first).
+		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")
+}
+
+// readToken returns the token for TCP clients and creates it at the first start.
+func readToken(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, "token")
+	// One that is a link, or that others have access to, may be known to others.
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0) {
+		raw, err := openfile.Read(path)
+		if token := strings.TrimSpace(string(raw)); err == nil && len(token) >= 32 {
+			return token, nil
+		}
+	}
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	token := hex.EncodeToString(random[:])
+	if err := atomicfile.WriteOwn(path, []byte(token+"\n"), 0o600); err != nil {
+		return "", diskError("write", path, err)
+	}
+	return token, nil
+}

@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"claudemem/internal/capture/intake"
+	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+)
+
+// live holds the worker's settings as the file has them now. What is captured
+// changes with the next event, the provider, its key, mode and caps with the next
+// batch, recall with the next prompt. Everything else is read once, at the start.
+type live struct {
+	dataDir string
+	getenv  func(string) string
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	current *settings.Settings
+	// file describes the file that current was read from, nil when there was none.
+	file os.FileInfo
+	// changed (capacity 1, more merge) gets a signal after a change.
+	changed chan struct{}
+	// captured is the intake's policy by current, nil when it must be made again.
+	captured *intake.Policy
+}
+
+// newLive returns the live settings of a data directory, which were read as first: the
+// next get notices a change since.
+func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
+	return &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first, file: first.File(), changed: make(chan struct{}, 1)}
+}
+
+// get returns the settings as the file has them now. It costs a look at the file's
+// attributes.
+func (l *live) get() *settings.Settings {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refresh()
+	return l.current
+}
+
+// policy returns the intake's policy by the current settings.
+func (l *live) policy() *intake.Policy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refresh()
+	if s := l.current; l.captured == nil {
+		l.captured = &intake.Policy{Refuse: s.Closed(), SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
+	}
+	return l.captured
+}
+
+// caps returns the token caps of the current settings.
+func (l *live) caps() store.Caps {
+	s := l.get()
+	return store.Caps{Day: s.Int(settings.KeyDailyTokenCap), Session: s.Int(settings.KeySessionTokenCap)}
+}
+
+// mode returns the mode in the settings. If that cannot be loaded, it returns the built-in
+// default one and the reason.
+func (l *live) mode() (mode.Mode, error) {
+	name, dir := l.get().Text(settings.KeyMode), filepath.Join(l.dataDir, modesDir)
+	m, err := mode.Load(name, dir)
+	if err != nil {
+		m = mode.LoadOrDefault("", "")
+	}
+	return m, err
+}
+
+// refresh reads the file again when it has changed. The caller holds mu.
+func (l *live) refresh() {
+	now := settings.Stat(l.dataDir)
+	if sameFile(l.file, now) {
+		return
+	}
+	l.file = now
+	changed, err := settings.LoadForWorker(l.dataDir, l.getenv)
+	if err != nil {
+		// It is being written, or has an error: the former settings stay in force. If
+		// those were closed, there may be a last good copy now.
+		l.log.Warn("settings changed and cannot be read", "error", err)
+		if changed.Closed() || !l.current.Closed() {
+			return
+		}
+	}
+	for _, problem := range changed.Problems() {
+		l.log.Warn("settings", "error", problem)
+	}
+	l.current, l.captured = changed, nil
+	l.log.Info("settings changed")
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// sameFile reports whether a and b describe the same file with the same content, by
+// identity, size and time. A file that was replaced by one of the same size within a
+// tick of the file system's clock is another.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// Settings returns every setting with the value that the worker uses, secrets masked.
+func (w *Worker) Settings() []settings.View {
+	var list []settings.View
+	for _, v := range w.settings.get().List() {
+		list = append(list, v.View())
+	}
+	return list
+}
+
+// SettingOrigin is a value that a worker uses and where it came from; a secret is masked.
+type SettingOrigin struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// origins returns the settings that are not at their default.
+func (l *live) origins() []SettingOrigin {
+	s := l.get()
+	list := []SettingOrigin{}
+	for _, v := range s.List() {
+		if v.Origin != settings.FromDefault {
+			list = append(list, SettingOrigin{v.Key, v.Shown(), string(v.Origin)})
+		}
+	}
+	return list
+}

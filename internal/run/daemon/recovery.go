@@ -1,0 +1,337 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/keep/index"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+)
+
+const (
+	// noticeRecovery is the notice of what became of a database that was not as expected.
+	noticeRecovery = "recovery"
+	// brokenIndexes is the reason for which indexes of memory.db are rebuilt.
+	brokenIndexes = "an index of memory.db was damaged"
+	// verifyLimit is the size of a database that is verified before the worker serves, if it
+	// was changed while no worker ran; a larger one is verified in the background.
+	verifyLimit = 32 << 20
+)
+
+// secure compares memory.db with what the last worker left, before it is opened. A database
+// that is damaged, gone or emptied is recovered, and so is an older copy if a backup is newer.
+// told is the notice for the user, "" if nothing is wrong. It first completes a restore or
+// recovery that was interrupted.
+func (w *Worker) secure(ctx context.Context) (told string, err error) {
+	resumed, err := backup.Resume(ctx, w.cfg.DataDir, w.cfg.Clock())
+	if err != nil {
+		return "", err
+	}
+	if resumed {
+		told = "claude-mem: a restore or recovery of memory.db had been interrupted. It is now complete."
+		if folders := backup.Asides(w.cfg.DataDir); len(folders) > 0 {
+			told += " The former file is kept in " + filepath.Dir(folders[0]) + "."
+		}
+		return told, nil
+	}
+	mark := backup.ReadMark(w.cfg.DataDir)
+	has, err := store.ReadContents(ctx, w.databasePath())
+	switch {
+	case store.Damaged(err), err != nil && memory.CodeOf(err) == memory.CodeInternal && mark.Memory != 0:
+		return w.recover(ctx, mark, fmt.Sprintf("memory.db is damaged (%v)", err))
+	case errors.Is(err, fs.ErrNotExist):
+		return w.recoverLost(ctx, mark, "memory.db was missing")
+	case err != nil:
+		return "", nil //nolint:nilerr // opening it reports the error
+	case has.Empty():
+		return w.recoverLost(ctx, mark, "memory.db was empty")
+	}
+	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
+		var sound bool
+		if w.heldRepair(databaseName, brokenIndexes) == nil {
+			sound, err = store.RebuildIndexes(ctx, w.databasePath(), wrong)
+		}
+		if !sound {
+			if err != nil {
+				w.log.Warn("rebuild indexes of the memory", "error", err)
+			}
+			return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
+		}
+		w.noteRepair(databaseName, brokenIndexes)
+		w.log.Error("indexes of the memory were rebuilt", "because", strings.Join(wrong, "; "))
+		told = "claude-mem: an index of memory.db was damaged (" + wrong[0] + "). It was rebuilt; no rows were lost."
+	}
+	if mark.Memory != 0 && has.Memory != 0 && mark.Memory != has.Memory {
+		// The index is of the other memory: its records are not these, nor is its place.
+		if err := backup.RemoveDerived(w.cfg.DataDir); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", onDay(mark.At)), nil
+	}
+	older, err := w.secureOlder(ctx, mark, has)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(told + "\n" + older + w.eraseForgotten(ctx)), nil
+}
+
+// eraseForgotten erases from memory.db what it lacks of what was forgotten in it: a copy that was
+// put here by hand, or a forget whose process died before its commit. It returns what is told.
+func (w *Worker) eraseForgotten(ctx context.Context) string {
+	applied, err := backup.ApplyErasures(ctx, w.cfg.DataDir, w.databasePath())
+	if err == nil && applied.Erasures > 0 {
+		err = backup.RemoveDerived(w.cfg.DataDir)
+	}
+	if err != nil {
+		w.log.Error("erase what was forgotten from the memory", "error", err)
+		return " claude-mem: memory.db may have what was forgotten: " + err.Error() + "."
+	}
+	if applied.Erasures == 0 {
+		return ""
+	}
+	return " claude-mem: memory.db is an older copy." + erasedText(applied)
+}
+
+// erasedText returns what is told of the erasures that were applied to a copy, and of those that
+// could not be, "" for none.
+func erasedText(a backup.Applied) (text string) {
+	if a.Erasures > 0 {
+		text = fmt.Sprintf(" What was forgotten after it was made was erased from it (%d times).", a.Erasures)
+	}
+	if len(a.Unapplied) > 0 {
+		text += " It may have what was forgotten: these erasures could not be applied to it: " + strings.Join(a.Unapplied, ", ") + "."
+	}
+	return text
+}
+
+// databasePath returns the path of memory.db.
+func (w *Worker) databasePath() string { return filepath.Join(w.cfg.DataDir, databaseName) }
+
+// verifyChanged verifies memory.db if it was changed since a worker closed it, or a worker
+// has found damage. It returns what is wrong.
+func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
+	info, err := os.Stat(w.databasePath())
+	if err != nil || mark.Damage == "" && (!mark.Clean || mark.Fits(info)) {
+		return nil
+	}
+	if mark.Damage == "" && info.Size() > verifyLimit {
+		w.verifyLater = true
+		return nil
+	}
+	w.changed = true
+	wrong, err := store.Verify(ctx, w.databasePath())
+	if err != nil {
+		w.log.Warn("verify memory", "error", err)
+	}
+	return wrong
+}
+
+// recoverLost recovers a database that is gone, unless there never was one here.
+func (w *Worker) recoverLost(ctx context.Context, mark backup.Mark, what string) (string, error) {
+	if mark.Position == 0 && mark.Received == 0 {
+		if mark.Memory != 0 {
+			return "", nil // nothing was in it
+		}
+		if list, err := backup.List(w.cfg.DataDir); err != nil || len(list) == 0 {
+			return "", nil //nolint:nilerr // opening the memory reports a directory that cannot be read
+		}
+	}
+	return w.recover(ctx, mark, what)
+}
+
+// recover replaces the database by what backups and the damaged one still have. If it did so
+// for the same reason within a day, it changes nothing and returns an error, so that no worker
+// starts and events wait in the spool until a person decides.
+func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (told string, err error) {
+	reason, _, _ := strings.Cut(what, " (")
+	if held := w.heldRepair(databaseName, reason); held != nil {
+		return "", memory.Errorf(memory.CodeStorage, "%s", held.Text()).
+			WithHint("check the disk; then `claude-mem doctor --fix` repairs it again. Nothing was changed, and events wait in the spool")
+	}
+	w.log.Error("the memory is recovered", "because", what)
+	done, err := backup.Recover(ctx, w.cfg.DataDir, w.cfg.Clock())
+	if err != nil {
+		return "", err
+	}
+	w.noteRepair(databaseName, reason)
+	for _, unsound := range done.Unsound {
+		w.log.Error("a backup is not sound", "error", unsound)
+	}
+	text := "claude-mem: " + what + "."
+	if n := len(done.Unsound); n > 0 {
+		text += fmt.Sprintf(" Backups that cannot be used were passed over (%d): %v.", n, done.Unsound[0])
+	}
+	switch {
+	case done.From != nil:
+		text += fmt.Sprintf(" The backup of %s was restored", onDay(done.From.At))
+		if done.Rows > 0 {
+			text += fmt.Sprintf(", with %d newer rows that could still be read", done.Rows)
+		}
+		text += "." + erasedText(done.Applied)
+	case done.Rows > 0:
+		text += fmt.Sprintf(" There was no backup; %d rows that could still be read are in a new database.", done.Rows)
+	default:
+		text += " There was no backup: a new memory was started."
+	}
+	if done.Unread != nil {
+		w.log.Error("no rows could be read of the damaged memory", "error", done.Unread)
+		text += fmt.Sprintf(" No rows of the damaged file could be copied: %v.", done.Unread)
+	}
+	if mark.At > 0 {
+		text += " It was last in use on " + onDay(mark.At) + "."
+	}
+	if done.Aside != "" {
+		text += " The former file is kept in " + done.Aside + "."
+	}
+	w.log.Error("the memory was recovered", "rows", done.Rows, "aside", done.Aside, "backup", done.From != nil)
+	return text, nil
+}
+
+// secureOlder notices that the database lacks changes that it had: its write-ahead log was
+// deleted, or an older copy was put in its place. If the newest backup has more, it is
+// restored.
+func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Contents) (string, error) {
+	reached := mark.Position
+	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, indexName)); err == nil {
+		reached = max(reached, seen.Cursor)
+	}
+	if has.Position >= reached && has.Received >= mark.Received {
+		return "", nil
+	}
+	text := fmt.Sprintf("claude-mem: memory.db lacks %d changes and %d events that it had: its write-ahead log was deleted, or an older copy was put in its place.",
+		max(0, reached-has.Position), max(0, mark.Received-has.Received))
+	list, err := backup.List(w.cfg.DataDir)
+	if err != nil {
+		return "", err
+	}
+	for _, b := range list {
+		saved, err := store.ReadContents(ctx, b.Path)
+		if err != nil || saved.Memory != has.Memory || saved.Position <= has.Position {
+			continue
+		}
+		aside, applied, err := backup.Restore(ctx, w.cfg.DataDir, b, w.cfg.Clock())
+		if err != nil {
+			w.log.Warn("restore backup", "file", b.Name, "error", err)
+			continue
+		}
+		return text + fmt.Sprintf(" The backup of %s, which is newer, was restored; the former file is kept in %s.", onDay(b.At), aside) + erasedText(applied), nil
+	}
+	return text + " No backup is newer.", nil
+}
+
+// onDay returns a time for people, in UTC.
+func onDay(at memory.Millis) string { return at.Time().UTC().Format("2 January 2006 15:04 UTC") }
+
+// openMark adds the step to Close that writes the mark after the store is closed.
+func (w *Worker) openMark() {
+	w.opened("mark", func(ctx context.Context) error {
+		if w.store == nil || w.lockFile() != lockKept {
+			return nil // the directory is another worker's
+		}
+		mark := backup.ReadMark(w.cfg.DataDir)
+		if has, err := store.ReadContents(ctx, w.databasePath()); err == nil {
+			mark.Memory, mark.Position, mark.Received = has.Memory, has.Position, has.Received
+		}
+		info, err := os.Stat(w.databasePath())
+		if err != nil {
+			return nil //nolint:nilerr // the next start tells that it is gone
+		}
+		mark.Close(info)
+		mark.At = memory.MillisOf(w.cfg.Clock())
+		return backup.WriteMark(w.cfg.DataDir, mark)
+	})
+}
+
+// began adds the notice of secure, writes the mark, and verifies the memory in the background
+// if the last worker did not close it, or it was changed since.
+func (w *Worker) began(ctx context.Context, mark backup.Mark, told string) error {
+	if told != "" {
+		if err := w.store.AddNotice(ctx, noticeRecovery, told); err != nil {
+			return err
+		}
+	}
+	if mark.Damage != "" { // recovered, or not found again
+		if err := backup.WriteMark(w.cfg.DataDir, backup.Mark{}); err != nil {
+			return err
+		}
+	}
+	w.keepMark(ctx)
+	if w.changed || told != "" {
+		// Before the first answer; the file is small, or was read completely just now.
+		if err := w.mendRecords(ctx, func() error { return nil }); err != nil {
+			w.log.Warn("verify records", "error", err)
+		}
+	}
+	if told == "" && mark.Memory != 0 && (!mark.Clean || w.verifyLater) {
+		w.checkDamage()
+	}
+	return nil
+}
+
+// keepMark writes the mark if the memory has changed since it was last written.
+func (w *Worker) keepMark(ctx context.Context) {
+	place, err := w.store.Place(ctx)
+	if err != nil {
+		return // health reports it
+	}
+	mark := backup.Mark{Memory: place.Memory, Position: place.Position, Received: place.Received}
+	if old := backup.ReadMark(w.cfg.DataDir); old.Damage != "" || !old.Clean && old.Memory == mark.Memory && old.Position == mark.Position && old.Received == mark.Received {
+		return
+	}
+	mark.At = memory.MillisOf(w.cfg.Clock())
+	if err := backup.WriteMark(w.cfg.DataDir, mark); err != nil {
+		w.log.Warn("keep mark", "error", err)
+	}
+}
+
+// verifyPause is the least time between two verifications that errors ask for.
+const verifyPause = time.Minute
+
+// checkDamage verifies the memory in the background, after an unclean stop, an error that says
+// that it is damaged, or a read of a record that has changed. If the file is damaged, the
+// worker stops, and the next one recovers it; records are repaired at once.
+func (w *Worker) checkDamage() {
+	now := w.cfg.Clock().UnixNano()
+	if last := w.verifiedAt.Load(); last != 0 && now-last < int64(verifyPause) && now >= last || !w.verifiedAt.CompareAndSwap(last, now) {
+		return
+	}
+	w.verifying.Go(func() {
+		wrong, err := w.store.Verify(w.life)
+		if err != nil && w.life.Err() == nil {
+			w.log.Warn("verify memory", "error", err)
+		}
+		if len(wrong) > 0 && w.life.Err() == nil {
+			w.foundDamage(strings.Join(wrong, "; "))
+			return
+		}
+		if err := w.mendRecords(w.life, pausing(w.life)); err != nil && w.life.Err() == nil {
+			w.log.Warn("verify records", "error", err)
+		}
+	})
+}
+
+// foundDamage stops the worker because its memory is damaged: the next one recovers it.
+func (w *Worker) foundDamage(what string) {
+	w.log.Error("the memory is damaged, stopping", "damage", what)
+	w.damage.Store(&what)
+	w.noteDamage(what)
+	w.Shutdown()
+}
+
+// noteDamage writes what is wrong with the memory into the mark: the next worker verifies
+// and recovers it.
+func (w *Worker) noteDamage(what string) {
+	mark := backup.ReadMark(w.cfg.DataDir)
+	mark.Damage = what
+	if err := backup.WriteMark(w.cfg.DataDir, mark); err != nil {
+		w.log.Error("note damage", "error", err)
+	}
+}

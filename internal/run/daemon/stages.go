@@ -1,0 +1,210 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"claudemem/internal/capture/intake"
+	"claudemem/internal/capture/queue"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/distil/observer"
+	"claudemem/internal/distil/offline"
+	"claudemem/internal/find/hostfiles"
+	"claudemem/internal/find/recall"
+	"claudemem/internal/find/search"
+	"claudemem/internal/find/worktree"
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+)
+
+const databaseName = "memory.db"
+
+// stages are the parts of the pipeline behind the hooks.
+type stages struct {
+	store  *store.Store
+	queue  *queue.Queue
+	intake *intake.Intake
+	// past takes in events of transcripts: their private turns are not those of now.
+	past     *pastIntake
+	observer *observer.Observer
+	builder  *recall.Builder
+	reminder *recall.Reminder
+
+	finder   *finder
+	searcher *search.Searcher
+	purger   *purger
+	chores   *chores
+	files    *fileSync
+
+	settings  *live
+	providers *providers
+	model     *observer.Model
+	// ending counts the running calls of noteEnd.
+	ending sync.WaitGroup
+}
+
+// openStages opens the stages. The observer is created, not started: it starts when the
+// spooled events are stored, so that it sees whole turns.
+func (w *Worker) openStages(ctx context.Context) error {
+	mark := backup.ReadMark(w.cfg.DataDir)
+	told, err := w.secure(ctx)
+	if err != nil {
+		return err
+	}
+	w.openMark()
+	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{
+		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration, Mismatched: w.checkDamage,
+	}); err != nil {
+		return err
+	}
+	w.opened("store", func(context.Context) error {
+		w.verifying.Wait()
+		return w.store.Close()
+	})
+	if err := w.began(ctx, mark, told); err != nil {
+		return err
+	}
+	w.completeForgetting(ctx)
+
+	w.queue = queue.New(w.store, queue.Options{Clock: w.cfg.Clock, Logger: w.log})
+	if err := w.queue.Open(ctx); err != nil {
+		return err
+	}
+	w.opened("queue", func(context.Context) error { return w.queue.Close() })
+
+	w.settings = newLive(w.cfg.DataDir, w.cfg.Settings, w.log)
+	taking := intake.Options{
+		Policy:      w.settings.policy,
+		DataDir:     w.cfg.DataDir,
+		OpenSession: w.store.OpenSession,
+		Clock:       w.cfg.Clock,
+		Logger:      w.log,
+	}
+	w.intake = intake.New(w.queue, taking)
+	w.past = newPastIntake(w.store.Known, w.queue, taking)
+	w.past.inWork = w.store.InWork
+	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
+
+	distiller := offline.New()
+	if err := w.openObserver(ctx, distiller); err != nil {
+		return err
+	}
+	w.openSearch()
+	if err := w.openFiles(ctx); err != nil {
+		return err
+	}
+
+	options := RecallOptions(w.cfg.Settings, w.store)
+	options.Clock, options.Logger = w.cfg.Clock, w.log
+	options.Finder = w.searcher
+	options.StartLine = func() bool { return w.settings.get().Bool(settings.KeyStartLine) } // without a restart
+	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock, Slack: settings.Slack(os.Getenv)})
+	options.WorkTree = tree
+	options.HostFiles = hostfiles.New(w.cfg.Clock)
+	w.builder = recall.New(w.store, options)
+	w.openReminder(tree)
+	return nil
+}
+
+// openObserver makes the ledger, the model providers and the observer, which does not
+// start yet.
+func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller) error {
+	s := w.cfg.Settings
+	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
+	if err != nil {
+		return err
+	}
+	w.providers = newProviders(w.cfg.DataDir, w.settings, books, w.cfg.Clock, w.log)
+	w.opened("providers", func(context.Context) error {
+		w.ending.Wait()
+		return w.providers.close()
+	})
+	batching := s.Bool(settings.KeyBatchingEnabled)
+	w.model = observer.NewModel(observer.ModelOptions{
+		Choose:        w.providers.choose,
+		Fallback:      distiller,
+		Store:         w.store,
+		BatchMaxSize:  s.Int(settings.KeyBatchMaxSize),
+		ContextTokens: s.Int(settings.KeyObserverContextTokens),
+		WaitFor:       s.Duration(settings.KeyProviderWaitMinutes),
+		Clock:         w.cfg.Clock,
+		Logger:        w.log,
+	})
+	w.observer = observer.New(w.queue, w.store, w.model, observer.Options{
+		BatchingEnabled: batching,
+		// Whole turns for offline extraction, which has no prompt to keep small: half a
+		// turn may have a failure without its fix. Model sizes the batches for models.
+		BatchMaxSize: 0,
+		MaxObservers: s.Int(settings.KeyMaxObservers),
+		Fallback:     distiller,
+		Forbidden:    func(e *memory.Event) bool { return w.settings.policy().Forbids(e) },
+		Renew: func(e *memory.PendingEvent) string {
+			skip, _ := w.settings.policy().Renew(e)
+			return skip
+		},
+		Mark:   new(intake.Marks).Mark,
+		Clock:  w.cfg.Clock,
+		Logger: w.log,
+	})
+	return nil
+}
+
+// observe starts the observer.
+func (w *Worker) observe() error {
+	w.dropForbidden(w.life) // the settings may have changed since the last worker
+	if err := w.observer.Open(w.life); err != nil {
+		return fmt.Errorf("start observer: %w", err)
+	}
+	w.opened("observer", func(ctx context.Context) error {
+		w.finishDueWork(ctx)
+		return w.observer.Close()
+	})
+	return nil
+}
+
+// finishDueWork waits up to finishOnStop until the observer has distilled what is due.
+// The rest stays in the queue.
+func (w *Worker) finishDueWork(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, finishOnStop)
+	defer cancel()
+	if err := w.observer.WaitIdle(ctx); err != nil {
+		w.log.Info("stopping with work left", "error", err)
+	}
+}
+
+// RecallOptions returns the options of context blocks that the settings give. What waits in
+// the queue is distilled without a model, and marked by the foreign texts of the memory.
+func RecallOptions(s *settings.Settings, mem observer.ForeignReader) recall.Options {
+	return recall.Options{
+		Distiller: observer.Marking{Distiller: offline.New(), Foreign: mem},
+		Budget:    s.Int(settings.KeyContextBudget),
+		Caps: recall.Caps{
+			Sessions:     s.Int(settings.KeyContextCapSessions),
+			Symbols:      s.Int(settings.KeyContextCapSymbols),
+			Learnings:    s.Int(settings.KeyContextCapLearnings),
+			Observations: s.Int(settings.KeyContextCapObservations),
+			Reserve:      s.Int(settings.KeyContextCapReserve),
+		},
+		MaxSessions:     atMost(s.Int(settings.KeyContextMaxSessions)),
+		MaxSymbols:      atMost(s.Int(settings.KeyContextMaxSymbols)),
+		MaxLearnings:    atMost(s.Int(settings.KeyContextMaxLearnings)),
+		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
+		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
+		StartLine:       func() bool { return s.Bool(settings.KeyStartLine) },
+		Slack:           settings.Slack(os.Getenv),
+	}
+}
+
+// atMost returns n, or -1 for 0: in the settings 0 means none (or no bound), for recall
+// it means the default and -1 means none.
+func atMost[T int | float64](n T) T {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

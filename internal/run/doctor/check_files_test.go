@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+)
+
+// TestLostEvents: an event that the worker took in after its hook had given it up is not lost.
+func TestLostEvents(t *testing.T) {
+	dir := t.TempDir()
+	db := openMemory(t, dir)
+	now := memory.MillisOf(time.Now())
+	lost := func() string {
+		for _, f := range Examine(t.Context(), Config{DataDir: dir, Getenv: environment()}).Findings {
+			if f.Name == "event-lost" {
+				count, _, _ := strings.Cut(f.Text, " from ")
+				return count
+			}
+		}
+		return ""
+	}
+	lose := func(delivery string) {
+		if err := wire.LossesOf(dir, environment()).Add(memory.Loss{DeliveryID: delivery, At: now, Worker: "no answer in time", Hook: "no space left on device"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event := memory.Event{
+		Kind: memory.KindPrompt, Host: memory.HostClaudeCode, HostSessionID: "s", ProjectPath: "/p", Prompt: "why", OccurredAt: now, DeliveryID: "taken",
+	}
+	if _, err := db.Enqueue(t.Context(), memory.Arrival{Event: event, Key: "k", ReceivedAt: now}); err != nil {
+		t.Fatal(err)
+	}
+	lose("taken")
+	write(t, filepath.Join(dir, "logs", "hook.log"), `{"time":"`+time.Now().Format(time.RFC3339)+`","msg":"`+hook.EventLost+`: spool"}`)
+	if got := lost(); got != "" {
+		t.Errorf("found %q, want nothing", got)
+	}
+	lose("gone")
+	if got := lost(); got != "1 event lost" {
+		t.Errorf("found %q, want 1", got)
+	}
+}

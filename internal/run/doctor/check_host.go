@@ -1,0 +1,342 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/install"
+)
+
+// checkBinaries checks that both programs are there in the same version, and that PATH
+// finds no other claude-mem.
+func checkBinaries(ctx context.Context, e *exam) ([]Finding, string) {
+	if e.Executable == "" {
+		return nil, "version " + e.Version
+	}
+	real := e.Executable
+	if target, err := filepath.EvalSymlinks(real); err == nil {
+		real = target
+	}
+	return append(e.twin(ctx, real), e.pathOther(ctx, real)...),
+		fmt.Sprintf("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real))
+}
+
+// twin returns the findings about claude-mem-hook, which is beside the path by which
+// claude-mem was called or beside the file that a link leads to.
+func (e *exam) twin(ctx context.Context, real string) []Finding {
+	name, bin := install.ProgramFile(install.HookProgram, runtime.GOOS), filepath.Dir(real)
+	path := filepath.Join(bin, name)
+	info, err := os.Stat(path)
+	if other := filepath.Join(filepath.Dir(e.Executable), name); err != nil && other != path {
+		if found, failed := os.Stat(other); failed == nil {
+			path, info, err = other, found, nil
+		}
+	}
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		return []Finding{e.found("twin-missing", "no "+name+" in "+bin, "version", e.Version, "bin", bin)}
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
+		return []Finding{e.found("twin-unusable", path+" may not be executed", "path", path).on(file{path, 0o755})}
+	case e.RunVersion == nil:
+		return nil
+	}
+	said, err := e.RunVersion(ctx, path, "--version")
+	version := versionIn(said)
+	switch {
+	case err != nil:
+		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not print its version: %v", path, err), "version", e.Version, "bin", bin)}
+	case version != e.Version:
+		return []Finding{e.found("twin-version", fmt.Sprintf("claude-mem-hook is version %s, claude-mem %s", orOlder(version), e.Version), "version", e.Version, "bin", bin)}
+	}
+	return nil
+}
+
+// versionIn returns the second word of a program's output, as in "claude-mem 1.2.0".
+func versionIn(said string) string {
+	_, version, _ := strings.Cut(said, " ")
+	version, _, _ = strings.Cut(version, " ")
+	return version
+}
+
+// pathOther returns a finding when PATH finds a different claude-mem. Only a build of
+// this module is run to get its version: another program of that name might do anything.
+func (e *exam) pathOther(ctx context.Context, real string) []Finding {
+	own, err := os.Stat(real)
+	if err != nil {
+		return nil
+	}
+	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
+		path := filepath.Join(dir, install.ProgramFile(install.PluginName, runtime.GOOS))
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
+			continue
+		}
+		if os.SameFile(own, info) || launches(path, real) {
+			return nil
+		}
+		text := path + " comes first in PATH and is another program"
+		if built, err := buildinfo.ReadFile(path); err == nil && built.Path == "claudemem/cmd/claude-mem" {
+			if e.RunVersion == nil {
+				return nil
+			}
+			said, err := e.RunVersion(ctx, path, "version")
+			if version := versionIn(said); err != nil || version == e.Version {
+				return nil // what does not run does nothing else either
+			}
+			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
+		}
+		return []Finding{e.found("path-other", text, "bin", filepath.Dir(real), "other", dir, "path", path)}
+	}
+	return nil
+}
+
+// launches reports whether the file at path is a script of the plugin that runs program.
+func launches(path, program string) bool {
+	const largest = 4096 // scripts have some hundred bytes
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largest))
+	return err == nil && bytes.HasPrefix(text, []byte("#!")) && bytes.Contains(text, []byte(program))
+}
+
+// checkPlugin checks that our hooks are registered with Claude Code exactly once, are in
+// order, and that claude-mem for Node is not enabled too.
+func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
+	if e.HostDir == "" {
+		return nil, "not looked at: there is no home directory"
+	}
+	seen := e.plugins()
+	var list []Finding
+	for _, path := range seen.Unreadable {
+		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", path))
+	}
+	var enabled []install.Registration
+	var names []string
+	for _, r := range seen.Ours {
+		if r.Enabled {
+			enabled, names = append(enabled, r), append(names, r.ID)
+		}
+	}
+	switch {
+	case len(enabled) == 0 && len(seen.Ours) > 0:
+		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is disabled", "id", seen.Ours[0].ID))
+	case len(enabled) == 0 && len(list) == 0 && len(e.agents()) > 0 && !isDir(e.HostDir):
+		return nil, "Claude Code is not used here"
+	case len(enabled) == 0 && len(list) == 0:
+		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of claude-mem"))
+	case len(enabled) > 1:
+		list = append(list, e.found("plugin-twice", fmt.Sprintf("the hooks are registered %d times: %s", len(enabled), strings.Join(names, ", "))))
+	}
+	for _, r := range enabled {
+		list = append(list, e.registration(ctx, r)...)
+	}
+	for _, r := range seen.Others {
+		if r.Enabled {
+			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID))
+		}
+	}
+	if len(list) > 0 {
+		return list, ""
+	}
+	if r := enabled[0]; r.Plugin {
+		return nil, r.ID + " " + r.Version + " is enabled"
+	}
+	return nil, "the hooks are in " + enabled[0].ID
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// registration returns the findings about a plugin or a settings file with our hooks.
+func (e *exam) registration(ctx context.Context, r install.Registration) []Finding {
+	hook, programs := r.Hook, []string{r.Hook}
+	if r.Plugin {
+		if r.Root == "" {
+			return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
+		}
+		var err error
+		if programs, err = install.PluginPrograms(r.Root); err != nil {
+			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %v", r.ID, err))}
+		}
+		hook = programs[0]
+	}
+	for _, path := range programs {
+		if !filepath.IsAbs(path) {
+			continue // the host's PATH finds it, which may differ from ours
+		}
+		if _, err := os.Stat(path); err != nil {
+			return []Finding{e.found("program-gone", fmt.Sprintf("%s runs %s, which does not exist", r.ID, path))}
+		}
+	}
+	if e.RunVersion == nil || !filepath.IsAbs(hook) {
+		return nil
+	}
+	// The version of the program that the hooks run, not the one in the host's files.
+	said, err := e.RunVersion(ctx, hook, "--version")
+	switch version := versionIn(said); {
+	case err != nil:
+		return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s does not run: %v", r.ID, hook, err))}
+	case version != e.Version:
+		return []Finding{e.found("plugin-version", fmt.Sprintf("the hooks of %s are version %s, this program is %s", r.ID, orOlder(version), e.Version))}
+	}
+	return nil
+}
+
+// orOlder returns a version, or words for that of a program that does not print one.
+func orOlder(version string) string { return cmp.Or(version, "unknown (an older one)") }
+
+// silence is how much newer than the newest event a transcript must be for hooks to count
+// as silent: a turn may take long, and one without tools has an event only at its end.
+const silence = 30 * time.Minute
+
+// checkHooks checks that hooks are not disabled and that events came in since Claude
+// Code was last used.
+func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
+	seen := e.plugins()
+	if seen.HooksDisabled != "" {
+		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", seen.HooksDisabled)}, ""
+	}
+	activity, err := e.activity()
+	if err != nil && memory.CodeOf(err) != memory.CodeNoMemory && !errors.Is(err, errNotLooked) {
+		return nil, unread(err)
+	}
+	var last memory.Millis
+	var said []string
+	for _, h := range activity.Hosts {
+		if h.Host == memory.HostClaudeCode {
+			last = max(h.LastAt, h.HeardAt)
+		}
+		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(string(h.Host)), e.ago(h.LastAt.Time()), text.Count(h.Sessions, "session")))
+	}
+	since := last
+	for _, r := range seen.Ours {
+		if r.Enabled && !r.InstalledAt.IsZero() {
+			since = max(since, memory.MillisOf(r.InstalledAt))
+		}
+	}
+	used := e.lastTranscript(ctx)
+	if since > 0 && len(seen.Ours) > 0 && used.Sub(since) > silence {
+		ran := "none has ever run"
+		if last > 0 {
+			ran = "the last ran " + e.ago(last.Time())
+		}
+		return []Finding{e.found("hooks-silent", fmt.Sprintf("Claude Code was used %s, but no hook ran: %s", e.ago(used.Time()), ran))}, ""
+	}
+	if len(said) == 0 {
+		return nil, "no event yet: they come with the next session"
+	}
+	return nil, "last event: " + strings.Join(said, ", ")
+}
+
+// mostTranscripts bounds the files that are compared.
+const mostTranscripts = 20_000
+
+// notInNames matches what Claude Code replaces in a project's path to name its folder.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// lastTranscript returns when Claude Code last wrote a transcript of a session of the
+// user's, 0 when there is none. The observer's own do not count.
+func (e *exam) lastTranscript(ctx context.Context) memory.Millis {
+	if e.HostDir == "" {
+		return 0
+	}
+	projects := filepath.Join(e.HostDir, "projects")
+	folders, _ := os.ReadDir(projects) // missing: never used
+	own := notInNames.ReplaceAllString(e.path("observer"), "-")
+	var newest time.Time
+	var path string
+	n := 0
+	for _, folder := range folders {
+		if !folder.IsDir() || folder.Name() == own {
+			continue
+		}
+		files, _ := os.ReadDir(filepath.Join(projects, folder.Name()))
+		for _, f := range files {
+			if n++; n > mostTranscripts || ctx.Err() != nil {
+				return 0 // too many to find the newest
+			}
+			if !strings.HasSuffix(f.Name(), ".jsonl") {
+				continue
+			}
+			if info, err := f.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().After(newest) {
+				newest, path = info.ModTime(), filepath.Join(projects, folder.Name(), f.Name())
+			}
+		}
+	}
+	if path == "" || !answered(path) {
+		return 0
+	}
+	return memory.MillisOf(newest)
+}
+
+// endOfTranscript is how much of a transcript is read, in bytes.
+const endOfTranscript = 512 << 10
+
+// answered reports whether the end of a transcript has an answer of the model. A session
+// that was only opened, or renamed, runs no hook.
+func answered(path string) bool {
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	end := make([]byte, min(info.Size(), endOfTranscript))
+	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil {
+		return false
+	}
+	return bytes.Contains(end, []byte(`"type":"assistant"`))
+}
+
+// checkCLI checks that the claude CLI is found and runs `claude --version`, whatever the
+// version. That it is missing is a warning, a failure if the settings name it as
+// provider, and fine with another provider.
+func checkCLI(ctx context.Context, e *exam) ([]Finding, string) {
+	if e.FindCLI == nil {
+		return nil, "not looked at"
+	}
+	provider := e.settings().Text(settings.KeyProvider)
+	var f Finding
+	path, err := e.FindCLI()
+	switch {
+	case err == nil && e.RunVersion == nil:
+		return nil, path
+	case err == nil:
+		said, err := e.RunVersion(ctx, path, "--version")
+		if err == nil {
+			return nil, said + ", " + path
+		}
+		f = e.found("cli-broken", fmt.Sprintf("%s --version: %v", path, err), "path", path)
+	case provider == settings.ProviderClaude, provider == settings.ProviderAuto:
+		f = e.found("cli-missing", "the claude CLI is not installed, or not in PATH")
+	default:
+		return nil, "not installed, and not needed: the provider is " + provider
+	}
+	if provider == settings.ProviderClaude {
+		f = f.as(Fail)
+	}
+	return []Finding{f}, ""
+}

@@ -1,0 +1,309 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"claudemem/internal/keep/index"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/install"
+)
+
+// integrityLimit is the time limit of SQLite's quick_check.
+const integrityLimit = 5 * time.Second
+
+// largeWAL is far above the size at which a commit copies the log into the database.
+const largeWAL = 256 << 20
+
+// checkDatabase checks the database for damage, within integrityLimit, and the size of
+// its log.
+func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
+	if list := e.heldRepairs("recovery-stopped", true); len(list) > 0 {
+		return list, ""
+	}
+	db, err := e.database()
+	if err != nil {
+		return e.unopened(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, integrityLimit)
+	defer cancel()
+	var wrong []string
+	checked := "sound"
+	if e.Deep {
+		wrong, checked, err = e.deepDatabase(ctx, db)
+	} else {
+		wrong, err = db.QuickCheck(limited)
+	}
+	switch {
+	case len(wrong) > 0:
+		return []Finding{e.found("database-damaged", "memory.db is damaged: "+strings.Join(wrong, "; "))}, ""
+	case !e.Deep && limited.Err() != nil && !store.Damaged(err):
+		checked = fmt.Sprintf("no damage found in %v", integrityLimit)
+	case err != nil:
+		return e.unopened(err)
+	}
+	sizes, err := db.Sizes(ctx)
+	if err != nil {
+		return e.unopened(err)
+	}
+	if sizes.Log > largeWAL {
+		return []Finding{e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))}, ""
+	}
+	return nil, fmt.Sprintf("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)
+}
+
+// heldRepairs returns a finding of a kind for each repair, of the memory or of the index, that was
+// needed again and is not made.
+func (e *exam) heldRepairs(kind string, mem bool) (list []Finding) {
+	for _, r := range daemon.HeldRepairs(e.DataDir, mem, e.now) {
+		list = append(list, e.found(kind, r.Text()))
+	}
+	return list
+}
+
+// unopened returns why the database cannot be read.
+func (e *exam) unopened(err error) ([]Finding, string) {
+	kind := "database-unreadable"
+	switch code := memory.CodeOf(err); {
+	case errors.Is(err, errNotLooked):
+		return nil, "not looked at: there is no data directory"
+	case code == memory.CodeNoMemory:
+		return nil, "nothing yet: it is created with the first event"
+	case store.Damaged(err):
+		kind = "database-damaged"
+	case code == memory.CodeNewerSchema:
+		kind = "database-newer"
+	case code == memory.CodeOlderSchema:
+		kind = "database-older"
+	case code == memory.CodeUnavailable:
+		kind = "database-locked"
+	}
+	f := e.found(kind, err.Error())
+	if kind != "database-unreadable" {
+		return []Finding{f}, ""
+	}
+	if info, failed := os.Stat(e.path("memory.db")); failed == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
+		return []Finding{f.on(file{e.path("memory.db"), 0o600})}, ""
+	}
+	dir := install.ShellWord(e.DataDir)
+	return []Finding{f.instead("see who may read " + dir + ": ls -la " + dir)}, ""
+}
+
+// unread returns what the other checks of the database report when it cannot be read.
+func unread(err error) string {
+	if memory.CodeOf(err) == memory.CodeNoMemory {
+		return "nothing yet"
+	}
+	return "not looked at: the database cannot be read"
+}
+
+// checkBooks checks that every received event is accounted for.
+func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
+	books, err := e.books()
+	if err != nil {
+		return nil, unread(err)
+	}
+	if !books.Balanced() {
+		return []Finding{e.found("books-unbalanced", fmt.Sprintf("%d received, and %d processed + %d skipped + %d failed + %d pending + %d in work + %d forgotten",
+			books.Received, books.Processed, books.Skipped, books.Failed, books.Pending, books.Processing, books.Forgotten))}, ""
+	}
+	db, _ := e.database() // e.books has opened it
+	wrong, err := db.Audit(ctx)
+	if err != nil {
+		return nil, unread(err)
+	}
+	if len(wrong) > 0 {
+		return []Finding{e.found("books-unbalanced", strings.Join(wrong, "; "))}, ""
+	}
+	return nil, text.Count(books.Received, "event") + " received, all accounted for"
+}
+
+// longWait is the age at which a waiting event is reported: events are processed when
+// a turn ends, and a turn may take long.
+const longWait = 2 * time.Hour
+
+// checkQueue finds events that failed for good, that have been in work for too long, or
+// that wait for longer than longWait.
+func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
+	books, err := e.books()
+	if err != nil {
+		return nil, unread(err)
+	}
+	var list []Finding
+	if books.Failed > 0 {
+		list = append(list, e.found("dead-letters", text.Count(books.Failed, "event")+" could not be processed"))
+	}
+	activity, err := e.activity()
+	if err != nil {
+		return list, unread(err)
+	}
+	running := e.worker().Running
+	if activity.Stuck > 0 {
+		f := e.found("queue-stuck", text.Count(activity.Stuck, "event")+" in work for over a quarter of an hour")
+		if !running {
+			f = f.healed("claude-mem worker start", RemedyStart)
+		}
+		list = append(list, f)
+	}
+	if waited := e.now.Sub(activity.OldestPending.Time()); activity.OldestPending > 0 && waited > longWait {
+		f := e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waiting(books.Pending, "event"), e.ago(activity.OldestPending.Time())))
+		if !running {
+			f = f.healed("claude-mem worker start", RemedyStart)
+		}
+		list = append(list, f)
+	}
+	missed, err := e.unread()
+	if err != nil {
+		return list, unread(err)
+	}
+	if len(missed) > 0 {
+		list = append(list, e.found("queue-unread", unreadText(missed)))
+	}
+	if n := books.Pending + books.Processing; n > 0 {
+		return list, waiting(n, "event") + " to be processed"
+	}
+	return list, "empty"
+}
+
+// unreadText returns how many events no model has read, and why.
+func unreadText(missed []store.Unread) string {
+	events, reasons := 0, make([]string, len(missed))
+	for i, u := range missed {
+		events += u.Events
+		reasons[i] = fmt.Sprintf("%d %s", u.Events, u.Reason)
+	}
+	return fmt.Sprintf("%s remembered without a model (%s)", text.Count(events, "event"), strings.Join(reasons, ", "))
+}
+
+// fewBehind is how many changes an index may lack: it is a moment behind the
+// memory, and more after a time without a worker.
+const fewBehind = 200
+
+// checkIndex checks that the search index exists and is up to date, by the worker's word
+// if one runs.
+func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
+	db, err := e.database()
+	if err != nil {
+		return nil, unread(err)
+	}
+	list, fine := e.indexState(ctx, db)
+	list = append(list, e.heldRepairs("repair-stopped", false)...)
+	if err := index.CheckPages(e.path("index.db")); err != nil && len(list) == 0 {
+		list = append(list, e.found("index-failed", err.Error()))
+	}
+	if len(list) == 0 && fine != noRecords {
+		list = e.searchRecord(ctx, db)
+	}
+	if e.Deep && len(list) == 0 && fine != noRecords {
+		var compared string
+		list, compared = e.deepIndex(ctx, db)
+		fine += compared
+	}
+	return list, fine
+}
+
+// searchRecord searches for records by the words of their titles, and returns a finding if that
+// fails, or finds for none of a few a record with these words. Another one than was asked for is
+// fine: many may have the same.
+func (e *exam) searchRecord(ctx context.Context, db *store.Store) []Finding {
+	if e.Search == nil {
+		return nil
+	}
+	refs, err := db.FilterRecords(ctx, memory.Query{Limit: 20}, []memory.RecordKind{memory.RecordObservation}, memory.OrderOldest)
+	hits, err2 := db.RecordsByRefs(ctx, refs...)
+	if err != nil || err2 != nil {
+		return nil // checkDatabase reports it
+	}
+	tried := 0
+	for _, h := range hits {
+		words := strings.FieldsFunc(h.Observation.Title, func(r rune) bool { return !unicode.IsLetter(r) })
+		slices.SortStableFunc(words, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
+		if len(words) < 2 {
+			continue
+		}
+		words = words[:min(len(words), 4)]
+		titles, err := e.Search(ctx, strings.Join(words, " "))
+		if err != nil {
+			return []Finding{e.found("search-failing", err.Error())}
+		}
+		if slices.ContainsFunc(titles, func(title string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
+		}) {
+			return nil
+		}
+		if tried++; tried == 3 {
+			return []Finding{e.found("search-failing", fmt.Sprintf("observation #%d and two others are not found by the words of their titles", h.ID))}
+		}
+	}
+	return nil
+}
+
+// noRecords is the line of a memory that needs no index yet.
+const noRecords = "no records yet"
+
+// indexState returns the findings about the state of the index.
+func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, string) {
+	_, newest, err := db.ChangeRange(ctx)
+	if err != nil {
+		return nil, unread(err)
+	}
+	if health := e.worker().Index; health != nil {
+		return e.index(*health)
+	}
+	seen, err := index.Look(ctx, e.path("index.db"))
+	switch {
+	case err == nil:
+		// Building is false: without a worker nothing is built.
+		return e.index(daemon.IndexHealth{Status: index.Status{
+			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0), UnknownLayout: seen.UnknownLayout,
+		}})
+	case memory.CodeOf(err) != memory.CodeNoMemory:
+		return []Finding{e.found("index-failed", err.Error())}, ""
+	case newest == 0:
+		return nil, noRecords
+	}
+	return []Finding{e.found("index-missing", "there is no index.db")}, ""
+}
+
+// index returns the findings about an index that can be read.
+func (e *exam) index(ix daemon.IndexHealth) ([]Finding, string) {
+	switch {
+	case ix.Error != "":
+		return []Finding{e.found("index-failed", ix.Error)}, ""
+	case ix.IsOpening():
+		return nil, "being opened"
+	}
+	var list []Finding
+	if ix.Behind > fewBehind && !ix.Building {
+		list = append(list, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory"))
+	}
+	if ix.UnknownLayout {
+		list = append(list, e.found("index-layout", "the full-text index has a layout that this version does not know"))
+	}
+	if ix.EmbedError != "" {
+		list = append(list, e.found("embedder-failing", ix.Model+": "+ix.EmbedError))
+	}
+	if ix.TrainError != "" {
+		list = append(list, e.found("training-failed", ix.TrainError))
+	}
+	fine := text.Count(ix.Documents, "record")
+	if ix.Trained > 0 {
+		fine += ", vectors trained on " + text.Count(ix.Trained, "observation")
+	}
+	if ix.Building {
+		fine += fmt.Sprintf(", being built: %d to go", ix.Behind)
+	} else if ix.Behind > 0 {
+		fine += ", " + text.Count(int(ix.Behind), "change") + " behind"
+	}
+	return list, fine
+}

@@ -1,0 +1,281 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/memory"
+)
+
+// AgentInstaller installs claude-mem into one agent: both programs in the data directory,
+// and hooks and MCP server in the agent's files. It gives the guarantees of an Installer.
+type AgentInstaller struct {
+	*Installer
+	agent *Agent
+}
+
+// NewAgent returns the installer of an agent whose configuration directory is
+// opts.ConfigDir. It reads no file.
+func NewAgent(opts Options, agent *Agent) *AgentInstaller {
+	opts.CLI = nil
+	return &AgentInstaller{New(opts), agent}
+}
+
+// AgentPlan lists the changes of an install into an agent.
+type AgentPlan struct {
+	Host      memory.Host `json:"host"`
+	Label     string      `json:"label"`
+	ConfigDir string      `json:"config_dir"`
+	Directory string      `json:"directory"` // of our own files
+	Program   string      `json:"program"`   // path of the installed claude-mem
+	Version   string      `json:"version"`
+	// Programs are changes of our own files, Files of the user's.
+	Programs []Change `json:"programs"`
+	Files    []Change `json:"files"`
+	// Note tells the user what is left to do.
+	Note string `json:"note,omitempty"`
+	// Unfinished says that an earlier run was killed.
+	Unfinished bool `json:"unfinished"`
+
+	book   *manifest
+	states []agentState
+}
+
+// agentState is a file of the agent as it is and as it will be.
+type agentState struct {
+	file       *agentFile
+	path       string
+	now, after []byte
+}
+
+// Empty reports whether there is nothing to do.
+func (p *AgentPlan) Empty() bool { return len(p.Programs)+len(p.Files) == 0 && !p.Unfinished }
+
+// Plan returns the changes of an install; it makes none. CodeInvalid for a broken file of
+// the agent's, CodeConflict when it has another MCP server of our name.
+func (in *AgentInstaller) Plan() (*AgentPlan, error) {
+	book, err := readManifest(in.backups)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := in.programFiles()
+	if err != nil {
+		return nil, err
+	}
+	p := &AgentPlan{
+		Host: in.agent.Host, Label: in.agent.Label, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir,
+		Program: in.programPath(PluginName), Version: in.opts.Version, Note: in.agent.Note,
+		Files: []Change{}, Unfinished: book != nil && book.State != installed, book: book,
+	}
+	if p.Programs, err = in.changed(programs); err != nil {
+		return nil, err
+	}
+	for i := range in.agent.files {
+		s := agentState{file: &in.agent.files[i], path: in.agent.files[i].path(in.opts.ConfigDir)}
+		if s.now, err = readUserFile(s.path); err != nil {
+			return nil, err
+		}
+		if s.after, err = s.file.form.add(in.Installer, in.agent.Host, s.now); err != nil {
+			return nil, brokenAgentFile(in.agent.Label, s.path, err)
+		}
+		if !sameBytes(s.now, s.after) {
+			p.Files = append(p.Files, userChange(s.path, s.now, s.after))
+		}
+		p.states = append(p.states, s)
+	}
+	return p, nil
+}
+
+// Install makes the changes of a new Plan and returns it. A run that is killed anywhere is
+// completed by the next one, or undone by Uninstall.
+func (in *AgentInstaller) Install(ctx context.Context) (*AgentPlan, error) {
+	unlock, err := in.takeLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	in.sweepAgent()
+	p, err := in.Plan()
+	if err != nil || p.Empty() {
+		return p, err
+	}
+	book, err := in.backUpAgent(p)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range p.Programs {
+		if err := in.do("write", c.Path, c.apply); err != nil {
+			return p, err
+		}
+	}
+	for _, c := range p.Files {
+		if err := in.replace("write", c); err != nil {
+			return p, err
+		}
+	}
+	return p, in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+}
+
+// replace makes the change of a user's file, unless another program has changed it since.
+func (in *AgentInstaller) replace(verb string, c Change) error {
+	now, err := readUserFile(c.Path)
+	if err != nil {
+		return err
+	}
+	if !sameBytes(now, c.Before) {
+		return changedMeanwhile(c.Path)
+	}
+	return in.do(verb, c.Path, func() error {
+		if c.After == nil {
+			if err := removeIfThere(atomicfile.BehindLinks(c.Path)); err != nil {
+				return err
+			}
+			_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
+			return nil
+		}
+		return in.write(c.Path, c.After, 0o600)
+	})
+}
+
+// backUpAgent writes the backups and the manifest, before anything is changed.
+func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
+	book := &manifest{Host: in.agent.Host, ConfigDir: p.ConfigDir, Method: MethodSettings, State: installing, Plugin: p.Version}
+	err := in.do("write", in.manifestPath(), func() error {
+		for _, s := range p.states {
+			old := p.book.record(s.path)
+			before, known := in.baseline(old)
+			without, err := in.bare(&s, before, known)
+			if err != nil {
+				return brokenAgentFile(in.agent.Label, s.path, err)
+			}
+			valid := known && (sameFile(old.After, s.now) || sameButForEnds(without, before))
+			if err := in.backUpFile(book, s.path, without, old, valid); err != nil {
+				return err
+			}
+		}
+		return in.writeManifest(book)
+	})
+	return book, err
+}
+
+// bare returns a file without our entries; nil when it did not exist before the install and
+// has no other entries.
+func (in *AgentInstaller) bare(s *agentState, before []byte, known bool) ([]byte, error) {
+	if s.now == nil {
+		return nil, nil
+	}
+	without, err := s.file.form.strip(in.Installer, s.now, before)
+	if err == nil && known && before == nil && string(without) != string(s.now) && s.file.form.isBlank(without) {
+		return nil, nil
+	}
+	return without, err
+}
+
+// AgentRemoval lists the changes of an uninstall from an agent, before it runs and after.
+type AgentRemoval struct {
+	Host      memory.Host `json:"host"`
+	Label     string      `json:"label"`
+	ConfigDir string      `json:"config_dir"`
+	DataDir   string      `json:"data_dir"`
+	// Files are the user's; Restored are those that get their old bytes back.
+	Files    []Change `json:"files"`
+	Restored []string `json:"restored"`
+	// Directories are removed.
+	Directories []string `json:"directories"`
+
+	book *manifest
+}
+
+// Empty reports whether there is nothing to remove.
+func (r *AgentRemoval) Empty() bool { return len(r.Files)+len(r.Directories) == 0 && r.book == nil }
+
+// PlanRemoval returns the changes of an uninstall; it makes none.
+func (in *AgentInstaller) PlanRemoval() (*AgentRemoval, error) {
+	book, err := readManifest(in.backups)
+	if err != nil {
+		return nil, err
+	}
+	r := &AgentRemoval{
+		Host: in.agent.Host, Label: in.agent.Label, ConfigDir: in.opts.ConfigDir, DataDir: in.opts.DataDir,
+		Files: []Change{}, Restored: []string{}, Directories: []string{}, book: book,
+	}
+	for i := range in.agent.files {
+		s := agentState{file: &in.agent.files[i], path: in.agent.files[i].path(in.opts.ConfigDir)}
+		if s.now, err = readUserFile(s.path); err != nil {
+			return nil, err
+		}
+		after, restored, err := in.removed(&s, book)
+		if err != nil {
+			return nil, brokenAgentFile(in.agent.Label, s.path, err)
+		}
+		if restored {
+			r.Restored = append(r.Restored, s.path)
+		}
+		if !sameBytes(s.now, after) {
+			r.Files = append(r.Files, userChange(s.path, s.now, after))
+		}
+	}
+	if (book != nil || len(r.Files) > 0) && len(in.installs()) == 0 && (exists(in.programPath(PluginName)) || exists(in.programPath(HookProgram))) {
+		r.Directories = append(r.Directories, in.binDir())
+	}
+	return r, nil
+}
+
+// removed returns the content of a file after an uninstall, nil when it is removed, and
+// whether that is the content before the install to the byte.
+func (in *AgentInstaller) removed(s *agentState, book *manifest) (after []byte, restored bool, err error) {
+	r := book.record(s.path)
+	before, known := in.baseline(r)
+	if known && (r.Restore || book.State == installed && sameFile(r.After, s.now)) {
+		return before, true, nil
+	}
+	if s.now == nil {
+		return nil, false, nil
+	}
+	after, err = in.bare(s, before, known)
+	if err == nil && known && sameButForEnds(after, before) {
+		return before, true, nil
+	}
+	return after, false, err
+}
+
+// sameButForEnds reports whether two files differ in white space at their ends alone: a last
+// line without an end gets one before our entries.
+func sameButForEnds(a, b []byte) bool {
+	return (a == nil) == (b == nil) && bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
+}
+
+// Uninstall removes claude-mem from the agent. The memory is not changed. A run that was
+// killed is completed by the next one.
+func (in *AgentInstaller) Uninstall(ctx context.Context) (*AgentRemoval, error) {
+	unlock, err := in.takeLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	in.sweepAgent()
+	r, err := in.PlanRemoval()
+	if err != nil || r.Empty() {
+		return r, err
+	}
+	if err := in.beginRemoval(r.book, r.Restored); err != nil {
+		return r, err
+	}
+	for _, c := range r.Files {
+		if err := in.replace("restore", c); err != nil {
+			return r, err
+		}
+	}
+	return r, in.removeOwn(ctx, r.Directories, r.book)
+}
+
+// sweepAgent removes the temporary files of a killed run.
+func (in *AgentInstaller) sweepAgent() {
+	for i := range in.agent.files {
+		atomicfile.RemoveLeftovers(in.agent.files[i].path(in.opts.ConfigDir))
+	}
+	in.sweepOwn()
+}

@@ -1,0 +1,138 @@
+package install
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"claudemem/internal/memory"
+)
+
+// ServerName is the name of the memory's MCP server in the files of agents.
+const ServerName = "claude-mem"
+
+// Agent is a coding agent besides Claude Code that install knows.
+type Agent struct {
+	Host  memory.Host
+	Label string
+	// Program is its command, by which it is found; "" for none.
+	Program string
+	// Note tells the user what is left to do after an install.
+	Note string
+	// dir returns its configuration directory.
+	dir   func(getenv func(string) string, home string) string
+	files []agentFile
+}
+
+// agentFile is a file of an agent with entries of ours.
+type agentFile struct {
+	// names are its names below the configuration directory, with slashes: the first that
+	// exists counts, else the first.
+	names []string
+	form  form
+	// hooks and server say what we write into it.
+	hooks, server bool
+}
+
+// agents are the agents. A new one is a row here and an adapter in package hook.
+var agents = []Agent{
+	{
+		Host: memory.HostCodex, Label: "Codex CLI", Program: "codex",
+		Note: "Codex CLI runs hooks only after you have trusted them: start `codex`, enter /hooks, and trust those of claude-mem.",
+		dir:  dirOf("CODEX_HOME", "", ".codex"),
+		files: []agentFile{
+			{names: []string{"hooks.json"}, form: jsonHooks{}, hooks: true},
+			{names: []string{"config.toml"}, form: tomlServers{}, server: true},
+		},
+	},
+	{
+		Host: memory.HostGemini, Label: "Gemini CLI", Program: "gemini",
+		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
+		files: []agentFile{
+			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true, server: true},
+		},
+	},
+	{
+		Host: memory.HostOpenCode, Label: "OpenCode", Program: "opencode",
+		dir: func(getenv func(string) string, home string) string {
+			if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+				return filepath.Join(dir, "opencode")
+			}
+			return dirOf("", "", ".config/opencode")(getenv, home)
+		},
+		files: []agentFile{
+			{names: []string{"plugins/claude-mem.js"}, hooks: true, form: wholeFile{
+				text: openCodePlugin, hookLine: "const hook = ",
+				handled: []string{"chat.message", "tool.execute.after", "session.idle", "session.deleted", "experimental.session.compacting"},
+			}},
+			{names: []string{"opencode.json", "opencode.jsonc"}, form: jsonServers{key: "mcp", local: true}, server: true},
+		},
+	},
+	{
+		Host: memory.HostCursor, Label: "Cursor", Program: "cursor",
+		Note: "Restart Cursor; its settings list hooks and MCP servers, and a new server has to be switched on there.",
+		dir:  dirOf("", "", ".cursor"),
+		files: []agentFile{
+			{names: []string{"hooks.json"}, form: jsonHooks{flat: true}, hooks: true},
+			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}, server: true},
+		},
+	},
+}
+
+// dirOf returns the function that finds a configuration directory: the variable names it,
+// or the directory that has it in the place of the home.
+func dirOf(variable, homeVariable, name string) func(func(string) string, string) string {
+	return func(getenv func(string) string, home string) string {
+		if dir := getenv(variable); variable != "" && dir != "" {
+			return filepath.Clean(dir)
+		}
+		if homeVariable != "" {
+			home = cmp.Or(getenv(homeVariable), home)
+		}
+		if home == "" {
+			return ""
+		}
+		return filepath.Join(home, filepath.FromSlash(name))
+	}
+}
+
+// Agents returns the agents that install knows besides Claude Code.
+func Agents() []Agent { return slices.Clone(agents) }
+
+// AgentOf returns the agent of a host, nil for Claude Code and unknown hosts.
+func AgentOf(host memory.Host) *Agent {
+	for i := range agents {
+		if agents[i].Host == host {
+			return &agents[i]
+		}
+	}
+	return nil
+}
+
+// Dir returns the agent's configuration directory, "" without a home directory.
+func (a *Agent) Dir(getenv func(string) string, home string) string { return a.dir(getenv, home) }
+
+// IsFound reports whether the agent seems to be used here: it has its configuration
+// directory, or its command is in PATH.
+func (a *Agent) IsFound(getenv func(string) string, home string) bool {
+	if info, err := os.Stat(a.Dir(getenv, home)); err == nil && info.IsDir() {
+		return true
+	}
+	if a.Program == "" {
+		return false
+	}
+	_, err := exec.LookPath(a.Program)
+	return err == nil
+}
+
+// path returns the path of a file in the configuration directory dir.
+func (f *agentFile) path(dir string) string {
+	for _, name := range f.names {
+		if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
+			return path
+		}
+	}
+	return filepath.Join(dir, filepath.FromSlash(f.names[0]))
+}

@@ -1,0 +1,221 @@
+package install
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+// Install makes the changes of a new Plan and returns it. It plans again because
+// another install may have run since the user saw a plan. A run that is killed anywhere
+// is completed by the next one, or undone by Uninstall.
+func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
+	unlock, err := in.takeLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	in.sweep()
+	p, err := in.Plan(wish)
+	if err != nil || p.Empty() {
+		return p, err
+	}
+	book, err := in.backUp(p)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range p.Plugin {
+		if err := in.do("write", c.Path, c.apply); err != nil {
+			return p, err
+		}
+	}
+	for _, args := range p.Commands {
+		if err := in.command(ctx, args); err != nil {
+			return p, err
+		}
+	}
+	if err := in.writeUserFiles(p); err != nil {
+		return p, err
+	}
+	if err := in.verify(p); err != nil {
+		return p, err
+	}
+	return p, in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+}
+
+// backUp writes the backups and the manifest, before anything is changed.
+func (in *Installer) backUp(p *Plan) (*manifest, error) {
+	book := &manifest{ConfigDir: p.ConfigDir, Method: p.Method, State: installing, Plugin: p.Version}
+	if p.book != nil {
+		book.Disabled = p.book.Disabled
+	}
+	for _, id := range p.Disable {
+		if !slices.Contains(book.Disabled, id) {
+			book.Disabled = append(book.Disabled, id)
+		}
+	}
+	err := in.do("write", in.manifestPath(), func() error {
+		for i, f := range hostFiles {
+			path, now := p.host.path(i), p.host.files[i]
+			old := p.book.record(path)
+			before, known := in.baseline(old)
+			without, err := in.unedited(f, now, before, known)
+			if err != nil {
+				return broken(path, err)
+			}
+			valid := known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(without, before, f.empties...))
+			if err := in.backUpFile(book, path, without, old, valid); err != nil {
+				return err
+			}
+		}
+		return in.writeManifest(book)
+	})
+	return book, err
+}
+
+// backUpFile notes a file in the manifest. The backup of the first install, whose record is
+// old, is valid until another program changes the file; then the backup is the file as it is
+// now, without our entries.
+func (in *Installer) backUpFile(book *manifest, path string, without []byte, old *record, valid bool) error {
+	if valid {
+		kept := *old
+		kept.Restore = false // of an uninstall that was killed
+		book.Files = append(book.Files, kept)
+		return nil
+	}
+	r, err := in.keep(path, without)
+	book.Files = append(book.Files, r)
+	return err
+}
+
+// unedited returns a file without our entries; nil when it did not exist before the
+// install and has no other entries.
+func (in *Installer) unedited(f hostFile, now, before []byte, known bool) ([]byte, error) {
+	if now == nil {
+		return nil, nil
+	}
+	without, err := in.without(f, now, before, known)
+	if err == nil && known && before == nil && string(without) != string(now) && f.isBlank(without) {
+		return nil, nil
+	}
+	return without, err
+}
+
+func sameFile(hash string, now []byte) bool {
+	return now == nil && hash == "" || now != nil && hash == hashOf(now)
+}
+
+// apply writes or removes a file of our own.
+func (c Change) apply() error {
+	if c.Do != DoRemove {
+		return c.file.write(c.Path)
+	}
+	err := removeIfThere(c.Path)
+	_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
+	return err
+}
+
+// writeUserFiles writes the user's files as the plan shows them. The host's CLI has
+// made the same change to settings.json already, but in its own layout, and without the
+// path of a marketplace that was declared elsewhere. A file that another program has
+// changed meanwhile stays as it is.
+func (in *Installer) writeUserFiles(p *Plan) error {
+	for _, c := range p.Files {
+		now, err := readUserFile(c.Path)
+		if err != nil {
+			return err
+		}
+		if sameBytes(now, c.After) || p.Method == MethodPlugin && !in.isChanged(now, c.After) {
+			continue
+		}
+		if p.Method == MethodSettings && !sameBytes(now, c.Before) {
+			return changedMeanwhile(c.Path)
+		}
+		if err := in.do("write", c.Path, func() error { return in.write(c.Path, c.After, 0o600) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isChanged reports whether the host's CLI has changed settings.json from now to after, but
+// for the layout and the path of our marketplace.
+func (in *Installer) isChanged(now, after []byte) bool {
+	d, err := jsonscan.Parse(now)
+	if err != nil {
+		return false
+	}
+	if d.Find("extraKnownMarketplaces", Marketplace) != nil && in.declare(d) != nil {
+		return false
+	}
+	return sameJSON(d.Bytes(), after, hostFiles[atSettings].empties...)
+}
+
+// verify checks that the host's files list the plugin as installed and enabled: the
+// host's CLI may report success without that.
+func (in *Installer) verify(p *Plan) error {
+	if p.Method != MethodPlugin {
+		return nil
+	}
+	h, err := readHost(in.opts.ConfigDir)
+	if err != nil {
+		return err
+	}
+	is := in.entries(h)
+	if is.version == p.Version && is.enabled && in.samePath(is.known, in.shop) {
+		return nil
+	}
+	return memory.Errorf(memory.CodeUnavailable, "the claude command reported success, but its files do not list %s %s as installed and enabled", PluginID, p.Version).
+		WithHint("`claude plugin list` shows what it knows; `claude-mem install --settings` needs no plugin")
+}
+
+// complete writes the hashes of the changed files into the manifest.
+func (in *Installer) complete(book *manifest) error {
+	for i := range book.Files {
+		data, err := readUserFile(book.Files[i].Path)
+		if err != nil {
+			return err
+		}
+		book.Files[i].After = ""
+		if data != nil {
+			book.Files[i].After = hashOf(data)
+		}
+	}
+	book.State = installed
+	return in.writeManifest(book)
+}
+
+// sweep removes the temporary files of a killed run and the programs that could not be
+// removed while they were running.
+func (in *Installer) sweep() {
+	for i := range hostFiles {
+		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
+	}
+	atomicfile.RemoveLeftovers(in.statePath())
+	in.sweepOwn()
+}
+
+// sweepOwn does so for our own files.
+func (in *Installer) sweepOwn() {
+	for _, path := range in.programs() {
+		atomicfile.RemoveLeftovers(path)
+	}
+	removeAll(in.binDir(), "*"+asideSuffix+"*")
+	removeAll(in.backups, ".*.claude-mem-*")
+}
+
+// removeAll removes the files in dir whose names match pattern. A file that cannot be
+// removed stays, which harms nothing.
+func removeAll(dir, pattern string) {
+	entries, _ := os.ReadDir(dir) // missing: nothing to remove
+	for _, e := range entries {
+		if matches, _ := filepath.Match(pattern, e.Name()); matches {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/memory"
+)
+
+// form is the form of an agent's file: how our entries are written into it and found
+// again. A file that cannot be edited without harm is an error, and stays as it is.
+type form interface {
+	// add returns the file with our entries. now is nil when there is no file.
+	add(in *Installer, host memory.Host, now []byte) ([]byte, error)
+	// strip returns the file without our entries. before is the file before the install,
+	// nil when it is not known: what is empty now and was not there then goes too.
+	strip(in *Installer, now, before []byte) ([]byte, error)
+	// isBlank reports whether a file has no entries.
+	isBlank(data []byte) bool
+	// read returns what the file has of ours.
+	read(data []byte) (ours, error)
+	// events returns the events that have a hook when all is well.
+	events(host memory.Host) []string
+}
+
+// ours is what an agent's file has of ours.
+type ours struct {
+	// Events are the events with a hook of ours, Hook is the program of the first.
+	Events []string
+	Hook   string
+	// Server is the program of the MCP server, "" for none.
+	Server string
+}
+
+// jsonHooks is JSON with hooks by event. Comments and trailing commas stay.
+type jsonHooks struct {
+	// flat is Cursor's form: a version, and by event a list of commands; else it is Claude
+	// Code's, by event a list of groups of commands.
+	flat bool
+	// named: each hook has a name.
+	named bool
+	// servers: the file has the MCP servers too.
+	servers bool
+}
+
+func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, error) {
+	d, err := jsonscan.ParseRelaxed(now)
+	if err != nil {
+		return nil, err
+	}
+	if f.flat && d.Find("version") == nil {
+		if err := d.Set([]byte("1"), "version"); err != nil {
+			return nil, err
+		}
+	}
+	wanted := map[string]bool{}
+	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
+		wanted[c.Event] = true
+		if err := in.addHook(d, c.Event, f.entry(c)); err != nil {
+			return nil, err
+		}
+	}
+	for _, event := range slices.Clone(d.Keys("hooks")) { // of an earlier version
+		if !wanted[event] {
+			d.RemoveFunc(in.isOurHook, "hooks", event)
+		}
+	}
+	if f.servers {
+		if err := in.addServer(d, in.stdioServer(), "mcpServers"); err != nil {
+			return nil, err
+		}
+	}
+	return d.Bytes(), nil
+}
+
+// entry returns the entry of one command as JSON.
+func (f jsonHooks) entry(c hook.Command) []byte {
+	open, end := `{"hooks":[{"type":"command",`, `}]}`
+	if f.named {
+		open = `{"hooks":[{"name":"claude-mem","type":"command",`
+	}
+	if f.flat {
+		open, end = `{`, `}`
+	}
+	b := jsonscan.AppendQuote([]byte(open+`"command":`), c.Line)
+	b = strconv.AppendInt(append(b, `,"timeout":`...), int64(c.Timeout), 10)
+	return append(b, end...)
+}
+
+func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
+	return stripJSON(now, before, func(d, old *jsonscan.Document) {
+		in.removeHooks(d, old)
+		if f.servers {
+			in.removeServer(d, "mcpServers")
+		}
+	}, "hooks", "mcpServers")
+}
+
+func (f jsonHooks) isBlank(data []byte) bool {
+	return sameJSON(data, nil, "hooks", "mcpServers") || f.flat && sameJSON(data, []byte(`{"version":1}`), "hooks")
+}
+
+func (jsonHooks) read(data []byte) (ours, error) {
+	d, err := jsonscan.ParseRelaxed(data)
+	if err != nil {
+		return ours{}, err
+	}
+	o := ours{Server: serverProgram(d.Get("mcpServers", ServerName))}
+	for _, event := range d.Keys("hooks") {
+		for _, command := range hookCommands(d, event) {
+			o.note(event, command)
+		}
+	}
+	return o, nil
+}
+
+// events returns the events that the agent's hooks are for.
+func (jsonHooks) events(host memory.Host) []string { return eventsOf(host) }
+
+// note adds a hook if it runs our program.
+func (o *ours) note(event, command string) {
+	program, ok := hook.ProgramOf(command)
+	if !ok {
+		return
+	}
+	if o.Hook == "" {
+		o.Hook = program
+	}
+	if !slices.Contains(o.Events, event) {
+		o.Events = append(o.Events, event)
+	}
+}
+
+// stripJSON removes our entries by remove from JSON that may have comments, and then the
+// members of empties that are empty objects and were not there before.
+func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empties ...string) ([]byte, error) {
+	d, err := jsonscan.ParseRelaxed(now)
+	if err != nil {
+		return nil, err
+	}
+	old, err := jsonscan.ParseRelaxed(before)
+	if err != nil {
+		old = new(jsonscan.Document)
+	}
+	remove(d, old)
+	if bytes.Equal(d.Bytes(), now) {
+		return now, nil // no entry of ours: the empty objects are the user's
+	}
+	removeEmpty(d, old, empties)
+	return d.Bytes(), nil
+}
+
+// stdioServer returns the entry of the MCP server, which is started as a program.
+func (in *Installer) stdioServer() []byte {
+	b := jsonscan.AppendQuote([]byte(`{"command":`), in.programPath(PluginName))
+	b = append(b, `,"args":["mcp"]`...)
+	if in.opts.DataDirMoved {
+		b = append(append(b, `,"env":`...), in.environment()...)
+	}
+	return append(b, '}')
+}
+
+// environment returns the variables of the MCP server as JSON.
+func (in *Installer) environment() []byte {
+	return append(jsonscan.AppendQuote([]byte(`{"`+dataDirVariable+`":`), in.opts.DataDir), '}')
+}
+
+// dataDirVariable names the data directory.
+const dataDirVariable = "CLAUDE_MEM_DATA_DIR"
+
+// addServer adds the memory's MCP server to the object at key. A server of that name that
+// is not ours is an error.
+func (in *Installer) addServer(d *jsonscan.Document, entry []byte, key string) error {
+	now := d.Get(key, ServerName)
+	switch {
+	case now != nil && sameJSON(now, entry):
+		return nil
+	case now != nil && !in.isOurServer(now):
+		return foreignServer(key)
+	}
+	return d.Set(entry, key, ServerName)
+}
+
+// foreignServer returns the error of an MCP server that has our name.
+func foreignServer(key string) error {
+	return memory.Errorf(memory.CodeConflict, "it has another MCP server named %s under %s", ServerName, key).
+		WithHint("rename or remove that server, then run the command again; nothing was changed")
+}
+
+// removeServer removes the memory's MCP server from the object at key.
+func (in *Installer) removeServer(d *jsonscan.Document, key string) {
+	if now := d.Get(key, ServerName); now != nil && in.isOurServer(now) {
+		d.Remove(key, ServerName)
+	}
+}
+
+// isOurServer reports whether an MCP server is started with our program, or with one of
+// its name that no longer exists.
+func (in *Installer) isOurServer(entry []byte) bool { return in.isOurProgram(serverProgram(entry)) }
+
+// isOurProgram reports whether path is where we install claude-mem, or one of its name that
+// no longer exists.
+func (in *Installer) isOurProgram(path string) bool {
+	name := strings.TrimSuffix(filepath.Base(slashes(path)), ".exe")
+	return name == PluginName && (isGone(path) || in.samePath(slashes(path), slashes(in.programPath(PluginName))))
+}
+
+// serverProgram returns the program of an MCP server: its command, or the first word of
+// that.
+func serverProgram(entry []byte) string {
+	var server struct{ Command json.RawMessage }
+	if json.Unmarshal(jsonscan.Relax(entry), &server) != nil {
+		return ""
+	}
+	if program, ok := jsonscan.Unquote(server.Command); ok {
+		return program
+	}
+	var words []string
+	if json.Unmarshal(server.Command, &words) != nil || len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// brokenAgentFile returns the error of a file of an agent's that cannot be edited.
+func brokenAgentFile(label, path string, err error) error {
+	if memory.CodeOf(err) == memory.CodeConflict {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return memory.Errorf(memory.CodeInvalid, "%s cannot be edited: %w", path, err).
+		WithHint("repair the file (" + label + " may not be able to read it either), then run the command again; nothing was changed")
+}

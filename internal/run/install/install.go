@@ -1,0 +1,325 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/lock"
+	"claudemem/internal/memory"
+)
+
+// Method is the way in which hooks are registered with the host.
+type Method string
+
+// The methods.
+const (
+	// MethodPlugin installs a plugin with hooks, MCP server and skill, from a marketplace
+	// in the data directory.
+	MethodPlugin Method = "plugin"
+	// MethodSettings writes plain hooks into the user's settings: capture and context,
+	// without the host's CLI.
+	MethodSettings Method = "settings"
+)
+
+// CLI runs the host's own command line. configDir is "" for the default directory of the
+// host's files.
+type CLI interface {
+	Run(ctx context.Context, configDir string, args ...string) (output string, err error)
+}
+
+// Options configure an Installer.
+type Options struct {
+	DataDir string
+	// DataDirMoved says that DataDir is not the default. Then MCP servers get it in their
+	// environment: agents such as Codex CLI do not pass theirs on.
+	DataDirMoved bool
+	ConfigDir    string
+	// Moved says that ConfigDir is not the host's default.
+	Moved bool
+	// Plugin holds the plugin's files as they are in a checkout.
+	Plugin fs.FS
+	// Program and HookProgram are the binaries that are copied.
+	Program, HookProgram string
+	Version              string
+	// CLI is nil when the host's CLI is not installed.
+	CLI CLI
+	// StopWorker ends the worker before its program is removed; nil: no worker to end.
+	StopWorker func(context.Context) error
+	// LockWait is how long to wait for another install to end; 10 s when 0.
+	LockWait time.Duration
+	GOOS     string           // runtime.GOOS when ""
+	Clock    func() time.Time // time.Now when nil
+}
+
+// Installer changes one configuration directory of the host.
+type Installer struct {
+	opts    Options
+	shop    string // our marketplace directory
+	backups string
+	// write replaces a file; step is called before each step of a change. Tests make
+	// them fail.
+	write func(path string, data []byte, mode fs.FileMode) error
+	step  func(name string) error
+}
+
+// New returns an Installer. It reads no file.
+func New(opts Options) *Installer {
+	if opts.LockWait == 0 {
+		opts.LockWait = 10 * time.Second
+	}
+	if opts.GOOS == "" {
+		opts.GOOS = runtime.GOOS
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	return &Installer{
+		opts: opts, shop: filepath.Join(opts.DataDir, "marketplace"), backups: backupsDir(opts.DataDir, opts.ConfigDir),
+		write: writeFile, step: func(string) error { return nil },
+	}
+}
+
+// pluginDir returns the directory in which the host runs the plugin: a plugin of a
+// directory marketplace runs in place.
+func (in *Installer) pluginDir() string { return filepath.Join(in.shop, PluginName) }
+
+// Wish holds the user's choices.
+type Wish struct {
+	Method Method
+	// DisableOthers disables the other plugins named claude-mem.
+	DisableOthers bool
+}
+
+// Plan lists the changes of an install.
+type Plan struct {
+	Method    Method `json:"method"`
+	ConfigDir string `json:"config_dir"`
+	Directory string `json:"directory"` // of our own files
+	Program   string `json:"program"`   // path of the installed claude-mem
+	Version   string `json:"version"`   // of the plugin
+	// Replaces is the version that is installed now.
+	Replaces string `json:"replaces,omitempty"`
+	// Plugin are changes of our own files, Files of the user's.
+	Plugin []Change `json:"plugin"`
+	Files  []Change `json:"files"`
+	// Commands are the arguments of the host's CLI, in the order of their runs.
+	Commands [][]string `json:"commands"`
+	// Others are the other plugins named claude-mem; Disable are those to disable.
+	Others  []Other  `json:"others"`
+	Disable []string `json:"disable"`
+	// NodeData says that the Node program's memory is in the data directory. It is never changed.
+	NodeData bool `json:"node_data"`
+	// Unfinished says that an earlier run was killed.
+	Unfinished bool `json:"unfinished"`
+
+	wish Wish
+	host *host
+	book *manifest
+}
+
+// Empty reports whether there is nothing to do.
+func (p *Plan) Empty() bool {
+	return len(p.Plugin)+len(p.Files)+len(p.Commands) == 0 && !p.Unfinished
+}
+
+// Plan returns the changes of an install; it makes none. CodeInvalid for a broken file of
+// the host's, CodeNotFound when MethodPlugin lacks the host's CLI, CodeConflict when the
+// other method is installed.
+func (in *Installer) Plan(wish Wish) (*Plan, error) {
+	h, err := readHost(in.opts.ConfigDir)
+	if err != nil {
+		return nil, err
+	}
+	book, err := readManifest(in.backups)
+	if err != nil {
+		return nil, err
+	}
+	files, version, err := in.tree()
+	if err != nil {
+		return nil, err
+	}
+	is := in.entries(h)
+	switch {
+	case wish.Method == MethodPlugin && in.opts.CLI == nil:
+		return nil, memory.Errorf(memory.CodeNotFound, "the claude command is not in PATH, and a plugin is installed with it").
+			WithHint("install Claude Code first, or let `claude-mem install --settings` write plain hooks into its settings.json")
+	case wish.Method == MethodPlugin && is.hooks > 0, wish.Method == MethodSettings && (is.version != "" || is.enabled):
+		return nil, memory.Errorf(memory.CodeConflict, "claude-mem is installed with the other method: everything would be captured twice").
+			WithHint("`claude-mem uninstall` first; the memory stays")
+	}
+	p := &Plan{
+		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir, Program: in.programPath(PluginName), Version: version, Others: h.others(), NodeData: nodeData(in.opts.DataDir),
+		wish: wish, host: h, book: book,
+		Plugin: []Change{}, Files: []Change{}, Commands: [][]string{}, Disable: []string{},
+	}
+	p.Unfinished = book != nil && book.State != installed
+	if is.version != "" && is.version != version {
+		p.Replaces = is.version
+	}
+	if p.Plugin, err = in.compareTree(files); err != nil {
+		return nil, err
+	}
+	for _, o := range p.Others {
+		if o.Enabled && wish.DisableOthers {
+			p.Disable = append(p.Disable, o.ID)
+		}
+	}
+	settings, err := in.wanted(h, wish.Method, p.Disable)
+	if err != nil {
+		return nil, err
+	}
+	if path := h.path(atSettings); !sameBytes(settings, h.files[atSettings]) {
+		p.Files = append(p.Files, userChange(path, h.files[atSettings], settings))
+	}
+	if wish.Method == MethodPlugin {
+		p.Commands = in.commands(is, version, p.Disable)
+	}
+	return p, nil
+}
+
+// wanted returns the new settings.json: the user's bytes with our entries.
+func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, error) {
+	d, err := jsonscan.Parse(h.files[atSettings])
+	if err != nil {
+		return nil, err
+	}
+	is := in.entries(h)
+	if method == MethodSettings {
+		err = in.addHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(HookProgram)))
+	} else {
+		if err = in.declare(d); err == nil && !is.enabled {
+			err = d.Set(json.RawMessage("true"), "enabledPlugins", PluginID)
+		}
+	}
+	for _, id := range disable {
+		if err == nil {
+			err = d.Set(json.RawMessage("false"), "enabledPlugins", id)
+		}
+	}
+	if err != nil {
+		return nil, broken(h.path(atSettings), err)
+	}
+	return d.Bytes(), nil
+}
+
+// declare names our marketplace's directory in the user's settings, unless they name it
+// already.
+func (in *Installer) declare(d *jsonscan.Document) error {
+	if _, path := sourceOf(d.Get("extraKnownMarketplaces", Marketplace)); path != "" && in.samePath(path, in.shop) {
+		return nil
+	}
+	source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
+	return d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
+}
+
+// commands returns the commands of the host's CLI that install version, for the entries is.
+func (in *Installer) commands(is entries, version string, disable []string) [][]string {
+	commands := [][]string{}
+	run := func(args ...string) { commands = append(commands, append([]string{"plugin"}, args...)) }
+	if is.known != "" && !in.samePath(is.known, in.shop) {
+		run("marketplace", "remove", Marketplace) // removes the plugin too
+		is = entries{}
+	}
+	if is.known == "" || !is.declared {
+		run("marketplace", "add", in.shop)
+	}
+	switch {
+	case is.version == "":
+		run("install", PluginID)
+	case is.version != version:
+		run("marketplace", "update", Marketplace)
+		run("update", PluginID)
+		fallthrough
+	default:
+		if !is.enabled {
+			run("enable", PluginID)
+		}
+	}
+	for _, id := range disable {
+		run("disable", id)
+	}
+	return commands
+}
+
+// userChange returns the change of a file from before to after; nil means that there is
+// no file, so that it is created or removed.
+func userChange(path string, before, after []byte) Change {
+	c := Change{Path: path, Do: DoEdit, Size: int64(len(after)), Before: before, After: after}
+	switch {
+	case before == nil:
+		c.Do = DoCreate
+	case after == nil:
+		c.Do = DoRemove
+	}
+	return c
+}
+
+func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && string(a) == string(b) }
+
+// takeLock takes the lock that keeps a second install or uninstall waiting.
+func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(in.opts.DataDir, 0o700); err != nil {
+		return nil, storage("make", in.opts.DataDir, err)
+	}
+	path := filepath.Join(in.opts.DataDir, "install.lock")
+	wait, cancel := context.WithTimeout(ctx, in.opts.LockWait)
+	defer cancel()
+	held, err := lock.Wait(wait, path)
+	switch {
+	case held != nil:
+		return func() { _ = held.Close() }, nil
+	case err != nil:
+		return nil, storage("lock", path, err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, memory.Errorf(memory.CodeConflict, "another claude-mem install or uninstall is under way").
+		WithHint("wait for it, then run the command again")
+}
+
+// command runs the host's CLI. The error has the last line of its output.
+func (in *Installer) command(ctx context.Context, args []string) error {
+	line := "claude " + strings.Join(args, " ")
+	if err := in.step(line); err != nil {
+		return err
+	}
+	dir := ""
+	if in.opts.Moved {
+		dir = in.opts.ConfigDir
+	}
+	out, err := in.opts.CLI.Run(ctx, dir, args...)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := strings.TrimSpace(out)
+	said = cmp.Or(strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]), err.Error())
+	return memory.Errorf(memory.CodeUnavailable, "`%s` failed: %s", line, said).
+		WithHint("run `claude-mem install` again to go on, or `claude-mem uninstall` to undo; `claude-mem install --settings` needs no plugin")
+}
+
+// do runs one step of a change to the file at path. An error without a code becomes a
+// CodeStorage.
+func (in *Installer) do(verb, path string, step func() error) error {
+	if err := in.step(verb + " " + filepath.Base(path)); err != nil {
+		return err
+	}
+	err := step()
+	var coded *memory.Error
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return storage(verb, path, err)
+}

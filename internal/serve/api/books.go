@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxDeadLetters bounds the dead letters of an answer; the books count all of them.
+const maxDeadLetters = 1000
+
+// StatsRequest asks for counts. Project restricts the totals of records and the counts by day.
+// Brief leaves out those, the ledger and the receipts, which take time to sum up; Days is their
+// period.
+type StatsRequest struct {
+	Project string `param:"project"`
+	Brief   bool   `param:"brief"`
+	Days    int    `param:"days"`
+}
+
+// Stats are the numbers of records and events, the observations by day and type (Recorded), the
+// cost of model calls (Ledger), and the sums of the sessions' receipts. The last three are nil in
+// a brief answer.
+type Stats struct {
+	Totals   memory.Totals        `json:"totals"`
+	Queue    memory.Books         `json:"queue"`
+	Recorded *store.Recorded      `json:"recorded,omitempty"`
+	Ledger   *store.Account       `json:"ledger,omitempty"`
+	Receipts *store.ReceiptTotals `json:"receipts,omitempty"`
+}
+
+// EmptyStats returns the counts of an empty memory.
+func EmptyStats(now time.Time, days int) Stats {
+	ledger := store.EmptyAccount(now, days)
+	receipts, recorded := store.EmptyReceiptTotals(ledger.Since), store.EmptyRecorded()
+	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
+}
+
+// Queue is the state of the queue: its counts, the events that wait to be distilled, at
+// most 1,000 events that failed for good, and the notices that say why events wait.
+type Queue struct {
+	Queue       memory.Books        `json:"queue"`
+	Waiting     []Waiting           `json:"waiting"`
+	DeadLetters []memory.DeadLetter `json:"dead_letters"`
+	Notices     []store.Notice      `json:"notices"`
+	// Unread counts the events of the last 30 days whose records were made without the
+	// model that was chosen for them, by reason.
+	Unread []store.Unread `json:"unread"`
+}
+
+// unreadDays is how far back Queue counts events that no model has read.
+const unreadDays = 30
+
+// EmptyQueue returns the queue of an empty memory.
+func EmptyQueue() Queue {
+	return Queue{Waiting: []Waiting{}, DeadLetters: []memory.DeadLetter{}, Notices: []store.Notice{}, Unread: []store.Unread{}}
+}
+
+// Waiting counts the waiting events of a session. NextDue is the time to which they are
+// postponed, 0 if they are not.
+type Waiting struct {
+	Session  memory.SessionID `json:"session_id"`
+	Project  string           `json:"project"`
+	Events   int              `json:"events"`
+	NewestAt memory.Millis    `json:"newest_at"`
+	NextDue  memory.Millis    `json:"next_due,omitempty"`
+}
+
+// now returns the time by l.Clock, by default the system's.
+func (l *Local) now() time.Time {
+	if l.Clock == nil {
+		return time.Now()
+	}
+	return l.Clock()
+}
+
+// Stats implements Memory.
+func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error) {
+	if err := check(&r); err != nil {
+		return out, err
+	}
+	if out.Queue, err = l.Store.Books(ctx); err != nil {
+		return out, err
+	}
+	if r.Brief {
+		out.Totals, err = l.Store.Totals(ctx, r.Project)
+		return out, err
+	}
+	// The sums read thousands of rows each, side by side.
+	now := l.now()
+	out.Recorded, out.Ledger, out.Receipts = new(store.Recorded), new(store.Account), new(store.ReceiptTotals)
+	sums, ctx := errgroup.WithContext(ctx)
+	sums.Go(func() (err error) {
+		*out.Recorded, err = l.Store.Recorded(ctx, r.Project, now, r.Days)
+		return err
+	})
+	sums.Go(func() (err error) {
+		if *out.Ledger, err = l.Store.Account(ctx, now, r.Days); err == nil {
+			*out.Receipts, err = l.Store.ReceiptTotals(ctx, out.Ledger.Since)
+		}
+		return err
+	})
+	sums.Go(func() (err error) {
+		out.Totals, err = l.Store.Totals(ctx, r.Project)
+		return err
+	})
+	return out, sums.Wait()
+}
+
+// Queue implements Memory.
+func (l *Local) Queue(ctx context.Context) (out Queue, err error) {
+	if out.Queue, err = l.Store.Books(ctx); err != nil {
+		return out, err
+	}
+	backlog, err := l.Store.Backlog(ctx, memory.MillisOf(l.now()))
+	if err != nil {
+		return out, err
+	}
+	out.Waiting = mapped(backlog, func(b *memory.Backlog) Waiting {
+		return Waiting{b.Session.ID, memory.ProjectLabel(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
+	})
+	letters, err := l.Store.DeadLetters(ctx, maxDeadLetters)
+	if err != nil {
+		return out, err
+	}
+	unread, err := l.Store.Unread(ctx, memory.MillisOf(l.now().AddDate(0, 0, -unreadDays)))
+	if err != nil {
+		return out, err
+	}
+	notices, err := l.Store.Standing(ctx, l.now())
+	out.Unread = list(unread)
+	out.DeadLetters = list(letters)
+	out.Notices = list(slices.DeleteFunc(notices, func(n store.Notice) bool { return !n.Waits() }))
+	return out, err
+}

@@ -1,0 +1,403 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+)
+
+// Store is the part of the store that Local reads. Lists are newest first.
+type Store interface {
+	Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
+	ObservationByULID(ctx context.Context, ulid memory.ULID) (memory.Observation, error)
+	Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error)
+	CountObservations(ctx context.Context, q memory.Query) (int, error)
+	// ObservationsByIDs returns observations in the given order, without those that are
+	// hidden or deleted.
+	ObservationsByIDs(ctx context.Context, ids ...memory.ObservationID) ([]memory.Observation, error)
+	Session(ctx context.Context, id memory.SessionID) (memory.Session, error)
+	// Sessions filters by project and time only.
+	Sessions(ctx context.Context, q memory.Query) ([]memory.SessionDigest, error)
+	CountSessions(ctx context.Context, q memory.Query) (int, error)
+	// SessionNamed returns the session of a number (12, S12), a ULID, the host's id or its
+	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
+	SessionNamed(ctx context.Context, name, project string) (memory.Session, error)
+	SessionReceipt(ctx context.Context, id memory.SessionID) (store.SessionReceipt, error)
+	Projects(ctx context.Context, brief bool) ([]memory.ProjectDigest, error)
+	Aliases(ctx context.Context) ([]memory.ProjectAlias, error)
+	Learnings(ctx context.Context, q memory.LearningQuery) ([]memory.Learning, error)
+	CountLearnings(ctx context.Context, q memory.LearningQuery) (int, error)
+	// Symbols lists changes of functions and types with a name, "" for any.
+	Symbols(ctx context.Context, q memory.Query, name string) ([]memory.SymbolChange, error)
+	CountSymbols(ctx context.Context, q memory.Query, name string) (int, error)
+	Totals(ctx context.Context, project string) (memory.Totals, error)
+	Books(ctx context.Context) (memory.Books, error)
+	Backlog(ctx context.Context, now memory.Millis) ([]memory.Backlog, error)
+	DeadLetters(ctx context.Context, limit int) ([]memory.DeadLetter, error)
+	Unread(ctx context.Context, since memory.Millis) ([]store.Unread, error)
+	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
+	Recorded(ctx context.Context, project string, now time.Time, days int) (store.Recorded, error)
+	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
+	ReceiptTotals(ctx context.Context, since memory.Millis) (store.ReceiptTotals, error)
+}
+
+// Searcher finds records, by the filter alone if it has no index.
+type Searcher interface {
+	Search(ctx context.Context, r memory.SearchRequest) (memory.SearchResult, error)
+	Timeline(ctx context.Context, r memory.TimelineRequest) (memory.Timeline, error)
+}
+
+// Blocks builds context blocks.
+type Blocks interface {
+	Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error)
+}
+
+// Keeper changes records. It redacts texts before it stores them.
+type Keeper interface {
+	AddObservation(ctx context.Context, n memory.NewObservation) (memory.Observation, error)
+	EditObservation(ctx context.Context, id memory.ObservationID, edit memory.ObservationEdit) (memory.Observation, error)
+	HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (purged memory.Millis, err error)
+	RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
+	AddLearning(ctx context.Context, l memory.Learning) (memory.Learning, error)
+	EditLearning(ctx context.Context, id int64, edit memory.LearningEdit) (memory.Learning, error)
+	AddAlias(ctx context.Context, path, project string) (memory.ProjectAlias, error)
+	RemoveAlias(ctx context.Context, path string) (memory.ProjectAlias, error)
+	MergeProjects(ctx context.Context, m memory.ProjectMerge) (memory.ProjectMerged, error)
+	// Revive makes the dead letters with these keys pending again, all of them without keys,
+	// and returns how many.
+	Revive(ctx context.Context, keys ...string) (int, error)
+	// RetryUnread has the turns that no model has read shown to one as soon as it answers,
+	// and returns how many events they have.
+	RetryUnread(ctx context.Context) (int, error)
+	// RecordLookup notes that a session has read observations in full; an empty
+	// hostSessionID is an unknown session.
+	RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error
+}
+
+// Local implements Memory in this process. With a nil Keeper, only the methods that read
+// may be called.
+type Local struct {
+	Store    Store
+	Searcher Searcher
+	Blocks   Blocks
+	Keeper   Keeper
+	// Vocabulary returns the types and concepts of the mode; nil: they are not checked.
+	Vocabulary func() (types, concepts []string)
+	// Clock is time.Now when nil.
+	Clock func() time.Time
+}
+
+var _ Memory = (*Local)(nil)
+
+// Search implements Memory.
+func (l *Local) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
+	return l.search(ctx, r, true)
+}
+
+// SearchKind is Search for one kind of record; the hits have no Kind.
+func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind memory.RecordKind) (SearchPage, error) {
+	r.Kinds = []string{string(kind)}
+	return l.search(ctx, r, false)
+}
+
+// search answers a search; withKind adds the kind to each hit. Of a text without a
+// filter only hits that match count: others would be just the newest records.
+func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
+	q, err := l.query(ctx, &r)
+	if err != nil {
+		return SearchPage{}, err
+	}
+	found, err := l.Searcher.Search(ctx, memory.SearchRequest{Text: r.Query, Kinds: kinds(r.Kinds), Query: q, Order: memory.Order(r.Order), Explain: r.Explain, During: r.during()})
+	if err != nil {
+		return SearchPage{}, err
+	}
+	full, matched := r.Format == FormatFull, 0
+	for matched < len(found.Hits) && found.Hits[matched].Score > 0 {
+		matched++
+	}
+	// A page is filled up with records that only pass the filter. Without a filter these
+	// are the newest of the project and do not answer the text, so they are removed, unless
+	// the search could not use all of the text (Notes).
+	searched := r.Query != "" && found.Understood.Text != ""
+	if searched && !r.Filtered() && matched < len(found.Hits) && (matched > 0 || len(found.Understood.Notes) == 0) {
+		found.Hits, found.Total = found.Hits[:matched], r.Offset+matched
+	}
+	return SearchPage{Query: &r.Query, Count: len(found.Hits), Total: found.Total, Limit: r.Limit, Offset: r.Offset, Format: r.Format,
+		Understood: understood(r.Query, found.Understood),
+		Results:    mapped(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
+}
+
+// query checks a request and returns its strict filter.
+func (l *Local) query(ctx context.Context, r *SearchRequest) (memory.Query, error) {
+	for i := range r.Types {
+		r.Types[i] = strings.ToLower(r.Types[i])
+	}
+	q := memory.Query{Session: r.Session, Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until, Project: r.Project}
+	if err := check(r); err != nil {
+		return q, err
+	}
+	q.Types, q.Limit, q.Offset = types(r.Types), r.Limit, r.Offset
+	if err := r.checkRange(); err != nil {
+		return q, err
+	}
+	return q, l.checkVocabulary(ctx, r.Types, r.Concepts)
+}
+
+// checkVocabulary returns CodeInvalid for a type or concept that is not in the mode and
+// that no observation has.
+func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) error {
+	if l.Vocabulary == nil || len(types)+len(concepts) == 0 {
+		return nil
+	}
+	known := func(name, asked string, vocabulary []string, q memory.Query) error {
+		if slices.Contains(vocabulary, asked) {
+			return nil
+		}
+		n, err := l.Store.CountObservations(ctx, q)
+		if err == nil && n == 0 {
+			return Unknown(name, asked, vocabulary)
+		}
+		return err
+	}
+	knownTypes, knownConcepts := l.Vocabulary()
+	for _, t := range types {
+		if err := known("type", t, knownTypes, memory.Query{Types: []memory.ObservationType{memory.ObservationType(t)}}); err != nil {
+			return err
+		}
+	}
+	for _, c := range concepts {
+		if err := known("concept", c, knownConcepts, memory.Query{Concepts: []string{c}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// types returns names as types of observations, each once.
+func types(names []string) (list []memory.ObservationType) {
+	for _, name := range names {
+		if t := memory.ObservationType(name); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// kinds returns names as kinds of records.
+func kinds(names []string) (list []memory.RecordKind) {
+	for _, name := range names {
+		list = append(list, memory.RecordKind(name))
+	}
+	return list
+}
+
+// understood returns u, or nil if it says no more than that query was searched for as it
+// is, apart from blanks around it.
+func understood(query string, u memory.Understood) *memory.Understood {
+	changed := u
+	if strings.TrimSpace(changed.Text) == strings.TrimSpace(query) {
+		changed.Text = ""
+	}
+	if reflect.ValueOf(changed).IsZero() {
+		return nil
+	}
+	return &u
+}
+
+// Timeline implements Memory.
+func (l *Local) Timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
+	if err := check(&r); err != nil {
+		return Timeline{}, err
+	}
+	switch {
+	case r.Anchor != "":
+		r.Query = ""
+	case r.Query == "":
+		return Timeline{}, memory.Errorf(memory.CodeInvalid, "no anchor").
+			WithHint("send anchor: an observation's number (123), a session (S12) or an ISO time; or query: its best hit is the anchor")
+	}
+	found, err := l.Searcher.Timeline(ctx, memory.TimelineRequest{Anchor: r.Anchor, Text: r.Query, Project: r.Project, Before: r.Before, After: r.After})
+	if err != nil {
+		return Timeline{}, err
+	}
+	return Timeline{Query: r.Query, Anchor: found.Anchor, AnchorTimestamp: found.AnchorTime,
+		DepthBefore: r.Before, DepthAfter: r.After, Timeline: mapped(found.Items, timelineEntry)}, nil
+}
+
+// timelineEntry returns an item of a timeline as JSON shows it.
+func timelineEntry(i *memory.TimelineItem) Entry {
+	hit := hitOf(&i.Hit, false, true)
+	e := hit.Entry()
+	if i.Observation != nil {
+		e.PromptNumber = i.Observation.PromptNumber
+	}
+	e.Kind, e.IsAnchor, e.ID, e.CreatedAtEpoch, e.CreatedAtISO = i.Kind, i.IsAnchor, i.ID, i.CreatedAt, ISO(i.CreatedAt)
+	e.Project, e.SessionDBID = memory.ProjectLabel(i.ProjectPath), i.Session
+	return e
+}
+
+// Observations implements Memory.
+func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+	search := SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}}
+	q, err := l.query(ctx, &search)
+	if err != nil {
+		return Listing[Observation]{}, err
+	}
+	found, err := l.Store.Observations(ctx, q)
+	if err != nil {
+		return Listing[Observation]{}, err
+	}
+	total, err := l.Store.CountObservations(ctx, q)
+	return Listing[Observation]{len(found), total, q.Limit, q.Offset, search.Format, observations(found, search.Format)}, err
+}
+
+func observations(found []memory.Observation, format string) []Observation {
+	return mapped(found, func(o *memory.Observation) Observation { return ObservationOf(o, format == FormatFull) })
+}
+
+// Observation implements Memory.
+func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observation, error) {
+	if err := check(&r); err != nil {
+		return Observation{}, err
+	}
+	id, err := ObservationNumber(r.Name)
+	if err != nil && IsULID(r.Name) {
+		o, err := l.Store.ObservationByULID(ctx, memory.ULID(strings.ToUpper(r.Name)))
+		return ObservationOf(&o, true), err
+	}
+	if err != nil {
+		return Observation{}, err
+	}
+	o, err := l.Store.Observation(ctx, id)
+	return ObservationOf(&o, true), err
+}
+
+// Batch implements Memory.
+func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
+	format, err := ParamNamed("format").checkChoice(cmp.Or(r.Format, FormatFull))
+	if err != nil {
+		return Batch{}, err
+	}
+	if len(r.IDs) == 0 || len(r.IDs) > MaxBatch {
+		return Batch{}, memory.Errorf(memory.CodeInvalid, "%d ids", len(r.IDs)).
+			WithHint(batchHint)
+	}
+	found, err := l.Store.ObservationsByIDs(ctx, r.IDs...)
+	if err != nil {
+		return Batch{}, err
+	}
+	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{}, Results: observations(found, format)}
+	for _, id := range r.IDs {
+		there := slices.ContainsFunc(found, func(o memory.Observation) bool { return o.ID == id })
+		if !there && !slices.Contains(out.Missing, id) {
+			out.Missing = append(out.Missing, id)
+		}
+	}
+	return out, nil
+}
+
+// Summaries implements Memory.
+func (l *Local) Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+	return records(ctx, l, memory.RecordSummary, r, func(h *Hit) Summary { return *h.Summary })
+}
+
+// Prompts implements Memory.
+func (l *Local) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+	return records(ctx, l, memory.RecordPrompt, r, func(h *Hit) Prompt { return *h.Prompt })
+}
+
+// records lists records of a kind, the newest first; of returns the record of a hit.
+func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r RecordsRequest, of func(*Hit) T) (Listing[T], error) {
+	if r.Format == "" {
+		r.Format = FormatFull
+	}
+	page, err := l.SearchKind(ctx, SearchRequest{Session: r.Session, Format: r.Format, Order: string(memory.OrderNewest), Dated: r.Dated}, kind)
+	if err != nil {
+		return Listing[T]{}, err
+	}
+	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, mapped(page.Results, of)}, nil
+}
+
+// Projects implements Memory.
+func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
+	if err := check(&r); err != nil {
+		return Page[Project]{}, err
+	}
+	all, err := l.Store.Projects(ctx, r.Brief)
+	if err != nil {
+		return Page[Project]{}, err
+	}
+	known, err := l.Store.Aliases(ctx)
+	if err != nil {
+		return Page[Project]{}, err
+	}
+	aliases := map[string][]string{}
+	for _, a := range known {
+		aliases[a.Project] = append(aliases[a.Project], a.Path)
+	}
+	found := all[min(r.Offset, len(all)):]
+	found = found[:min(r.Limit, len(found))]
+	return Page[Project]{len(found), len(all), r.Limit, r.Offset, mapped(found, func(d *memory.ProjectDigest) Project {
+		return Project{memory.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt, aliases[d.ProjectPath]}
+	})}, nil
+}
+
+// Learnings implements Memory.
+func (l *Local) Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
+	if err := check(&r); err != nil {
+		return Page[Learning]{}, err
+	}
+	q := memory.LearningQuery{Project: r.Project, Category: r.Category, Retired: r.All, Limit: r.Limit, Offset: r.Offset}
+	found, err := l.Store.Learnings(ctx, q)
+	if err != nil {
+		return Page[Learning]{}, err
+	}
+	total, err := l.Store.CountLearnings(ctx, q)
+	return Page[Learning]{len(found), total, q.Limit, q.Offset, mapped(found, LearningOf)}, err
+}
+
+// LearningOf makes the shape of a learning.
+func LearningOf(l *memory.Learning) Learning {
+	return Learning{memory.ProjectLabel(l.ProjectPath), *l}
+}
+
+// Preview implements Memory.
+func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) {
+	if err := check(&r); err != nil {
+		return Preview{}, err
+	}
+	req := r.Block()
+	req.Explain = true
+	block, err := l.Blocks.Context(ctx, req)
+	if err != nil {
+		return Preview{}, err
+	}
+	return Preview{Text: block.Text, Tokens: block.Tokens, Layers: list(block.Layers), Skipped: list(block.Skipped),
+		Budget: req.Budget, EffectiveBudget: block.Injection.Budget, BuildMS: block.BuildMS,
+		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines), LeftOut: list(block.LeftOut)}, nil
+}
+
+// numbered returns lines with their line numbers in text, from 1. Lines are in the order
+// of the text; those that are not in it are left out.
+func numbered(text string, lines []memory.ContextLine) []PreviewLine {
+	out := []PreviewLine{}
+	all := strings.Split(text, "\n")
+	at := 0
+	for _, l := range lines {
+		first, _, _ := strings.Cut(strings.TrimLeft(l.Text, "\n"), "\n")
+		for i := at; i < len(all); i++ {
+			if all[i] == first {
+				at = i + 1
+				out = append(out, PreviewLine{at, l})
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+)
+
+// sessionOf returns a session as JSON shows it.
+func sessionOf(s *memory.Session) Session {
+	return Session{ID: s.ID, Host: s.Host, HostSessionID: s.HostSessionID, Project: memory.ProjectLabel(s.ProjectPath), ProjectPath: s.ProjectPath,
+		Status: s.Status, Title: s.Title, PromptCount: s.PromptCount,
+		StartedAtEpoch: s.StartedAt, UpdatedAtEpoch: s.UpdatedAt, CompletedAtEpoch: s.CompletedAt}
+}
+
+// summaryHeadline returns the fields of a summary that lists show; nil for nil.
+func summaryHeadline(s *memory.Summary) *SummaryHeadline {
+	if s == nil {
+		return nil
+	}
+	return &SummaryHeadline{s.Request, s.Completed, s.Learned, s.NextSteps}
+}
+
+// Sessions implements Memory.
+func (l *Local) Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error) {
+	q, err := l.query(ctx, &SearchRequest{Dated: r.Dated})
+	if err != nil {
+		return Page[SessionDigest]{}, err
+	}
+	found, err := l.Store.Sessions(ctx, q)
+	if err != nil {
+		return Page[SessionDigest]{}, err
+	}
+	total, err := l.Store.CountSessions(ctx, q)
+	return Page[SessionDigest]{len(found), total, q.Limit, q.Offset, mapped(found, func(d *memory.SessionDigest) SessionDigest {
+		return SessionDigest{sessionOf(&d.Session), headline(d.LastPrompt), d.Observations, d.Undistilled, summaryHeadline(d.Summary)}
+	})}, err
+}
+
+// maxRecords bounds the records in an answer about a session. The longest recorded
+// sessions have a few hundred.
+const maxRecords = 1000
+
+// Session implements Memory.
+func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, error) {
+	if err := check(&r); err != nil {
+		return SessionRecords{}, err
+	}
+	s, err := l.session(ctx, r.Name)
+	if err != nil {
+		return SessionRecords{}, err
+	}
+	out := SessionRecords{Session: sessionOf(&s), ULID: s.ULID, CreatedAtISO: ISO(s.StartedAt),
+		Prompts: []Prompt{}, Summaries: []Summary{}, Observations: []Observation{}}
+	found, err := l.Searcher.Search(ctx, memory.SearchRequest{Order: memory.OrderOldest, Query: memory.Query{Session: s.ID, Limit: maxRecords}})
+	if err != nil {
+		return SessionRecords{}, err
+	}
+	out.RecordsTotal = found.Total
+	for _, hit := range found.Hits {
+		switch {
+		case hit.Observation != nil:
+			out.Observations = append(out.Observations, ObservationOf(hit.Observation, r.Format == FormatFull))
+		case hit.Summary != nil:
+			out.Summaries = append(out.Summaries, SummaryOf(hit.Summary, hit.ProjectPath, true))
+		case hit.Prompt != nil:
+			out.Prompts = append(out.Prompts, PromptOf(hit.Prompt, hit.ProjectPath, true))
+		}
+	}
+	return out, nil
+}
+
+// session returns the session of a number or a ULID.
+func (l *Local) session(ctx context.Context, name string) (memory.Session, error) {
+	id, err := SessionNumber(name)
+	switch {
+	case err == nil:
+		return l.Store.Session(ctx, id)
+	case IsULID(name):
+		return l.Store.SessionNamed(ctx, name, "")
+	default:
+		return memory.Session{}, err
+	}
+}
+
+// Receipt implements Memory.
+func (l *Local) Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
+	if err := check(&r); err != nil {
+		return store.SessionReceipt{}, err
+	}
+	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
+	if err != nil {
+		return store.SessionReceipt{}, err
+	}
+	return l.Store.SessionReceipt(ctx, session.ID)
+}
+
+// RecentSessions is the answer of the route that lists sessions with their records.
+type RecentSessions struct {
+	Limit    int             `json:"limit"`
+	Project  string          `json:"project"`
+	Sessions []RecentSession `json:"sessions"`
+}
+
+// RecentSession is a session with its newest observations.
+type RecentSession struct {
+	Session      RecentHead          `json:"session"`
+	Summary      *SummaryHeadline    `json:"summary"`
+	Observations []RecentObservation `json:"observations"`
+}
+
+// RecentHead names a session.
+type RecentHead struct {
+	DBID           memory.SessionID `json:"db_id"`
+	CreatedAt      string           `json:"created_at"`
+	CreatedAtEpoch memory.Millis    `json:"created_at_epoch"`
+	Project        string           `json:"project"`
+}
+
+// RecentObservation is an observation of a RecentSession.
+type RecentObservation struct {
+	ID       memory.ObservationID   `json:"id"`
+	Type     memory.ObservationType `json:"type"`
+	Title    string                 `json:"title"`
+	Subtitle string                 `json:"subtitle"`
+}
+
+// maxRecentObservations bounds the observations of a RecentSession; the newest are
+// listed, and few sessions have more.
+const maxRecentObservations = 50
+
+// Recent lists the latest sessions of a project, the newest first.
+func (l *Local) Recent(ctx context.Context, r RecentRequest) (RecentSessions, error) {
+	if err := check(&r); err != nil {
+		return RecentSessions{}, err
+	}
+	page := RecentSessions{Limit: r.Limit, Sessions: []RecentSession{}}
+	sessions, err := l.Store.Sessions(ctx, memory.Query{Project: r.Project, Limit: r.Limit})
+	if err != nil {
+		return page, err
+	}
+	if r.Project != "" {
+		page.Project = memory.ProjectLabel(r.Project)
+	}
+	for i := range sessions {
+		s := &sessions[i].Session
+		recent := RecentSession{Observations: []RecentObservation{}, Summary: summaryHeadline(sessions[i].Summary), Session: RecentHead{DBID: s.ID,
+			CreatedAt: ISO(s.StartedAt), CreatedAtEpoch: s.StartedAt, Project: memory.ProjectLabel(s.ProjectPath)}}
+		found, err := l.Searcher.Search(ctx, memory.SearchRequest{
+			Kinds: []memory.RecordKind{memory.RecordObservation}, Order: memory.OrderNewest,
+			Query: memory.Query{Session: s.ID, Limit: maxRecentObservations},
+		})
+		if err != nil {
+			return page, err
+		}
+		for _, hit := range found.Hits {
+			if o := hit.Observation; o != nil {
+				recent.Observations = append(recent.Observations, RecentObservation{o.ID, o.Type, o.Title, o.Subtitle})
+			}
+		}
+		page.Sessions = append(page.Sessions, recent)
+	}
+	return page, nil
+}

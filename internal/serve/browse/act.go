@@ -1,0 +1,382 @@
+package browse
+
+import (
+	"fmt"
+	"strings"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// key acts on a key.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "ctrl+c" {
+		return tea.Quit
+	}
+	m.say(plain, "")
+	switch {
+	case m.editing:
+		return m.edit(name, k.Text)
+	case m.helping:
+		return m.inHelp(actionOf(name))
+	case m.reading:
+		return m.inRecord(actionOf(name))
+	}
+	return m.inList(actionOf(name))
+}
+
+// edit acts on a key in the field of the filter.
+func (m *Model) edit(name, typed string) tea.Cmd {
+	switch name {
+	case "enter", "down":
+		m.typed++ // what was typed is searched for now
+		var cmd tea.Cmd
+		if m.field.text() != m.filter || !m.base.loaded {
+			cmd = m.show(m.field.text())
+		}
+		m.editing = m.filter != m.field.text() // it has an error, which is shown
+		return cmd
+	case "esc":
+		m.editing = false
+		m.typed++
+		m.say(plain, "")
+		if m.filter != m.former {
+			return m.show(m.former)
+		}
+		return nil
+	}
+	before := m.field.text()
+	if m.field.key(name, typed); m.field.text() == before {
+		return nil
+	}
+	return m.changed()
+}
+
+// inHelp acts on a key while the help is shown.
+func (m *Model) inHelp(a action) tea.Cmd {
+	switch a {
+	case down, pageDown, halfDown:
+		m.helpTop++
+	case up, pageUp, halfUp:
+		m.helpTop--
+	case first:
+		m.helpTop = 0
+	case quit:
+		return tea.Quit
+	case suspend:
+		return tea.Suspend
+	default:
+		m.helping = false
+	}
+	return nil
+}
+
+// inRecord acts on a key while a record is read.
+func (m *Model) inRecord(a action) tea.Cmd {
+	page := max(m.bodyHeight()-2, 1)
+	switch a {
+	case down:
+		m.reader.top++
+	case up:
+		m.reader.top--
+	case pageDown:
+		m.reader.top += page
+	case pageUp:
+		m.reader.top -= page
+	case halfDown:
+		m.reader.top += page / 2
+	case halfUp:
+		m.reader.top -= page / 2
+	case first:
+		m.reader.top = 0
+	case last:
+		m.reader.top = len(m.reader.lines)
+	case back:
+		m.reading = false
+	case following:
+		return m.step(1)
+	case preceding:
+		return m.step(-1)
+	default:
+		return m.act(a)
+	}
+	return nil
+}
+
+// step reads the record n rows further in the list.
+func (m *Model) step(n int) tea.Cmd {
+	m.list().move(n)
+	return m.afterMove()
+}
+
+// inList acts on a key in a list.
+func (m *Model) inList(a action) tea.Cmd {
+	l, page := m.list(), max(m.bodyHeight()-2, 1)
+	switch a {
+	case down:
+		l.move(1)
+	case up:
+		l.move(-1)
+	case pageDown:
+		l.move(page)
+	case pageUp:
+		l.move(-page)
+	case halfDown:
+		l.move(page / 2)
+	case halfUp:
+		l.move(-page / 2)
+	case first:
+		if l.hasEnds && l.first != 0 {
+			return m.ask(l, atStart)
+		}
+		l.cursor, l.owed = 0, 0
+	case last:
+		if l.hasEnds && l.more {
+			return m.ask(l, atEnd)
+		}
+		l.cursor, l.owed = max(len(l.rows)-1, 0), 0
+	case open:
+		return m.open()
+	case back:
+		return m.back()
+	default:
+		return m.act(a)
+	}
+	return m.afterMove()
+}
+
+// open reads the chosen record.
+func (m *Model) open() tea.Cmd {
+	r := m.list().chosen()
+	if r == nil || !r.isRecord() {
+		return nil
+	}
+	m.reading = true
+	if m.reader.shown && m.reader.row.key() == r.key() {
+		return nil
+	}
+	m.choose(*r)
+	return m.readNow()
+}
+
+// back leaves the timeline, or the filter of the feed.
+func (m *Model) back() tea.Cmd {
+	if m.timeline != nil {
+		m.timeline = nil
+		return m.afterMove()
+	}
+	m.say(plain, "")
+	if m.filter != m.opts.Filter {
+		return m.show(m.opts.Filter)
+	}
+	return nil
+}
+
+// act does what a key does in every view.
+func (m *Model) act(a action) tea.Cmd {
+	switch a {
+	case search:
+		m.timeline, m.reading = nil, false
+		m.editing, m.former = true, m.filter
+		if m.field.set(m.filter); m.filter != "" {
+			m.field.insert(" ")
+		}
+	case around:
+		return m.openTimeline()
+	case pin:
+		return m.pin()
+	case hide:
+		return m.hide()
+	case undo:
+		return m.undo()
+	case copyID:
+		return m.copyID()
+	case reload:
+		return m.reload()
+	case help:
+		m.helping, m.helpTop = true, 0
+	case suspend:
+		return tea.Suspend
+	case quit:
+		return tea.Quit
+	}
+	return nil
+}
+
+// current returns the row that an action is about: the one that is read, or the chosen one.
+func (m *Model) current() *row {
+	if m.reading && m.reader.shown {
+		return &m.reader.row
+	}
+	return m.list().chosen()
+}
+
+// openTimeline shows the timeline around the current row, in its project.
+func (m *Model) openTimeline() tea.Cmd {
+	r := m.current()
+	if r == nil {
+		return nil
+	}
+	title := "Timeline around " + r.name
+	if r.name == "" {
+		title = "Timeline"
+	}
+	if r.project != "" {
+		title += " in " + r.project
+	}
+	m.timeline = &list{title: title, pages: inTimeline{r.anchor, r.project}, first: -1, total: -1}
+	m.timeline.restart()
+	m.reading = false
+	return m.ask(m.timeline, atStart)
+}
+
+// reload reads the list and the record again.
+func (m *Model) reload() tea.Cmd {
+	l := m.list()
+	l.restart()
+	cmds := []tea.Cmd{m.ask(l, atStart), tea.ClearScreen}
+	if m.reader.shown {
+		cmds = append(cmds, m.readAgain())
+	}
+	return tea.Batch(cmds...)
+}
+
+// copyID copies the number of the current record, by the terminal (OSC 52), and shows it:
+// some terminals do not copy.
+func (m *Model) copyID() tea.Cmd {
+	r := m.current()
+	if r == nil || r.name == "" {
+		return nil
+	}
+	id := strings.TrimPrefix(r.name, "#")
+	m.say(plain, fmt.Sprintf("Copied %s: `claude-mem show %s` prints the record.", id, id))
+	return tea.SetClipboard(id)
+}
+
+// observed returns the current row if it is an observation, and says so if it is not.
+func (m *Model) observed(verb string) *row {
+	r := m.current()
+	switch {
+	case r == nil || m.busy:
+		return nil
+	case r.kind != memory.RecordObservation:
+		m.say(warning, "Only observations can be "+verb+".")
+		return nil
+	}
+	return r
+}
+
+// pin pins the current observation, or takes the pin away.
+func (m *Model) pin() tea.Cmd {
+	r := m.observed("pinned")
+	if r == nil {
+		return nil
+	}
+	return m.change(undoable{row: *r}, false)
+}
+
+// hide hides the current observation.
+func (m *Model) hide() tea.Cmd {
+	r := m.observed("hidden")
+	if r == nil {
+		return nil
+	}
+	return m.change(undoable{row: *r, hidden: true}, false)
+}
+
+// undo undoes the last change.
+func (m *Model) undo() tea.Cmd {
+	if m.busy {
+		return nil
+	}
+	if len(m.undone) == 0 {
+		m.say(plain, "There is nothing to undo.")
+		return nil
+	}
+	return m.change(m.undone[len(m.undone)-1], true)
+}
+
+// change makes a change by the API, or undoes it.
+func (m *Model) change(c undoable, undoes bool) tea.Cmd {
+	m.busy = true
+	m.changes++
+	ctx, mem, id := m.ctx, m.opts.Memory, memory.ObservationID(c.row.id)
+	return func() tea.Msg {
+		var err error
+		switch {
+		case c.hidden && undoes:
+			_, err = mem.RestoreObservation(ctx, api.RestoreRequest{ID: id})
+		case c.hidden:
+			_, err = mem.HideObservation(ctx, api.HideRequest{ID: id, Purge: true})
+		default:
+			if !undoes { // a timeline does not know, and a list may be old
+				var o api.Observation
+				if o, err = mem.Observation(ctx, api.ObservationRequest{Name: number(c.row.id)}); err != nil {
+					break
+				}
+				c.pinned = o.Whole().Pinned
+			}
+			pinned := c.pinned == undoes
+			_, err = mem.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
+		}
+		return changeAnswer{c, undoes, err}
+	}
+}
+
+// changeMade shows a change that was made.
+func (m *Model) changeMade(a changeAnswer) tea.Cmd {
+	m.busy = false
+	m.noteAway()
+	if a.err != nil {
+		if a.undoes && memory.CodeOf(a.err) == memory.CodeNotFound {
+			m.undone = m.undone[:len(m.undone)-1] // it was deleted for good
+		}
+		m.fail(a.err)
+		return nil
+	}
+	c := a.change
+	k := c.row.key()
+	if a.undoes {
+		m.undone = m.undone[:len(m.undone)-1]
+	}
+	switch {
+	case c.hidden && a.undoes:
+		for _, r := range c.from {
+			r.list.putBack(c.row, r.at)
+		}
+		m.say(success, c.row.name+" is back.")
+	case c.hidden:
+		for _, l := range m.lists() {
+			c.from = append(c.from, removal{l, l.remove(k)})
+		}
+		m.reading = m.reading && m.wide() && m.list().chosen() != nil
+		m.reader = reader{asked: m.reader.asked + 1}
+		m.say(success, c.row.name+" is hidden and will be deleted in 10 minutes; u brings it back.")
+	default:
+		now := c.pinned == a.undoes
+		for _, l := range m.lists() {
+			l.setPinned(k, now)
+		}
+		m.reader.row.pinned = now && m.reader.row.key() == k
+		m.say(success, c.row.name+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
+	}
+	if !a.undoes {
+		m.undone = append(m.undone, c)
+	}
+	cmds := []tea.Cmd{m.afterMove()}
+	if m.reader.shown && m.reader.row.key() == k {
+		cmds = append(cmds, m.readAgain())
+	}
+	return tea.Batch(cmds...)
+}
+
+// lists returns the lists that there are: base, then the timeline.
+func (m *Model) lists() []*list {
+	if m.timeline == nil {
+		return []*list{m.base}
+	}
+	return []*list{m.base, m.timeline}
+}

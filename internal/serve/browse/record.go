@@ -1,0 +1,183 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// record is a record in full: one of the pointers is set.
+type record struct {
+	observation *api.Observation
+	summary     *api.Summary
+	prompt      *api.Prompt
+}
+
+// readRecord reads the record of a row. That a person reads it is no lookup of a session.
+func readRecord(ctx context.Context, m api.Memory, r row) (rec record, err error) {
+	if r.kind == memory.RecordObservation {
+		o, err := m.Observation(ctx, api.ObservationRequest{Name: number(r.id)})
+		return record{observation: &o}, err
+	}
+	q := api.RecordsRequest{Session: r.session, Format: api.FormatFull}
+	q.Since, q.Until, q.Limit = r.own, r.own, pageLimit
+	missing := memory.Errorf(memory.CodeNotFound, "the record is not there any more")
+	if r.kind == memory.RecordSummary {
+		found, err := m.Summaries(ctx, q)
+		i := slices.IndexFunc(found.Results, func(s api.Summary) bool { return s.ID == r.id })
+		if err != nil || i < 0 {
+			return rec, cmp.Or[error](err, missing)
+		}
+		return record{summary: &found.Results[i]}, nil
+	}
+	found, err := m.Prompts(ctx, q)
+	i := slices.IndexFunc(found.Results, func(p api.Prompt) bool { return p.ID == r.id })
+	if err != nil || i < 0 {
+		return rec, cmp.Or[error](err, missing)
+	}
+	return record{prompt: &found.Results[i]}, nil
+}
+
+// paragraph is a part of a record as it is read: lines in a style.
+type paragraph struct {
+	style style
+	text  string
+	// hang is the indentation of the lines after the first.
+	hang int
+}
+
+// paragraphs returns a record as it is read. Its texts are clean.
+func (r record) paragraphs(now time.Time) (all []paragraph) {
+	say := func(st style, hang int, s string) {
+		if s != "" {
+			all = append(all, paragraph{st, s, hang})
+		}
+	}
+	gap := func() {
+		if n := len(all); n > 0 && all[n-1].text != "" {
+			all = append(all, paragraph{})
+		}
+	}
+	part := func(name, s string) {
+		if s = strings.TrimRight(block(s), " \n"); s != "" {
+			gap()
+			say(bold, 0, name)
+			say(plain, 0, s)
+		}
+	}
+	items := func(name string, list []string) {
+		if len(list) == 0 {
+			return
+		}
+		gap()
+		say(bold, 0, name)
+		for i, item := range list {
+			if i == maxItems {
+				say(dim, 0, fmt.Sprintf("and %d more", len(list)-maxItems))
+				break
+			}
+			say(plain, 2, "- "+strings.TrimRight(block(item), " \n"))
+		}
+	}
+	facts := func(parts ...string) {
+		gap()
+		say(dim, 0, strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+	}
+	at := func(at memory.Millis) string { return text.When(now, at.Time()) }
+	turn := func(session memory.SessionID, prompt int) string {
+		switch {
+		case session == 0:
+			return ""
+		case prompt == 0:
+			return fmt.Sprintf("S%d", session)
+		}
+		return fmt.Sprintf("S%d prompt %d", session, prompt)
+	}
+	switch {
+	case r.observation != nil:
+		o := r.observation.Whole()
+		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
+		say(plain, 0, line(o.Subtitle))
+		branch := ""
+		if o.Branch != "" {
+			branch = "branch " + line(o.Branch)
+		}
+		facts(fmt.Sprintf("#%d", o.ID), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch)
+		if o.Pinned {
+			say(pinned, 0, "★ pinned")
+		}
+		if e := o.Entry(); e.Mark() != "" {
+			say(warning, 0, e.Mark()+", which holds instead")
+		}
+		if o.Provenance.Foreign() {
+			say(warning, 0, "from outside: it was made of text from outside the project")
+		}
+		if s := strings.TrimRight(block(o.Narrative), " \n"); s != "" {
+			gap()
+			say(plain, 0, s)
+		}
+		items("Facts", o.Facts)
+		items("Modified", o.FilesModified)
+		items("Read", o.FilesRead)
+		if len(o.Concepts) > 0 {
+			part("Concepts", line(strings.Join(o.Concepts[:min(len(o.Concepts), maxItems)], ", ")))
+		}
+	case r.summary != nil:
+		s := r.summary
+		say(bold, 2, "§ "+line(s.Title))
+		facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
+		if d := s.SummaryDetail; d != nil {
+			if line(d.Request) != line(s.Title) {
+				part("Request", d.Request)
+			}
+			part("Investigated", d.Investigated)
+			part("Learned", d.Learned)
+			part("Completed", d.Completed)
+			part("Next", d.NextSteps)
+			part("Notes", d.Notes)
+			items("Modified", d.FilesEdited)
+			items("Read", d.FilesRead)
+		}
+	case r.prompt != nil:
+		p := r.prompt
+		say(bold, 2, "› "+line(p.Title))
+		branch := ""
+		if p.PromptDetail != nil && p.Branch != "" {
+			branch = "branch " + line(p.Branch)
+		}
+		facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch)
+		if p.PromptDetail != nil {
+			gap()
+			say(plain, 0, strings.TrimRight(block(p.Text), " \n"))
+		}
+	}
+	return all
+}
+
+// maxItems bounds the items of a list in a record that are shown.
+const maxItems = 100
+
+// maxReading is the longest line of a record on a wide screen: longer ones are hard to read.
+const maxReading = 100
+
+// lines returns a record in lines of at most n columns, painted.
+func (r record) lines(p painter, now time.Time, n int) (lines []string) {
+	n = min(n, maxReading)
+	for _, part := range r.paragraphs(now) {
+		if part.text == "" {
+			lines = append(lines, "")
+			continue
+		}
+		for _, l := range wrap(part.text, n, part.hang) {
+			lines = append(lines, p.paint(part.style, l))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,275 @@
+package browse
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// The sizes of the screen's parts, in columns and lines.
+const (
+	// wideFrom is the width from which the record is shown beside the list.
+	wideFrom = 120
+	// around the body are the title with its rule, the status and the keys.
+	frameLines = 4
+	minColumns = 20
+	minLines   = 6
+)
+
+// wide reports whether the record is shown beside the list.
+func (m *Model) wide() bool { return m.width >= wideFrom }
+
+// bodyHeight returns the lines between the title and the status.
+func (m *Model) bodyHeight() int { return max(m.height-frameLines, 1) }
+
+// View implements tea.Model.
+func (m *Model) View() tea.View {
+	v := tea.NewView(strings.Join(m.screen(), "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "claude-mem browse"
+	if m.editing && !m.tooSmall() {
+		_, at := m.field.view(m.fieldWidth())
+		v.Cursor = tea.NewCursor(len(fieldMark)+at, 0)
+	}
+	return v
+}
+
+func (m *Model) tooSmall() bool { return m.width < minColumns || m.height < minLines }
+
+// screen returns the lines of the screen, height lines of at most width columns.
+func (m *Model) screen() []string {
+	if m.tooSmall() {
+		return []string{cut("too small", m.width)}
+	}
+	p := painter{m.opts.Colours}
+	lines := []string{m.title(p), p.paint(dim, strings.Repeat("─", m.width))}
+	lines = append(lines, m.body(p)...)
+	return append(lines, m.status(p), p.paint(dim, cut(m.hints(), m.width)))
+}
+
+// hints are the keys that the last line names.
+func (m *Model) hints() string {
+	switch {
+	case m.editing:
+		return "Enter shows what was found  Esc drops the search  Ctrl-U clears it"
+	case m.helping:
+		return "Esc back  q quit"
+	}
+	return hints(m.reading, m.timeline != nil)
+}
+
+// fieldMark stands before the field of the filter.
+const fieldMark = "/ "
+
+func (m *Model) fieldWidth() int { return max(m.width-len(fieldMark)-14, 8) }
+
+// title returns the first line: where the reader is, and how much there is.
+func (m *Model) title(p painter) string {
+	l := m.list()
+	count := ""
+	if l.loaded && l.total >= 0 && l.err == nil {
+		count = text.GroupedCount(l.total, "record")
+	}
+	if m.editing {
+		shown, _ := m.field.view(m.fieldWidth())
+		return p.paint(bold, fieldMark) + shown + p.paint(dim, between("", count, m.width-len(fieldMark)-width(shown)))
+	}
+	name := l.title
+	if m.timeline == nil && m.filter != "" {
+		name += "  " + line(m.filter)
+	}
+	rest := between("", count, max(m.width-width(cut(name, m.width)), 0))
+	return p.paint(bold, cut(name, m.width)) + p.paint(dim, rest)
+}
+
+// body returns the lines between the title and the status.
+func (m *Model) body(p painter) []string {
+	n := m.bodyHeight()
+	switch {
+	case m.helping:
+		lines := helpLines()
+		m.helpTop = min(max(m.helpTop, 0), max(len(lines)-n, 0))
+		lines = slices.Clone(lines[m.helpTop:])
+		for i := range lines {
+			lines[i] = cut(lines[i], m.width)
+		}
+		return fill(lines, n)
+	case m.wide():
+		left := min(max(m.width*45/100, 60), 96)
+		list, record := m.listLines(p, left, n), m.recordLines(p, m.width-left-3, n)
+		rule := p.paint(dim, "│")
+		for i := range list {
+			list[i] += " " + rule + " " + record[i]
+		}
+		return list
+	case m.reading:
+		return m.recordLines(p, m.width, n)
+	}
+	return m.listLines(p, m.width, n)
+}
+
+// fill returns exactly n lines.
+func fill(lines []string, n int) []string {
+	lines = lines[:min(len(lines), n)]
+	for len(lines) < n {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// listLines returns the list in n lines of exactly so many columns.
+func (m *Model) listLines(p painter, columns, n int) (lines []string) {
+	l := m.list()
+	if len(l.rows) == 0 {
+		for _, s := range m.emptyText(l) {
+			lines = append(lines, pad(s, columns))
+		}
+	}
+	v := l.show(n, m.day)
+	shape := shapeOf(l, v, columns, strings.Contains(m.filter, "project:") && m.timeline == nil)
+	for i := v.from; i < v.to; i++ {
+		if day, ok := v.day[i]; ok {
+			lines = append(lines, p.paint(bold, pad(day, columns)))
+		}
+		lines = append(lines, m.rowLine(p, &l.rows[i], shape, i == l.cursor, columns))
+	}
+	lines = fill(lines, n)
+	for i, s := range lines {
+		if s == "" {
+			lines[i] = strings.Repeat(" ", columns)
+		}
+	}
+	return lines
+}
+
+// emptyText says why a list has no rows.
+func (m *Model) emptyText(l *list) []string {
+	switch {
+	case !l.loaded:
+		return []string{"Reading…"}
+	case l.err != nil && memory.CodeOf(l.err) != memory.CodeNoMemory:
+		return []string{"The records could not be read; r tries again."}
+	case l == m.base && m.filter == "":
+		return []string{"Nothing is remembered yet.", "", "`claude-mem install` connects it with Claude Code: sessions then appear here.", "`claude-mem demo` replays a recorded session."}
+	}
+	return []string{"Nothing was found.", "", "Fewer words or filters find more."}
+}
+
+// shape is the columns of a list's rows.
+type shape struct{ time, name, project int }
+
+// shapeOf returns the columns that fit the rows on the screen.
+func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
+	s := shape{time: len("15:04"), name: 3}
+	if l.dated {
+		s.time = len("2006-01-02")
+	}
+	for _, r := range l.rows[v.from:v.to] {
+		s.name = max(s.name, width(r.name))
+		if columns >= 60 && !oneProject {
+			s.project = max(s.project, min(width(r.project), columns/5))
+		}
+	}
+	return s
+}
+
+// rowLine returns a row: time, glyph, name, title and project.
+func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) string {
+	at := r.at.Time().In(m.opts.Location)
+	when := at.Format("15:04")
+	if s.time > len(when) {
+		when = at.Format("2006-01-02")
+	}
+	glyph, st := r.glyph, r.hue
+	if r.isAnchor {
+		glyph, st = "▶", bold
+	}
+	star := ""
+	if r.pinned {
+		star = "★ "
+	}
+	lead := " " + pad(when, s.time) + " "
+	name := " " + pad(r.name, s.name) + " "
+	room := columns - width(lead) - width(glyph) - width(name) - width(star)
+	tail := ""
+	if s.project > 0 {
+		tail = " " + pad(r.project, s.project)
+		room -= width(tail)
+	}
+	title := cut(r.title, room)
+	mark := ""
+	if left := room - width(title); r.mark != "" && left > 12 {
+		mark = cut(" ("+r.mark+")", left)
+	}
+	gap := strings.Repeat(" ", max(room-width(title)-width(mark), 0))
+	if chosen {
+		st := selected
+		if m.reading && m.wide() {
+			st = style{attribute: "2;7"} // the keys go to the record
+		}
+		return p.paint(st, lead+glyph+name+star+title+mark+gap+tail)
+	}
+	var b strings.Builder
+	for _, piece := range text.Mark(title, r.words) {
+		st := plain
+		if piece.Marked {
+			st = marked
+		}
+		b.WriteString(p.paint(st, piece.Text))
+	}
+	return p.paint(dim, lead) + p.paint(st, glyph) + p.paint(dim, name) + p.paint(pinned, star) + b.String() + p.paint(dim, mark+gap+tail)
+}
+
+// recordLines returns the record in n lines of at most so many columns.
+func (m *Model) recordLines(p painter, columns, n int) []string {
+	r := &m.reader
+	switch {
+	case !r.shown:
+		return fill(nil, n)
+	case r.err != nil:
+		said := "The record could not be read."
+		if memory.CodeOf(r.err) == memory.CodeNotFound {
+			said = "The record is not there any more."
+		}
+		return fill([]string{cut(said, columns)}, n)
+	case !r.loaded:
+		return fill([]string{p.paint(dim, cut("Reading…", columns))}, n)
+	}
+	if r.lines == nil || r.columns != columns {
+		r.lines, r.columns = r.record.lines(p, m.now(), columns), columns
+	}
+	r.top = min(max(r.top, 0), max(len(r.lines)-n, 0))
+	return fill(slices.Clone(r.lines[r.top:]), n)
+}
+
+// status returns the line below the body: the last message, or the name of the memory, and
+// where the reader is.
+func (m *Model) status(p painter) string {
+	where := m.list().position()
+	if m.reading && len(m.reader.lines) > 0 {
+		n := m.bodyHeight()
+		if more := len(m.reader.lines) - m.reader.top - n; more > 0 || m.reader.top > 0 {
+			where = fmt.Sprintf("line %d of %d", m.reader.top+1, len(m.reader.lines))
+		}
+	}
+	mem := line(m.opts.Name)
+	if m.away {
+		mem += " (worker away)"
+	}
+	st, said := plain, mem
+	if m.message != "" {
+		st, said = m.look, m.message
+	}
+	room := m.width
+	if where != "" {
+		room -= width(where) + 2
+	}
+	said = cut(said, room)
+	return p.paint(cmp.Or(st, dim), said) + p.paint(dim, between("", where, m.width-width(said)))
+}

@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"cmp"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// Deps are the parts of the worker that the routes use. Without a Reminder, answers to
+// events never have additional context.
+type Deps struct {
+	// Memory serves the routes that read and change records.
+	Memory   *api.Local
+	Ingester Ingester
+	// Blocks builds the context blocks of sessions that start.
+	Blocks    api.Blocks
+	Books     Books
+	Worker    Worker
+	Reindexer Reindexer
+	Importer  Importer
+	// Backfiller takes in events of transcripts.
+	Backfiller Backfiller
+	Eraser     Eraser
+	Reminder   Reminder
+	// Changes are told to streams; nil: there are none.
+	Changes Changes
+	// MCP serves /mcp; nil: no such route.
+	MCP http.Handler
+	// Viewer serves every other path, outside /api/; nil: there are no such routes.
+	Viewer Viewer
+}
+
+// MaxBody is the size of the largest accepted body, in bytes.
+const MaxBody = 16 << 20
+
+// The values of CLAUDE_MEM_REQUIRE_TOKEN: when a TCP client must send the token.
+const (
+	TokenAuto   = "auto" // unless the client is known to be of the same user
+	TokenAlways = "true"
+	TokenNever  = "false" // only if the client's user cannot be found where the system says it
+)
+
+// Options of New; a zero value means the default.
+type Options struct {
+	// Version of the program, for /api/version and the Server header.
+	Version string
+	// HookCalled is given the version of a hook's program after each of its calls.
+	HookCalled func(program string)
+	// Failed is given each error of the server's own, not of a request.
+	Failed func(error)
+	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. A client that is
+	// known to be of another user is refused with each of them.
+	RequireToken string
+	// Token is the secret that clients send; "" refuses all clients that must send one.
+	Token string
+	// CheckPeer returns which user the client of a TCP connection belongs to; default
+	// CheckPeer.
+	CheckPeer func(server, client addrPort) Peer
+	// MaxBody in bytes; default MaxBody.
+	MaxBody int64
+	// Clock and Random make the time and the delivery id of events without them; default:
+	// time.Now and crypto/rand.
+	Clock  func() time.Time
+	Random io.Reader
+	// Slack is added to the time limits of requests, for tests.
+	Slack time.Duration
+	// Logger gets internal errors, never bodies or queries; default: no log.
+	Logger *slog.Logger
+}
+
+// server is the handler behind the guard.
+type server struct {
+	Deps
+	opts Options
+	// large is a semaphore: an element for each body over smallBody in memory.
+	large chan struct{}
+	// recallFailing is set while the Reminder fails, so that a failure is logged once.
+	recallFailing atomic.Bool
+	bookings      bookings
+	codes         codes
+	// streams is a semaphore: an element for each open stream.
+	streams chan struct{}
+}
+
+// New returns the handler of the API. Serve it with NewServer: clients of another server
+// count as TCP clients of an unknown user.
+func New(deps Deps, opts Options) http.Handler {
+	s := newServer(deps, opts)
+	return s.guarded(s.router())
+}
+
+// newServer returns a server of deps with defaults for what opts leaves out.
+func newServer(deps Deps, opts Options) *server {
+	opts.RequireToken, opts.MaxBody = cmp.Or(opts.RequireToken, TokenAuto), cmp.Or(opts.MaxBody, MaxBody)
+	opts.Random, opts.Logger = cmp.Or(opts.Random, rand.Reader), cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	if opts.CheckPeer == nil {
+		opts.CheckPeer = CheckPeer
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random},
+		streams: make(chan struct{}, maxStreams)}
+}
+
+// router returns the handler that passes each request on to its route, 404 for an
+// unknown path.
+func (a *server) router() http.Handler {
+	byPath := map[string]map[string]route{}
+	for _, r := range a.routes() {
+		if byPath[r.path] == nil {
+			byPath[r.path] = map[string]route{}
+		}
+		byPath[r.path][r.method] = r
+	}
+	mux := http.NewServeMux()
+	for path, methods := range byPath {
+		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
+	}
+	if a.MCP != nil {
+		mux.HandleFunc(pathMCP, a.serveMCP)
+	}
+	if a.Viewer != nil {
+		mux.HandleFunc(pathOpen, a.open)
+		mux.HandleFunc("/", a.page)
+	}
+	mux.HandleFunc("/api/", a.noRoute)
+	if a.Viewer == nil {
+		mux.HandleFunc("/", a.noRoute)
+	}
+	return mux
+}
+
+// noRoute answers that there is no such path.
+func (a *server) noRoute(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, memory.Errorf(memory.CodeNotFound, "no route %s", r.URL.Path).
+		WithHint("the routes are listed in docs/http-api.md"))
+}
+
+// serve answers a request.
+func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
+	if rt.handle != nil {
+		return rt.handle(w, r, rt.params)
+	}
+	answer, err := rt.call(w, r, rt.params)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, rt.success(), answer)
+}
+
+// dispatch calls the route of the request's method, among those of its path, with the
+// parsed parameters, and answers with its error. HEAD uses the route of GET, except
+// those of hooks.
+func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
+	rt, ok := methods[r.Method]
+	if !ok && r.Method == http.MethodHead {
+		rt, ok = methods[http.MethodGet]
+		ok = ok && !rt.hook // it would book a block that nobody was shown
+	}
+	if !ok {
+		allowed := slices.Sorted(maps.Keys(methods))
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		a.fail(w, r, memory.Errorf(codeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
+			WithHint("use "+strings.Join(allowed, " or ")))
+		return
+	}
+	if err := a.checkWriter(r, rt); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	if err := checkRoute(r, rt); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	if err := rt.serve(w, r); err != nil {
+		a.fail(w, r, err)
+	}
+	if program := r.Header.Get(wire.ProgramHeader); rt.hook && program != "" && a.opts.HookCalled != nil {
+		a.opts.HookCalled(program)
+	}
+}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// Codes of errors that only HTTP has.
+const (
+	codeUnauthorized memory.Code = "unauthorized"       // the token is missing or wrong
+	codeMethod       memory.Code = "method_not_allowed" // the route has another method
+	codeMediaType    memory.Code = "media_type"         // a write whose body is not JSON
+)
+
+// statuses is the one table from codes to HTTP statuses.
+var statuses = map[memory.Code]int{
+	memory.CodeInvalid:     http.StatusBadRequest,
+	memory.CodeNotFound:    http.StatusNotFound,
+	memory.CodeForbidden:   http.StatusForbidden,
+	memory.CodeConflict:    http.StatusConflict,
+	memory.CodeWireVersion: http.StatusConflict,
+	memory.CodeUnavailable: http.StatusServiceUnavailable,
+	memory.CodeTooLarge:    http.StatusRequestEntityTooLarge,
+	memory.CodeNewerSchema: http.StatusServiceUnavailable,
+	memory.CodeOlderSchema: http.StatusServiceUnavailable,
+	memory.CodeNoMemory:    http.StatusServiceUnavailable,
+	memory.CodeStorage:     http.StatusInsufficientStorage,
+	memory.CodeInternal:    http.StatusInternalServerError,
+	codeUnauthorized:       http.StatusUnauthorized,
+	codeMethod:             http.StatusMethodNotAllowed,
+	codeMediaType:          http.StatusUnsupportedMediaType,
+}
+
+// fail answers with an error. The text of an error that is no memory.Error may contain
+// paths or content: it is logged, and the client gets "internal error".
+func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	body := api.NewErrorBody(err)
+	status, ok := statuses[body.Error.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		a.opts.Logger.Error("request failed", "method", r.Method, "route", r.Pattern, "code", body.Error.Code, "error", err)
+		if a.opts.Failed != nil {
+			a.opts.Failed(err)
+		}
+	}
+	// The rest of the body is not read.
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+	if err := writeJSON(w, status, body); err != nil {
+		a.opts.Logger.Error("encode error body", "error", err)
+	}
+}
+
+// writeJSON answers with v as JSON. It returns an error of the encoding, before anything
+// was written; only Flush can tell whether the client received the answer.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	// Answers are never HTML (nosniff is set); the tags of a context block stay readable.
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client may have left
+	return nil
+}

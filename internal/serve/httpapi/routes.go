@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// route is one route of the API: how it is served and documented. Help and the OpenAPI
+// document are made from it.
+type route struct {
+	method, path string
+	// call returns the answer; a route with handle has it write the answer instead.
+	call   caller
+	handle handler
+	// about describes it in one line.
+	about  string
+	params []api.Param
+	// body and answer are examples of the types that are decoded and encoded; nil: none.
+	body, answer any
+	// status of success; 0 means 200.
+	status int
+	// example is a query string or a body.
+	example string
+	// hook: hooks use it, so the wire version must match.
+	hook bool
+	// socketOnly: refused over TCP.
+	socketOnly bool
+	// pageOnly: refused to all but pages that `claude-mem open` let in, and who sends the token.
+	pageOnly bool
+}
+
+// searchRoute reports whether help lists the route.
+func (r route) searchRoute() bool { return strings.HasPrefix(r.path, "/api/search") }
+
+// Examples of answers: the OpenAPI document describes lists of several types by the
+// examples in them.
+var (
+	index, whole = api.Observation{}, api.Observation{ObservationDetail: &api.ObservationDetail{}}
+	summaries    = []api.Summary{{}, {SummaryDetail: &api.SummaryDetail{}}}
+	prompts      = []api.Prompt{{}, {PromptDetail: &api.PromptDetail{}}}
+
+	observationHits = []api.Hit{{Observation: &index}, {Observation: &whole}}
+	summaryHits     = []api.Hit{{Summary: &summaries[0]}, {Summary: &summaries[1]}}
+	promptHits      = []api.Hit{{Prompt: &prompts[0]}, {Prompt: &prompts[1]}}
+)
+
+func hitsPage(results []api.Hit) api.SearchPage {
+	return api.SearchPage{Query: new(string), Understood: &memory.Understood{}, Results: results}
+}
+
+// routes returns all routes of the API. Their order is that of the documentation.
+func (a *server) routes() []route {
+	all := append(a.workerRoutes(), a.captureRoutes()...)
+	all = append(all, a.searchRoutes()...)
+	return append(all, a.recordRoutes()...)
+}
+
+// workerRoutes returns the routes about the worker itself: health, queue, statistics,
+// stop.
+func (a *server) workerRoutes() []route {
+	statusline := call(a, "GET", wire.PathStatusline, "counts for a host's status line", a.statusline, memory.Statusline{}, "")
+	statusline.hook = true
+	shutdown := route{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, about: "starts the worker's stop; accepted events are kept", status: http.StatusAccepted, answer: api.Status{}}
+	reindex := call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "")
+	reindex.status = http.StatusAccepted
+	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
+	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.importRecords,
+		api.ImportAnswer{Results: []memory.Imported{{}}}, `{"records":[]}`)
+	backfilling := call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.backfill,
+		api.BackfillAnswer{Statuses: []memory.Status{""}}, `{"events":[]}`)
+	backfilling.socketOnly = true
+	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
+	opening.socketOnly = true
+	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.forget,
+		api.Erasure{}, `{"observations":[12]}`)
+	forgetting.status, forgetting.pageOnly = http.StatusAccepted, true
+	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
+	return []route{
+		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
+		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
+		call(a, "GET", "/api/version", "program and wire version", a.version, map[string]any{}, ""),
+		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
+		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
+			settingsAnswer{Settings: []settings.View{{}}}, ""),
+		call(a, "GET", "/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
+		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
+			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},
+		endpoint(a, api.QueueEndpoint, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
+		endpoint(a, api.RetryQueueEndpoint, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
+		statusline,
+		shutdown,
+		reindex,
+		reindexing,
+		importing,
+		backfilling,
+		opening,
+		forgetting,
+		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, api.Erasure{}, ""),
+	}
+}
+
+// captureRoutes returns the routes that take events in and give sessions their context.
+func (a *server) captureRoutes() []route {
+	ingest := func(path, about string, kinds ...memory.EventKind) route {
+		return route{method: "POST", path: path, handle: a.ingest(kinds...), about: about, hook: true,
+			body: eventBody{}, answer: receipt{}, status: http.StatusAccepted}
+	}
+	return []route{
+		ingest(wire.PathInit, "a prompt was typed; 202 once it is durable", memory.KindPrompt),
+		ingest(wire.PathObservation, "a tool was used; 202 once it is durable", memory.KindTool),
+		ingest(wire.PathSummarize, "a turn has ended; with kind flush the observer only looks at the session", memory.KindStop, memory.KindFlush),
+		ingest(wire.PathComplete, "a session has ended", memory.KindSessionEnd),
+		{method: "GET", path: wire.PathContext, handle: a.context, about: "the context block of a session that starts", hook: true,
+			params: api.ParamsOf(api.ContextRequest{}), answer: memory.ContextBlock{}},
+		endpoint(a, api.PreviewEndpoint, "the context block that a session would get now, with the reason for each line; nothing is booked",
+			api.Preview{Lines: []api.PreviewLine{{}}}, "project_path=/home/ada/tally&budget=500"),
+	}
+}
+
+// searchRoutes returns the routes below /api/search.
+func (a *server) searchRoutes() []route {
+	// by returns a route that needs one of the filters, under a name of its own.
+	by := func(path, about, key string, filter api.Param, answer api.SearchPage, example string) route {
+		filter.Key, filter.Kind, filter.Required = key, api.ListParam, true
+		params := slices.DeleteFunc(api.ParamsOf(api.SearchRequest{})[1:], func(d api.Param) bool { return d.Key == key }) // without kind
+		return route{method: "GET", path: path, about: about, params: slices.Insert(params, 0, filter), call: a.searchBy(key), answer: answer, example: example}
+	}
+	// oneKind is a route that searches one kind of record.
+	oneKind := func(path, about string, kind memory.RecordKind, results []api.Hit, example string) route {
+		r := call(a, "GET", path, about, a.searchKind(kind), hitsPage(results), example)
+		r.params = r.params[1:] // without kind
+		return r
+	}
+	timeline := api.Timeline{Timeline: []api.Entry{{}}}
+	byQuery := call(a, "GET", "/api/search/timeline-by-query", "the records before and after the best hit of a query", a.Memory.Timeline, timeline, "query=rounding+error")
+	byQuery.params = byQuery.params[1:] // without anchor
+	byQuery.params[0].Required = true
+	return []route{
+		endpoint(a, api.SearchEndpoint, "records of every kind; without a query the newest that pass the filter",
+			hitsPage(slices.Concat(observationHits, summaryHits, promptHits)), "query=why+do+totals+differ&project=tally&explain=1"),
+		oneKind("/api/search/observations", "observations", memory.RecordObservation, observationHits, "query=rounding&type=bugfix&dateFrom=2026-03-01"),
+		oneKind("/api/search/sessions", "summaries of sessions", memory.RecordSummary, summaryHits, "query=release&format=full&limit=3"),
+		oneKind("/api/search/prompts", "prompts of the user", memory.RecordPrompt, promptHits, "query=deploy&order=newest"),
+		by("/api/search/by-type", "observations of a type, or of several", "type",
+			api.Param{Name: "type", About: "bugfix feature refactor change discovery decision", Example: "bugfix", Also: []string{"types", "obs_type"}},
+			api.SearchPage{Type: "bugfix", Results: observationHits}, "type=decision&project=tally"),
+		by("/api/search/by-file", "observations that touch a file or a folder, known by a path or by parts of it", "files",
+			api.Param{Name: "file", About: "observations that touch one of these: paths, folders, names or parts of names", Example: "src/auth",
+				Also: []string{"files", "filePath", "file_path", "path"}},
+			api.SearchPage{File: "src/auth", Results: observationHits}, "file=money/money.go"),
+		by("/api/search/by-concept", "observations with a concept, or with one of several", "concepts",
+			api.Param{Name: "concept", About: "how-it-works why-it-exists what-changed problem-solution gotcha pattern trade-off", Example: "gotcha", Also: []string{"concepts"}},
+			api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
+		call(a, "GET", "/api/search/recent-context", "the latest sessions, each with its summary and its observations", a.Memory.Recent,
+			api.RecentSessions{Sessions: []api.RecentSession{{Summary: &api.SummaryHeadline{}, Observations: []api.RecentObservation{{}}}}}, "project=tally&limit=3"),
+		endpoint(a, api.TimelineEndpoint, "the records before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),
+		byQuery,
+		call(a, "GET", "/api/search/help", "every search route with its parameters and an example", a.help, helpPage{}, ""),
+	}
+}
+
+// recordRoutes returns the routes that list, show, write, change and hide records.
+func (a *server) recordRoutes() []route {
+	add := endpoint(a, api.AddObservationEndpoint, "adds an observation by hand", whole,
+		`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`)
+	alias := endpoint(a, api.AddAliasEndpoint, "has what is done in a path from now on belong to a project, a root or label", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`)
+	learn := endpoint(a, api.AddLearningEndpoint, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
+	add.status, learn.status, alias.status = http.StatusCreated, http.StatusCreated, http.StatusCreated
+	read := endpoint(a, api.ObservationEndpoint, "an observation in full", whole, "")
+	read.handle = a.observation
+	batch := endpoint(a, api.BatchEndpoint, "observations by number, in the order asked for",
+		api.Batch{Missing: []memory.ObservationID{0}, Results: []api.Observation{whole, index}}, `{"ids":[124,"#7"]}`)
+	batch.handle = a.batch
+	lookups := endpoint(a, api.NoteLookupsEndpoint, "notes that a session has read observations in full without this API", api.Status{},
+		`{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`)
+	lookups.status, lookups.handle = http.StatusAccepted, a.noteLookups
+	return []route{
+		endpoint(a, api.ObservationsEndpoint, "observations, the newest first, pinned ones ahead", api.Listing[api.Observation]{Results: []api.Observation{index, whole}}, "project=tally&limit=5"),
+		add,
+		batch,
+		lookups,
+		read,
+		endpoint(a, api.EditObservationEndpoint, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
+		endpoint(a, api.HideObservationEndpoint, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
+		endpoint(a, api.RestoreObservationEndpoint, "restores a hidden observation", whole, "{}"),
+
+		endpoint(a, api.SessionsEndpoint, "sessions, the most recently updated first",
+			api.Page[api.SessionDigest]{Results: []api.SessionDigest{{Summary: &api.SummaryHeadline{}}}}, "project=tally"),
+		endpoint(a, api.SessionEndpoint, "a session with its records, the oldest first",
+			api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}, ""),
+		endpoint(a, api.ReceiptEndpoint, "a session's receipt: captured events and their results, context shown, records looked up later, cost", store.SessionReceipt{}, ""),
+		endpoint(a, api.SummariesEndpoint, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
+		endpoint(a, api.PromptsEndpoint, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
+		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),
+		endpoint(a, api.AliasesEndpoint, "paths whose sessions belong to another project", api.Aliases{Results: []memory.ProjectAlias{{}}}, ""),
+		alias,
+		endpoint(a, api.RemoveAliasEndpoint, "removes an alias; records stay where they are", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally"}`),
+		unhurried(endpoint(a, api.MergeProjectsEndpoint, "makes the records of a project those of another one, in one step that is not undone", memory.ProjectMerged{},
+			`{"from":"label:tally","into":"/home/ada/tally","dry_run":true}`)),
+		endpoint(a, api.SymbolsEndpoint, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
+			"project=tally&file=money&since=2026-03-01"),
+
+		endpoint(a, api.LearningsEndpoint, "learnings: active ones first, by project, the most certain first",
+			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),
+		learn,
+		endpoint(a, api.EditLearningEndpoint, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
+		call(a, "DELETE", api.EditLearningEndpoint.Path, "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
+	}
+}
+
+// unhurried returns the route without the limit of time for its answer.
+func unhurried(of route) route {
+	call := of.call
+	of.call = func(w http.ResponseWriter, r *http.Request, declared []api.Param) (any, error) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a recorder of a test has none
+		return call(w, r, declared)
+	}
+	return of
+}

@@ -1,0 +1,98 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// maxNote bounds a memory, in bytes: an answer can show all of it.
+const maxNote = 8000
+
+// saveMemory adds an observation.
+func saveMemory(ctx context.Context, c *call) (*answer, error) {
+	content := c.args.text("text")
+	switch {
+	case c.args.err != nil:
+		return nil, c.args.err
+	case content == "":
+		return nil, memory.Errorf(memory.CodeInvalid, "no text").WithHint("send text, what is to be remembered")
+	case len(content) > maxNote:
+		return nil, memory.Errorf(memory.CodeTooLarge, "the text has %d bytes", len(content)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
+	}
+	note := api.NewObservation{Narrative: content, Title: c.args.short("title"), Type: c.args.short("type"),
+		Project: c.project(ctx), Origin: memory.OriginAgent}
+	if c.args.err != nil {
+		return nil, c.args.err
+	}
+	if note.Project == "" {
+		return nil, memory.Errorf(memory.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx))
+	}
+	kept, err := c.server.memory.AddObservation(ctx, note)
+	if err != nil {
+		return nil, err
+	}
+	a, entry := newAnswer(""), kept.Entry()
+	a.set("id", entry.Name())
+	a.set("project", line(kept.Project, 60))
+	a.say("Saved as %s (%s) in %s.", entry.Name(), line(string(kept.Type), 40), line(kept.Project, 60))
+	if text.PlainLines(kept.Narrative) != text.PlainLines(content) {
+		a.tail("What looked like a secret, or was private, was not kept.")
+	}
+	a.tail("forget_memory(ids: [%d]) takes it back.", kept.ID)
+	return a, nil
+}
+
+// forgetMemory hides observations, or with undo restores them.
+func forgetMemory(ctx context.Context, c *call) (*answer, error) {
+	ids, undo := c.args.ids("ids"), c.args.flag("undo")
+	if c.args.err != nil {
+		return nil, c.args.err
+	}
+	var done, missing []memory.ObservationID
+	for _, id := range ids {
+		var err error
+		if undo {
+			_, err = c.server.memory.RestoreObservation(ctx, api.RestoreRequest{ID: id})
+		} else {
+			_, err = c.server.memory.HideObservation(ctx, api.HideRequest{ID: id}) // only people erase
+		}
+		switch {
+		case err == nil:
+			done = append(done, id)
+		case memory.CodeOf(err) == memory.CodeNotFound:
+			missing = append(missing, id)
+		default:
+			return nil, afterDone(err, done)
+		}
+	}
+	if len(done) == 0 {
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; hidden ones come back with undo: true")
+	}
+	a := newAnswer("")
+	a.set("ids", done)
+	a.set("hidden", !undo)
+	if undo {
+		a.say("Back again: %s.", numbers(done))
+	} else {
+		a.say("Hidden: %s. They are not erased; no search finds them.", numbers(done))
+		a.tail("forget_memory(ids: [%s], undo: true) brings back.", csv(done))
+	}
+	if len(missing) > 0 {
+		a.tail("Not there: %s.", numbers(missing))
+	}
+	return a, nil
+}
+
+// afterDone adds to an error the observations that were changed before it.
+func afterDone(err error, done []memory.ObservationID) error {
+	var known *memory.Error
+	if len(done) == 0 || !errors.As(err, &known) {
+		return err
+	}
+	return memory.Errorf(known.Code, "%s; done before that: %s", known.Message, numbers(done)).WithHint(known.Hint)
+}

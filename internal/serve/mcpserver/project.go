@@ -1,0 +1,152 @@
+package mcpserver
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// rootsLimit bounds the wait for a client's roots; after it the working directory
+// counts.
+const rootsLimit = time.Second
+
+// project returns the project that a call is about, "" for all of them: the client's
+// own when none is named, that of the directory when a path is sent.
+func (c *call) project(ctx context.Context) string {
+	named := c.args.short("project")
+	if c.args.err != nil {
+		return ""
+	}
+	switch strings.ToLower(named) {
+	case "all", "*", "any":
+		return ""
+	case "", "this", "this project", "current", ".":
+		return c.here(ctx).Project
+	}
+	if dir, ok := c.directory(named); ok {
+		return c.server.opts.Identify(dir).Project
+	}
+	return named
+}
+
+// directory returns the directory that named is the path of, and whether it is a path:
+// one has a slash or backslash, or is "..". A relative path starts at the client's
+// directory; without one it is false. The directory need not exist.
+func (c *call) directory(named string) (string, bool) {
+	if !strings.ContainsAny(named, `/\`) && named != ".." {
+		return "", false
+	}
+	if filepath.IsAbs(named) || strings.HasPrefix(named, "/") {
+		return filepath.Clean(named), true
+	}
+	if c.server.opts.Dir == "" {
+		return "", false
+	}
+	return filepath.Join(c.server.opts.Dir, named), true
+}
+
+// here returns the place where the client works, the zero Place when it is not known.
+func (c *call) here(ctx context.Context) Place {
+	dir := c.server.opts.Dir
+	if c.server.opts.AskRoots {
+		if root := c.root(ctx); root != "" {
+			dir = root
+		}
+	}
+	if dir == "" {
+		return Place{}
+	}
+	return c.server.opts.Identify(dir)
+}
+
+// root returns the first root that the client lists, "" for none.
+func (c *call) root(ctx context.Context) string {
+	//nolint:staticcheck // deprecated with the newest protocol, and what the hosts of today offer
+	if able := c.request.ClientCapabilities(); able == nil || able.RootsV2 == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsLimit)
+	defer cancel()
+	roots, err := c.request.Session.ListRoots(ctx, nil) //nolint:staticcheck // as above
+	if err != nil {
+		return "" // it has none to tell; its working directory will do
+	}
+	for _, r := range roots.Roots {
+		if dir := directoryOf(r.URI); dir != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// directoryOf returns the directory of a file URI, "" for other URIs.
+func directoryOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" {
+		return ""
+	}
+	path := u.Path
+	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // /C:/work
+		path = path[1:]
+	}
+	return filepath.Clean(filepath.FromSlash(path))
+}
+
+// labelOf returns the name of a project, safe in an answer.
+func labelOf(project string) string {
+	return line(memory.ProjectLabel(project), 60)
+}
+
+// in returns the scope of a search for a sentence: the project's name, or all projects.
+func in(project string) string {
+	if project == "" {
+		return "all projects"
+	}
+	return labelOf(project)
+}
+
+// known lists the names of five projects, for hints.
+func (c *call) known(ctx context.Context) string {
+	found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: 5})
+	if err != nil {
+		return "" // only a hint
+	}
+	var names []string
+	for _, p := range found.Results {
+		names = append(names, line(p.Project, 40))
+	}
+	return strings.Join(names, ", ")
+}
+
+// rootOf returns the root directory of the project with that name or path.
+func (c *call) rootOf(ctx context.Context, label string) (string, error) {
+	var paths []string
+	for offset := 0; ; {
+		found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: api.MaxLimit, Offset: offset})
+		if err != nil {
+			return "", err
+		}
+		for _, p := range found.Results {
+			if p.Project == label || p.ProjectPath == label {
+				paths = append(paths, p.ProjectPath)
+			}
+		}
+		if offset += len(found.Results); len(found.Results) < api.MaxLimit {
+			break
+		}
+	}
+	switch len(paths) {
+	case 0:
+		return "", memory.Errorf(memory.CodeNotFound, "there is no project %q", line(label, 60)).WithHint("known: " + c.known(ctx))
+	case 1:
+		return paths[0], nil
+	default:
+		return "", memory.Errorf(memory.CodeInvalid, "%q names several projects", line(label, 60)).
+			WithHint("name the directory: " + line(strings.Join(paths, ", "), 300))
+	}
+}

@@ -1,0 +1,143 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// maxLimit bounds the hits of an answer.
+const maxLimit = 50
+
+// ahead is how many hits beyond a page are fetched to count them: a search for a text
+// has no exact total.
+const ahead = 40
+
+// searchMemory lists the hits of a search, one line for each record or turn. Counts and
+// offsets are of records.
+func searchMemory(ctx context.Context, c *call) (*answer, error) {
+	q := api.SearchRequest{Format: api.FormatFull, Agent: true}
+	c.bind(&q)
+	q.Project = c.project(ctx)
+	if c.args.err != nil {
+		return nil, c.args.err
+	}
+	limit := q.Limit
+	q.Limit = min(limit+ahead, api.MaxLimit)
+	page, err := c.server.memory.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	total, open := totalOf(&page, q)
+	a := newAnswer("results")
+	a.set("project", in(q.Project))
+	a.set("total", total)
+	lines := page.Lines(limit)
+	listed := 0
+	var ids []memory.ObservationID
+	for _, l := range lines {
+		hit := &page.Results[l.Shown]
+		text, item := c.index(l, q.Project == "")
+		item.Tokens = c.cost(hit)
+		if !a.offer(fmt.Sprintf("%s (%d tokens)", text, item.Tokens), item) {
+			break
+		}
+		listed++
+		if o := hit.Observation; o != nil && len(ids) < 3 {
+			ids = append(ids, o.ID)
+		}
+	}
+	for _, note := range understoodNotes(page.Understood, c.now.Location()) {
+		a.tail("%s", note)
+	}
+	if listed == 0 {
+		return a, c.nothingFound(ctx, a, q)
+	}
+	if listed < len(lines) { // the rest did not fit
+		lines = page.Lines(listed)
+	}
+	shown, over := len(page.Results), ""
+	if open {
+		over = "over "
+	}
+	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.Project), q.Offset+1, q.Offset+shown)
+	if n := page.Unscored(lines); page.Searched() && n == listed {
+		a.tail("None of these match the text: they are the newest that pass the filters.")
+	} else if page.Searched() && n > 0 {
+		a.tail("Only the first %d match the text; the others are the newest that pass the filters.", listed-n)
+	}
+	next := ""
+	if len(ids) > 0 {
+		next = fmt.Sprintf("get_observations(ids: [%s]) reads in full. ", csv(ids))
+	}
+	if left := total - q.Offset - shown; left > 0 || open {
+		next += fmt.Sprintf("%s%d more: offset: %d.", over, left, q.Offset+shown)
+	}
+	if next != "" {
+		a.tail("Next: %s", strings.TrimSpace(next))
+	}
+	return a, nil
+}
+
+// totalOf returns how many hits there are in all; open says that there are more. The
+// total of a page is exact unless a text matches all of its hits.
+func totalOf(page *api.SearchPage, q api.SearchRequest) (total int, open bool) {
+	if n := len(page.Results); !page.Searched() || n > 0 && page.Results[n-1].Score == 0 {
+		return page.Total, false
+	}
+	return q.Offset + len(page.Results), len(page.Results) == q.Limit && page.Total > q.Offset+q.Limit
+}
+
+// nothingFound says that there are no hits, and whether other projects have some.
+func (c *call) nothingFound(ctx context.Context, a *answer, q api.SearchRequest) error {
+	if q.Offset > 0 {
+		a.say("Nothing more found in %s from offset %d on.", in(q.Project), q.Offset)
+		return nil
+	}
+	a.say("Nothing found in %s.", in(q.Project))
+	if q.Project != "" {
+		q.Project, q.Limit, q.Format = "", api.MaxLimit, api.FormatIndex
+		elsewhere, err := c.server.memory.Search(ctx, q)
+		if err != nil {
+			return err
+		}
+		if n := len(elsewhere.Results); n > 0 {
+			a.tail("Next: project: \"all\" finds %d in other projects.", n)
+			return nil
+		}
+	}
+	a.tail("Next: fewer or other words, or fewer filters; timeline(anchor: \"yesterday\") shows what was done when.")
+	return nil
+}
+
+// nothingYet returns the answer of an empty memory.
+func nothingYet() *answer {
+	a := newAnswer("results")
+	a.say("Nothing is remembered yet: no session has been recorded on this machine.")
+	return a
+}
+
+// understoodNotes returns how a query was understood where that differs from its words.
+func understoodNotes(u *memory.Understood, zone *time.Location) []string {
+	if u == nil {
+		return nil
+	}
+	notes := u.Reading(zone, func(said string) string { return line(said, 40) })
+	for _, said := range slices.Sorted(maps.Keys(u.Corrected)) {
+		if len(notes) < 6 {
+			notes = append(notes, fmt.Sprintf("No record has %q; taken for %q.", line(said, 40), line(u.Corrected[said], 40)))
+		}
+	}
+	for _, note := range u.Notes {
+		if len(notes) < 8 {
+			notes = append(notes, "Note: "+line(note, 200)+".")
+		}
+	}
+	return notes
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// codeLimit is the number of changes on a page of the code.
+const codeLimit = 50
+
+// codeView is what the page of the code shows.
+type codeView struct {
+	menu
+	// File and Symbol are those that the page is restricted to, "" for none.
+	File, Symbol string
+	Files        []codeFile
+	Total, First int
+	Newer, Older string
+	// All is the page without a filter, "" if it is that one.
+	All string
+}
+
+// codeFile is a file with the changes of it on the page, the latest first.
+type codeFile struct {
+	Path, Project, Href string
+	Changes             []codeChange
+}
+
+// codeChange is how a session changed a function, method or type.
+type codeChange struct {
+	api.Symbol
+	// Declaration is the signature with the name of the type that a method belongs to; Mark says
+	// how the symbol changed.
+	Declaration, Mark string
+	// Href shows all changes of the symbol, Session the session.
+	Href, Session string
+}
+
+// code lists the functions and types that sessions changed, by file: the file of the latest
+// change first.
+func (v *visit) code() (view, error) {
+	q, err := request[api.SymbolsRequest](v, url.Values{"limit": {strconv.Itoa(codeLimit)}})
+	if err != nil {
+		return view{}, err
+	}
+	found, err := v.memory.Symbols(v.ctx(), q)
+	if err != nil {
+		return view{}, err
+	}
+	sent := api.Values(q)
+	sent.Del("limit")
+	sent.Del("offset")
+	shown := codeView{Symbol: q.Name, Files: byFile(found.Results), Total: found.Total, First: q.Offset + 1}
+	if len(q.Files) > 0 {
+		shown.File = q.Files[0]
+	}
+	if len(sent) > 0 {
+		shown.All = "/code"
+	}
+	shown.Newer, shown.Older = pager("/code", sent, q.Offset, codeLimit, found.Count, found.Total)
+	if shown.menu, err = v.projectMenu("/code", sent, q.Project); err != nil {
+		return view{}, err
+	}
+	return view{Title: "Code " + line(shown.File), JSON: address(api.SymbolsEndpoint.Path, api.Values(q)), Data: shown}, nil
+}
+
+// byFile groups changes, the latest first, by file and project.
+func byFile(changes []api.Symbol) (files []codeFile) {
+	at := map[[2]string]int{}
+	for i := range changes {
+		s := &changes[i]
+		key := [2]string{s.File, s.Project}
+		place, known := at[key]
+		if !known {
+			place = len(files)
+			at[key] = place
+			files = append(files, codeFile{Path: s.File, Project: s.Project, Href: codeHref(s, "")})
+		}
+		c := s.Change()
+		files[place].Changes = append(files[place].Changes, codeChange{Symbol: *s, Declaration: c.Declaration(), Mark: markOf(s),
+			Href: codeHref(s, s.Name), Session: sessionHref(s.SessionDBID, 0)})
+	}
+	return files
+}
+
+// markOf says how a symbol changed: "new", "modified", "new, was oldName".
+func markOf(s *api.Symbol) string {
+	if s.RenamedFrom != "" {
+		return string(s.ChangeType) + ", was " + s.RenamedFrom
+	}
+	return string(s.ChangeType)
+}
+
+// codeHref returns the page of a symbol's file, or of the symbol in it; "" if a link would
+// cut a name.
+func codeHref(s *api.Symbol, name string) string {
+	if long(s.File) || long(s.Project) || long(name) {
+		return ""
+	}
+	q := url.Values{"files": {s.File}}
+	if s.Project != "" {
+		q.Set("project", s.Project)
+	}
+	if name != "" {
+		q.Set("name", name)
+	}
+	return address("/code", q)
+}
+
+// Sign returns the sign of the change in a list.
+func (c *codeChange) Sign() string {
+	switch c.ChangeType {
+	case memory.SymbolNew:
+		return "+"
+	case memory.SymbolDeleted:
+		return "−"
+	default:
+		return "~"
+	}
+}
+
+// Class returns the class of the change's colour.
+func (c *codeChange) Class() string {
+	switch c.ChangeType {
+	case memory.SymbolNew:
+		return "sign-new"
+	case memory.SymbolDeleted:
+		return "sign-deleted"
+	default:
+		return "sign-modified"
+	}
+}

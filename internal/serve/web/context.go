@@ -1,0 +1,183 @@
+package web
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// sources are the ways in which a session starts.
+var sources = []string{"startup", "clear", "compact", "resume"}
+
+// The ends and the step of the slider, in tokens. A budget in the address may be any.
+const (
+	leastBudget = 200
+	mostBudget  = 3000
+	budgetStep  = 50
+)
+
+// contextView is what the preview of a context block shows.
+type contextView struct {
+	api.Preview
+	// Projects are the paths of the projects that the form offers, with their labels;
+	// Sources the ways to start.
+	Projects, Sources []option
+	// Session is the one that a session which goes on is, "" for a new one.
+	Session           string
+	Lines             []contextLine
+	Least, Most, Step int
+	// Cut says that the text is longer than a page shows.
+	Cut bool
+}
+
+// option is a choice in a form.
+type option struct {
+	Value, Label string
+	On           bool
+}
+
+// contextLine is a line of a block, with the reason for it.
+type contextLine struct {
+	Number int
+	Text   string
+	// About is nil for a blank line.
+	About *memory.ContextLine
+	Links []link
+}
+
+// link leads to a record.
+type link struct{ Href, Label string }
+
+// context shows the block that a session would get that starts now in a project, by default in
+// the one that was worked on last.
+func (v *visit) context() (view, error) {
+	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true})
+	if err != nil {
+		return view{}, err
+	}
+	sent := v.URL.Query()
+	asked := cmp.Or(sent.Get("project_path"), sent.Get("project"))
+	if asked == "" && len(projects.Results) == 0 {
+		return view{Title: "Context", Data: contextView{}}, nil
+	}
+	shown := contextView{Least: leastBudget, Most: mostBudget, Step: budgetStep}
+	path := projectPath(projects.Results, asked)
+	shown.Projects = projectOptions(projects.Results, path)
+	known := slices.ContainsFunc(projects.Results, func(p api.Project) bool { return p.ProjectPath == path })
+	q, err := v.contextRequest(path, known)
+	if err != nil {
+		return view{}, err
+	}
+	if shown.Session, err = v.goingOn(&q); err != nil {
+		return view{}, err
+	}
+	for _, s := range sources {
+		shown.Sources = append(shown.Sources, option{s, s, s == q.Source})
+	}
+	if shown.Preview, err = v.memory.Preview(v.ctx(), q); err != nil {
+		return view{}, err
+	}
+	shown.Lines, shown.Cut = contextLines(&shown.Preview)
+	return view{Title: "Context " + line(path), JSON: address(api.PreviewEndpoint.Path, api.Values(q)), Data: shown}, nil
+}
+
+// projectPath returns the root of the project that a path or label names, by default of the
+// first.
+func projectPath(projects []api.Project, name string) string {
+	for i := range projects {
+		if p := &projects[i]; name == "" || p.ProjectPath == name || p.Project == name {
+			return p.ProjectPath
+		}
+	}
+	return name
+}
+
+// projectOptions returns the choice of a project, of which the one at path is chosen.
+func projectOptions(projects []api.Project, path string) (options []option) {
+	for i := range projects {
+		if p := &projects[i]; !long(p.ProjectPath) {
+			options = append(options, option{p.ProjectPath, p.Project, p.ProjectPath == path})
+		}
+	}
+	if !long(path) && !slices.ContainsFunc(options, func(o option) bool { return o.On }) {
+		options = append(options, option{path, memory.ProjectLabel(path), true})
+	}
+	return options
+}
+
+// contextRequest returns the request for the preview in the project at path. Of a known project
+// it has what is checked out there, unless the address says it; no other directory is looked at.
+func (v *visit) contextRequest(path string, known bool) (api.ContextRequest, error) {
+	more := url.Values{"project_path": {path}}
+	if v.URL.Query().Get("host") == "" {
+		more.Set("host", string(memory.HostClaudeCode)) // its limit is that of most sessions
+	}
+	q, err := request[api.ContextRequest](v, more)
+	if err == nil && known && q.WorktreeRoot == "" && v.opts.Place != nil {
+		v.opts.Place(&q)
+	}
+	return q, err
+}
+
+// goingOn names in q the project's last session if q is about one that goes on and names none.
+// It returns the name of that session, "" for none.
+func (v *visit) goingOn(q *api.ContextRequest) (string, error) {
+	if q.Source != "resume" && q.Source != "compact" || q.HostSessionID != "" {
+		return q.HostSessionID, nil
+	}
+	last, err := v.memory.Sessions(v.ctx(), api.SessionsRequest{Dated: api.Dated{Paged: api.Paged{Project: q.ProjectPath, Limit: 1}}})
+	if err != nil || len(last.Results) == 0 {
+		return "", err
+	}
+	s := &last.Results[0]
+	q.Host, q.HostSessionID = string(s.Host), s.HostSessionID
+	return sessionName(s.ID), nil
+}
+
+// contextLines returns the lines of a block, and whether some are cut off.
+func contextLines(p *api.Preview) (lines []contextLine, cut bool) {
+	if p.Text == "" {
+		return nil, false
+	}
+	text := block(p.Text)
+	about := map[int]*memory.ContextLine{}
+	for i := range p.Lines {
+		about[p.Lines[i].Number] = &p.Lines[i].ContextLine
+	}
+	for s := range strings.SplitSeq(text, "\n") {
+		n := len(lines) + 1
+		l := contextLine{Number: n, Text: s, About: about[n]}
+		if l.About != nil {
+			l.Links = linksOf(l.About)
+		}
+		lines = append(lines, l)
+	}
+	return lines, len(lines) <= strings.Count(p.Text, "\n") || isCut(p.Text)
+}
+
+// linksOf returns the pages of the records that a line shows.
+func linksOf(l *memory.ContextLine) (links []link) {
+	observations := l.Observations
+	if len(observations) == 0 && l.Observation != 0 {
+		observations = []memory.ObservationID{l.Observation}
+	}
+	if len(observations) > maxItems {
+		observations = observations[:maxItems]
+	}
+	for _, id := range observations {
+		e := api.Entry{Kind: memory.RecordObservation, ID: int64(id)}
+		links = append(links, link{hrefOf(&e), e.Name()})
+	}
+	if l.Learning != 0 {
+		links = append(links, link{"/learnings#learning-" + strconv.FormatInt(l.Learning, 10), "learning " + strconv.FormatInt(l.Learning, 10)})
+	}
+	if l.Session != 0 {
+		links = append(links, link{sessionHref(l.Session, 0), sessionName(l.Session)})
+	}
+	return links
+}

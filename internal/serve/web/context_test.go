@@ -1,0 +1,76 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// preview returns a block with a heading, a line of observations and one of a session.
+func (f *fake) preview(q api.ContextRequest) api.Preview {
+	budget := q.Budget
+	if budget == 0 || budget > 2000 {
+		budget = 2000
+	}
+	return api.Preview{Text: "## Past Work\n- " + f.text + " (#7, #8)\n\n- " + f.text + " (S3)", Tokens: 90, Budget: q.Budget, EffectiveBudget: budget, Source: q.Source, ProjectPath: q.ProjectPath,
+		Layers: []memory.LayerCost{{Name: f.text, Tokens: 80, Items: 2}}, Skipped: []memory.LayerCost{{Name: f.text, Tokens: 300, Reason: f.text}},
+		Lines: []api.PreviewLine{
+			{Number: 2, ContextLine: memory.ContextLine{Text: f.text, Tokens: 40, Observation: 7, Observations: []memory.ObservationID{7, 8}, Why: "pinned " + f.text}},
+			{Number: 4, ContextLine: memory.ContextLine{Text: f.text, Tokens: 30, Session: 3, Why: "newest session"}},
+		},
+		LeftOut: []memory.ContextLine{{Text: f.text, Why: f.text}}}
+}
+
+// TestContextLines: each line of the block stands with its reason and its records, as the text
+// has it.
+func TestContextLines(t *testing.T) {
+	body := (&fake{text: "Totals <b>"}).get(t, "/context").Body.String()
+	_, lines, _ := strings.Cut(body, `<ol class="block"`)
+	lines, _, _ = strings.Cut(lines, "</ol>")
+	for i, want := range [][]string{
+		{`class="blank"`, "## Past Work"},
+		{"- Totals &lt;b&gt; (#7, #8)", "pinned Totals", `href="/observation/7">#7<`, `href="/observation/8">#8<`, "40 tokens"},
+		{`class="blank"`},
+		{"- Totals &lt;b&gt; (S3)", "newest session", `href="/session/3">S3<`},
+	} {
+		got := strings.Split(lines, "<li")[i+1]
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("line %d has no %s: %s", i+1, part, got)
+			}
+		}
+	}
+}
+
+// TestContextRequest: what the form sends, and what it leaves out, reaches the builder; the
+// JSON is asked for the same.
+func TestContextRequest(t *testing.T) {
+	place := func(r *api.ContextRequest) { r.WorktreeRoot = "/tree" }
+	for _, tt := range []struct {
+		path string
+		want url.Values
+	}{
+		{"/context", url.Values{"project_path": {"tally"}, "source": {"startup"}, "budget": {"0"}, "host": {"claude-code"}, "worktree_root": {"/tree"}}},
+		{"/context?project=tally&budget=500&source=clear&host=codex", url.Values{"project_path": {"tally"}, "source": {"clear"}, "budget": {"500"}, "host": {"codex"}, "worktree_root": {"/tree"}}},
+		{"/context?project_path=/elsewhere", url.Values{"project_path": {"/elsewhere"}, "source": {"startup"}, "budget": {"0"}, "host": {"claude-code"}}},
+		{"/context?source=resume", url.Values{"project_path": {"tally"}, "source": {"resume"}, "budget": {"0"}, "host": {"tally"}, "session_id": {"ses"}, "worktree_root": {"/tree"}}},
+	} {
+		f := &fake{text: "tally", hostSession: "ses"}
+		v := New(f.memory(), Options{Clock: func() time.Time { return noon }, Location: time.UTC, Place: place})
+		w := httptest.NewRecorder()
+		v.Serve(w, httptest.NewRequest(http.MethodGet, tt.path, nil), "")
+		asked := f.asked[len(f.asked)-1]
+		if want := api.PreviewEndpoint.Path + "?" + tt.want.Encode(); asked != want {
+			t.Errorf("%s asked for %s, want %s", tt.path, asked, want)
+		}
+		if link := strings.ReplaceAll(asked, "&", "&amp;"); !strings.Contains(w.Body.String(), `href="`+link+`" rel="nofollow">This page as JSON`) {
+			t.Errorf("%s does not link %s", tt.path, link)
+		}
+	}
+}

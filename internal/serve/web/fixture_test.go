@@ -1,0 +1,196 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem/internal/find/recall"
+	"claudemem/internal/find/search"
+	"claudemem/internal/keep/index"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/exchange"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/web"
+)
+
+var update = flag.Bool("update", false, "write the fixture pages anew")
+
+// afternoon is when the fixture pages are looked at: an hour after the last of their records.
+var afternoon = time.Date(2026, 3, 4, 11, 40, 0, 0, time.UTC)
+
+// fixtures are the pages whose outlines are in testdata/pages, by file name: each view with the
+// records of testdata/memory.jsonl and, with "empty", of a memory without any.
+var fixtures = map[string]string{
+	"feed":           "/",
+	"feed-filtered":  "/?q=type%3Abugfix+project%3Ainvoice",
+	"search":         "/search?q=rounding+of+totals",
+	"search-nothing": "/search?q=type%3Arefactor+kubernetes",
+	"search-start":   "/search",
+	"sessions":       "/sessions",
+	"session":        "/session/9",
+	"timeline":       "/timeline?around=%2324",
+	"observation":    "/observation/25",
+	"learnings":      "/learnings",
+	"code":           "/code",
+	"stats":          "/stats",
+	"context":        "/context?project_path=/home/ada/ratelimit",
+	"queue":          "/queue",
+	"doctor":         "/doctor",
+	"settings":       "/settings",
+	"logs":           "/logs",
+	"not-found":      "/observation/4711",
+}
+
+// canBeEmpty are those that look otherwise without records.
+var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "code", "stats", "context", "logs"}
+
+// TestFixturePages compares the main part of each page with its outline in testdata/pages, and
+// testdata/observation.html with a page as a whole.
+func TestFixturePages(t *testing.T) {
+	full, empty := fixture(t, "testdata/memory.jsonl"), fixture(t, "")
+	for name, path := range fixtures {
+		compare(t, name, outline(t, page(full, path)))
+		if slices.Contains(canBeEmpty, name) {
+			compare(t, name+"-empty", outline(t, page(empty, path)))
+		}
+	}
+	compare(t, "../observation.html", page(full, fixtures["observation"]))
+	files, err := filepath.Glob("testdata/pages/*")
+	must(t, err)
+	for _, file := range files {
+		if _, ok := fixtures[strings.TrimSuffix(filepath.Base(file), "-empty")]; !ok {
+			t.Errorf("%s is of no view", file)
+		}
+	}
+}
+
+// versioned is what changes an address of a static file with its content.
+var versioned = regexp.MustCompile(`"/static/([a-z.]+)\?v=[0-9a-f]+"`)
+
+// page returns the page at a path. In a browser it finds its styles and scripts from testdata.
+func page(v *web.Viewer, path string) string {
+	w := httptest.NewRecorder()
+	v.Serve(w, httptest.NewRequest(http.MethodGet, path, nil), "token of the page")
+	return versioned.ReplaceAllString(w.Body.String(), `"../static/$1"`)
+}
+
+// compare compares a text with its file.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "pages", name)
+	if *update {
+		must(t, os.WriteFile(file, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(file)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test ./internal/serve/web -run TestFixturePages -update writes it):\n%s", file, diff)
+	}
+}
+
+// fixture returns a viewer of the records of a file, or of none.
+func fixture(t *testing.T, records string) *web.Viewer {
+	t.Helper()
+	dir := t.TempDir()
+	clock := func() time.Time { return afternoon }
+	s, err := store.Open(t.Context(), filepath.Join(dir, "memory.db"), store.Options{Clock: clock})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	if records != "" {
+		load(t, s, records)
+	}
+	ix, err := index.Open(t.Context(), filepath.Join(dir, "index.db"), s, index.Options{Clock: clock})
+	must(t, err)
+	t.Cleanup(func() { must(t, ix.Close()) })
+	must(t, ix.CatchUp(t.Context()))
+	searcher := search.New(s, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
+	// With a minute no part of a block is late on a loaded machine.
+	builder := recall.New(s, recall.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
+	var logs []web.Log
+	if records != "" {
+		logs = []web.Log{{Name: "worker", Path: "testdata/worker.log"}}
+	}
+	return web.New(&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock},
+		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: logs})
+}
+
+// load imports the records of a file.
+func load(t *testing.T, s *store.Store, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	must(t, err)
+	defer f.Close()
+	r, _, err := exchange.NewReader(f)
+	must(t, err)
+	var all []memory.Portable
+	for {
+		p, _, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		must(t, err)
+		all = append(all, p)
+	}
+	outcomes, err := s.Import(t.Context(), all, func(string) bool { return true }, memory.ImportOptions{Mine: true})
+	must(t, err)
+	for i := range outcomes {
+		if outcomes[i].Status != memory.ImportAdded {
+			t.Fatalf("record %d: %+v", i, outcomes[i])
+		}
+	}
+}
+
+// worker is that of the fixture pages.
+type worker struct{}
+
+// Settings implements web.Worker: some settings, for a new one shall not change a page here.
+func (worker) Settings() []settings.View {
+	return []settings.View{
+		{Key: "CLAUDE_MEM_PROVIDER", Group: "observer", Value: "offline", Default: "auto", Origin: settings.FromFile, Choices: "auto claude anthropic offline", Help: "what makes records of captured events"},
+		{Key: "CLAUDE_MEM_ANTHROPIC_API_KEY", Group: "observer", Value: "…6789", Origin: settings.FromFile, Help: "API key for the provider anthropic"},
+		{Key: "CLAUDE_MEM_MODEL", Group: "observer", Origin: settings.FromDefault, Help: "model of the provider; empty: the provider's default"},
+		{Key: "CLAUDE_MEM_CONTEXT_BUDGET", Group: "context", Value: "2000", Default: "2000", Origin: settings.FromDefault, Help: "largest context block, in tokens"},
+		{Key: "CLAUDE_MEM_RECENCY_DAYS", Group: "search", Value: "ninety", Default: "90", Origin: settings.FromFile, Help: "how far back hits by meaning may be", Error: "not a number"},
+	}
+}
+
+// Stats implements web.Worker.
+func (worker) Stats(context.Context) map[string]any {
+	return map[string]any{"pid": 4242, "started_at": memory.MillisOf(afternoon.Add(-3 * time.Hour)), "data_dir": "/home/ada/.claude-mem",
+		"stages": map[string]string{"store": "ok", "observer": "ok", "index": "ok"}, "sizes": map[string]int64{"total": 1_460_000, "memory": 820_000, "index": 610_000, "logs": 30_000},
+		"index": map[string]any{"state": "ok", "documents": 88, "model": "builtin-static-v2-128"}}
+}
+
+// Examine implements web.Worker.
+func (worker) Examine(context.Context) ([]byte, error) {
+	type finding map[string]any
+	return json.Marshal(map[string]any{"status": "warn", "counts": map[string]int{"ok": 2, "warn": 1}, "findings": []finding{
+		{"check": "worker", "name": "worker", "status": "ok", "text": "the worker runs (pid 4242, port 37777)"},
+		{"check": "hooks", "name": "hooks", "status": "ok", "text": "Claude Code ran a hook 4 minutes ago"},
+		{"check": "provider", "name": "provider", "status": "warn", "text": "no model: records are made without one", "fix": "claude-mem config set PROVIDER auto"},
+	}})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/filter"
+)
+
+// learningsLimit is the number of learnings on a page.
+const learningsLimit = 50
+
+// learningsView is what the page of the learnings shows.
+type learningsView struct {
+	menu
+	Categories   []choice
+	All          choice
+	Groups       []learningGroup
+	Filtered     bool
+	Total, First int
+	Newer, Older string
+}
+
+// learningGroup is the learnings of one project, those that hold apart from the others.
+type learningGroup struct {
+	Project string
+	Active  bool
+	Rows    []learningRow
+}
+
+// learningRow is a learning with the search for the records that speak of the same.
+type learningRow struct {
+	api.Learning
+	Href string
+}
+
+// learnings lists what is known to hold in the projects: the active ones first, by project, the
+// surest first.
+func (v *visit) learnings() (view, error) {
+	q, err := request[api.LearningsRequest](v, url.Values{"limit": {strconv.Itoa(learningsLimit)}})
+	if err != nil {
+		return view{}, err
+	}
+	found, err := v.memory.Learnings(v.ctx(), q)
+	if err != nil {
+		return view{}, err
+	}
+	sent := api.Values(q)
+	sent.Del("limit")
+	sent.Del("offset")
+	shown := learningsView{Groups: byProject(found.Results), Total: found.Total, First: q.Offset + 1, Filtered: q.Project != "" || q.Category != ""}
+	shown.Newer, shown.Older = pager("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total)
+	for _, c := range memory.LearningCategories() {
+		shown.Categories = append(shown.Categories, choose("/learnings", sent, "category", c))
+	}
+	shown.All = choose("/learnings", sent, "all", "true")
+	if shown.menu, err = v.projectMenu("/learnings", sent, q.Project); err != nil {
+		return view{}, err
+	}
+	return view{Title: "Learnings", JSON: address(api.LearningsEndpoint.Path, api.Values(q)), Data: shown}, nil
+}
+
+// byProject groups learnings, which are in the order of their groups.
+func byProject(learnings []api.Learning) (groups []learningGroup) {
+	for i := range learnings {
+		l := &learnings[i]
+		if n := len(groups); n == 0 || groups[n-1].Project != l.Project || groups[n-1].Active != l.Active {
+			groups = append(groups, learningGroup{Project: l.Project, Active: l.Active})
+		}
+		last := &groups[len(groups)-1]
+		last.Rows = append(last.Rows, learningRow{*l, searchHref(l.Content, l.Project)})
+	}
+	return groups
+}
+
+// searchHref returns the search for a text in a project.
+func searchHref(text, project string) string {
+	f := filter.Filter{Words: line(text)}
+	if !long(project) {
+		f.Tokens = []filter.Token{{Name: "project", Value: project}}
+	}
+	return filtered("/search", f)
+}
+
+// Percent returns the confidence in percent.
+func (l *learningRow) Percent() int { return int(l.Confidence*100 + 0.5) }

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/filter"
+)
+
+// row is a record in a list.
+type row struct {
+	api.Entry
+	// Note is a second line: a subtitle, or how far a turn came.
+	Note string
+	// Words are those of the record that were searched for.
+	Words   []string
+	Pinned  bool
+	Foreign bool
+	// Dated rows show the day too: they do not stand below its heading.
+	Dated bool
+	Why   *memory.Explanation
+	Href  string
+}
+
+// group is the rows of one day.
+type group struct {
+	Day  string
+	Rows []row
+}
+
+// rowOf returns a hit as a row.
+func rowOf(h *api.Hit) row {
+	r := row{Entry: h.Entry(), Why: h.Why}
+	r.Kind = h.Kind
+	if h.Why != nil {
+		r.Words = h.Why.Words
+	}
+	r.Note = h.Note()
+	if o := h.Observation; o != nil && o.ObservationDetail != nil {
+		r.Pinned, r.Foreign = o.Pinned, o.Provenance.Foreign()
+		r.SessionDBID, r.PromptNumber = o.SessionDBID, o.PromptNumber
+	}
+	r.Href = hrefOf(&r.Entry)
+	return r
+}
+
+// hrefOf returns the page of a record: its own, or its place on that of its session.
+func hrefOf(e *api.Entry) string {
+	switch e.Kind {
+	case memory.RecordObservation:
+		return "/observation/" + strconv.FormatInt(e.ID, 10)
+	default:
+		return sessionHref(e.SessionDBID, e.PromptNumber)
+	}
+}
+
+// byDay groups rows, which are in the order of their time.
+func byDay(now time.Time, rows []row) (groups []group) {
+	for _, r := range rows {
+		d := text.Day(now, r.CreatedAtEpoch.Time())
+		if n := len(groups); n == 0 || groups[n-1].Day != d {
+			groups = append(groups, group{Day: d})
+		}
+		groups[len(groups)-1].Rows = append(groups[len(groups)-1].Rows, r)
+	}
+	return groups
+}
+
+// types are those of the mode "code", for the filters.
+var types = []memory.ObservationType{memory.TypeBugfix, memory.TypeFeature, memory.TypeRefactor, memory.TypeChange,
+	memory.TypeDiscovery, memory.TypeDecision}
+
+// list is the head of a page with a filter.
+type list struct {
+	Path    string
+	Filter  filter.Filter
+	Text    string // of the field
+	Chips   []choice
+	Types   []choice
+	Kinds   []choice
+	Project []choice
+}
+
+// listOf returns the head of the list at path with a filter.
+func (v *visit) listOf(path string, f filter.Filter) (list, error) {
+	l := list{Path: path, Filter: f, Text: f.String()}
+	for _, t := range f.Tokens {
+		l.Chips = append(l.Chips, toggle(f, path, t, t.String(), ""))
+	}
+	for _, t := range types {
+		l.Types = append(l.Types, toggle(f, path, filter.Token{Name: "type", Value: string(t)}, string(t), hue(t)))
+	}
+	for _, k := range memory.RecordKinds() {
+		l.Kinds = append(l.Kinds, toggle(f, path, filter.Token{Name: "kind", Value: string(k)}, string(k), ""))
+	}
+	projects, err := v.labels()
+	for _, label := range projects {
+		l.Project = append(l.Project, toggle(f, path, filter.Token{Name: "project", Value: label}, label, ""))
+	}
+	return l, err
+}
+
+// maxProjects bounds the projects that a menu offers; others are typed.
+const maxProjects = 30
+
+// labels returns the labels of the projects that were worked on last, each once.
+func (v *visit) labels() (labels []string, err error) {
+	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true, Limit: maxProjects})
+	for _, p := range projects.Results {
+		if !long(p.Project) && !slices.Contains(labels, p.Project) {
+			labels = append(labels, p.Project)
+		}
+	}
+	return labels, err
+}
+
+// menu is the choice of a project on a page whose filters are parameters of its address.
+type menu struct {
+	// Chosen is the project in force, "" for all.
+	Chosen   string
+	Projects []choice
+}
+
+// projectMenu returns the menu of the page at path, whose other parameters are in sent.
+func (v *visit) projectMenu(path string, sent url.Values, chosen string) (menu, error) {
+	m := menu{Chosen: chosen}
+	labels, err := v.labels()
+	if chosen != "" && !long(chosen) && !slices.Contains(labels, chosen) {
+		labels = append(labels, chosen)
+	}
+	for _, label := range labels {
+		m.Projects = append(m.Projects, choose(path, sent, "project", label))
+	}
+	return m, err
+}
+
+// choose returns the link that sets a parameter of the page at path, or removes it if it has
+// this value.
+func choose(path string, sent url.Values, name, value string) choice {
+	next := maps.Clone(sent)
+	c := choice{Label: value, On: sent.Get(name) == value}
+	if c.On {
+		next.Del(name)
+	} else {
+		next[name] = []string{value}
+	}
+	c.Href = address(path, next)
+	return c
+}
+
+// pager returns the addresses of the pages before and after one of count records from offset
+// on, of total; "" for none. A page has at most limit records.
+func pager(path string, sent url.Values, offset, limit, count, total int) (newer, older string) {
+	turn := func(offset int) string {
+		next := maps.Clone(sent)
+		next.Set("offset", strconv.Itoa(offset))
+		return address(path, next)
+	}
+	if offset > 0 {
+		newer = turn(max(0, offset-limit))
+	}
+	if count > 0 && offset+count < total {
+		older = turn(offset + count)
+	}
+	return newer, older
+}
+
+// HeadOf returns the list, for the template of its filter.
+func (l list) HeadOf() list { return l }
+
+// Home returns the address of the list's first page.
+func (l list) Home() string { return filtered(l.Path, l.Filter) }
+
+// choice is a link that switches a token on or off.
+type choice struct {
+	Label, Class, Href string
+	On                 bool
+}
+
+// toggle returns the link that switches a token of the list at path on or off.
+func toggle(f filter.Filter, path string, t filter.Token, label, class string) choice {
+	c := choice{Label: label, Class: class, On: f.Has(t)}
+	next := f.With(t)
+	if c.On {
+		next = f.Without(t)
+	}
+	c.Href = filtered(path, next)
+	return c
+}
+
+// filtered returns the address of the list at path with a filter.
+func filtered(path string, f filter.Filter) string {
+	q := url.Values{}
+	if s := f.String(); s != "" {
+		q.Set("q", s)
+	}
+	return address(path, q)
+}

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// around is the number of lines of the timeline on each side of an observation.
+const around = 5
+
+// observation shows one observation in full, with what happened around it.
+func (v *visit) observation() (view, error) {
+	q, err := request[api.ObservationRequest](v, nil)
+	if err != nil {
+		return view{}, err
+	}
+	o, err := v.memory.Observation(v.ctx(), q)
+	if err != nil {
+		return view{}, err
+	}
+	o = o.Whole()
+	own := o.Entry()
+	ask := api.TimelineRequest{Anchor: strconv.FormatInt(int64(o.ID), 10), Before: around, After: around, Project: o.ProjectPath}
+	_, rows, err := v.linesAround(ask)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return view{}, err
+	}
+	for i := range rows {
+		rows[i].Dated = true
+	}
+	facts, files, concepts := bound(&o.Facts), bound(&o.FilesModified)+bound(&o.FilesRead), bound(&o.Concepts)
+	return view{Title: fmt.Sprintf("#%d %s", o.ID, line(o.Title)), JSON: fmt.Sprintf("/api/observations/%d?lookup=false", o.ID), Data: struct {
+		api.Observation
+		Session      string
+		Types        []memory.ObservationType
+		Timeline     []row
+		TimelineHref string
+		MoreFacts    int
+		MoreFiles    int
+		MoreConcepts int
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), typesWith(o.Type), rows, timelineHref(&own, ""), facts, files, concepts}}, nil
+}
+
+// typesWith returns the types that an observation may be given, its own among them.
+func typesWith(own memory.ObservationType) []memory.ObservationType {
+	if slices.Contains(types, own) {
+		return types
+	}
+	return append(slices.Clone(types), own)
+}
+
+// maxItems bounds the items of a list in a record that a page shows.
+const maxItems = 50
+
+// bound cuts a list to maxItems and returns how many were cut off.
+func bound(items *[]string) int {
+	cut := len(*items) - maxItems
+	if cut <= 0 {
+		return 0
+	}
+	*items = (*items)[:maxItems]
+	return cut
+}
+
+// sessionName returns the name of a session, as S12.
+func sessionName(id memory.SessionID) string { return fmt.Sprintf("S%d", id) }
+
+// sessionHref returns the page of a session, at a turn of it; "" for no session.
+func sessionHref(id memory.SessionID, turn int) string {
+	if id == 0 {
+		return ""
+	}
+	if turn == 0 {
+		return fmt.Sprintf("/session/%d", id)
+	}
+	return fmt.Sprintf("/session/%d#turn-%d", id, turn)
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// maxTurns bounds the turns of a session that its page shows, from the one after the
+// parameter turn on.
+const maxTurns = 50
+
+// turn is what one prompt of a session led to.
+type turn struct {
+	Number       int
+	Prompt       *api.Prompt
+	Summary      *api.Summary
+	Observations []row
+}
+
+// session shows a session by turns, and its receipt.
+func (v *visit) session() (view, error) {
+	q, err := request[api.SessionRequest](v, nil)
+	if err != nil {
+		return view{}, err
+	}
+	q.Format = api.FormatFull
+	records, err := v.memory.Session(v.ctx(), q)
+	if err != nil {
+		return view{}, err
+	}
+	receipt, err := v.memory.Receipt(v.ctx(), api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)})
+	if err != nil {
+		return view{}, err
+	}
+	turns := turnsOf(&records)
+	after, _ := strconv.Atoi(v.URL.Query().Get("turn")) // a word is as none
+	after = min(max(0, after), len(turns))
+	shown := turns[after:]
+	next := ""
+	if len(shown) > maxTurns {
+		shown, next = shown[:maxTurns], fmt.Sprintf("/session/%d?turn=%d", records.ID, after+maxTurns)
+	}
+	return view{Title: fmt.Sprintf("S%d %s", records.ID, line(records.Title)), JSON: fmt.Sprintf("/api/sessions/%d", records.ID), Data: struct {
+		api.SessionRecords
+		Receipt     store.SessionReceipt
+		ReceiptJSON string
+		Turns       []turn
+		AllTurns    int
+		Next        string
+	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, len(turns), next}}, nil
+}
+
+// turnsOf returns the records of a session by turn, the first first.
+func turnsOf(records *api.SessionRecords) []turn {
+	var turns []turn
+	at := map[int]int{}
+	of := func(n int) *turn {
+		i, known := at[n]
+		if !known {
+			i = len(turns)
+			at[n] = i
+			turns = append(turns, turn{Number: n})
+		}
+		return &turns[i]
+	}
+	for i := range records.Prompts {
+		p := &records.Prompts[i]
+		of(p.PromptNumber).Prompt = p
+	}
+	for i := range records.Observations {
+		o := &records.Observations[i]
+		t := of(o.Whole().PromptNumber)
+		t.Observations = append(t.Observations, rowOf(&api.Hit{Kind: memory.RecordObservation, Observation: o}))
+	}
+	for i := range records.Summaries {
+		s := &records.Summaries[i]
+		of(s.PromptNumber).Summary = s
+	}
+	return turns
+}
+
+// sessions lists the sessions, the most recently updated first.
+func (v *visit) sessions() (view, error) {
+	q, err := request[api.SessionsRequest](v, nil)
+	if err != nil {
+		return view{}, err
+	}
+	found, err := v.memory.Sessions(v.ctx(), q)
+	if err != nil {
+		return view{}, err
+	}
+	older := ""
+	if q.Offset+found.Count < found.Total {
+		next := api.Values(q)
+		next.Set("offset", strconv.Itoa(q.Offset+found.Count))
+		older = address("/sessions", next)
+	}
+	return view{Title: "Sessions", JSON: address(api.SessionsEndpoint.Path, api.Values(q)), Data: struct {
+		api.Page[api.SessionDigest]
+		Project string
+		Older   string
+	}{found, q.Project, older}}, nil
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"html/template"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/filter"
+)
+
+// The longest texts that a page shows, in bytes; the JSON has all of it. A page with one text
+// at its limit stays below 150 KB, escaped.
+const (
+	maxLine  = 280
+	maxBlock = 16 << 10
+)
+
+// functions are those of the templates.
+func (v *Viewer) functions() template.FuncMap {
+	return template.FuncMap{
+		"line":    line,
+		"lines":   block,
+		"fields":  func(s string) string { return fit(text.TerminalLine(text.FirstBytes(s, 4*maxLine)), 2*maxLine) },
+		"cut":     isCut,
+		"long":    long,
+		"mark":    func(s string, words []string) []text.Piece { return text.Mark(line(s), words) },
+		"count":   text.GroupedCount,
+		"glyph":   func(t memory.ObservationType) string { return t.Glyph() },
+		"hue":     hue,
+		"at":      v.at,
+		"iso":     func(at memory.Millis) string { return at.Time().UTC().Format(time.RFC3339) },
+		"clock":   func(at memory.Millis) string { return at.Time().In(v.opts.Location).Format("15:04") },
+		"asset":   func(name string) string { return "/static/" + name + "?v=" + v.static[name].version },
+		"foreign": func(p memory.Provenance) bool { return p.Foreign() },
+		"number":  text.Grouped,
+		"token": func(name, value string) string {
+			return filter.Token{Name: name, Value: text.TerminalLine(value)}.String()
+		},
+	}
+}
+
+// line returns a foreign text on one line, cut, without invisible characters.
+func line(s string) string {
+	return fit(text.TerminalLine(text.FirstBytes(s, 2*maxLine)), maxLine)
+}
+
+// block returns a foreign text with its line breaks, cut, without invisible characters.
+func block(s string) string {
+	return fit(text.Terminal(text.FirstBytes(s, 2*maxBlock)), maxBlock)
+}
+
+// isCut reports whether block cuts s.
+func isCut(s string) bool { return len(s) > 2*maxBlock || block(s) != text.Terminal(s) }
+
+// long reports whether line or a link would cut s.
+func long(s string) bool { return len(s) > maxLine }
+
+// fit cuts s to at most n bytes of HTML, in which some characters need five.
+func fit(s string, n int) string {
+	size := 0
+	for i, r := range s {
+		cost := utf8.RuneLen(r)
+		if r < utf8.RuneSelf && strings.ContainsRune(`&<>"'+`, r) {
+			cost = len("&amp;")
+		}
+		if size += cost; size > n {
+			return text.TruncateBytes(s, max(i, len("…")))
+		}
+	}
+	return s
+}
+
+// at returns a time as people read it.
+func (v *Viewer) at(at memory.Millis) string {
+	return text.When(v.opts.Clock().In(v.opts.Location), at.Time())
+}
+
+// hue returns the class of a type's colour; types of other modes have the neutral one.
+func hue(t memory.ObservationType) string {
+	switch t {
+	case memory.TypeBugfix, memory.TypeFeature, memory.TypeRefactor, memory.TypeChange, memory.TypeDiscovery, memory.TypeDecision:
+		return "type-" + string(t)
+	}
+	return "type-other"
+}

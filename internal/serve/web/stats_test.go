@@ -1,0 +1,77 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// stats returns counts of the last three days, with a type of another mode and more days of
+// model calls than were asked for.
+func (f *fake) stats(q api.StatsRequest) api.Stats {
+	day := func(ago int) string { return noon.AddDate(0, 0, -ago).Format(time.DateOnly) }
+	other := memory.ObservationType(f.text)
+	recorded := store.Recorded{
+		Days: []store.RecordedOn{{Name: day(2), Observations: 3, Types: map[memory.ObservationType]int{"bugfix": 2, other: 1}}, {Name: day(0), Observations: 12,
+			Types: map[memory.ObservationType]int{"decision": 12}}},
+		Types: []store.RecordedAs{{Name: "decision", Observations: 12}, {Name: "bugfix", Observations: 2}, {Name: other, Observations: 1}}}
+	ledger := store.EmptyAccount(noon, q.Days)
+	for ago := q.Days; ago >= 0; ago-- {
+		s := store.Spent{Calls: 1, TokensIn: 3000, TokensCached: 1000, TokensOut: 500, USD: 0.5}
+		ledger.Total.Add(s)
+		ledger.Days = append(ledger.Days, store.SpentOn{Name: day(ago), Spent: s})
+	}
+	ledger.Saved = store.Saved{Blocks: 2, TokensGiven: 3000, TokensOfWork: 90_000, Tokens: 87_000}
+	receipts := store.EmptyReceiptTotals(ledger.Since)
+	return api.Stats{Totals: memory.Totals{Projects: 1, Sessions: 2, Observations: 15}, Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
+}
+
+// TestCharts: each chart has a name, a description, its marks and the table behind them.
+func TestCharts(t *testing.T) {
+	body := (&fake{text: "x"}).get(t, "/stats?days=7").Body.String()
+	charts := strings.Split(body, `<figure class="chart">`)[1:]
+	for i, want := range [][]string{
+		{"<h2>Observations</h2>", `<desc id="activity-about">The observations made by day, by type. From Thu 26 Feb to Wed 4 Mar, at most 12.`, `viewBox="0 0 70 200"`,
+			`<title>Mon 2 Mar: 3, bugfix 2, other 1</title><rect class="type-bugfix" x="41" y="167" width="8" height="33"/><rect class="type-other" x="41" y="150" width="8" height="17"/>`,
+			`<title>Wed 4 Mar: 12, decision 12</title><rect class="type-decision" x="61" y="0" width="8" height="200"/>`,
+			`<th scope="row">Mon 2 Mar</th><td>2</td><td>0</td><td>1</td>`, `<th scope="row">Tue 3 Mar</th><td>0</td><td>0</td><td>0</td>`},
+		{"<h2>Types</h2>", `<rect class="type-decision" x="0" y="12" width="1000" height="6"/>`, `<th scope="row">decision</th><td>12</td>`},
+		{"<h2>Tokens spent by the observer</h2>", "at most 4,500.", `<th scope="row">Wed 4 Mar</th><td>3,000</td><td>1,000</td><td>500</td>`},
+		{"<h2>Tokens saved</h2>", `<th scope="row">saved</th><td>87,000</td>`, `<th scope="row">spent by the observer</th><td>36,000</td>`},
+		{"<h2>Cost</h2>", `<th scope="row">Wed 4 Mar</th><td>$0.5000</td>`},
+	} {
+		for _, part := range append(want, `<svg role="img"`, "<details><summary>Table</summary>") {
+			if !strings.Contains(charts[i], part) {
+				t.Errorf("chart %d has no %s: %s", i, part, charts[i])
+			}
+		}
+	}
+	if n := strings.Count(charts[2], "<g>"); n != 7 {
+		t.Errorf("%d columns of tokens, want one for each day of the period", n)
+	}
+}
+
+// TestLongPeriods: a column is a day, a week or 30 days, and each day is in one.
+func TestLongPeriods(t *testing.T) {
+	for _, tt := range []struct {
+		days, columns int
+		step          string
+	}{{7, 7, "day"}, {92, 92, "day"}, {93, 14, "week"}, {365, 53, "week"}, {api.MaxDays, 122, "30 days"}} {
+		c := columnsUntil(noon, tt.days)
+		if len(c.labels) != tt.columns || len(c.of) != tt.days || c.step != tt.step {
+			t.Errorf("%d days: %d columns of a %s, of %d days; want %d of a %s", tt.days, len(c.labels), c.step, len(c.of), tt.columns, tt.step)
+		}
+		if last := c.of[noon.Format(time.DateOnly)]; last != tt.columns-1 {
+			t.Errorf("%d days: today is in column %d", tt.days, last)
+		}
+	}
+	f := &fake{text: "x"}
+	if f.get(t, "/stats"); !strings.Contains(fmt.Sprint(f.asked), "/api/stats?days=30") {
+		t.Errorf("asked for %q", f.asked)
+	}
+}

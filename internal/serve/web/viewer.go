@@ -1,0 +1,261 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// policy lets a page load its own files and talk to its own origin, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// ThemeCookie holds the reader's choice of theme: light or dark; without it the system's.
+const ThemeCookie = "claude_mem_theme"
+
+// Options of New; a zero value means the default.
+type Options struct {
+	// Version of the program, for the footer.
+	Version string
+	// Clock is time.Now when nil.
+	Clock func() time.Time
+	// Location is the zone in which times are shown; time.Local when nil.
+	Location *time.Location
+	// Worker is the process that serves the viewer; nil: pages about it say that there is none.
+	Worker Worker
+	// Place sets what is checked out at the project of a request for a context block, and
+	// where the host loads its own files; nil: nothing is known of that.
+	Place func(*api.ContextRequest)
+	// Logs are those of the worker and the hook.
+	Logs []Log
+	// Logger gets internal errors; default: no log.
+	Logger *slog.Logger
+}
+
+// Viewer serves the pages and their files. It does not check who asks: the guard of package
+// httpapi does.
+type Viewer struct {
+	memory    api.Memory
+	opts      Options
+	templates func() map[string]*template.Template
+	static    map[string]asset
+}
+
+// asset is a file of static/.
+type asset struct {
+	body    []byte
+	kind    string // of the content
+	version string // changes with the content
+}
+
+// New returns a viewer of a memory. The first page panics if a template is broken, which a
+// test finds.
+func New(mem api.Memory, opts Options) *Viewer {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Location == nil {
+		opts.Location = time.Local
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	v := &Viewer{memory: mem, opts: opts, static: readStatic()}
+	v.templates = sync.OnceValue(v.parseTemplates) // a worker without readers need not
+	return v
+}
+
+// readStatic returns the files of static/ by name.
+func readStatic() map[string]asset {
+	all := map[string]asset{}
+	names, err := fs.Glob(files, "static/*")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		body, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(body)
+		all[path.Base(name)] = asset{body, contentType(name), hex.EncodeToString(sum[:6])}
+	}
+	return all
+}
+
+// contentType returns the type of a file by its name; the machine's own table may say
+// otherwise of a script.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	default:
+		return mime.TypeByExtension(path.Ext(name))
+	}
+}
+
+// parseTemplates returns the template of each page with the parts that all share.
+func (v *Viewer) parseTemplates() map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(v.functions()).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	all := map[string]*template.Template{}
+	for _, name := range append(names(), "error") {
+		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+name+".html"))
+	}
+	return all
+}
+
+// names returns the names of the pages.
+func names() (all []string) {
+	for _, p := range pages {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+// Serve answers a request for a page or a file. token is what the page's writes must send;
+// "" for a visitor that may only read.
+func (v *Viewer) Serve(w http.ResponseWriter, r *http.Request, token string) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	visit := &visit{Request: r, Viewer: v, now: v.opts.Clock().In(v.opts.Location), token: token}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		v.fail(w, visit, http.StatusMethodNotAllowed, memory.Errorf(memory.CodeInvalid, "pages are only read").
+			WithHint("changes are made by the API below /api"))
+		return
+	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/static/"); ok {
+		v.serveStatic(w, visit, name)
+		return
+	}
+	for _, p := range pages {
+		if v.serveIf(w, visit, p) {
+			return
+		}
+	}
+	v.fail(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no page %.80s", r.URL.Path).WithHint("the pages are in the navigation above"))
+}
+
+// serveIf serves a page if the path of the request is its, and reports whether it was.
+func (v *Viewer) serveIf(w http.ResponseWriter, visit *visit, p page) bool {
+	prefix, name, named := strings.Cut(p.Path, "{")
+	switch {
+	case !named && visit.URL.Path != p.Path:
+		return false
+	case named:
+		value, ok := strings.CutPrefix(visit.URL.Path, prefix)
+		if !ok || value == "" || strings.Contains(value, "/") {
+			return false
+		}
+		visit.SetPathValue(strings.TrimSuffix(name, "}"), value)
+	}
+	shown, err := p.load(visit)
+	switch {
+	case err != nil:
+		v.fail(w, visit, statusOf(err), err)
+	case shown.Redirect != "":
+		http.Redirect(w, visit.Request, shown.Redirect, http.StatusSeeOther)
+	default:
+		v.render(w, visit, http.StatusOK, p, shown)
+	}
+	return true
+}
+
+// serveStatic serves a file of static/. It is kept by the browser and asked for again by its
+// ETag each time.
+func (v *Viewer) serveStatic(w http.ResponseWriter, visit *visit, name string) {
+	file, ok := v.static[name]
+	if !ok {
+		v.fail(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no file %.80s", name))
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Type", file.kind)
+	h.Set("ETag", `"`+file.version+`"`)
+	http.ServeContent(w, visit.Request, "", time.Time{}, bytes.NewReader(file.body))
+}
+
+// frame is what the layout shows around a page.
+type frame struct {
+	view
+	Page    page
+	Nav     []page
+	Theme   string
+	Token   string
+	Version string
+}
+
+// fail answers with the page of an error. Only the text of a *memory.Error is shown.
+func (v *Viewer) fail(w http.ResponseWriter, visit *visit, status int, err error) {
+	if status >= http.StatusInternalServerError && visit.ctx().Err() == nil {
+		v.opts.Logger.Error("page failed", "path", visit.URL.Path, "error", err)
+	}
+	body := api.NewErrorBody(err)
+	v.render(w, visit, status, page{Name: "error"}, view{Title: "Error", Data: struct {
+		Status        int
+		Message, Hint string
+	}{status, body.Error.Message, body.Error.Hint}})
+}
+
+// render writes a page, or its fragment if the request asks for that. It is rendered whole
+// before the first byte is sent, so that an error does not end in the middle.
+func (v *Viewer) render(w http.ResponseWriter, visit *visit, status int, p page, shown view) {
+	f := frame{view: shown, Page: p, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version}
+	for _, other := range pages {
+		if other.Nav != "" {
+			f.Nav = append(f.Nav, other)
+		}
+	}
+	block := "layout"
+	if t := v.templates()[p.Name]; visit.URL.Query().Get("fragment") != "" && t.Lookup("fragment") != nil {
+		block = "fragment"
+	}
+	var b bytes.Buffer
+	if err := v.templates()[p.Name].ExecuteTemplate(&b, block, f); err != nil {
+		v.opts.Logger.Error("render page", "page", p.Name, "error", err)
+		http.Error(w, "the page could not be made; see claude-mem worker logs", http.StatusInternalServerError)
+		return
+	}
+	if shown.JSON != "" {
+		w.Header().Set("Link", "<"+shown.JSON+`>; rel="alternate"; type="application/json"`) // of a fragment too
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the reader may have left
+}
+
+// theme returns light or dark, or "" for the system's.
+func (v *visit) theme() string {
+	if c, err := v.Cookie(ThemeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		return c.Value
+	}
+	return ""
+}
