@@ -6,7 +6,7 @@ GO            ?= go
 BASE          := $(shell sed -n 's/^var Program = "\(.*\)"/\1/p' internal/capture/wire/program.go)
 TIME          := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null)
 VERSION       ?= $(or $(shell git describe --tags --exact-match --dirty --match 'v[0-9]*' 2>/dev/null),$(BASE)$(if $(TIME),.$(TIME)+$(shell git describe --always --dirty --exclude '*')))
-LDFLAGS       := -s -w -X claudemem/internal/capture/wire.Program=$(VERSION)
+LDFLAGS       := -s -w -X $(shell $(GO) list -m)/internal/capture/wire.Program=$(VERSION)
 BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s
@@ -14,7 +14,7 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -86,6 +86,9 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from that o
 
 accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first), one line per point
 	proof/acceptance/accept-$*
+
+rename: ## the module's path, in go.mod, imports and nested modules: make rename MODULE=example.org/you/claude-mem
+	.ci/rename "$(MODULE)"
 
 clean:
 	rm -rf bin

@@ -1,4 +1,4 @@
-package house_test
+package house
 
 import (
 	"bytes"
@@ -12,74 +12,116 @@ import (
 	"testing"
 )
 
-// TestImportTable compares the table in ARCHITECTURE.md with the imports that
-// `go list` finds. The product is what the two commands link; each of its packages
-// has a row, and its edges are exactly those of the row. Everything else (tests,
-// benchmarks, evaluation, fakes) may import the product and has no row.
+// importRow is a line of the table in ARCHITECTURE.md: the rows that a row imports, and the
+// edges between its own stages, as "stage other".
+type importRow struct {
+	rows, edges []string
+}
+
+// TestImportTable compares the table in ARCHITECTURE.md with the imports that `go list`
+// finds, in both directions: which rows each row imports, and which of its stages import
+// which. A row imports only rows above it. The product is what the two commands link;
+// everything else (tests, benchmarks, evaluation, fakes) may import it and has no row.
 func TestImportTable(t *testing.T) {
-	allowed := readImportTable(t)
-	used := map[string][]string{}
+	inRoot(t)
+	allowed, order := readImportTable(t)
+	used := map[string]importRow{}
+	module := modulePath(t) + "/"
 	for _, p := range listProduct(t) {
-		name, ok := strings.CutPrefix(p.ImportPath, "claudemem/")
+		path, ok := strings.CutPrefix(p.ImportPath, module)
 		if !ok {
-			continue // the root, the standard library, modules
+			continue // the standard library, modules
 		}
-		used[name] = nil
+		row, stage := rowOf(path)
+		u := used[row]
 		for _, imp := range p.Imports {
-			if edge, ok := strings.CutPrefix(imp, "claudemem/"); ok {
-				used[name] = append(used[name], edge)
+			path, ok := strings.CutPrefix(imp, module)
+			if !ok {
+				continue
+			}
+			if other, target := rowOf(path); other == row {
+				u.edges = append(u.edges, stage+" "+target)
+			} else if !slices.Contains(u.rows, other) {
+				u.rows = append(u.rows, other)
 			}
 		}
+		used[row] = u
 	}
-	for name, edges := range used {
-		row, ok := allowed[name]
+	for row, u := range used {
+		a, ok := allowed[row]
 		if !ok {
-			t.Errorf("%s has no row in ARCHITECTURE.md", name)
+			t.Errorf("%s has no line in ARCHITECTURE.md", row)
 			continue
 		}
-		for _, e := range edges {
-			if !slices.Contains(row, e) {
-				t.Errorf("%s imports %s, which its row in ARCHITECTURE.md does not list", name, e)
-			}
-		}
-		for _, e := range row {
-			if !slices.Contains(edges, e) {
-				t.Errorf("ARCHITECTURE.md lets %s import %s, which it does not need", name, e)
+		compareImports(t, row, u.rows, a.rows)
+		compareImports(t, row, u.edges, a.edges)
+		for _, other := range a.rows {
+			if at := slices.Index(order, other); at < 0 || at > slices.Index(order, row) {
+				t.Errorf("%s imports %s, which does not stand above it in ARCHITECTURE.md", row, other)
 			}
 		}
 	}
-	for name := range allowed {
-		if _, ok := used[name]; !ok {
-			t.Errorf("ARCHITECTURE.md has a row for %s, which no command links", name)
+	for row := range allowed {
+		if _, ok := used[row]; !ok {
+			t.Errorf("ARCHITECTURE.md has a line for %s, which no command links", row)
 		}
 	}
 }
 
-func readImportTable(t *testing.T) map[string][]string {
+func compareImports(t *testing.T, row string, used, allowed []string) {
+	t.Helper()
+	for _, u := range used {
+		if !slices.Contains(allowed, u) {
+			t.Errorf("%s: an import that ARCHITECTURE.md does not list: %s", row, u)
+		}
+	}
+	for _, a := range allowed {
+		if !slices.Contains(used, a) {
+			t.Errorf("%s: ARCHITECTURE.md lists an import that does not exist: %s", row, a)
+		}
+	}
+}
+
+// rowOf splits a package's path in the module: internal/keep/index/words is of the row keep,
+// its stage index/words. A package outside internal is a row of its own.
+func rowOf(path string) (row, stage string) {
+	inside, ok := strings.CutPrefix(path, "internal/")
+	if !ok {
+		return path, ""
+	}
+	row, stage, _ = strings.Cut(inside, "/")
+	return row, stage
+}
+
+// readImportTable returns the lines of the table by their rows, and the rows in order.
+func readImportTable(t *testing.T) (table map[string]importRow, order []string) {
 	t.Helper()
 	b, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, ok1 := strings.Cut(string(b), "<!-- imports -->")
-	table, _, ok2 := strings.Cut(rest, "<!-- /imports -->")
+	text, _, ok2 := strings.Cut(rest, "<!-- /imports -->")
 	if !ok1 || !ok2 {
 		t.Fatal("ARCHITECTURE.md has no import table between its markers")
 	}
-	rows := map[string][]string{}
-	for line := range strings.Lines(table) {
+	table = map[string]importRow{}
+	for line := range strings.Lines(text) {
 		cells := strings.Split(line, "|")
-		if len(cells) < 4 {
+		if len(cells) < 5 || strings.HasPrefix(cells[1], "---") || strings.TrimSpace(cells[2]) == "imports rows" {
 			continue
 		}
-		if strings.HasPrefix(cells[1], "---") || strings.TrimSpace(cells[2]) == "may import" {
-			continue
+		row := importRow{rows: strings.Fields(cells[2])}
+		for edges := range strings.SplitSeq(cells[3], ";") {
+			stage, targets, _ := strings.Cut(edges, "→")
+			for _, target := range strings.Fields(targets) {
+				row.edges = append(row.edges, strings.TrimSpace(stage)+" "+target)
+			}
 		}
-		for _, name := range strings.Fields(cells[1]) {
-			rows[name] = strings.Fields(cells[2])
-		}
+		name := strings.TrimSpace(cells[1])
+		table[name], order = row, append(order, name)
 	}
-	return rows
+	return table, order
 }
 
 type listedPackage struct {

@@ -1,4 +1,4 @@
-package house_test
+package house
 
 import (
 	"bytes"
@@ -24,6 +24,7 @@ var systems = []string{"linux", "darwin", "windows"}
 // TestNotice compares NOTICE with the licences of the modules that the commands link on any
 // system: each with its version and the whole text.
 func TestNotice(t *testing.T) {
+	inRoot(t)
 	b, err := os.ReadFile("NOTICE")
 	if err != nil {
 		t.Fatal(err)

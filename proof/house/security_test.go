@@ -1,4 +1,4 @@
-package house_test
+package house
 
 import (
 	"io/fs"
@@ -11,6 +11,7 @@ import (
 
 // TestSecurityDocument checks that each test that docs/security.md names exists.
 func TestSecurityDocument(t *testing.T) {
+	inRoot(t)
 	document, err := os.ReadFile(filepath.Join("docs", "security.md"))
 	if err != nil {
 		t.Fatal(err)

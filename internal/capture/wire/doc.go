@@ -12,5 +12,5 @@
 // data directory give an error, never a panic.
 //
 // The package sits between package hook, which writes, and the worker (httpapi,
-// daemon), which reads. It imports the root and the standard library only.
+// daemon), which reads. It imports the domain, leaves and the standard library only.
 package wire

@@ -90,7 +90,7 @@ func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 			return nil
 		}
 		text := path + " comes first in PATH and is another program"
-		if built, err := buildinfo.ReadFile(path); err == nil && built.Path == "claudemem/cmd/claude-mem" {
+		if built, err := buildinfo.ReadFile(path); err == nil && strings.HasSuffix(built.Path, "/cmd/claude-mem") {
 			if e.RunVersion == nil {
 				return nil
 			}

@@ -25,7 +25,7 @@ func Build(dir string) (Binaries, error) {
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
 		return p, err
 	}
-	for target, what := range map[string]string{p.Empty: source, p.Hook: "claudemem/cmd/claude-mem-hook", p.Big: "claudemem/cmd/claude-mem"} {
+	for target, what := range map[string]string{p.Empty: source, p.Hook: "./cmd/claude-mem-hook", p.Big: "./cmd/claude-mem"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, what)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binDir = dir
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "claudemem/cmd/claude-mem", "claudemem/cmd/claude-mem-hook")
+	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "./cmd/claude-mem", "./cmd/claude-mem-hook")
 	build.Dir = filepath.Join("..", "..", "..", "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {

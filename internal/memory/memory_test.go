@@ -194,7 +194,7 @@ func TestMoment(t *testing.T) {
 func TestProjectLabel(t *testing.T) {
 	for path, want := range map[string]string{"/home/ada/tally": "tally", "/home/ada/tally/": "tally", `C:\w\tally`: "tally", "label:tally": "tally", "/": "/", "": "", "tally": "tally"} {
 		if got := memory.ProjectLabel(path); got != want {
-			t.Errorf("claudemem.ProjectLabel(%q) = %q, want %q", path, got, want)
+			t.Errorf("ProjectLabel(%q) = %q, want %q", path, got, want)
 		}
 	}
 }
