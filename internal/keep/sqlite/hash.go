@@ -34,21 +34,21 @@ func init() {
 // joinedHashes is the state of record_hashes.
 type joinedHashes struct{ hash int64 }
 
-// Step implements AggregateFunction.
+// Step implements the driver's AggregateFunction.
 func (j *joinedHashes) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	j.hash ^= hashColumns(args)
 	return nil
 }
 
-// WindowInverse implements AggregateFunction.
+// WindowInverse implements the driver's AggregateFunction.
 func (j *joinedHashes) WindowInverse(ctx *sqlite.FunctionContext, args []driver.Value) error {
 	return j.Step(ctx, args)
 }
 
-// WindowValue implements AggregateFunction.
+// WindowValue implements the driver's AggregateFunction.
 func (j *joinedHashes) WindowValue(*sqlite.FunctionContext) (driver.Value, error) { return j.hash, nil }
 
-// Final implements AggregateFunction.
+// Final implements the driver's AggregateFunction.
 func (j *joinedHashes) Final(*sqlite.FunctionContext) {}
 
 // hashColumns returns the hash of the columns of a row. Each begins with its type and, if it

@@ -76,7 +76,7 @@ func readFiles(ctx context.Context, q querier, observations []*memory.Observatio
 	return err
 }
 
-// Observation implements httpapi.Records; CodeNotFound when there is none, or
+// Observation implements api.Store; CodeNotFound when there is none, or
 // when it is hidden.
 func (s *Store) Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
 	return observationByID(ctx, s.reader, id)
@@ -120,7 +120,7 @@ func observationsByIDs(ctx context.Context, q querier, ids []memory.ObservationI
 		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, jsonList(ids))
 }
 
-// Observations implements recall.Source and httpapi.Records: pinned ones ahead,
+// Observations implements recall.Source and api.Store: pinned ones ahead,
 // then the newest first; all when the limit is 0.
 func (s *Store) Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error) {
 	return inSnapshot(ctx, s, "list observations", func(reader querier) ([]memory.Observation, error) {
@@ -142,12 +142,12 @@ func (s *Store) Observations(ctx context.Context, q memory.Query) ([]memory.Obse
 
 var observationsOnly = []memory.RecordKind{memory.RecordObservation}
 
-// CountObservations implements httpapi.Records; limit and offset don't matter.
+// CountObservations implements api.Store; limit and offset don't matter.
 func (s *Store) CountObservations(ctx context.Context, q memory.Query) (int, error) {
 	return s.CountRecords(ctx, q, observationsOnly)
 }
 
-// Totals implements recall.Source and httpapi.Records. The project is a root
+// Totals implements recall.Source and api.Store. The project is a root
 // path or a label; "" counts everything. The counts are kept until something changes.
 func (s *Store) Totals(ctx context.Context, projectPath string) (memory.Totals, error) {
 	return countOnce(ctx, s, &s.totals, "count records", projectPath, func(reader querier, _ int64) (memory.Totals, error) {
