@@ -1,4 +1,5 @@
 // Package house has the tests of the repository itself: its folders, the import table and
 // the walks in ARCHITECTURE.md, the tests that docs/security.md names, the licences in
-// NOTICE, and that files are opened in one place.
+// NOTICE, that files are opened in one place, that settings are read, that comments name
+// interfaces that exist, and that docs/decisions has the large packages.
 package house
