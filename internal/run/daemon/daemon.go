@@ -61,6 +61,9 @@ type Config struct {
 	// CheckIndex is the interval at which the pages of the index are compared with their sums; 10
 	// minutes by default.
 	CheckIndex time.Duration
+	// TrainShare is the share of a core that the training of the embedding table may take; a
+	// quarter by default: 12,900 observations, 10 s of work, take 40 s.
+	TrainShare float64
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
 	// Command returns a command of this program that runs in a process of its own and may

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,14 +53,9 @@ func (w *Worker) openSearch() {
 	w.opened("chores", func(context.Context) error { return w.chores.close() })
 }
 
-const (
-	// trainEvery is how often the worker looks whether there are enough new observations to
-	// train the embedding table again.
-	trainEvery = 15 * time.Minute
-	// trainShare is the share of a core that this may take: 12,900 observations, 10 s of
-	// work, take 40 s.
-	trainShare = .25
-)
+// trainEvery is how often the worker looks whether there are enough new observations to train
+// the embedding table again.
+const trainEvery = 15 * time.Minute
 
 // trainTable trains the embedding table on the observations if enough of them are new.
 func (w *Worker) trainTable(ctx context.Context) error {
@@ -70,7 +66,7 @@ func (w *Worker) trainTable(ctx context.Context) error {
 	if !ix.TrainingDue() {
 		return nil
 	}
-	err = ix.Train(ctx, index.TrainOptions{Share: trainShare})
+	err = ix.Train(ctx, index.TrainOptions{Share: cmp.Or(w.cfg.TrainShare, .25)})
 	if memory.CodeOf(err) == memory.CodeConflict { // a rebuild, which ends with a training
 		return errChoreLater
 	}

@@ -26,13 +26,20 @@ func fillTrainable(t *testing.T, dir string) {
 	c := corpus.New(5, trainable, 1_700_000_000_000)
 	for n := range trainable {
 		o := c.Observation(n)
-		if _, err := s.AddObservation(t.Context(), memory.NewObservation{ProjectPath: o.ProjectPath, Type: o.Type, Title: o.Title, Narrative: o.Narrative, Facts: o.Facts, Origin: memory.OriginUser}); err != nil {
+		if _, err := s.AddObservation(t.Context(), memory.NewObservation{ProjectPath: o.ProjectPath, Type: o.Type, Title: o.Title, Narrative: o.Narrative, Origin: memory.OriginUser}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// training returns a Config with which the worker trains as fast as it can.
+func training(dir string) Config {
+	cfg := config(dir)
+	cfg.TrainShare = 1
+	return cfg
 }
 
 // TestTrainTable: the worker trains the table by itself, a forget deletes it and the next
@@ -48,7 +55,7 @@ func TestTrainTable(t *testing.T) {
 			return s.Status != nil && s.Trained == want && s.Waiting == 0 && s.Behind == 0
 		})
 	}
-	w := open(t, config(dir))
+	w := open(t, training(dir))
 	indexed(t, w)
 	if err := w.trainTable(t.Context()); err != nil || !trained(w, trainable) {
 		t.Fatalf("%v; index %+v", err, w.finder.status().Status)
@@ -61,7 +68,7 @@ func TestTrainTable(t *testing.T) {
 
 	// Enough stay to train it again.
 	extra := fields{"project": "/elsewhere", "title": "The walrus token is hunter two", "narrative": "It opens the vault."}
-	w = open(t, config(dir))
+	w = open(t, training(dir))
 	remember(t, peerOf(t, dir), extra)
 	indexed(t, w)
 	closeWorker(t, w)
@@ -73,7 +80,7 @@ func TestTrainTable(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("after forget there are %v, %v", left, err)
 	}
-	w = open(t, config(dir))
+	w = open(t, training(dir))
 	indexed(t, w)
 	if s := w.finder.status(); s.Trained != 0 {
 		t.Errorf("after forget the index uses a table of %d observations", s.Trained)
@@ -92,7 +99,7 @@ func TestTrainTable(t *testing.T) {
 	if _, err := os.Stat(table); err != nil {
 		t.Errorf("after reindex: %v", err)
 	}
-	off := config(dir)
+	off := training(dir)
 	if off.Settings, err = settings.LoadForWorker(dir, func(key string) string {
 		return map[string]string{settings.KeyProvider: "offline", settings.KeyEmbedderTraining: "off"}[key]
 	}); err != nil {
