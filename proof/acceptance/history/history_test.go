@@ -18,8 +18,6 @@ import (
 	"claudemem/internal/move/nodedb"
 	"claudemem/internal/run/daemon"
 	"claudemem/proof/layouts"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestNodeHistory imports databases of claude-mem for Node of each layout, from its usual place:
@@ -97,7 +95,7 @@ func TestNodeHistory(t *testing.T) {
 					t.Errorf("%s has a secret", file)
 				}
 			})
-			if diff := cmp.Diff(before, m.ReadFile(path)); diff != "" {
+			if !bytes.Equal(before, m.ReadFile(path)) {
 				t.Error("the database was changed")
 			}
 			beside, _ := filepath.Glob(path + "-*") // the pattern is valid
