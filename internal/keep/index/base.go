@@ -17,6 +17,7 @@ import (
 	"claudemem/internal/keep/index/pages"
 	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -136,6 +137,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 		return nil, err
 	}
 	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
+	atomicfile.RemoveOwnLeftovers(sumsPath(path))
 	if !b.fresh {
 		b.sums = readSums(path)
 	} else if err := ifExists(os.Remove(sumsPath(path))); err != nil {

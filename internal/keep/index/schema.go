@@ -11,6 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/memory"
 )
 
@@ -148,6 +149,7 @@ func clearAway(path string) (aside string, err error) {
 			return aside, unremovable(path, err)
 		}
 	}
+	atomicfile.RemoveOwnLeftovers(sumsPath(path))
 	return aside, nil
 }
 

@@ -107,3 +107,18 @@ func TestKilledCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledSums: what a process left that was killed while it wrote the sums of an index, or of
+// one that is rebuilt, is removed when the index is opened.
+func TestKilledSums(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index.db")
+	for _, of := range []string{path, nextPath(path)} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(sumsPath(of))+".claude-mem-1-killed"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openIndex(t, path, someFeed(), Options{})
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".index*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
