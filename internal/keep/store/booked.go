@@ -204,9 +204,8 @@ func (s *bookedSession) addPrompt(t *tx, e *memory.Event, number int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO prompts (ulid, session_id, project, number, prompt_id, text, branch, head_commit, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(id), int64(s.id), s.project, number, e.PromptID, e.Prompt, e.Branch, e.HeadCommit, int64(e.OccurredAt)); err != nil {
+	prompt := memory.Prompt{ULID: id, Session: s.id, Number: number, PromptID: e.PromptID, Text: e.Prompt, Branch: e.Branch, HeadCommit: e.HeadCommit, CreatedAt: e.OccurredAt}
+	if _, err := t.exec(promptRecord.insert, promptRecord.inserted(&prompt)...); err != nil {
 		return fmt.Errorf("prompt %d: %w", number, err)
 	}
 	s.promptCount = number

@@ -113,9 +113,8 @@ func (t *tx) addObservation(claimed *memory.Session, o *memory.Observation) erro
 	o.ProjectPath = cmp.Or(o.ProjectPath, claimed.ProjectPath)
 	o.Origin = cmp.Or(o.Origin, memory.OriginObserver)
 	o.CreatedAt = t.orNow(o.CreatedAt)
-	filesKey := filesKey(o.Files)
-	o.ContentHash = contentHash(o, filesKey)
-	same, err := t.sameObservation(o, filesKey)
+	o.ContentHash = contentHash(o)
+	same, err := t.sameObservation(o)
 	if err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (t *tx) addObservation(claimed *memory.Session, o *memory.Observation) erro
 		}
 		return t.supersedeEarlier(o)
 	}
-	if err := t.insertObservation(o, filesKey); err != nil {
+	if err := t.insertObservation(o); err != nil {
 		return err
 	}
 	if err := t.supersedeEarlier(o); err != nil {
@@ -154,20 +153,13 @@ func (t *tx) repeat(o *memory.Observation) error {
 }
 
 // insertObservation stores a new observation with its files and their paths. It sets the
-// ID of o, its ULID unless it has one, and TimesSeen to at least 1; filesKey is stored as
-// it is.
-func (t *tx) insertObservation(o *memory.Observation, filesKey string) error {
+// ID of o, its ULID unless it has one, and TimesSeen to at least 1.
+func (t *tx) insertObservation(o *memory.Observation) error {
 	o.TimesSeen = max(o.TimesSeen, 1)
 	if err := t.name(&o.ULID, o.CreatedAt); err != nil {
 		return err
 	}
-	id, err := t.insert(`INSERT INTO observations
-		(id, ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
-		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at, provenance)
-		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(o.ID), string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, sqlite.Pack(o.Subtitle), sqlite.Pack(o.Narrative),
-		sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens, hashArg(o.ContentHash), hashArg(filesKey), string(o.Origin), o.AgentID, o.AgentType,
-		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt), string(o.Provenance))
+	id, err := t.insert(observationRecord.insert, observationRecord.inserted(o)...)
 	if err != nil {
 		return err
 	}
@@ -197,7 +189,7 @@ func (t *tx) addFiles(o *memory.Observation) error {
 // new: the same content in the session, or nearly the same title about the same
 // files within a day in the project. One that was superseded is repeated by the same
 // content only: what nearly says the same may be its reversal.
-func (t *tx) sameObservation(o *memory.Observation, filesKey string) (int64, error) {
+func (t *tx) sameObservation(o *memory.Observation) (int64, error) {
 	id, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), hashArg(o.ContentHash))
 	if id != 0 || err != nil {
 		return id, err
@@ -217,7 +209,7 @@ func (t *tx) sameObservation(o *memory.Observation, filesKey string) (int64, err
 	}, `SELECT id, title FROM observations
 		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL AND superseded_by IS NULL
 		ORDER BY created_at DESC, id DESC`,
-		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), hashArg(filesKey))
+		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), keyOfFiles(&o.Files))
 	return same, err
 }
 
@@ -226,10 +218,10 @@ const hashBytes = 16
 
 // contentHash returns the hash, in hex, of what an observation says. Its files are part
 // of it if it was written by hand or imported.
-func contentHash(o *memory.Observation, filesKey string) string {
+func contentHash(o *memory.Observation) string {
 	parts := slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts)
-	if written(o.Origin) && filesKey != "" {
-		parts = append(parts, "files:"+filesKey)
+	if written(o.Origin) && len(o.Files) > 0 {
+		parts = append(parts, "files:"+filesKey(o.Files))
 	}
 	h := sha256.New()
 	for _, part := range parts {
@@ -254,6 +246,9 @@ func filesKey(files []memory.FileRef) string {
 	return hex.EncodeToString(sum[:hashBytes])
 }
 
+// keyOfFiles returns the argument for the column files_key.
+func keyOfFiles(files *[]memory.FileRef) any { return hashArg(filesKey(*files)) }
+
 // addSummary stores a summary of a claimed batch and fills in its ID, defaults, and its ULID
 // unless it has one.
 func (t *tx) addSummary(claimed *memory.Session, s *memory.Summary) error {
@@ -266,10 +261,6 @@ func (t *tx) addSummary(claimed *memory.Session, s *memory.Summary) error {
 	if err := t.name(&s.ULID, s.CreatedAt); err != nil {
 		return err
 	}
-	s.ID, err = t.insert(`INSERT INTO session_summaries
-		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, provenance, created_at)
-		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, sqlite.Pack(s.Investigated), sqlite.Pack(s.Learned), sqlite.Pack(s.Completed), sqlite.Pack(s.NextSteps),
-		jsonList(s.FilesRead), jsonList(s.FilesEdited), sqlite.Pack(s.Notes), string(s.Origin), string(s.Provenance), int64(s.CreatedAt))
+	s.ID, err = t.insert(summaryRecord.insert, summaryRecord.inserted(s)...)
 	return err
 }

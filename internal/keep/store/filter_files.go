@@ -102,17 +102,17 @@ func (f fileFilter) check() (string, []any) {
 		" WHERE f.observation_id = r.id AND " + where + ")", args
 }
 
-// checkSymbol is the condition that the change m of a symbol passes. Each file is compared
+// checkSymbol is the condition that the change r of a symbol passes. Each file is compared
 // once, however many changes there are of it.
 func (f fileFilter) checkSymbol() (string, []any) {
 	if f.typed == "." {
-		return "m.project = ?", []any{f.project}
+		return "r.project = ?", []any{f.project}
 	}
-	const matches = `m.file_path IN (WITH RECURSIVE files (path) AS (SELECT min(file_path) FROM function_map
+	const matches = `r.file_path IN (WITH RECURSIVE files (path) AS (SELECT min(file_path) FROM function_map
 		UNION ALL SELECT (SELECT min(file_path) FROM function_map WHERE file_path > files.path) FROM files WHERE files.path IS NOT NULL)
 		SELECT path FROM files WHERE path_matches(path, ?))`
 	if f.project == "" {
 		return matches, []any{f.typed}
 	}
-	return "(" + matches + " AND m.project = ?)", []any{f.typed, f.project}
+	return "(" + matches + " AND r.project = ?)", []any{f.typed, f.project}
 }

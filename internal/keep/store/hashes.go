@@ -5,39 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"claudemem/internal/memory"
 )
-
-// The kinds of records that have hashes besides those of memory.RecordKind.
-const (
-	hashedLearning memory.RecordKind = "learning"
-	hashedSession  memory.RecordKind = "session"
-)
-
-// hashedKind is a kind of records whose hashes the table record_hashes holds.
-type hashedKind struct {
-	kind  memory.RecordKind
-	table string
-	// text are the columns under the hash of the text, rest those under the other one, to
-	// which the files of an observation belong too. Together they are all but the id.
-	text, rest []string
-}
-
-// hashedKinds are in the order of their references.
-var hashedKinds = []hashedKind{
-	{hashedSession, "sessions", []string{"ulid", "host", "host_session_id", "memory_session_id", "project", "label", "title", "started_at"}, nil},
-	{memory.RecordPrompt, "prompts", []string{"ulid", "session_id", "project", "number", "prompt_id", "text", "branch", "head_commit", "created_at"}, nil},
-	{memory.RecordObservation, "observations", []string{"ulid", "session_id", "project", "prompt_number", "type", "title", "subtitle", "narrative", "facts", "concepts",
-		"discovery_tokens", "content_hash", "files_key", "origin", "agent_id", "agent_type", "branch", "created_at", "provenance"},
-		[]string{"head_commit", "times_seen", "pinned", "superseded_by", "deleted_at"}},
-	{memory.RecordSummary, "session_summaries", []string{"ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
-		"files_read", "files_edited", "notes", "origin", "created_at"}, []string{"provenance"}},
-	{hashedLearning, "learnings", []string{"ulid", "project", "category", "content", "content_key", "created_at", "provenance"},
-		[]string{"confidence", "times_seen", "is_active", "superseded_by", "updated_at"}},
-}
 
 // Mismatch is a record that is not as it was written.
 type Mismatch struct {
@@ -240,6 +211,3 @@ func (s *Store) Withheld(ctx context.Context, limit int) (list []memory.RecordRe
 	}
 	return list, total, err
 }
-
-// columns returns all columns of the kind but the id.
-func (k *hashedKind) columns() []string { return slices.Concat(k.text, k.rest) }

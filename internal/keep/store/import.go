@@ -308,19 +308,22 @@ type portableKind struct {
 }
 
 // portableByKind has the kinds by the type that an export gives them.
-var portableByKind = map[string]portableKind{
-	"session":     {"SELECT " + portableSessionColumns + " FROM sessions s WHERE s.ulid = ?1 OR s.host = ?2 AND s.host_session_id = ?3 ORDER BY s.ulid <> ?1 LIMIT 1", "", scanPortableSession},
-	"prompt":      {"SELECT " + portablePromptColumns + " FROM prompts r" + ofSessions + " WHERE r.ulid = ?1", namedIn("prompts"), scanPortablePrompt},
-	"observation": {"SELECT " + portableObservationColumns + " FROM observations r" + ofSessions + " WHERE r.ulid = ?1", namedIn("observations"), scanPortableObservation},
-	"summary":     {"SELECT " + portableSummaryColumns + " FROM session_summaries r" + ofSessions + " WHERE r.ulid = ?1", namedIn("session_summaries"), scanPortableSummary},
-	"learning":    {"SELECT " + portableLearningColumns + " FROM learnings r WHERE r.ulid = ?1", namedIn("learnings"), scanPortableLearning},
-	"symbol":      {"SELECT " + portableSymbolColumns + " FROM function_map r" + ofSessions + " WHERE r.ulid = ?1", namedIn("function_map"), scanPortableSymbol},
-}
-
-// namedIn returns the query of the ULIDs of a list that a table has.
-func namedIn(table string) string {
-	return "SELECT ulid FROM " + table + " WHERE ulid IN (SELECT value FROM json_each(?))"
-}
+var portableByKind = func() map[string]portableKind {
+	kinds := map[string]portableKind{}
+	for _, k := range recordKinds {
+		from := k.table + " r" + ofSessions
+		if k == &learningRecord.recordKind {
+			from = k.table + " r"
+		}
+		kinds[k.name] = portableKind{
+			"SELECT " + k.exported + " FROM " + from + " WHERE r.ulid = ?1",
+			"SELECT ulid FROM " + k.table + " WHERE ulid IN (SELECT value FROM json_each(?))", k.scan,
+		}
+	}
+	kinds[sessionRecord.name] = portableKind{byULID: "SELECT " + sessionRecord.exported + ` FROM sessions s
+		WHERE s.ulid = ?1 OR s.host = ?2 AND s.host_session_id = ?3 ORDER BY s.ulid <> ?1 LIMIT 1`, scan: sessionRecord.scan}
+	return kinds
+}()
 
 // present returns the outcome of a record that is here, none for one that is not.
 func (im *importing) present(p *memory.Portable) (outcome memory.Imported, err error) {
@@ -391,11 +394,7 @@ func (im *importing) forgotten(p *memory.Portable, home *memory.Session) (bool, 
 }
 
 func (im *importing) addSession(s *memory.PortableSession) (memory.Imported, error) {
-	_, err := im.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, title, event_count,
-			started_at, updated_at, last_event_at, completed_at, tokens_in, tokens_out)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(s.ULID), string(s.Host), s.HostSessionID, s.ProjectPath, s.Label, string(s.Status), s.Title, s.Events,
-		int64(s.StartedAt), int64(s.UpdatedAt), int64(s.LastEventAt), int64(s.CompletedAt), s.TokensIn, s.TokensOut)
+	_, err := im.insert(sessionRecord.insertExported, sessionRecord.places(s)...)
 	return added(s.ULID, err)
 }
 
@@ -411,9 +410,9 @@ func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionI
 	case !errors.Is(err, sql.ErrNoRows):
 		return memory.Imported{}, err
 	}
-	if _, err := im.insert(`INSERT INTO prompts (ulid, session_id, project, number, prompt_id, text, branch, head_commit, created_at)
-		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?3, ?4, ?5, ?6, ?7, ?8)`,
-		string(p.ULID), int64(session), p.Number, p.PromptID, p.Text, p.Branch, p.HeadCommit, int64(p.CreatedAt)); err != nil {
+	prompt := promptRecord.imported(p)
+	prompt.Session = session
+	if _, err := im.insert(promptRecord.insert, promptRecord.inserted(prompt)...); err != nil {
 		return memory.Imported{}, err
 	}
 	_, err = im.exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
@@ -423,13 +422,9 @@ func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionI
 // observationOf returns an observation without what names other records, with its content
 // hash.
 func observationOf(p *memory.PortableObservation) *memory.Observation {
-	o := &memory.Observation{
-		ULID: p.ULID, ProjectPath: p.ProjectPath, PromptNumber: p.PromptNumber, Type: p.Type, Title: p.Title, Subtitle: p.Subtitle,
-		Narrative: p.Narrative, Facts: p.Facts, Concepts: p.Concepts, Files: p.Files, DiscoveryTokens: p.DiscoveryTokens,
-		Origin: p.Origin, Provenance: p.Provenance, AgentID: p.AgentID, AgentType: p.AgentType, Branch: p.Branch, HeadCommit: p.HeadCommit,
-		TimesSeen: p.TimesSeen, Pinned: p.Pinned, CreatedAt: p.CreatedAt,
-	}
-	o.ContentHash = contentHash(o, filesKey(o.Files))
+	o := observationRecord.imported(p)
+	o.Files = p.Files
+	o.ContentHash = contentHash(o)
 	return o
 }
 
@@ -453,7 +448,7 @@ func (im *importing) addObservation(p *memory.PortableObservation, session memor
 			o.ID = memory.ObservationID(p.AskedID)
 		}
 	}
-	if err := im.insertObservation(o, filesKey(o.Files)); err != nil {
+	if err := im.insertObservation(o); err != nil {
 		return memory.Imported{}, err
 	}
 	if p.SupersededBy != "" || p.HiddenAt != 0 {
@@ -476,27 +471,23 @@ func (im *importing) addSummary(p *memory.PortableSummary, session memory.Sessio
 	if !errors.Is(err, sql.ErrNoRows) {
 		return memory.Imported{}, err
 	}
-	return added(p.ULID, im.tx.addSummary(&memory.Session{ID: session}, &memory.Summary{
-		ULID: p.ULID, PromptNumber: p.PromptNumber, Request: p.Request, Investigated: p.Investigated, Learned: p.Learned, Completed: p.Completed,
-		NextSteps: p.NextSteps, FilesRead: p.FilesRead, FilesEdited: p.FilesEdited, Notes: p.Notes, Origin: p.Origin, Provenance: p.Provenance, CreatedAt: p.CreatedAt,
-	}))
+	return added(p.ULID, im.tx.addSummary(&memory.Session{ID: session}, summaryRecord.imported(p)))
 }
 
-func (im *importing) addLearning(l *memory.PortableLearning) (memory.Imported, error) {
-	key := parseStatement(l.Content).key
+func (im *importing) addLearning(p *memory.PortableLearning) (memory.Imported, error) {
+	l := learningRecord.imported(p)
 	var other memory.ULID
-	err := im.row("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", []any{l.ProjectPath, key}, &other)
+	err := im.row("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", []any{l.ProjectPath, keyOfContent(&l.Content)}, &other)
 	if err == nil {
 		return here(memory.ImportPresent, other), nil
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return memory.Imported{}, err
 	}
-	_, err = im.insert(`INSERT INTO learnings
-		(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at, provenance)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT n.id FROM learnings n WHERE n.ulid = ?), ?, ?, ?)`,
-		string(l.ULID), l.ProjectPath, l.Category, l.Content, key, l.Confidence, l.TimesSeen, l.Active, string(l.SupersededBy),
-		int64(l.CreatedAt), int64(l.UpdatedAt), string(l.Provenance))
+	if l.SupersededBy, err = im.number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy)); err != nil {
+		return memory.Imported{}, err
+	}
+	_, err = im.insert(learningRecord.insert, learningRecord.inserted(l)...)
 	return added(l.ULID, err)
 }
 
@@ -511,10 +502,9 @@ func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionI
 	if !errors.Is(err, sql.ErrNoRows) {
 		return memory.Imported{}, err
 	}
-	return added(p.ULID, im.tx.addSymbol(&memory.SymbolChange{
-		Session: session, FilePath: p.FilePath, SnapshotAt: p.SnapshotAt, QualifiedName: p.QualifiedName, Kind: p.Kind, Signature: p.Signature,
-		LineStart: p.LineStart, LineEnd: p.LineEnd, BodyHash: p.BodyHash, BeforeHash: p.BeforeHash, ChangeType: p.ChangeType, RenamedFrom: p.RenamedFrom,
-	}, p.ULID))
+	c := symbolRecord.imported(p)
+	c.Session = session
+	return added(p.ULID, im.tx.addSymbol(c))
 }
 
 // addTombstone keeps what was forgotten in another memory from being imported or captured

@@ -86,6 +86,9 @@ func parseStatement(content string) statement {
 	return s
 }
 
+// keyOfContent returns the argument for the column content_key.
+func keyOfContent(content *string) any { return foldSpace(*content) }
+
 // common returns the share of the words of both statements that both have, 0 to 1.
 func (s statement) common(o statement) float64 {
 	both := 0
@@ -197,15 +200,11 @@ func (t *tx) addLearning(claimed *memory.Session, l *memory.Learning) error {
 			return err
 		}
 		l.TimesSeen, l.Active = max(l.TimesSeen, 1), person < 0
-		by := int64(0)
+		l.SupersededBy = 0
 		if person >= 0 {
-			by = against[person].id
+			l.SupersededBy = against[person].id
 		}
-		if l.ID, err = t.insert(`INSERT INTO learnings
-			(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at, provenance)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(l.ULID), l.ProjectPath, l.Category, l.Content, said.key, l.Confidence, l.TimesSeen, l.Active, orNull(by),
-			int64(l.CreatedAt), int64(l.UpdatedAt), string(l.Provenance)); err != nil {
+		if l.ID, err = t.insert(learningRecord.insert, learningRecord.inserted(l)...); err != nil {
 			return err
 		}
 	}

@@ -12,14 +12,6 @@ import (
 	"claudemem/internal/memory"
 )
 
-const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at, provenance,
-	iif(EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id), 'import', ''),
-	EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = learnings.id AND c.waiting AND c.wanted)`
-
-func learningFields(l *memory.Learning) []any {
-	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt, &l.Provenance, &l.Origin, &l.Waiting}
-}
-
 // Learnings lists learnings: the active ones first, by project, then by
 // confidence, the highest first.
 func (s *Store) Learnings(ctx context.Context, q memory.LearningQuery) (list []memory.Learning, err error) {
@@ -28,7 +20,7 @@ func (s *Store) Learnings(ctx context.Context, q memory.LearningQuery) (list []m
 	if err != nil {
 		return nil, err
 	}
-	list, err = all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+c.text()+
+	list, err = all(ctx, s.reader, learningRecord.fields, "SELECT "+learningRecord.read+" FROM learnings r WHERE "+c.text()+
 		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
 		append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 	if err != nil {
@@ -47,7 +39,7 @@ func (s *Store) CountLearnings(ctx context.Context, q memory.LearningQuery) (n i
 	if err != nil {
 		return 0, err
 	}
-	return value[int](ctx, s.reader, "SELECT count(*) FROM learnings WHERE "+c.text(), c.args...)
+	return value[int](ctx, s.reader, "SELECT count(*) FROM learnings r WHERE "+c.text(), c.args...)
 }
 
 // learningFilter returns the conditions of a query for learnings.
@@ -176,7 +168,7 @@ func (t *tx) supersedeContradicted(id int64) (memory.Learning, error) {
 
 // learning reads a learning; CodeNotFound if there is none.
 func (t *tx) learning(id int64) (l memory.Learning, err error) {
-	err = t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(&l)...)
+	err = t.row("SELECT "+learningRecord.read+" FROM learnings r WHERE r.id = ?", []any{id}, learningRecord.fields(&l)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = memory.Errorf(memory.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
 	}

@@ -66,8 +66,8 @@ func (s *Store) digests(ctx context.Context, what string, q memory.Query, condit
 		}
 		c.and(condition)
 		digests, err := all(ctx, reader, func(d *memory.SessionDigest) []any {
-			return append(sessionFields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
-		}, "SELECT "+sessionColumns+`,
+			return append(sessionRecord.fields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
+		}, "SELECT "+sessionRecord.read+`,
 			coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
 			(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
 			(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))

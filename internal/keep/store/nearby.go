@@ -56,8 +56,8 @@ func readNearby(ctx context.Context, q querier, b *memory.Batch, at memory.Milli
 	if len(files) == 0 || len(ids) == 0 {
 		return nil
 	}
-	b.NearbySymbols, err = all(ctx, q, symbolFields, "SELECT "+symbolColumns+` FROM function_map m INDEXED BY function_map_session
-		WHERE m.session_id IN (SELECT value FROM json_each(?)) AND m.file_path IN (SELECT value FROM json_each(?))
-			AND m.change_type <> 'unchanged' ORDER BY m.id`, jsonList(ids), paths)
+	b.NearbySymbols, err = readSymbolChanges(ctx, q, "", `function_map r INDEXED BY function_map_session
+		WHERE r.session_id IN (SELECT value FROM json_each(?)) AND r.file_path IN (SELECT value FROM json_each(?))
+			AND r.change_type <> 'unchanged' ORDER BY r.id`, jsonList(ids), paths)
 	return err
 }

@@ -8,22 +8,9 @@ import (
 	"claudemem/internal/memory"
 )
 
-const observationColumns = `r.id, r.ulid, r.session_id, r.project, r.prompt_number, r.type, r.title, r.subtitle, r.narrative,
-	r.facts, r.concepts, r.discovery_tokens, lower(hex(r.content_hash)), r.origin, r.agent_id, r.agent_type, r.branch, r.head_commit,
-	r.times_seen, r.pinned, coalesce(r.superseded_by, 0), r.created_at, r.provenance,
-	iif(r.origin = 'import', coalesce((SELECT c.origin FROM claims c WHERE c.kind = 'observation' AND c.id = r.id), ''), ''),
-	r.origin = 'import' AND EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'observation' AND c.id = r.id AND c.wanted)`
-
-// observationFields returns the destinations of observationColumns.
-func observationFields(o *memory.Observation) []any {
-	return []any{&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, toText(&o.Subtitle), toText(&o.Narrative),
-		toList(&o.Facts), toList(&o.Concepts), &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
-		&o.TimesSeen, &o.Pinned, &o.SupersededBy, &o.CreatedAt, &o.Provenance, &o.Claimed, &o.ClaimedPin}
-}
-
 // readObservations reads observations r with their files; from is what follows FROM.
 func readObservations(ctx context.Context, q querier, from string, args ...any) ([]memory.Observation, error) {
-	found, err := all(ctx, q, observationFields, "SELECT "+observationColumns+" FROM "+from, args...)
+	found, err := all(ctx, q, observationRecord.fields, "SELECT "+observationRecord.read+" FROM "+from, args...)
 	if err != nil {
 		return nil, err
 	}

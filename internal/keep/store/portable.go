@@ -21,23 +21,7 @@ type portableRows struct {
 	scan  func(sqlite.Scan) (memory.Portable, error)
 }
 
-// The columns and tables of the kinds, which the scans below read.
 const (
-	portableSessionColumns = `s.ulid, s.host, s.host_session_id, s.project, s.label, s.status, s.title, s.event_count,
-		s.started_at, s.updated_at, s.last_event_at, s.completed_at, s.tokens_in, s.tokens_out`
-	portablePromptColumns      = `r.ulid, s.ulid, r.number, r.prompt_id, r.text, r.branch, r.head_commit, r.created_at`
-	portableObservationColumns = `r.ulid, s.ulid, r.project, r.prompt_number, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts,
-		r.discovery_tokens, r.origin, r.provenance, r.agent_id, r.agent_type, r.branch, r.head_commit, r.times_seen, r.pinned,
-		coalesce((SELECT n.ulid FROM observations n WHERE n.id = r.superseded_by), ''), coalesce(r.deleted_at, 0), r.created_at,
-		(SELECT json_group_array(json_object('path', path, 'role', role, 'hash', coalesce(file_hash, ''),
-			'symbols', CASE WHEN json_valid(symbols) THEN json(symbols) END) ORDER BY position) FROM observation_files f WHERE f.observation_id = r.id)`
-	portableSummaryColumns = `r.ulid, s.ulid, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
-		r.files_read, r.files_edited, r.notes, r.origin, r.provenance, r.created_at`
-	portableLearningColumns = `r.ulid, r.project, r.category, r.content, r.confidence, r.times_seen, r.provenance, r.is_active,
-		coalesce((SELECT n.ulid FROM learnings n WHERE n.id = r.superseded_by), ''), r.created_at, r.updated_at`
-	portableSymbolColumns = `r.ulid, s.ulid, r.file_path, r.qualified_name, r.kind, r.signature, r.line_start, r.line_end, r.body_hash,
-		r.before_hash, r.change_type, r.renamed_from, r.snapshot_at`
-
 	ofSessions = " CROSS JOIN sessions s ON s.id = r.session_id"
 	// inRange is the condition on the project and time of rows r with a project of their own.
 	inRange = " AND (?1 = '' OR r.project = ?1) AND r.created_at BETWEEN ?2 AND ?3"
@@ -63,37 +47,36 @@ func chained(table string) string {
 		UNION ALL SELECT o.id, c.length + 1 FROM chain c JOIN ` + table + ` o ON o.superseded_by = c.id) `
 }
 
-const (
-	withChain = " LEFT JOIN chain ON chain.id = r.id"
-	byChain   = "coalesce(chain.length, 9e9), r.ulid"
-)
-
 // portableKinds are the rows of an export in their order: sessions before their records,
 // what supersedes before what is superseded, tombstones last, so that they do not refuse the
 // records beside which the exporting memory has them.
 var portableKinds = func() []portableRows {
-	observations := portableRows{columns: portableObservationColumns, from: "observations r" + ofSessions, order: "r.ulid", hashed: memory.RecordObservation, scan: scanPortableObservation}
-	learnings := portableRows{columns: portableLearningColumns, from: "learnings r", order: "r.ulid", hashed: hashedLearning, scan: scanPortableLearning}
-	observations.where = "r.superseded_by IS NULL AND " + keptObservation + inRange
-	learnings.where = "r.superseded_by IS NULL" + inRange
-	superseded, supersededLearnings := observations, learnings
-	superseded.with, superseded.join, superseded.order = chained("observations"), withChain, byChain
-	superseded.where = "r.superseded_by IS NOT NULL AND " + keptObservation + inRange
-	supersededLearnings.with, supersededLearnings.join, supersededLearnings.order = chained("learnings"), withChain, byChain
-	supersededLearnings.where = "r.superseded_by IS NOT NULL" + inRange
-	ofSession := func(hashed memory.RecordKind, table, columns, at string, scan func(sqlite.Scan) (memory.Portable, error)) portableRows {
-		return portableRows{columns: columns, from: table + " r" + ofSessions, order: "r.ulid", hashed: hashed, scan: scan,
-			where: "(?1 = '' OR s.project = ?1) AND r." + at + " BETWEEN ?2 AND ?3"}
+	rows := func(k *recordKind, from, where string) portableRows {
+		return portableRows{columns: k.exported, from: from, where: where, order: "r.ulid", hashed: k.kind, scan: k.scan}
 	}
+	current := func(k *recordKind, from, kept string) portableRows {
+		return rows(k, from, "r.superseded_by IS NULL"+kept+inRange)
+	}
+	superseded := func(k *recordKind, from, kept string) portableRows {
+		r := rows(k, from, "r.superseded_by IS NOT NULL"+kept+inRange)
+		r.with, r.join, r.order = chained(k.table), " LEFT JOIN chain ON chain.id = r.id", "coalesce(chain.length, 9e9), r.ulid"
+		return r
+	}
+	ofSession := func(k *recordKind, at string) portableRows {
+		return rows(k, k.table+" r"+ofSessions, "(?1 = '' OR s.project = ?1) AND r."+at+" BETWEEN ?2 AND ?3")
+	}
+	all := rows(&sessionRecord.recordKind, "sessions s", exportedSessions)
+	all.order = "s.ulid"
+	observations, learnings := &observationRecord.recordKind, &learningRecord.recordKind
 	return []portableRows{
-		{columns: portableSessionColumns, from: "sessions s", where: exportedSessions, order: "s.ulid", hashed: hashedSession, scan: scanPortableSession},
-		ofSession(memory.RecordPrompt, "prompts", portablePromptColumns, "created_at", scanPortablePrompt),
-		observations,
-		superseded,
-		ofSession(memory.RecordSummary, "session_summaries", portableSummaryColumns, "created_at", scanPortableSummary),
-		learnings,
-		supersededLearnings,
-		ofSession("", "function_map", portableSymbolColumns, "snapshot_at", scanPortableSymbol),
+		all,
+		ofSession(&promptRecord.recordKind, "created_at"),
+		current(observations, "observations r"+ofSessions, " AND "+keptObservation),
+		superseded(observations, "observations r"+ofSessions, " AND "+keptObservation),
+		ofSession(&summaryRecord.recordKind, "created_at"),
+		current(learnings, "learnings r", ""),
+		superseded(learnings, "learnings r", ""),
+		ofSession(&symbolRecord.recordKind, "snapshot_at"),
 		{columns: "r.kind, r.key, r.created_at", from: "tombstones r", where: "r.kind <> '" + tombErasure + "' AND ?1 = '' AND ?2 <= ?3", order: "r.kind, r.key", whole: true, scan: scanTombstone},
 	}
 }()
@@ -165,48 +148,6 @@ func (k *portableRows) export(ctx context.Context, q querier, args []any, visit 
 		return visit(&p)
 	}, k.with+"SELECT "+k.columns+", "+sound+" FROM "+k.from+k.join+" WHERE "+k.where+" ORDER BY "+k.order, args...)
 	return withheld, err
-}
-
-func scanPortableSession(scan sqlite.Scan) (memory.Portable, error) {
-	var s memory.PortableSession
-	err := scan(&s.ULID, &s.Host, &s.HostSessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title, &s.Events,
-		&s.StartedAt, &s.UpdatedAt, &s.LastEventAt, &s.CompletedAt, &s.TokensIn, &s.TokensOut)
-	return memory.Portable{Session: &s}, err
-}
-
-func scanPortablePrompt(scan sqlite.Scan) (memory.Portable, error) {
-	var r memory.PortablePrompt
-	err := scan(&r.ULID, &r.Session, &r.Number, &r.PromptID, &r.Text, &r.Branch, &r.HeadCommit, &r.CreatedAt)
-	return memory.Portable{Prompt: &r}, err
-}
-
-func scanPortableObservation(scan sqlite.Scan) (memory.Portable, error) {
-	var o memory.PortableObservation
-	err := scan(&o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, toText(&o.Subtitle), toText(&o.Narrative), toList(&o.Facts), toList(&o.Concepts),
-		&o.DiscoveryTokens, &o.Origin, &o.Provenance, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit, &o.TimesSeen, &o.Pinned,
-		&o.SupersededBy, &o.HiddenAt, &o.CreatedAt, toList(&o.Files))
-	return memory.Portable{Observation: &o}, err
-}
-
-func scanPortableSummary(scan sqlite.Scan) (memory.Portable, error) {
-	var r memory.PortableSummary
-	err := scan(&r.ULID, &r.Session, &r.PromptNumber, &r.Request, toText(&r.Investigated), toText(&r.Learned), toText(&r.Completed), toText(&r.NextSteps),
-		toList(&r.FilesRead), toList(&r.FilesEdited), toText(&r.Notes), &r.Origin, &r.Provenance, &r.CreatedAt)
-	return memory.Portable{Summary: &r}, err
-}
-
-func scanPortableLearning(scan sqlite.Scan) (memory.Portable, error) {
-	var l memory.PortableLearning
-	err := scan(&l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Provenance, &l.Active,
-		&l.SupersededBy, &l.CreatedAt, &l.UpdatedAt)
-	return memory.Portable{Learning: &l}, err
-}
-
-func scanPortableSymbol(scan sqlite.Scan) (memory.Portable, error) {
-	var r memory.PortableSymbol
-	err := scan(&r.ULID, &r.Session, &r.FilePath, &r.QualifiedName, &r.Kind, &r.Signature, &r.LineStart, &r.LineEnd, &r.BodyHash,
-		&r.BeforeHash, &r.ChangeType, &r.RenamedFrom, &r.SnapshotAt)
-	return memory.Portable{Symbol: &r}, err
 }
 
 func scanTombstone(scan sqlite.Scan) (memory.Portable, error) {

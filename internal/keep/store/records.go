@@ -266,17 +266,17 @@ var recordRows = map[memory.RecordKind]struct {
 	fields               func(*memory.Hit) []any
 	withhold             func(*memory.Hit)
 }{
-	memory.RecordObservation: {observationColumns, "observations r NOT INDEXED", "r.deleted_at IS NULL AND ", func(h *memory.Hit) []any {
+	memory.RecordObservation: {observationRecord.read, "observations r NOT INDEXED", "r.deleted_at IS NULL AND ", func(h *memory.Hit) []any {
 		h.Observation = new(memory.Observation)
-		return observationFields(h.Observation)
+		return observationRecord.fields(h.Observation)
 	}, func(h *memory.Hit) { h.Observation.Withhold() }},
-	memory.RecordSummary: {summaryColumns, "session_summaries r", "", func(h *memory.Hit) []any {
+	memory.RecordSummary: {summaryRecord.read, "session_summaries r", "", func(h *memory.Hit) []any {
 		h.Summary = new(memory.Summary)
-		return summaryFields(h.Summary)
+		return summaryRecord.fields(h.Summary)
 	}, func(h *memory.Hit) { h.Summary.Withhold() }},
-	memory.RecordPrompt: {promptColumns, "prompts r", "", func(h *memory.Hit) []any {
+	memory.RecordPrompt: {promptRecord.read, "prompts r", "", func(h *memory.Hit) []any {
 		h.Prompt = new(memory.Prompt)
-		return promptFields(h.Prompt)
+		return promptRecord.fields(h.Prompt)
 	}, func(h *memory.Hit) { h.Prompt.Withhold() }},
 }
 

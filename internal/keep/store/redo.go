@@ -170,7 +170,7 @@ func (r *redo) observations(t *tx, rows []*redoneRow, found []memory.Observation
 		o := &found[i]
 		o.Session, o.ProjectPath, o.PromptNumber = r.session.ID, cmp.Or(o.ProjectPath, r.session.ProjectPath), r.turn
 		o.Origin, o.CreatedAt = cmp.Or(o.Origin, memory.OriginObserver), t.orNow(o.CreatedAt)
-		o.ContentHash = contentHash(o, filesKey(o.Files))
+		o.ContentHash = contentHash(o)
 	}
 	shareTokens(rows, found)
 	places := pairRows(rows, found)
@@ -296,6 +296,10 @@ func titleWords(title string) []string {
 	return slices.Compact(words)
 }
 
+// rewriteObservation ends what the rest of the turn supersedes.
+var rewriteObservation = observationRecord.update + `, superseded_by = CASE WHEN superseded_by NOT IN
+	(SELECT id FROM observations WHERE session_id = ? AND prompt_number = ?) THEN superseded_by END WHERE id = ?`
+
 // rewrite puts what an observation says into a row, which keeps its number, name, time and
 // pin. An observation that another row of the session has already is that row: it is not
 // counted again, and the row keeps its text.
@@ -309,13 +313,7 @@ func (t *tx) rewrite(row *redoneRow, o *memory.Observation) error {
 		return nil
 	}
 	o.ID, o.ULID = row.ID, row.ULID
-	if _, err := t.exec(`UPDATE observations SET type = ?, title = ?, subtitle = ?, narrative = ?, facts = ?, concepts = ?, discovery_tokens = ?,
-			content_hash = ?, files_key = ?, origin = ?, provenance = ?, agent_id = ?, agent_type = ?,
-			branch = ?, head_commit = ?, superseded_by = CASE WHEN superseded_by NOT IN
-				(SELECT id FROM observations WHERE session_id = ? AND prompt_number = ?) THEN superseded_by END WHERE id = ?`,
-		string(o.Type), o.Title, sqlite.Pack(o.Subtitle), sqlite.Pack(o.Narrative), sqlite.Pack(jsonList(o.Facts)), jsonList(o.Concepts), o.DiscoveryTokens,
-		hashArg(o.ContentHash), hashArg(filesKey(o.Files)), string(o.Origin), string(o.Provenance), o.AgentID, o.AgentType,
-		o.Branch, o.HeadCommit, int64(o.Session), o.PromptNumber, int64(o.ID)); err != nil {
+	if _, err := t.exec(rewriteObservation, append(observationRecord.rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...); err != nil {
 		return err
 	}
 	if err := t.supersedeEarlier(o); err != nil {
@@ -347,11 +345,8 @@ func (r *redo) summaries(t *tx, rows []int64, found []memory.Summary) error {
 	if len(rows) == 0 {
 		return t.addSummary(&r.session, m)
 	}
-	n, err := t.change(`UPDATE session_summaries SET request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?,
-			files_read = ?, files_edited = ?, notes = ?, origin = ?, provenance = ? WHERE id = ?`,
-		m.Request, sqlite.Pack(m.Investigated), sqlite.Pack(m.Learned), sqlite.Pack(m.Completed), sqlite.Pack(m.NextSteps),
-		jsonList(m.FilesRead), jsonList(m.FilesEdited), sqlite.Pack(m.Notes),
-		string(cmp.Or(m.Origin, memory.OriginObserver)), string(m.Provenance), rows[0])
+	m.Origin = cmp.Or(m.Origin, memory.OriginObserver)
+	n, err := t.change(summaryRecord.update+" WHERE id = ?", append(summaryRecord.rewritten(m), rows[0])...)
 	if err != nil {
 		return err
 	}

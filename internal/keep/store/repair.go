@@ -87,7 +87,7 @@ func (s *Store) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch
 
 // saved is a record of a backup.
 type saved struct {
-	kind *hashedKind
+	kind *recordKind
 	sums sums
 	// row holds the columns of the kind, files those of observation_files, after the id.
 	row   []any
@@ -107,7 +107,7 @@ func readSaved(ctx context.Context, backup *sql.DB, m Mismatch) (*saved, error) 
 	if err != nil || !found.sums.textRight() { // it is damaged there too
 		return nil, err
 	}
-	rows, err := all(ctx, backup, anyRow(len(found.kind.columns())), "SELECT "+strings.Join(found.kind.columns(), ", ")+" FROM "+found.kind.table+" WHERE id = ?", m.ID)
+	rows, err := all(ctx, backup, anyRow(len(found.kind.hashed())), "SELECT "+strings.Join(found.kind.hashed(), ", ")+" FROM "+found.kind.table+" WHERE id = ?", m.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -131,10 +131,10 @@ func anyRow(n int) func(*[]any) []any {
 }
 
 // kindNamed returns the entry of hashedKinds for a kind that is in it.
-func kindNamed(kind memory.RecordKind) *hashedKind {
-	for i := range hashedKinds {
-		if hashedKinds[i].kind == kind {
-			return &hashedKinds[i]
+func kindNamed(kind memory.RecordKind) *recordKind {
+	for _, k := range hashedKinds {
+		if k.kind == kind {
+			return k
 		}
 	}
 	panic(fmt.Sprintf("no hashes of %q", kind))
@@ -187,7 +187,7 @@ func (t *tx) insertSaved(m Mismatch, from *saved) (bool, error) {
 	if err != nil || same == 0 {
 		return false, err
 	}
-	columns := from.kind.columns()
+	columns := from.kind.hashed()
 	if _, err := t.exec("INSERT INTO "+from.kind.table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
 		append([]any{m.ID}, from.row...)...); err != nil {
 		return false, err

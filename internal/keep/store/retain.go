@@ -35,30 +35,26 @@ type retained struct {
 // waitsInSession is a condition on a record r: an event of its session is not processed yet.
 const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
 
-// The columns of the two tables, in the order of their lists in hidden_records.
-var (
-	promptColumnsKept  = []string{"id", "ulid", "session_id", "project", "number", "prompt_id", "text", "branch", "head_commit", "created_at"}
-	summaryColumnsKept = []string{"id", "ulid", "session_id", "project", "prompt_number", "request", "investigated", "learned", "completed", "next_steps",
-		"files_read", "files_edited", "notes", "origin", "created_at", "provenance"}
-)
+// kept returns the columns of a kind in the order of their lists in hidden_records.
+func (k *recordKind) kept() []string { return append([]string{"id"}, k.hashed()...) }
 
 // intoList returns the expression that makes the list in content of columns, and fromList those
 // that read them from it. JSON has no place for a packed text.
-func intoList(columns []string) string {
-	values := slices.Clone(columns)
-	for i, c := range columns {
-		if slices.Contains(packedOfSummaries, c) {
+func (k *recordKind) intoList() string {
+	values := k.kept()
+	for i, c := range values {
+		if slices.Contains(k.packed, c) {
 			values[i] = "unpacked(" + c + ")"
 		}
 	}
 	return "json_array(" + strings.Join(values, ", ") + ")"
 }
 
-func fromList(columns []string) string {
-	values := make([]string, len(columns))
-	for i, c := range columns {
+func (k *recordKind) fromList() string {
+	values := k.kept()
+	for i, c := range values {
 		values[i] = fmt.Sprintf("json_extract(content, '$[%d]')", i)
-		if slices.Contains(packedOfSummaries, c) {
+		if slices.Contains(k.packed, c) {
 			values[i] = "packed(" + values[i] + ")"
 		}
 		if c == "provenance" { // not in older lists
@@ -78,8 +74,8 @@ func promptEvents(from, to string) string {
 }
 
 // moving returns the statements for a kind whose rows move to hidden_records.
-func moving(kind memory.RecordKind, table string, columns []string) retained {
-	sums := rowSums[kind]
+func moving(k *recordKind) retained {
+	kind, table, columns, sums := k.kind, k.table, k.kept(), rowSums[k.kind]
 	return retained{
 		kind: kind,
 		// One whose text was changed on the disk waits until it is repaired or set aside.
@@ -87,19 +83,19 @@ func moving(kind memory.RecordKind, table string, columns []string) retained {
 			" AND (h.damaged_at IS NOT NULL OR coalesce(h.text = " + sums.text + ", TRUE)) ORDER BY r.created_at LIMIT ?3",
 		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", slices.Index(columns, "created_at")),
 		hide: []string{
-			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, " + intoList(columns) + " FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
+			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, " + k.intoList() + " FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
 			"DELETE FROM " + table + " WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
 		},
 		show: []string{
 			// One that was imported meanwhile is there.
-			"INSERT OR IGNORE INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + fromList(columns) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+			"INSERT OR IGNORE INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + k.fromList() + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
 		},
 	}
 }
 
 // retainedKinds are the kinds that get old. What is pinned does not.
 var retainedKinds = func() []retained {
-	prompts := moving(memory.RecordPrompt, "prompts", promptColumnsKept)
+	prompts := moving(&promptRecord.recordKind)
 	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
 	prompts.show = append(prompts.show, promptEvents("forgotten", "processed"))
 	prompts.erase = []string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
@@ -117,7 +113,7 @@ var retainedKinds = func() []retained {
 			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))"},
 		},
 		prompts,
-		moving(memory.RecordSummary, "session_summaries", summaryColumnsKept),
+		moving(&summaryRecord.recordKind),
 	}
 }()
 

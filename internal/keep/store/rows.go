@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
 
@@ -117,8 +118,14 @@ func sqlLimit(limit int) int {
 // row must not hide the rest.
 type listColumn[T any] struct{ items *[]T }
 
-// toList returns the destination of a column that jsonList has encoded, packed or not.
-func toList[T any](items *[]T) listColumn[T] { return listColumn[T]{items} }
+// plain returns the place of a column that is stored as it is.
+func plain[T any](place *T) any { return place }
+
+// toList returns the place of a column that jsonList has encoded. What is read may be packed.
+func toList[T any](items *[]T) any { return listColumn[T]{items} }
+
+// Value implements driver.Valuer.
+func (c listColumn[T]) Value() (driver.Value, error) { return jsonList(*c.items), nil }
 
 // Scan implements sql.Scanner.
 func (c listColumn[T]) Scan(column any) error {
@@ -133,12 +140,65 @@ func (c listColumn[T]) Scan(column any) error {
 // packedColumn scans a text that sqlite.Pack has made; a damaged one is empty.
 type packedColumn struct{ text *string }
 
-// toText returns the destination of a column with a packed text.
-func toText(text *string) packedColumn { return packedColumn{text} }
+// toText returns the place of a column with a packed text.
+func toText(text *string) any { return packedColumn{text} }
+
+// Value implements driver.Valuer.
+func (c packedColumn) Value() (driver.Value, error) { return sqlite.Pack(*c.text), nil }
 
 // Scan implements sql.Scanner.
 func (c packedColumn) Scan(column any) error {
 	*c.text = sqlite.Unpack(column)
+	return nil
+}
+
+// packedListColumn is a listColumn that is packed.
+type packedListColumn struct{ listColumn[string] }
+
+// toPackedList returns the place of a column with a packed list.
+func toPackedList(items *[]string) any { return packedListColumn{listColumn[string]{items}} }
+
+// Value implements driver.Valuer.
+func (c packedListColumn) Value() (driver.Value, error) { return sqlite.Pack(jsonList(*c.items)), nil }
+
+// optionalColumn has NULL for the zero value.
+type optionalColumn[T ~int64] struct{ value *T }
+
+// toOptional returns the place of a column in which NULL stands for the zero value.
+func toOptional[T ~int64](value *T) any { return optionalColumn[T]{value} }
+
+// Value implements driver.Valuer.
+func (c optionalColumn[T]) Value() (driver.Value, error) {
+	return sql.NullInt64{Int64: int64(*c.value), Valid: *c.value != 0}.Value()
+}
+
+// Scan implements sql.Scanner.
+func (c optionalColumn[T]) Scan(column any) error {
+	var n sql.NullInt64
+	err := n.Scan(column)
+	*c.value = T(n.Int64)
+	return err
+}
+
+// hashColumn has the bytes of a hash that is given by its digits.
+type hashColumn struct{ digits *string }
+
+// toHash returns the place of a column with a hash.
+func toHash(digits *string) any { return hashColumn{digits} }
+
+// Value implements driver.Valuer.
+func (c hashColumn) Value() (driver.Value, error) { return hashArg(*c.digits), nil }
+
+// Scan implements sql.Scanner.
+func (c hashColumn) Scan(column any) error {
+	switch column := column.(type) {
+	case []byte:
+		*c.digits = hex.EncodeToString(column)
+	case string: // of a schema before 6, or damaged
+		*c.digits = hex.EncodeToString([]byte(column))
+	default:
+		*c.digits = ""
+	}
 	return nil
 }
 

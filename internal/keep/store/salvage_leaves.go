@@ -180,7 +180,7 @@ func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string
 	// The hashes of the copies say nothing about what the rows were before. A row that could not be
 	// copied has a hash alone then, so that it is missed.
 	for _, h := range hashes {
-		kind := slices.IndexFunc(hashedKinds, func(k hashedKind) bool { return string(k.kind) == h[0] })
+		kind := slices.IndexFunc(hashedKinds, func(k *recordKind) bool { return string(k.kind) == h[0] })
 		if number, _ := h[1].(int64); kind >= 0 && number > last[hashedKinds[kind].table] {
 			if _, err := to.ExecContext(ctx, `INSERT INTO record_hashes (kind, id, text, rest, damaged_at) VALUES (?, ?, ?, ?, ?)
 				ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = excluded.damaged_at`,

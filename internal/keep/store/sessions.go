@@ -10,20 +10,10 @@ import (
 	"claudemem/internal/memory"
 )
 
-// sessionColumns are the columns of table s that sessionFields receive.
-const sessionColumns = `s.id, s.ulid, s.host, s.host_session_id, s.memory_session_id, s.project, s.label, s.status, s.title,
-	s.prompt_count, s.started_at, s.updated_at, s.completed_at`
-
-// sessionFields returns the destinations of sessionColumns.
-func sessionFields(s *memory.Session) []any {
-	return []any{&s.ID, &s.ULID, &s.Host, &s.HostSessionID, &s.MemorySessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title,
-		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}
-}
-
 // sessionWhere returns the session s that a condition selects; sql.ErrNoRows when there is none.
 func sessionWhere(ctx context.Context, q querier, condition string, args ...any) (memory.Session, error) {
 	var s memory.Session
-	err := q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE "+condition, args...).Scan(sessionFields(&s)...)
+	err := q.QueryRowContext(ctx, "SELECT "+sessionRecord.read+" FROM sessions s WHERE "+condition, args...).Scan(sessionRecord.fields(&s)...)
 	return s, err
 }
 
@@ -60,16 +50,9 @@ func (s *Store) Prompts(ctx context.Context, session memory.SessionID) (prompts 
 	return sessionPrompts(ctx, s.reader, session, 0, math.MaxInt)
 }
 
-// promptColumns are the columns of prompts r that promptFields receive.
-const promptColumns = `r.id, r.ulid, r.session_id, r.number, r.prompt_id, r.text, r.branch, r.head_commit, r.created_at`
-
-func promptFields(p *memory.Prompt) []any {
-	return []any{&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt}
-}
-
 // sessionPrompts lists the prompts from..to of a session, in order.
 func sessionPrompts(ctx context.Context, q querier, session memory.SessionID, from, to int) ([]memory.Prompt, error) {
-	prompts, err := all(ctx, q, promptFields, "SELECT "+promptColumns+` FROM prompts r
+	prompts, err := all(ctx, q, promptRecord.fields, "SELECT "+promptRecord.read+` FROM prompts r
 		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(session), from, to)
 	if err != nil {
 		return nil, err
@@ -154,20 +137,8 @@ func (s *Store) SessionSummaries(ctx context.Context, session memory.SessionID, 
 	return newestSummaries(ctx, s.reader, session, limit)
 }
 
-// packedOfSummaries are the columns of session_summaries whose texts are packed.
-var packedOfSummaries = []string{"investigated", "learned", "completed", "next_steps", "notes"}
-
-// summaryColumns are the columns of session_summaries r that summaryFields receive.
-const summaryColumns = `r.id, r.ulid, r.session_id, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
-	r.files_read, r.files_edited, r.notes, r.origin, r.provenance, r.created_at`
-
-func summaryFields(m *memory.Summary) []any {
-	return []any{&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, toText(&m.Investigated), toText(&m.Learned), toText(&m.Completed), toText(&m.NextSteps),
-		toList(&m.FilesRead), toList(&m.FilesEdited), toText(&m.Notes), &m.Origin, &m.Provenance, &m.CreatedAt}
-}
-
 func newestSummaries(ctx context.Context, q querier, session memory.SessionID, limit int) ([]memory.Summary, error) {
-	summaries, err := all(ctx, q, summaryFields, "SELECT "+summaryColumns+` FROM session_summaries r
+	summaries, err := all(ctx, q, summaryRecord.fields, "SELECT "+summaryRecord.read+` FROM session_summaries r
 		WHERE r.session_id = ? ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), sqlLimit(limit))
 	if err != nil {
 		return nil, err

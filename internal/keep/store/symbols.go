@@ -23,8 +23,8 @@ func (t *tx) foldSymbols(claimed *memory.Session, changes []memory.SymbolChange)
 		}
 		files[i] = changes[i].FilePath
 	}
-	before, err := all(context.Background(), t, symbolFields, "SELECT "+symbolColumns+` FROM function_map m
-		WHERE m.session_id = ? AND m.file_path IN (SELECT value FROM json_each(?)) ORDER BY m.id`, int64(claimed.ID), jsonList(files))
+	before, err := readSymbolChanges(context.Background(), t, "", `function_map r
+		WHERE r.session_id = ? AND r.file_path IN (SELECT value FROM json_each(?)) ORDER BY r.id`, int64(claimed.ID), jsonList(files))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (t *tx) foldSymbols(claimed *memory.Session, changes []memory.SymbolChange)
 		c.Session = claimed.ID
 		switch was, ok := known[c.ID]; {
 		case !ok:
-			err = t.addSymbol(&c, "")
+			err = t.addSymbol(&symbolChange{SymbolChange: c})
 		case was != c:
 			err = t.updateSymbol(&c)
 		}
@@ -62,37 +62,30 @@ func symbolList(symbols []memory.SymbolHash) string {
 }
 
 // addSymbol stores the change of a symbol, with a new ULID for "".
-func (t *tx) addSymbol(c *memory.SymbolChange, id memory.ULID) error {
-	at := t.orNow(c.SnapshotAt)
-	if err := t.name(&id, at); err != nil {
+func (t *tx) addSymbol(c *symbolChange) error {
+	c.SnapshotAt = t.orNow(c.SnapshotAt)
+	if err := t.name(&c.ulid, c.SnapshotAt); err != nil {
 		return err
 	}
-	_, err := t.exec(`INSERT INTO function_map
-		(ulid, session_id, project, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
-		VALUES (?1, ?2, coalesce((SELECT project FROM sessions WHERE id = ?2), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(id), int64(c.Session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
-		c.LineStart, c.LineEnd, c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom)
+	_, err := t.exec(symbolRecord.insert, symbolRecord.inserted(c)...)
 	return err
 }
 
 // updateSymbol stores what became of a symbol that the session had changed before.
 func (t *tx) updateSymbol(c *memory.SymbolChange) error {
-	_, err := t.exec(`UPDATE function_map SET snapshot_at = ?, kind = ?, signature = ?, line_start = ?, line_end = ?,
-		body_hash = ?, before_hash = ?, change_type = ?, renamed_from = ? WHERE id = ?`,
-		int64(t.orNow(c.SnapshotAt)), c.Kind, c.Signature, c.LineStart, c.LineEnd,
-		c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom, c.ID)
+	c.SnapshotAt = t.orNow(c.SnapshotAt)
+	_, err := t.exec(symbolRecord.update+" WHERE id = ?", append(symbolRecord.rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
 	return err
 }
 
-// symbolColumns are the columns of function_map m that symbolFields takes.
-const symbolColumns = `m.id, m.session_id, m.file_path, m.snapshot_at, m.qualified_name, m.kind, m.signature,
-	m.line_start, m.line_end, m.body_hash, m.before_hash, m.change_type, m.renamed_from`
-
-func symbolFields(c *memory.SymbolChange) []any {
-	return []any{
-		&c.ID, &c.Session, &c.FilePath, &c.SnapshotAt, &c.QualifiedName, &c.Kind, &c.Signature,
-		&c.LineStart, &c.LineEnd, &c.BodyHash, &c.BeforeHash, &c.ChangeType, &c.RenamedFrom,
+// readSymbolChanges reads changes of symbols; from is what follows the columns.
+func readSymbolChanges(ctx context.Context, q queryOnly, with, from string, args ...any) ([]memory.SymbolChange, error) {
+	rows, err := all(ctx, q, symbolRecord.fields, with+"SELECT "+symbolRecord.read+" FROM "+from, args...)
+	var changes []memory.SymbolChange
+	for i := range rows {
+		changes = append(changes, rows[i].SymbolChange)
 	}
+	return changes, err
 }
 
 // Symbols lists changes of functions and types, the latest first, those of one edit in the
@@ -106,7 +99,7 @@ func (s *Store) Symbols(ctx context.Context, q memory.Query, name string) (chang
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+" FROM function_map m WHERE "+c.text()+" ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+	return readSymbolChanges(ctx, s.reader, "", "function_map r WHERE "+c.text()+" ORDER BY r.snapshot_at DESC, r.file_path, r.line_start, r.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 }
 
 // CountSymbols counts what Symbols lists without a limit. The number is kept until something
@@ -126,22 +119,22 @@ func (s *Store) CountSymbols(ctx context.Context, q memory.Query, name string) (
 		if err != nil {
 			return 0, err
 		}
-		return value[int](ctx, reader, "SELECT count(*) FROM function_map m WHERE "+c.text(), c.args...)
+		return value[int](ctx, reader, "SELECT count(*) FROM function_map r WHERE "+c.text(), c.args...)
 	})
 }
 
-// symbolFilter returns the conditions of a query on function_map m.
+// symbolFilter returns the conditions of a query on function_map r.
 func symbolFilter(ctx context.Context, reader querier, q memory.Query, name string) (c conditions, err error) {
-	c.and("m.change_type <> 'unchanged'")
+	c.and("r.change_type <> 'unchanged'")
 	projects, err := projectsNamed(ctx, reader, q.Project)
 	if err != nil {
 		return c, err
 	}
 	if q.Project != "" {
-		c.and(in("m.project", projects))
+		c.and(in("r.project", projects))
 	}
 	if q.Session != 0 {
-		c.and("m.session_id = ?", int64(q.Session))
+		c.and("r.session_id = ?", int64(q.Session))
 	}
 	if len(q.Files) > 0 {
 		filters, err := fileFilters(ctx, reader, distinct(q.Files), projects)
@@ -158,9 +151,9 @@ func symbolFilter(ctx context.Context, reader querier, q memory.Query, name stri
 	}
 	if name != "" {
 		name = strings.ToLower(name)
-		c.and("(lower(m.qualified_name) = ? OR lower(m.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, escapeLike(name))
+		c.and("(lower(r.qualified_name) = ? OR lower(r.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, escapeLike(name))
 	}
-	c.between("m.snapshot_at", q.Since, q.Until)
+	c.between("r.snapshot_at", q.Since, q.Until)
 	return c, nil
 }
 
@@ -179,13 +172,13 @@ func (s *Store) RecentSymbols(ctx context.Context, project string, except memory
 		return nil, err
 	}
 	ofProject, value := in("s.project", projects)
-	return all(ctx, s.reader, symbolFields, `WITH recent AS MATERIALIZED (
+	return readSymbolChanges(ctx, s.reader, `WITH recent AS MATERIALIZED (
 			SELECT s.id FROM sessions s WHERE `+ofProject+` AND s.id <> ?
-				AND EXISTS (SELECT 1 FROM function_map m WHERE m.session_id = s.id AND m.change_type <> 'unchanged')
+				AND EXISTS (SELECT 1 FROM function_map r WHERE r.session_id = s.id AND r.change_type <> 'unchanged')
 			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?),
-		ranked AS (SELECT m.*, row_number() OVER (PARTITION BY m.file_path, m.qualified_name, m.signature ORDER BY m.snapshot_at DESC, m.id DESC) AS place
-			FROM recent CROSS JOIN function_map m ON m.session_id = recent.id AND m.change_type <> 'unchanged')
-		SELECT `+symbolColumns+" FROM ranked m WHERE m.place = 1 ORDER BY m.snapshot_at DESC, m.id DESC",
+		ranked AS (SELECT r.*, row_number() OVER (PARTITION BY r.file_path, r.qualified_name, r.signature ORDER BY r.snapshot_at DESC, r.id DESC) AS place
+			FROM recent CROSS JOIN function_map r ON r.session_id = recent.id AND r.change_type <> 'unchanged')
+		`, "ranked r WHERE r.place = 1 ORDER BY r.snapshot_at DESC, r.id DESC",
 		value, int64(except), sessions)
 }
 

@@ -117,8 +117,7 @@ func (t *tx) addWritten(n *memory.NewObservation) (memory.Observation, error) {
 			return o, err
 		}
 	}
-	filesKey := filesKey(o.Files)
-	o.ContentHash = contentHash(&o, filesKey)
+	o.ContentHash = contentHash(&o)
 	same, err := t.number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2
 		UNION ALL SELECT id FROM observations WHERE project = ?3 AND content_hash = ?2 AND origin IN ('user', 'agent', 'import') LIMIT 1`,
 		int64(o.Session), hashArg(o.ContentHash), o.ProjectPath)
@@ -129,7 +128,7 @@ func (t *tx) addWritten(n *memory.NewObservation) (memory.Observation, error) {
 		if gone, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?)", o.ContentHash); err != nil || gone != 0 && o.Origin == memory.OriginImport {
 			return o, cmp.Or(err, error(memory.Errorf(memory.CodeConflict, "this was forgotten")))
 		}
-		return o, t.insertObservation(&o, filesKey)
+		return o, t.insertObservation(&o)
 	}
 	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {
 		return o, err
@@ -211,7 +210,7 @@ func (s *Store) EditObservation(ctx context.Context, id memory.ObservationID, e 
 			return o, memory.Errorf(memory.CodeInvalid, "an observation needs a title and a type").
 				WithHint("what is within <private> tags is not kept")
 		}
-		o.ContentHash = contentHash(&o, filesKey(o.Files))
+		o.ContentHash = contentHash(&o)
 		other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), hashArg(o.ContentHash), int64(id))
 		if err != nil {
 			return o, err

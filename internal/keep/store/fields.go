@@ -1,0 +1,219 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/memory"
+)
+
+// flags say what applies to a column besides that it is one of the record.
+type flags uint8
+
+const (
+	// inText and inRest say which of the two hashes of a record covers the column.
+	inText flags = 1 << iota
+	inRest
+	// rewritten columns get new values when a record is made again in the same row.
+	rewritten
+	// later columns are not set when a row is inserted.
+	later
+)
+
+// walk is what a walk over the fields of a record is for.
+type walk uint8
+
+const (
+	forSQL     walk = iota // collects what SQL has to know
+	forReading             // collects the destinations in the record
+	forInsert              // collects the arguments of an INSERT
+	forUpdate              // collects the arguments of an UPDATE
+	forExport              // collects the places in the portable form
+	forImport              // copies the portable form into the record
+)
+
+// fields is a walk over the declaration of a record.
+type fields struct {
+	walk
+	alias  string     // of the record's table
+	list   []declared // what forSQL has collected
+	values []any      // what the others have
+}
+
+// declared is a field as SQL knows it.
+type declared struct {
+	// column is "" for a field that is no column of the record's table.
+	column string
+	flags
+	// read and exported are the expressions that the record and its portable form are read
+	// from, write that of the argument of a statement; "" where there is none.
+	read, exported, write string
+	packed                bool
+}
+
+// field declares a column, and where the record and its portable form have it, nil if they do
+// not. as returns the value of such a place that is scanned into, and is an argument.
+func field[T any](f *fields, column string, is flags, as func(*T) any, own, exported *T) {
+	if f.walk != forSQL {
+		collect(f, is, as, own, exported)
+		return
+	}
+	d := declared{column: column, flags: is}
+	if own != nil {
+		d.read, d.write = f.alias+column, "?"
+		_, d.packed = as(own).(packedColumn)
+	}
+	if exported != nil {
+		d.exported = f.alias + column
+	}
+	f.list = append(f.list, d)
+}
+
+// derived declares a column that is written only: write is an expression with one argument,
+// which is made of a field of the record.
+func derived[T any](f *fields, column string, is flags, write string, as func(*T) any, own *T) {
+	switch f.walk {
+	case forSQL:
+		f.list = append(f.list, declared{column: column, flags: is, write: write})
+	case forInsert, forUpdate:
+		collect(f, is, as, own, nil)
+	}
+}
+
+// looked declares a field that is read only, by an expression.
+func looked[T any](f *fields, expression string, as func(*T) any, own, exported *T) {
+	switch f.walk {
+	case forSQL:
+		var d declared
+		if own != nil {
+			d.read = expression
+		}
+		if exported != nil {
+			d.exported = expression
+		}
+		f.list = append(f.list, d)
+	case forReading, forExport:
+		collect(f, 0, as, own, exported)
+	}
+}
+
+// collect does with a field what the walk is for.
+func collect[T any](f *fields, is flags, as func(*T) any, own, exported *T) {
+	place := own
+	switch {
+	case f.walk == forImport:
+		if own != nil && exported != nil {
+			*own = *exported
+		}
+		return
+	case f.walk == forExport:
+		place = exported
+	case f.walk == forInsert && is&later != 0, f.walk == forUpdate && is&rewritten == 0:
+		return
+	}
+	if place != nil {
+		f.values = append(f.values, as(place))
+	}
+}
+
+// recordKind is what SQL has to know of a kind of records.
+type recordKind struct {
+	// name is that of the portable form. kind is that in record_hashes, "" without hashes.
+	name, table string
+	kind        memory.RecordKind
+	// read and exported are the columns of the record and of its portable form, in rows r (s
+	// for sessions).
+	read, exported string
+	// insert inserts a record, insertExported a portable one. update sets the rewritten columns
+	// of a row; the condition follows.
+	insert, insertExported, update string
+	// text and rest are the columns under the two hashes, packed those with packed texts.
+	text, rest, packed []string
+	// scan reads a row with the columns of exported.
+	scan func(sqlite.Scan) (memory.Portable, error)
+}
+
+// hashed returns all columns that hashes cover: all but the number.
+func (k *recordKind) hashed() []string { return slices.Concat(k.text, k.rest) }
+
+// record is a kind of records of the type R with the portable form P.
+type record[R, P any] struct {
+	recordKind
+	declare func(*fields, *R, *P)
+	// own and portable stand in for the one that a walk does not touch.
+	own      R
+	portable P
+	size     int
+}
+
+// newRecord returns a kind of records whose fields declare names. portable makes a Portable of
+// the portable form.
+func newRecord[R, P any](name, table string, kind memory.RecordKind, alias string, declare func(*fields, *R, *P), portable func(*P) memory.Portable) *record[R, P] {
+	r := &record[R, P]{recordKind: recordKind{name: name, table: table, kind: kind}, declare: declare}
+	f := fields{alias: alias + "."}
+	declare(&f, &r.own, &r.portable)
+	r.size = len(f.list)
+	var read, exported, set, columns, values, exportedColumns []string
+	for _, d := range f.list {
+		if d.read != "" {
+			read = append(read, d.read)
+		}
+		if d.exported != "" {
+			exported, exportedColumns = append(exported, d.exported), append(exportedColumns, d.column)
+		}
+		if d.write != "" && d.flags&later == 0 {
+			columns, values = append(columns, d.column), append(values, d.write)
+		}
+		if d.flags&rewritten != 0 {
+			set = append(set, d.column+" = "+d.write)
+		}
+		if d.flags&inText != 0 {
+			r.text = append(r.text, d.column)
+		}
+		if d.flags&inRest != 0 {
+			r.rest = append(r.rest, d.column)
+		}
+		if d.packed {
+			r.packed = append(r.packed, d.column)
+		}
+	}
+	r.read, r.exported = strings.Join(read, ", "), strings.Join(exported, ", ")
+	r.insert = insertInto(table, columns, values)
+	r.insertExported = insertInto(table, exportedColumns, slices.Repeat([]string{"?"}, len(exportedColumns)))
+	r.update = "UPDATE " + table + " SET " + strings.Join(set, ", ")
+	r.scan = func(scan sqlite.Scan) (memory.Portable, error) {
+		p := new(P)
+		err := scan(r.places(p)...)
+		return portable(p), err
+	}
+	return r
+}
+
+func insertInto(table string, columns, values []string) string {
+	return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
+}
+
+// values returns what a walk collects.
+func (r *record[R, P]) values(w walk, own *R, portable *P) []any {
+	f := fields{walk: w, values: make([]any, 0, r.size)}
+	r.declare(&f, own, portable)
+	return f.values
+}
+
+// fields returns the destinations of read.
+func (r *record[R, P]) fields(own *R) []any { return r.values(forReading, own, &r.portable) }
+
+// inserted returns the arguments of insert, rewritten those of update.
+func (r *record[R, P]) inserted(own *R) []any  { return r.values(forInsert, own, &r.portable) }
+func (r *record[R, P]) rewritten(own *R) []any { return r.values(forUpdate, own, &r.portable) }
+
+// places returns the destinations of exported, which are the arguments of insertExported.
+func (r *record[R, P]) places(p *P) []any { return r.values(forExport, &r.own, p) }
+
+// imported returns the record of a portable form, with the fields that both have.
+func (r *record[R, P]) imported(p *P) *R {
+	own := new(R)
+	r.declare(&fields{walk: forImport}, own, p)
+	return own
+}
