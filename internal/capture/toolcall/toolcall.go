@@ -17,7 +17,7 @@
 // shown. Nothing is executed or opened.
 //
 // In the flow it is used by intake, observer/mode, offline and recall, never by the
-// hook. It imports the root and package text.
+// hook. It imports the domain and package text.
 package toolcall
 
 import (

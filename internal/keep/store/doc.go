@@ -26,7 +26,7 @@
 //     files are sorted. A count is exact, and cached until the next change;
 //   - a database with a newer schema is refused and not changed.
 //
-// Errors carry the codes of the root package: CodeStorage for a disk that is
+// Errors carry the codes of package memory: CodeStorage for a disk that is
 // full, read-only or a damaged file, CodeUnavailable while another program
 // holds the lock or the store is closing, CodeConflict for a claim that is no
 // longer held, CodeNotFound, CodeInvalid, CodeNewerSchema, CodeOlderSchema and
