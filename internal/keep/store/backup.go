@@ -194,15 +194,6 @@ func verify(ctx context.Context, db *sql.DB) (wrong []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, db, func(scan sqlite.Scan) error {
-		var line string
-		if err := scan(&line); err != nil {
-			return err
-		}
-		if line != "ok" {
-			wrong = append(wrong, line)
-		}
-		return nil
-	}, fmt.Sprintf("PRAGMA integrity_check(%d)", findings))
-	return wrong, err
+	lines, err := column[string](ctx, db, fmt.Sprintf("PRAGMA integrity_check(%d)", findings))
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "ok" }), err
 }

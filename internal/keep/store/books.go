@@ -12,7 +12,7 @@ import (
 // [memory.Books.Balanced] proves something.
 func (s *Store) Books(ctx context.Context) (memory.Books, error) {
 	// One statement sees one moment; each part has an index that covers it.
-	n, err := numbersByName(ctx, s.reader, `
+	n, err := pairs[string, int](ctx, s.reader, `
 		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
 		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
 		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'

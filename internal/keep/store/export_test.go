@@ -20,7 +20,7 @@ func (s *Store) Pragma(pragma string) error {
 
 // Counters returns the counters: duplicates, refused and, for each secret rule, redacted:RULE.
 func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
-	return numbersByName(ctx, s.reader, "SELECT name, value FROM counters WHERE name NOT IN ('processed_seq', 'memory_id')")
+	return pairs[string, int](ctx, s.reader, "SELECT name, value FROM counters WHERE name NOT IN ('processed_seq', 'memory_id')")
 }
 
 // LogLookup notes that a session read observations in full at a time.

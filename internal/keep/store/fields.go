@@ -19,6 +19,9 @@ const (
 	rewritten
 	// later columns are not set when a row is inserted.
 	later
+	// unread and unwritten fields are those of derived and looked.
+	unread
+	unwritten
 )
 
 // walk is what a walk over the fields of a record is for.
@@ -46,62 +49,46 @@ type declared struct {
 	// column is "" for a field that is no column of the record's table.
 	column string
 	flags
-	// read and exported are the expressions that the record and its portable form are read
-	// from, write that of the argument of a statement; "" where there is none.
-	read, exported, write string
-	packed                bool
+	// read, exported and written say whether the record and its portable form are read from it,
+	// and whether statements write it. value is the expression that is read, argument that of
+	// what is written.
+	read, exported, written bool
+	value, argument         string
+	packed                  bool
 }
 
 // field declares a column, and where the record and its portable form have it, nil if they do
 // not. as returns the value of such a place that is scanned into, and is an argument.
 func field[T any](f *fields, column string, is flags, as func(*T) any, own, exported *T) {
-	if f.walk != forSQL {
-		collect(f, is, as, own, exported)
-		return
-	}
-	d := declared{column: column, flags: is}
-	if own != nil {
-		d.read, d.write = f.alias+column, "?"
-		_, d.packed = as(own).(packedColumn)
-	}
-	if exported != nil {
-		d.exported = f.alias + column
-	}
-	f.list = append(f.list, d)
+	declare(f, column, "", is, as, own, exported)
 }
 
 // derived declares a column that is written only: write is an expression with one argument,
 // which is made of a field of the record.
 func derived[T any](f *fields, column string, is flags, write string, as func(*T) any, own *T) {
-	switch f.walk {
-	case forSQL:
-		f.list = append(f.list, declared{column: column, flags: is, write: write})
-	case forInsert, forUpdate:
-		collect(f, is, as, own, nil)
-	}
+	declare(f, column, write, is|unread, as, own, nil)
 }
 
 // looked declares a field that is read only, by an expression.
 func looked[T any](f *fields, expression string, as func(*T) any, own, exported *T) {
-	switch f.walk {
-	case forSQL:
-		var d declared
-		if own != nil {
-			d.read = expression
-		}
-		if exported != nil {
-			d.exported = expression
-		}
-		f.list = append(f.list, d)
-	case forReading, forExport:
-		collect(f, 0, as, own, exported)
-	}
+	declare(f, "", expression, unwritten, as, own, exported)
 }
 
-// collect does with a field what the walk is for.
-func collect[T any](f *fields, is flags, as func(*T) any, own, exported *T) {
+// declare does with a field what the walk is for. expression stands for the column that is read,
+// or the argument that is written, "" for just these.
+func declare[T any](f *fields, column, expression string, is flags, as func(*T) any, own, exported *T) {
 	place := own
 	switch {
+	case f.walk == forSQL:
+		d := declared{column: column, flags: is, read: own != nil && is&unread == 0, exported: exported != nil, written: own != nil && is&unwritten == 0}
+		if d.value, d.argument = expression, expression; expression == "" {
+			d.value, d.argument = f.alias+column, "?"
+		}
+		if own != nil {
+			_, d.packed = as(own).(packedColumn)
+		}
+		f.list = append(f.list, d)
+		return
 	case f.walk == forImport:
 		if own != nil && exported != nil {
 			*own = *exported
@@ -109,7 +96,7 @@ func collect[T any](f *fields, is flags, as func(*T) any, own, exported *T) {
 		return
 	case f.walk == forExport:
 		place = exported
-	case f.walk == forInsert && is&later != 0, f.walk == forUpdate && is&rewritten == 0:
+	case f.walk == forReading && is&unread != 0, f.walk == forInsert && is&(later|unwritten) != 0, f.walk == forUpdate && is&rewritten == 0:
 		return
 	}
 	if place != nil {
@@ -156,17 +143,17 @@ func newRecord[R, P any](name, table string, kind memory.RecordKind, alias strin
 	r.size = len(f.list)
 	var read, exported, set, columns, values, exportedColumns []string
 	for _, d := range f.list {
-		if d.read != "" {
-			read = append(read, d.read)
+		if d.read {
+			read = append(read, d.value)
 		}
-		if d.exported != "" {
-			exported, exportedColumns = append(exported, d.exported), append(exportedColumns, d.column)
+		if d.exported {
+			exported, exportedColumns = append(exported, d.value), append(exportedColumns, d.column)
 		}
-		if d.write != "" && d.flags&later == 0 {
-			columns, values = append(columns, d.column), append(values, d.write)
+		if d.written && d.flags&later == 0 {
+			columns, values = append(columns, d.column), append(values, d.argument)
 		}
 		if d.flags&rewritten != 0 {
-			set = append(set, d.column+" = "+d.write)
+			set = append(set, d.column+" = "+d.argument)
 		}
 		if d.flags&inText != 0 {
 			r.text = append(r.text, d.column)

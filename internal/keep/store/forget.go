@@ -429,15 +429,14 @@ func (t *tx) readGraveyard() (g graveyard, err error) {
 	if g.any = n != 0; err != nil || !g.any {
 		return g, err
 	}
-	err = each(context.Background(), t, func(scan sqlite.Scan) error {
-		var key string
-		if err := scan(&key); err != nil {
-			return err
-		}
+	keys, err := column[string](context.Background(), t, "SELECT key FROM tombstones WHERE kind = 'range'")
+	for _, key := range keys {
 		r, err := parseRange(key)
+		if err != nil {
+			return g, err
+		}
 		g.ranges = append(g.ranges, r)
-		return err
-	}, "SELECT key FROM tombstones WHERE kind = 'range'")
+	}
 	return g, err
 }
 

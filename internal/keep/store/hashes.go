@@ -81,10 +81,10 @@ type sums struct {
 const sumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
 
 // rowSums are, for the rows r of a kind of records, the hash of the text, the columns of their
-// sums without the id, and the join that these need. Over record_sums, a union of all kinds, a query takes longer to
-// prepare than to run.
-var rowSums = func() map[memory.RecordKind]struct{ text, columns, join string } {
-	parts := map[memory.RecordKind]struct{ text, columns, join string }{}
+// sums without the id, and the join that these need; byID is the query of the sums of a list of
+// numbers. Over record_sums, a union of all kinds, a query takes longer to prepare than to run.
+var rowSums = func() map[memory.RecordKind]struct{ text, columns, join, byID string } {
+	parts := map[memory.RecordKind]struct{ text, columns, join, byID string }{}
 	for _, k := range hashedKinds {
 		files := "0"
 		if k.kind == memory.RecordObservation {
@@ -98,22 +98,14 @@ var rowSums = func() map[memory.RecordKind]struct{ text, columns, join string } 
 			rest = "iif(r.provenance = '', 0, " + rest + ")"
 		}
 		text := "record_hash(0, r." + strings.Join(k.text, ", r.") + ")"
-		parts[k.kind] = struct{ text, columns, join string }{
-			text, text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL",
-			" LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id",
+		columns := text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL"
+		join := " LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id"
+		parts[k.kind] = struct{ text, columns, join, byID string }{
+			text, columns, join,
+			"SELECT r.id, " + columns + " FROM " + k.table + " r" + join + " WHERE r.id IN (SELECT value FROM json_each(?))",
 		}
 	}
 	return parts
-}()
-
-// sumsByID are the queries of the sums of the records of a kind with the numbers of a list.
-var sumsByID = func() map[memory.RecordKind]string {
-	queries := map[memory.RecordKind]string{}
-	for _, k := range hashedKinds {
-		sums := rowSums[k.kind]
-		queries[k.kind] = "SELECT r.id, " + sums.columns + " FROM " + k.table + " r" + sums.join + " WHERE r.id IN (SELECT value FROM json_each(?))"
-	}
-	return queries
 }()
 
 func sumFields(s *sums) []any { return append([]any{&s.id}, s.fields()...) }
@@ -130,7 +122,7 @@ func mismatched(ctx context.Context, q queryOnly, kind memory.RecordKind, ids []
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := all(ctx, q, sumFields, sumsByID[kind], jsonList(ids))
+	list, err := all(ctx, q, sumFields, rowSums[kind].byID, jsonList(ids))
 	return wrongTexts(q, list), err
 }
 

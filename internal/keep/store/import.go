@@ -233,6 +233,16 @@ func here(status memory.ImportStatus, id memory.ULID) memory.Imported {
 	return memory.Imported{Status: status, ULID: id}
 }
 
+// same returns the outcome of a record with the content of the first row of a query, which
+// selects its ULID; none without a row.
+func (im *importing) same(query string, args ...any) (memory.Imported, error) {
+	found, err := column[memory.ULID](context.Background(), im, query, args...)
+	if err != nil || len(found) == 0 {
+		return memory.Imported{}, err
+	}
+	return here(memory.ImportPresent, found[0]), nil
+}
+
 // place gives a record of an alias the project that it is an alias of, and one of a project
 // that is known by its label only the root of the project with that label, if it is the only
 // one.
@@ -431,13 +441,8 @@ func observationOf(p *memory.PortableObservation) *memory.Observation {
 func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) (memory.Imported, error) {
 	o := observationOf(p)
 	o.Session = session
-	var other memory.ULID
-	err := im.row("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", []any{int64(session), hashArg(o.ContentHash)}, &other)
-	if err == nil {
-		return here(memory.ImportPresent, other), nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return memory.Imported{}, err
+	if outcome, err := im.same("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", int64(session), hashArg(o.ContentHash)); err != nil || outcome.Status != "" {
+		return outcome, err
 	}
 	if p.AskedID != 0 {
 		taken, err := im.number("SELECT EXISTS (SELECT 1 FROM observations WHERE id = ?)", p.AskedID)
@@ -448,41 +453,29 @@ func (im *importing) addObservation(p *memory.PortableObservation, session memor
 			o.ID = memory.ObservationID(p.AskedID)
 		}
 	}
-	if err := im.insertObservation(o); err != nil {
-		return memory.Imported{}, err
-	}
-	if p.SupersededBy != "" || p.HiddenAt != 0 {
+	err := im.insertObservation(o)
+	if err == nil && (p.SupersededBy != "" || p.HiddenAt != 0) {
 		_, err = im.exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
 			int64(o.ID), string(p.SupersededBy), orNull(p.HiddenAt))
-	} else {
-		err = nil
 	}
 	return added(p.ULID, err)
 }
 
 func (im *importing) addSummary(p *memory.PortableSummary, session memory.SessionID) (memory.Imported, error) {
-	var other memory.ULID
-	err := im.row(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
+	outcome, err := im.same(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
 		AND (request, unpacked(investigated), unpacked(learned), unpacked(completed), unpacked(next_steps), unpacked(notes)) = (?, ?, ?, ?, ?, ?)`,
-		[]any{int64(session), p.PromptNumber, int64(p.CreatedAt), p.Request, p.Investigated, p.Learned, p.Completed, p.NextSteps, p.Notes}, &other)
-	if err == nil {
-		return here(memory.ImportPresent, other), nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return memory.Imported{}, err
+		int64(session), p.PromptNumber, int64(p.CreatedAt), p.Request, p.Investigated, p.Learned, p.Completed, p.NextSteps, p.Notes)
+	if err != nil || outcome.Status != "" {
+		return outcome, err
 	}
 	return added(p.ULID, im.tx.addSummary(&memory.Session{ID: session}, summaryRecord.imported(p)))
 }
 
 func (im *importing) addLearning(p *memory.PortableLearning) (memory.Imported, error) {
 	l := learningRecord.imported(p)
-	var other memory.ULID
-	err := im.row("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", []any{l.ProjectPath, keyOfContent(&l.Content)}, &other)
-	if err == nil {
-		return here(memory.ImportPresent, other), nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return memory.Imported{}, err
+	outcome, err := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, keyOfContent(&l.Content))
+	if err != nil || outcome.Status != "" {
+		return outcome, err
 	}
 	if l.SupersededBy, err = im.number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy)); err != nil {
 		return memory.Imported{}, err
@@ -492,15 +485,11 @@ func (im *importing) addLearning(p *memory.PortableLearning) (memory.Imported, e
 }
 
 func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) (memory.Imported, error) {
-	var other memory.ULID
-	err := im.row(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
+	outcome, err := im.same(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
 		AND signature = ? AND body_hash = ? AND change_type = ?`,
-		[]any{int64(session), p.FilePath, p.QualifiedName, p.Signature, p.BodyHash, string(p.ChangeType)}, &other)
-	if err == nil {
-		return here(memory.ImportPresent, other), nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return memory.Imported{}, err
+		int64(session), p.FilePath, p.QualifiedName, p.Signature, p.BodyHash, string(p.ChangeType))
+	if err != nil || outcome.Status != "" {
+		return outcome, err
 	}
 	c := symbolRecord.imported(p)
 	c.Session = session

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
 
@@ -24,14 +23,6 @@ func (s *Store) Known(ctx context.Context, keys []string) (known map[string]bool
 // InWork returns the sessions with events that are being distilled, and how many those are.
 func (s *Store) InWork(ctx context.Context) (sessions map[memory.SessionID]int, err error) {
 	defer wrap(&err, "look for events in work")
-	sessions = map[memory.SessionID]int{}
-	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
-		var id memory.SessionID
-		var n int
-		err := scan(&id, &n)
-		sessions[id] = n
-		return err
-	}, `SELECT session_id, count(*) FROM events INDEXED BY events_queue
+	return pairs[memory.SessionID, int](ctx, s.reader, `SELECT session_id, count(*) FROM events INDEXED BY events_queue
 		WHERE outcome IN ('pending', 'processing') AND outcome = 'processing' GROUP BY session_id`)
-	return sessions, err
 }

@@ -317,7 +317,7 @@ func EmptyReceiptTotals(since memory.Millis) ReceiptTotals {
 // redactedInAll returns how often each rule redacted something in all events ever
 // received, those included that are gone.
 func redactedInAll(ctx context.Context, q querier) ([]RedactedRule, error) {
-	rules, err := numbersByName(ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+	rules, err := pairs[string, int](ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
 		counterRedacted, len(counterRedacted)+1)
 	return ruleList(rules), err
 }

@@ -47,17 +47,20 @@ func value[T any](ctx context.Context, q querier, query string, args ...any) (T,
 	return v, err
 }
 
-// numbersByName returns the rows of a query, a name and a number each, as a map.
-func numbersByName(ctx context.Context, q querier, query string, args ...any) (map[string]int, error) {
-	numbers := map[string]int{}
+// pairs returns the rows of a query, a key and a value each, as a map: with an error, those
+// before it.
+func pairs[K comparable, V any](ctx context.Context, q queryOnly, query string, args ...any) (map[K]V, error) {
+	found := map[K]V{}
 	err := each(ctx, q, func(scan sqlite.Scan) error {
-		var name string
-		var n int
-		err := scan(&name, &n)
-		numbers[name] = n
+		var key K
+		var value V
+		err := scan(&key, &value)
+		if err == nil {
+			found[key] = value
+		}
 		return err
 	}, query, args...)
-	return numbers, err
+	return found, err
 }
 
 // pool is the pool of connections that read. mismatch is the option Mismatched.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 
@@ -96,15 +97,8 @@ func salvageTables(ctx context.Context, path string, to *sql.Tx, last map[string
 	}
 	for _, order := range []string{"path", "path DESC"} {
 		// What is unreadable of it is missing.
-		_ = each(ctx, from, func(scan sqlite.Scan) error {
-			var number int64
-			var text string
-			err := scan(&number, &text)
-			if err == nil {
-				paths[number] = text
-			}
-			return err
-		}, "SELECT id, path FROM paths INDEXED BY sqlite_autoindex_paths_1 ORDER BY "+order)
+		found, _ := pairs[int64, string](ctx, from, "SELECT id, path FROM paths INDEXED BY sqlite_autoindex_paths_1 ORDER BY "+order)
+		maps.Copy(paths, found)
 	}
 	return changed, nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
 
@@ -462,11 +461,6 @@ func changedSince(ctx context.Context, q querier, after, upTo int64) (ids []int6
 	if err != nil || after < oldest-1 {
 		return nil, false, err
 	}
-	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT DISTINCT id FROM changes WHERE seq > ? AND seq <= ? AND kind = 'observation' LIMIT ?", after, upTo, caughtUp+1)
+	ids, err = column[int64](ctx, q, "SELECT DISTINCT id FROM changes WHERE seq > ? AND seq <= ? AND kind = 'observation' LIMIT ?", after, upTo, caughtUp+1)
 	return ids, len(ids) <= caughtUp, err
 }

@@ -34,13 +34,7 @@ func (s *Store) ObservationsNaming(ctx context.Context, paths []string, limit in
 // WorkingFiles implements search.Records: the files of a session's latest observations, of at
 // most limit, those of the last first, each once, at most limit.
 func (s *Store) WorkingFiles(ctx context.Context, session memory.SessionID, limit int) ([]string, error) {
-	var files []string
-	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
-		var path string
-		err := scan(&path)
-		files = append(files, path)
-		return err
-	}, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
+	files, err := column[string](ctx, s.reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
 		CROSS JOIN file_refs f ON f.observation_id = o.id CROSS JOIN paths p ON p.id = f.path_id
 		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT ?`, session, limit, limit)
 	return files, fault("list the files of a session", err)

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"claudemem/internal/memory"
+)
+
+// TestDeclared checks that each field of a record and of its portable form is declared, but for
+// those that are in other tables or nowhere.
+func TestDeclared(t *testing.T) {
+	checkDeclared(t, sessionRecord)
+	checkDeclared(t, promptRecord, "Damaged")
+	checkDeclared(t, observationRecord, "Supersedes", "Damaged", "AskedID")
+	checkDeclared(t, summaryRecord, "Damaged")
+	checkDeclared(t, learningRecord, "Damaged")
+	checkDeclared(t, symbolRecord)
+}
+
+func checkDeclared[R, P any](t *testing.T, r *record[R, P], elsewhere ...string) {
+	own, portable := new(R), new(P)
+	for _, c := range []struct {
+		of     reflect.Value
+		places []any
+	}{{reflect.ValueOf(own).Elem(), r.fields(own)}, {reflect.ValueOf(portable).Elem(), r.places(portable)}} {
+		if change := c.of.FieldByName("SymbolChange"); change.IsValid() {
+			c.of = change
+		}
+		for i := range c.of.NumField() {
+			name, place := c.of.Type().Field(i).Name, c.of.Field(i).Addr().UnsafePointer()
+			declared := slices.ContainsFunc(c.places, func(p any) bool {
+				v := reflect.ValueOf(p)
+				for v.Kind() == reflect.Struct {
+					v = v.Field(0)
+				}
+				return v.UnsafePointer() == place
+			})
+			if !declared && !slices.Contains(elsewhere, name) && !(name == "Files" && c.of.Type() == reflect.TypeFor[memory.Observation]()) {
+				t.Errorf("%T.%s is not declared", c.of.Interface(), name)
+			}
+		}
+	}
+}
