@@ -11,7 +11,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// History reads what was done to a file.
+// History reads what was done to a file. The store implements it, and remembered in the tests,
+// for fake time.
 type History interface {
 	// ObservationsOfFile lists a project's observations of exactly this path, which is
 	// as an observation's files have it: pinned ones ahead, then the newest, at most

@@ -7,7 +7,8 @@ import (
 )
 
 // Source is the memory that a context block is built from; the worker and the
-// read-only fall-back each have one.
+// read-only fall-back each have one. The store implements it, and fakeMemory in the tests,
+// which fails and waits as it is told.
 type Source interface {
 	// SessionByHost finds a session by the host's name for it; CodeNotFound when there is none.
 	SessionByHost(ctx context.Context, host memory.Host, hostSessionID string) (memory.Session, error)
@@ -54,7 +55,8 @@ type HostFiles interface {
 	Load(ctx context.Context, r memory.ContextRequest) func(line ...string) string
 }
 
-// Given reads what sessions were given already.
+// Given reads what sessions were given already. The store implements it, and remembered in
+// the tests, for fake time.
 type Given interface {
 	Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error)
 }

@@ -7,7 +7,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Records reads the records; the store implements it.
+// Records reads the records. The store implements it, and fakeMemory in the tests, which search
+// without a database.
 type Records interface {
 	// ProjectOf returns the project that what is done in a path belongs to.
 	ProjectOf(ctx context.Context, path string) (string, error)

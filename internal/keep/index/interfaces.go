@@ -6,7 +6,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Feed is the change feed that the index follows; the store implements it.
+// Feed is the change feed that the index follows. The store implements it, memoryFeed in the
+// tests, for feeds with gaps and failures, and corpusFeed in the benchmarks.
 type Feed interface {
 	// Changes returns up to limit entries of the change feed with numbers above
 	// after, in order.

@@ -33,7 +33,8 @@ type chore struct {
 	early func(ctx context.Context) bool
 }
 
-// choreBook stores when chores ended, so that they are due after a restart too.
+// choreBook stores when chores ended, so that they are due after a restart too. The store
+// implements it, and memoryBook in the tests, for fake time.
 type choreBook interface {
 	// ChoreDone returns when the chore of a name last ended, 0 for never.
 	ChoreDone(ctx context.Context, name string) (memory.Millis, error)

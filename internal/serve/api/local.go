@@ -12,7 +12,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Store is the part of the store that Local reads. Lists are newest first.
+// Store is the part of the store that Local reads. Lists are newest first. The tests of httpapi
+// have another one, fakeWorker, for answers that no real store gives.
 type Store interface {
 	Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
 	ObservationByULID(ctx context.Context, ulid memory.ULID) (memory.Observation, error)

@@ -70,7 +70,7 @@ type Eraser interface {
 	Erasure() (api.Erasure, error)
 }
 
-// Changes is the store's ordered feed of changes.
+// Changes is the store's ordered feed of changes. fakeChanges in the tests is another one.
 type Changes interface {
 	// Follow returns a channel that receives after each commit that has changes.
 	Follow() (changed <-chan struct{}, stop func())
