@@ -200,11 +200,13 @@ func TestFirstBackup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := config(t.TempDir())
+			cfg.Housekeeping = time.Hour // the test looks, not the timer
 			var now atomic.Int64
 			now.Store(time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC).UnixNano())
 			cfg.Clock = func() time.Time { return time.Unix(0, now.Load()) }
 			w := open(t, cfg)
 			defer closeWorker(t, w)
+			w.chores.look()
 			if !eventually(func() bool {
 				done, err := w.store.ChoreDone(t.Context(), "backup")
 				return err == nil && done > 0 // nothing to back up yet

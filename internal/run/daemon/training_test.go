@@ -45,6 +45,9 @@ func training(dir string) Config {
 // TestTrainTable: the worker trains the table by itself, a forget deletes it and the next
 // worker trains it again without what was forgotten; a setting switches it off.
 func TestTrainTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow with the race detector; what is concurrent about training is in TestTrain of index")
+	}
 	noLeaks(t)
 	dir := t.TempDir()
 	fillTrainable(t, dir)
