@@ -26,7 +26,7 @@ func TestLogIsTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = ix.Close() }()
-	for n := range 900 {
+	for n := range 500 {
 		var text strings.Builder
 		for i := range 100 {
 			fmt.Fprintf(&text, "word%dx%d ", n, i)
