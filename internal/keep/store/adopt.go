@@ -63,7 +63,7 @@ func (b *bookkeeper) adoptLabel(t *tx, project string) error {
 			s.project, s.saved.project = project, project
 		}
 	}
-	_, err = t.exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
-	_, err2 := t.exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
+	err = t.exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
+	err2 := t.exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
 	return errors.Join(err, err2)
 }

@@ -81,8 +81,8 @@ func (s *Store) AddAlias(ctx context.Context, path, project string) (memory.Proj
 // addAlias stores an alias. Aliases of path become those of the project.
 func (t *tx) addAlias(path, project string) (memory.ProjectAlias, error) {
 	alias := memory.ProjectAlias{Path: path, Project: project, At: t.now()}
-	_, err := t.exec("INSERT OR REPLACE INTO project_aliases (path, project, created_at) VALUES (?, ?, ?)", path, project, int64(alias.At))
-	_, err2 := t.exec("UPDATE project_aliases SET project = ? WHERE project = ?", project, path)
+	err := t.exec("INSERT OR REPLACE INTO project_aliases (path, project, created_at) VALUES (?, ?, ?)", path, project, int64(alias.At))
+	err2 := t.exec("UPDATE project_aliases SET project = ? WHERE project = ?", project, path)
 	return alias, errors.Join(err, err2)
 }
 
@@ -95,7 +95,7 @@ func (s *Store) RemoveAlias(ctx context.Context, path string) (memory.ProjectAli
 			return alias, memory.Errorf(memory.CodeNotFound, "%.200q is no alias of a project", path).WithHint("`claude-mem projects alias` lists them")
 		}
 		if err == nil {
-			_, err = t.exec("DELETE FROM project_aliases WHERE path = ?", path)
+			err = t.exec("DELETE FROM project_aliases WHERE path = ?", path)
 		}
 		return alias, err
 	})

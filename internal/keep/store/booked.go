@@ -103,16 +103,14 @@ func (s *bookedSession) open(t *tx, a *arrival) error {
 func (s *bookedSession) save(t *tx) error {
 	s.dirty = false
 	if s.saved == s.sessionState {
-		_, err := t.exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+		return t.exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
 			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
-		return err
 	}
 	s.saved = s.sessionState
-	_, err := t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
+	return t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
 		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
 		string(s.status), s.project, memory.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
 		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
-	return err
 }
 
 // note updates the session's times, count and status for an event. Only one that counts,
@@ -205,7 +203,7 @@ func (s *bookedSession) addPrompt(t *tx, e *memory.Event, number int) error {
 		return err
 	}
 	prompt := memory.Prompt{ULID: id, Session: s.id, Number: number, PromptID: e.PromptID, Text: e.Prompt, Branch: e.Branch, HeadCommit: e.HeadCommit, CreatedAt: e.OccurredAt}
-	if _, err := t.exec(promptRecord.insert, promptRecord.inserted(&prompt)...); err != nil {
+	if err := t.exec(promptRecord.insert, promptRecord.inserted(&prompt)...); err != nil {
 		return fmt.Errorf("prompt %d: %w", number, err)
 	}
 	s.promptCount = number
@@ -215,7 +213,7 @@ func (s *bookedSession) addPrompt(t *tx, e *memory.Event, number int) error {
 	if from < newest {
 		from = math.MaxInt64
 	}
-	if _, err := t.exec(`UPDATE events SET prompt_number = ?1
+	if err := t.exec(`UPDATE events SET prompt_number = ?1
 		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
 		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
 		number, int64(s.id), e.PromptID, from); err != nil {

@@ -28,8 +28,7 @@ func (s *Store) NoteChore(ctx context.Context, name string, at memory.Millis) er
 
 // setCounter sets the counter of that name, which it makes if need be.
 func (t *tx) setCounter(name string, value int64) error {
-	_, err := t.exec("INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
-	return err
+	return t.exec("INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 }
 
 const (

@@ -175,11 +175,10 @@ func (s *Store) unclaim(ids []int64) error {
 
 // free makes processing events pending again, due as they were.
 func (t *tx) free(ids []int64) error {
-	if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", jsonList(ids)); err != nil {
+	if err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", jsonList(ids)); err != nil {
 		return err
 	}
-	_, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", jsonList(ids))
-	return err
+	return t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", jsonList(ids))
 }
 
 // claim marks the due events of a session as processing and returns their ids in
@@ -201,7 +200,7 @@ func (t *tx) claim(claimer string, session memory.SessionID, limit int, now memo
 	if n != len(ids) {
 		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
 	}
-	_, err = t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
+	err = t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
 		claimer, int64(now), jsonList(ids))
 	return ids, err
 }
@@ -277,13 +276,12 @@ func (s *Store) endClaim(ctx context.Context, what string, claim *memory.Claim, 
 			return err
 		}
 		held := jsonList(ids)
-		if _, err := t.exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
+		if err := t.exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+		return t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
 			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
 			attempts, text.FirstBytes(cause, errorLength), held)
-		return err
 	})
 }
 
@@ -326,7 +324,7 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) (letters []memory.De
 func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
 	names := jsonList(keys)
 	return inKeeping(ctx, s, "revive dead letters", func(t *tx) (int, error) {
-		if _, err := t.exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
+		if err := t.exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
 			SELECT id FROM events WHERE outcome = 'failed'
 			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
 			return 0, err

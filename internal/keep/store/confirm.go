@@ -87,12 +87,11 @@ func (t *tx) finishEvents(ids []int64) error {
 		return err
 	}
 	finished := jsonList(ids)
-	if _, err := t.exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
+	if err := t.exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
 		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.now()), last-int64(len(ids))+1, finished); err != nil {
 		return err
 	}
-	_, err = t.exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
-	return err
+	return t.exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
 }
 
 // sessionOf returns the session that a record of a claim belongs to.
@@ -142,7 +141,7 @@ func (t *tx) repeat(o *memory.Observation) error {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
 	for _, f := range o.Files {
-		if _, err := t.exec(`UPDATE file_refs SET file_hash = nullif(?5, ''), symbols = ?6
+		if err := t.exec(`UPDATE file_refs SET file_hash = nullif(?5, ''), symbols = ?6
 			WHERE observation_id = ?1 AND path_id = (SELECT id FROM paths WHERE path = ?4) AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
 			id, branch, at, f.Path, f.Hash, symbolList(f.Symbols)); err != nil {
 			return err
@@ -177,7 +176,7 @@ func (t *tx) addFiles(o *memory.Observation) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
+		if err := t.exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
 			int64(o.ID), i, path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
 			return err
 		}

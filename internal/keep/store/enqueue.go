@@ -191,9 +191,8 @@ func (b *bookkeeper) refresh(t *tx) error {
 
 // count adds n to the counter of that name, which it makes if need be.
 func (t *tx) count(name string, n int) error {
-	_, err := t.exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+	return t.exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`, name, n)
-	return err
 }
 
 // bookArrival inserts an event and returns what became of it: processed at once
@@ -268,7 +267,7 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (memory.Receipt, error) {
 	}
 	switch {
 	case r.Status == memory.StatusPending:
-		_, err = t.exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
+		err = t.exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
 			id, a.files, a.symbols, string(a.Provenance), a.payload)
 	case r.Status == memory.StatusProcessed && e.Kind == memory.KindPrompt:
 		err = s.addPrompt(t, e, r.PromptNumber)
@@ -292,7 +291,7 @@ func (t *tx) bookEvent(a *arrival, r memory.Receipt) (id int64, booked bool, err
 	if r.Status == memory.StatusProcessed {
 		processedAt = t.now()
 	}
-	res, err := t.exec(`INSERT INTO events
+	res, err := t.result(`INSERT INTO events
 		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
 		 occurred_at, received_at, outcome, reason, bytes, processed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,

@@ -104,8 +104,7 @@ var Alike = alike
 // Hide marks an observation as deleted.
 func (s *Store) Hide(id int64) error {
 	return s.write(context.Background(), "hide", job{run: func(t *tx) error {
-		_, err := t.exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
-		return err
+		return t.exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
 	}})
 }
 

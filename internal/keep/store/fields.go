@@ -19,7 +19,7 @@ const (
 	rewritten
 	// later columns are not set when a row is inserted.
 	later
-	// unread and unwritten fields are those of derived and looked.
+	// unread fields are those of writeOnly, unwritten ones those of readOnly.
 	unread
 	unwritten
 )
@@ -63,14 +63,14 @@ func field[T any](f *fields, column string, is flags, as func(*T) any, own, expo
 	declare(f, column, "", is, as, own, exported)
 }
 
-// derived declares a column that is written only: write is an expression with one argument,
+// writeOnly declares a column that is written only: write is an expression with one argument,
 // which is made of a field of the record.
-func derived[T any](f *fields, column string, is flags, write string, as func(*T) any, own *T) {
+func writeOnly[T any](f *fields, column string, is flags, write string, as func(*T) any, own *T) {
 	declare(f, column, write, is|unread, as, own, nil)
 }
 
-// looked declares a field that is read only, by an expression.
-func looked[T any](f *fields, expression string, as func(*T) any, own, exported *T) {
+// readOnly declares a field that is read only, by an expression.
+func readOnly[T any](f *fields, expression string, as func(*T) any, own, exported *T) {
 	declare(f, "", expression, unwritten, as, own, exported)
 }
 

@@ -130,13 +130,12 @@ func (t *tx) keepForeign(session memory.SessionID, texts []memory.ForeignText) e
 		if len(runs) == 0 {
 			continue
 		}
-		if _, err := t.exec("INSERT INTO foreign_texts (session_id, prompt_number, provenance, runs, created_at) VALUES (?, ?, ?, ?, ?)",
+		if err := t.exec("INSERT INTO foreign_texts (session_id, prompt_number, provenance, runs, created_at) VALUES (?, ?, ?, ?, ?)",
 			int64(session), foreign.PromptNumber, string(foreign.Provenance), runs, int64(t.now())); err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
+	return t.exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
 			SELECT f.id, sum(length(f.runs)) OVER (ORDER BY f.id DESC) AS total FROM foreign_texts f JOIN sessions s ON s.id = f.session_id
 			WHERE s.project = (SELECT project FROM sessions WHERE id = ?1)) WHERE total > ?2)`, int64(session), foreignRuns*runBytes)
-	return err
 }

@@ -273,7 +273,7 @@ func (t *tx) forget(f *memory.Forgetting, s *selection) error {
 		{"DELETE FROM function_map WHERE id IN (SELECT value FROM json_each(?))", s.symbols},
 		{forgetSaid, s.observations},
 	} {
-		if _, err := t.exec(step.query, step.list); err != nil {
+		if err := t.exec(step.query, step.list); err != nil {
 			return err
 		}
 	}
@@ -288,7 +288,7 @@ func (t *tx) forget(f *memory.Forgetting, s *selection) error {
 		return err
 	}
 	if f.Ranged() && f.Since == 0 && f.Until == 0 {
-		if _, err := t.exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
+		if err := t.exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
 			return err
 		}
 	}
@@ -305,23 +305,18 @@ func (t *tx) forgetText(text string) error {
 	if text == "" {
 		return nil
 	}
-	for _, query := range []string{
+	return t.execAll([]string{
 		"UPDATE sessions SET title = '' WHERE instr(lower(title), ?)",
 		"UPDATE llm_calls SET error = '' WHERE instr(lower(error), ?)",
 		"UPDATE pending_messages SET last_error = '' WHERE instr(lower(last_error), ?)",
 		"DELETE FROM notices WHERE instr(lower(text), ?)",
 		"DELETE FROM event_log WHERE instr(lower(data), ?)",
-	} {
-		if _, err := t.exec(query, asciiLower(text)); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, asciiLower(text))
 }
 
 // forgetSessions deletes sessions whose records are gone, and what was noted about them.
 func (t *tx) forgetSessions(list string) error {
-	for _, query := range []string{
+	return t.execAll([]string{
 		"DELETE FROM notices WHERE EXISTS (SELECT 1 FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND project <> '' AND (instr(notices.key, project) OR instr(notices.text, project)))",
 		"DELETE FROM injections WHERE session_id IN (SELECT value FROM json_each(?))",
 		"DELETE FROM injections WHERE (host, host_session_id) IN (SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?)))",
@@ -329,12 +324,7 @@ func (t *tx) forgetSessions(list string) error {
 		"UPDATE llm_calls SET session_id = NULL, error = '' WHERE session_id IN (SELECT value FROM json_each(?))",
 		"UPDATE events SET session_id = NULL WHERE session_id IN (SELECT value FROM json_each(?))",
 		"DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))",
-	} {
-		if _, err := t.exec(query, list); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, list)
 }
 
 // tombsOf returns the keys of the tombstones of a selection by kind. now bounds a range without
@@ -377,12 +367,11 @@ func (t *tx) tombsOf(f *memory.Forgetting, s *selection, now memory.Millis) (tom
 func (t *tx) bury(tombs map[string][]string, e *Erasure) error {
 	const insert = "INSERT OR REPLACE INTO tombstones (kind, key, created_at) SELECT ?1, value, ?3 FROM json_each(?2)"
 	for kind, keys := range tombs {
-		if _, err := t.exec(insert, kind, jsonList(keys), int64(e.At)); err != nil {
+		if err := t.exec(insert, kind, jsonList(keys), int64(e.At)); err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(insert, tombErasure, jsonList([]memory.ULID{e.ID}), int64(e.At))
-	return err
+	return t.exec(insert, tombErasure, jsonList([]memory.ULID{e.ID}), int64(e.At))
 }
 
 // graveyard is what the bookkeeper knows of the tombstones that refuse events.

@@ -72,7 +72,7 @@ func (t *tx) importAll(records []memory.Portable, captured func(string) bool, op
 // batches with such a record: a savepoint for each of all would take longer than the rest,
 // because SQLite keeps a copy of each page that changes in it.
 func (im *importing) addAlone(p *memory.Portable) (memory.Imported, error) {
-	if _, err := im.exec("SAVEPOINT import"); err != nil {
+	if err := im.exec("SAVEPOINT import"); err != nil {
 		return memory.Imported{}, err
 	}
 	outcome, err := im.add(p)
@@ -80,13 +80,13 @@ func (im *importing) addAlone(p *memory.Portable) (memory.Imported, error) {
 		if file.External(err) {
 			return outcome, err
 		}
-		if _, err := im.exec("ROLLBACK TO import"); err != nil {
+		if err := im.exec("ROLLBACK TO import"); err != nil {
 			return outcome, err
 		}
 		im.w.log.Warn("import a record", "kind", p.Kind(), "error", err)
 		outcome = refuse("it cannot be stored")
 	}
-	_, err = im.exec("RELEASE import")
+	err = im.exec("RELEASE import")
 	return outcome, err
 }
 
@@ -192,7 +192,7 @@ const aheadOfHere = 24 * 60 * 60 * 1000
 func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) (err error) {
 	claim := func(kind, table string, origin memory.Origin, provenance memory.Provenance, id memory.ULID) {
 		outcome.Waiting = p.Wanted()
-		_, err = im.exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
+		err = im.exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
 			kind, string(origin), string(provenance), p.Wanted(), string(id))
 	}
 	switch o, m, l := p.Observation, p.Summary, p.Learning; {
@@ -425,7 +425,7 @@ func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionI
 	if _, err := im.insert(promptRecord.insert, promptRecord.inserted(prompt)...); err != nil {
 		return memory.Imported{}, err
 	}
-	_, err = im.exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
+	err = im.exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
 	return added(p.ULID, err)
 }
 
@@ -455,7 +455,7 @@ func (im *importing) addObservation(p *memory.PortableObservation, session memor
 	}
 	err := im.insertObservation(o)
 	if err == nil && (p.SupersededBy != "" || p.HiddenAt != 0) {
-		_, err = im.exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
+		err = im.exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
 			int64(o.ID), string(p.SupersededBy), orNull(p.HiddenAt))
 	}
 	return added(p.ULID, err)

@@ -40,9 +40,8 @@ func (t *tx) logEvent(e logEntry) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+	return t.exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
 		e.kind, orNull(e.session), data, e.buildMS, e.tokens, int64(e.at))
-	return err
 }
 
 // sessionNumber returns the number of the session that a host names, 0 when there is none.
@@ -133,17 +132,15 @@ func (s *Store) AddNotice(ctx context.Context, key, text string) error {
 }
 
 func (t *tx) addNotice(key, text string) error {
-	_, err := t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
+	return t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET text = excluded.text, created_at = excluded.created_at, shown_at = NULL
 		WHERE text <> excluded.text`, key, text, int64(t.now()))
-	return err
 }
 
 // ClearNotice drops a notice whose cause has gone.
 func (s *Store) ClearNotice(ctx context.Context, key string) error {
 	return s.writeKeeping(ctx, "clear notice", func(t *tx) error {
-		_, err := t.exec("DELETE FROM notices WHERE key = ?", key)
-		return err
+		return t.exec("DELETE FROM notices WHERE key = ?", key)
 	})
 }
 
@@ -161,7 +158,7 @@ func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
+		err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
 		return texts, err
 	})
 }

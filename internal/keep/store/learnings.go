@@ -152,7 +152,7 @@ func (t *tx) addLearning(claimed *memory.Session, l *memory.Learning) error {
 	l.Confidence = max(0, min(1, l.Confidence))
 	said := parseStatement(l.Content)
 	// One of another memory that nobody has approved does not stand in the way.
-	if _, err := t.exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.key); err != nil {
+	if err := t.exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.key); err != nil {
 		return err
 	}
 	known, err := t.learnings(l.ProjectPath, said.key)
@@ -226,7 +226,7 @@ func (t *tx) supersede(by int64, learnings []storedLearning) error {
 		if k.id == by {
 			continue
 		}
-		if _, err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.now()), k.id); err != nil {
+		if err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.now()), k.id); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Store) AddLearning(ctx context.Context, l memory.Learning) (memory.Lear
 		if l.Provenance == memory.FromAgent {
 			return t.learning(added.ID)
 		}
-		if _, err := t.exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
+		if err := t.exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
 			WHERE id = ?`, l.Category, l.Confidence, added.ID); err != nil {
 			return added, err
 		}
@@ -136,7 +136,7 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e memory.LearningEdi
 			return l, memory.Errorf(memory.CodeConflict, "learning %d says the same", other).
 				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
 		}
-		if _, err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
+		if err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
 			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, orNull(l.SupersededBy), int64(t.now()), id); err != nil {
 			return l, err
 		}

@@ -42,8 +42,7 @@ type Ledger struct {
 // are marked as lost.
 func NewLedger(ctx context.Context, s *Store, caps func() Caps) (*Ledger, error) {
 	err := s.writeKeeping(ctx, "open ledger", func(t *tx) error {
-		_, err := t.exec("UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
-		return err
+		return t.exec("UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
 	})
 	if err != nil {
 		return nil, err
@@ -177,9 +176,8 @@ func (l *Ledger) Charge(ctx context.Context, id int64, m memory.ModelCharge) err
 		if n == 0 {
 			return memory.Errorf(memory.CodeConflict, "model call %d is not open", id)
 		}
-		_, err = t.exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
+		return t.exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
 			WHERE id = (SELECT session_id FROM llm_calls WHERE id = ?3)`, max(u.Input, 0)+max(u.Cached, 0), max(u.Output, 0), id)
-		return err
 	})
 }
 

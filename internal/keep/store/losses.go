@@ -77,7 +77,7 @@ func (t *tx) bookLosses(r memory.LossRecord, text func(int, memory.Millis) strin
 		return 0, err
 	}
 	// A notice that was shown may have had the same text.
-	if _, err := t.exec("DELETE FROM notices WHERE key = ?", NoticeLost); err != nil {
+	if err := t.exec("DELETE FROM notices WHERE key = ?", NoticeLost); err != nil {
 		return 0, err
 	}
 	return int(lost), t.addNotice(NoticeLost, text(int(untold), from))

@@ -75,23 +75,21 @@ func (t *tx) mergeProjects(from, into string, alias bool) error {
 	if there != 0 {
 		name = "?2 || ':' || ulid"
 	}
-	if _, err := t.exec("UPDATE sessions SET host_session_id = "+name+" WHERE host = 'raw' AND host_session_id = ?1", manualPrefix+from, manualPrefix+into); err != nil {
+	if err := t.exec("UPDATE sessions SET host_session_id = "+name+" WHERE host = 'raw' AND host_session_id = ?1", manualPrefix+from, manualPrefix+into); err != nil {
 		return err
 	}
 	if err := t.combineLearnings(from, into); err != nil {
 		return err
 	}
-	for _, move := range []string{
+	if err := t.execAll([]string{
 		// A session takes its records along, by triggers; others can be of another project than their session.
 		"UPDATE sessions SET project = ?2, label = ?3 WHERE project = ?1",
 		"UPDATE observations SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE learnings SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE injections SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE project_aliases SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
-	} {
-		if _, err := t.exec(move, from, into, memory.ProjectLabel(into)); err != nil {
-			return err
-		}
+	}, from, into, memory.ProjectLabel(into)); err != nil {
+		return err
 	}
 	if alias {
 		_, err = t.addAlias(from, into)
@@ -102,7 +100,7 @@ func (t *tx) mergeProjects(from, into string, alias bool) error {
 // combineLearnings makes one of each two learnings of both projects that say the same: that
 // of into, which stays retired if it was.
 func (t *tx) combineLearnings(from, into string) error {
-	for _, query := range []string{
+	return t.execAll([]string{
 		`UPDATE learnings SET times_seen = times_seen + other.seen, confidence = max(confidence, other.sure), updated_at = max(updated_at, other.at)
 			FROM (SELECT content_key AS same, times_seen AS seen, confidence AS sure, updated_at AS at FROM learnings WHERE project = ?1) other
 			WHERE project = ?2 AND content_key = other.same`,
@@ -110,12 +108,7 @@ func (t *tx) combineLearnings(from, into string) error {
 			WHERE superseded_by IN (SELECT f.id FROM learnings f JOIN learnings i ON i.project = ?2 AND i.content_key = f.content_key WHERE f.project = ?1)`,
 		"UPDATE learnings SET superseded_by = NULL WHERE superseded_by = id AND project IN (?1, ?2)",
 		"DELETE FROM learnings WHERE project = ?1 AND content_key IN (SELECT content_key FROM learnings WHERE project = ?2)",
-	} {
-		if _, err := t.exec(query, from, into); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, from, into)
 }
 
 // followMerge gives the records of a claim the project of their session as it is stored: the

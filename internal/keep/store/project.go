@@ -39,9 +39,8 @@ func (t *tx) pathsOf(observations string) (numbers string, err error) {
 // dropPaths deletes those of the paths, a list of their numbers in JSON, that no observation
 // has any more.
 func (t *tx) dropPaths(numbers string) error {
-	_, err := t.exec(`DELETE FROM paths WHERE id IN (SELECT value FROM json_each(?))
+	return t.exec(`DELETE FROM paths WHERE id IN (SELECT value FROM json_each(?))
 		AND NOT EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = paths.id)`, numbers)
-	return err
 }
 
 // refillPathKeys stores the keys of all paths: of migration 3, when no trigger did it yet, and

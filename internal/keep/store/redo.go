@@ -76,7 +76,7 @@ func (r *redo) run(t *tx, outcome memory.Outcome) error {
 		return err
 	}
 	// First, since the deletion of a row would drop the turn as deleted by the user.
-	if _, err := t.exec(`UPDATE events SET reason = '' WHERE id IN
+	if err := t.exec(`UPDATE events SET reason = '' WHERE id IN
 		(SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?)`, int64(r.session.ID), r.turn); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *redo) run(t *tx, outcome memory.Outcome) error {
 			return err
 		}
 	}
-	if _, err := t.exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn); err != nil {
+	if err := t.exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn); err != nil {
 		return err
 	}
 	return t.keepForeign(r.session.ID, outcome.Foreign)
@@ -198,7 +198,7 @@ func (r *redo) removeRest(t *tx, rows []*redoneRow, found []memory.Observation) 
 		switch {
 		case row.taken, !row.made, row.edited, row.Pinned, row.again:
 		case row.given && len(found) > 0:
-			if _, err := t.exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
+			if err := t.exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
 				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID)); err != nil {
 				return err
 			}
@@ -313,7 +313,7 @@ func (t *tx) rewrite(row *redoneRow, o *memory.Observation) error {
 		return nil
 	}
 	o.ID, o.ULID = row.ID, row.ULID
-	if _, err := t.exec(rewriteObservation, append(observationRecord.rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...); err != nil {
+	if err := t.exec(rewriteObservation, append(observationRecord.rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...); err != nil {
 		return err
 	}
 	if err := t.supersedeEarlier(o); err != nil {
@@ -323,7 +323,7 @@ func (t *tx) rewrite(row *redoneRow, o *memory.Observation) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID)); err != nil {
+	if err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID)); err != nil {
 		return err
 	}
 	if err := t.addFiles(o); err != nil {
@@ -354,7 +354,7 @@ func (r *redo) summaries(t *tx, rows []int64, found []memory.Summary) error {
 		return t.addSummary(&r.session, m)
 	}
 	for _, id := range rows[1:] {
-		if _, err := t.exec("DELETE FROM session_summaries WHERE id = ?", id); err != nil {
+		if err := t.exec("DELETE FROM session_summaries WHERE id = ?", id); err != nil {
 			return err
 		}
 	}
@@ -414,9 +414,8 @@ func (r *redo) learning(t *tx, known []*redoneLearning, l *memory.Learning) erro
 		if err != nil || other != 0 {
 			return err
 		}
-		_, err = t.exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
+		return t.exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
 			l.Category, l.Content, said.key, max(0, min(1, l.Confidence)), string(l.Provenance), int64(t.now()), k.id)
-		return err
 	}
 	return t.addLearning(&r.session, l)
 }

@@ -188,7 +188,7 @@ func (t *tx) insertSaved(m Mismatch, from *saved) (bool, error) {
 		return false, err
 	}
 	columns := from.kind.hashed()
-	if _, err := t.exec("INSERT INTO "+from.kind.table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
+	if err := t.exec("INSERT INTO "+from.kind.table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
 		append([]any{m.ID}, from.row...)...); err != nil {
 		return false, err
 	}
@@ -203,8 +203,7 @@ func (t *tx) setColumns(m Mismatch, table string, columns []string, values []any
 	if len(columns) == 0 {
 		return nil
 	}
-	_, err := t.exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
-	return err
+	return t.exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
 }
 
 // setFiles replaces the files of an observation by those of a backup.
@@ -217,11 +216,11 @@ func (t *tx) setFiles(m Mismatch, from *saved) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID); err != nil {
+	if err := t.exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID); err != nil {
 		return err
 	}
 	for _, f := range from.files {
-		if _, err := t.exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...); err != nil {
+		if err := t.exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...); err != nil {
 			return err
 		}
 	}
@@ -230,9 +229,8 @@ func (t *tx) setFiles(m Mismatch, from *saved) error {
 
 // rehash makes the hashes of a record those of its present content.
 func (t *tx) rehash(m Mismatch) error {
-	_, err := t.exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
+	return t.exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
 		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = NULL`, string(m.Kind), m.ID)
-	return err
 }
 
 // setAside books a record that no backup can repair, and returns the list of done that it
@@ -247,22 +245,22 @@ func (t *tx) setAside(m Mismatch, done *Repaired) (*[]Mismatch, error) {
 	case err == nil && now.textRight() && now.restRight(): // somebody has written it meanwhile
 		return &done.Restored, nil
 	case m.Gone:
-		_, err := t.exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
+		err := t.exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
 		return &done.Lost, err
 	case !m.Text, m.Kind == hashedSession:
 		return &done.Accepted, t.rehash(m)
 	}
 	// One without a hash gets a wrong one.
-	if _, err := t.exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
+	if err := t.exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
 		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.now()))...); err != nil {
 		return nil, err
 	}
 	err = nil
 	switch m.Kind {
 	case memory.RecordObservation:
-		_, err = t.exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
+		err = t.exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
 	case hashedLearning:
-		_, err = t.exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
+		err = t.exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
 	}
 	return &done.Withheld, err
 }

@@ -172,7 +172,7 @@ func (s *Store) retainStep(ctx context.Context, what, rows string, from memory.M
 // each runs statements with the same arguments.
 func (t *tx) each(statements []string, args ...any) error {
 	for _, query := range statements {
-		if _, err := t.exec(query, args...); err != nil {
+		if err := t.exec(query, args...); err != nil {
 			return err
 		}
 	}
@@ -198,13 +198,12 @@ func (k *retained) eraseHidden(t *tx, ids string) error {
 		if _, err := t.deleteObservations(hidden); err != nil {
 			return err
 		}
-		_, err = t.exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
+		err = t.exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
 			AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.id = hidden_records.id)`, ids)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
-		return err
+		return t.exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
 	}
 	if err := t.each(k.erase, ids); err != nil {
 		return err
@@ -214,8 +213,7 @@ func (k *retained) eraseHidden(t *tx, ids string) error {
 
 // unmark deletes rows of hidden_records.
 func (k *retained) unmark(t *tx, ids string) error {
-	_, err := t.exec("DELETE FROM hidden_records WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", string(k.kind), ids)
-	return err
+	return t.exec("DELETE FROM hidden_records WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", string(k.kind), ids)
 }
 
 // showHidden brings back all prompts and summaries that Retain has hidden.

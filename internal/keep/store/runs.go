@@ -12,8 +12,7 @@ import (
 // keeps conversations can take it up again after a restart.
 func (s *Store) SetRun(ctx context.Context, session memory.SessionID, run string) error {
 	return s.writeKeeping(ctx, "set observer run", func(t *tx) error {
-		_, err := t.exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
-		return err
+		return t.exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
 	})
 }
 

@@ -58,15 +58,10 @@ func (s *Store) SkipWaiting(ctx context.Context, reason func(*memory.PendingEven
 // skip books events of the queue as skipped and deletes their payloads.
 func (t *tx) skip(ids []int64, reason string) error {
 	skipped := jsonList(ids)
-	for _, statement := range []string{
+	return t.execAll([]string{
 		"UPDATE events SET outcome = 'skipped', reason = ?2, not_before = 0 WHERE id IN (SELECT value FROM json_each(?1))",
 		`UPDATE sessions SET event_count = max(0, event_count - (SELECT count(*) FROM events e WHERE e.session_id = sessions.id AND e.id IN (SELECT value FROM json_each(?1))))
 			WHERE id IN (SELECT session_id FROM events WHERE id IN (SELECT value FROM json_each(?1)) AND ?2 <> '')`,
 		"DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?1)) AND ?2 <> ''",
-	} {
-		if _, err := t.exec(statement, skipped, reason); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, skipped, reason)
 }

@@ -22,7 +22,7 @@ func (t *tx) supersedeEarlier(o *memory.Observation) error {
 	if len(earlier) == 0 {
 		return nil
 	}
-	_, err := t.exec(`UPDATE observations SET superseded_by = ?1
+	return t.exec(`UPDATE observations SET superseded_by = ?1
 		WHERE id IN (SELECT value FROM json_each(?2)) AND id <> ?1 AND superseded_by IS NULL
 			AND project = ?3 AND created_at <= ?4 AND pinned = 0 AND origin <> 'user'
 			AND id NOT IN (WITH RECURSIVE chain (by) AS (
@@ -30,14 +30,12 @@ func (t *tx) supersedeEarlier(o *memory.Observation) error {
 				UNION SELECT n.superseded_by FROM chain JOIN observations n ON n.id = chain.by WHERE n.superseded_by IS NOT NULL)
 				SELECT by FROM chain)`,
 		int64(o.ID), jsonList(earlier), o.ProjectPath, int64(o.CreatedAt))
-	return err
 }
 
 // tellSuperseded appends the records that an observation supersedes to the change feed:
 // they are current while it is hidden.
 func (t *tx) tellSuperseded(by int64) error {
-	_, err := t.exec("INSERT INTO changes (kind, id, operation) SELECT 'observation', id, 'update' FROM observations WHERE superseded_by = ?", by)
-	return err
+	return t.exec("INSERT INTO changes (kind, id, operation) SELECT 'observation', id, 'update' FROM observations WHERE superseded_by = ?", by)
 }
 
 // relinkSuperseded links the records that the observations of a list supersede, which are

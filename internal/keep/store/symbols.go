@@ -46,7 +46,7 @@ func (t *tx) foldSymbols(claimed *memory.Session, changes []memory.SymbolChange)
 		delete(known, c.ID)
 	}
 	for id := range known { // what came and went
-		if _, err := t.exec("DELETE FROM function_map WHERE id = ?", id); err != nil {
+		if err := t.exec("DELETE FROM function_map WHERE id = ?", id); err != nil {
 			return err
 		}
 	}
@@ -67,15 +67,13 @@ func (t *tx) addSymbol(c *symbolChange) error {
 	if err := t.name(&c.ulid, c.SnapshotAt); err != nil {
 		return err
 	}
-	_, err := t.exec(symbolRecord.insert, symbolRecord.inserted(c)...)
-	return err
+	return t.exec(symbolRecord.insert, symbolRecord.inserted(c)...)
 }
 
 // updateSymbol stores what became of a symbol that the session had changed before.
 func (t *tx) updateSymbol(c *memory.SymbolChange) error {
 	c.SnapshotAt = t.orNow(c.SnapshotAt)
-	_, err := t.exec(symbolRecord.update+" WHERE id = ?", append(symbolRecord.rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
-	return err
+	return t.exec(symbolRecord.update+" WHERE id = ?", append(symbolRecord.rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
 }
 
 // readSymbolChanges reads changes of symbols; from is what follows the columns.

@@ -130,9 +130,8 @@ const unreadColumns = "e.event_key, e.prompt_number, 0, m.payload, m.files, m.sy
 // time, and the attempt counts if counted.
 func (s *Store) PostponeUnread(ctx context.Context, session memory.SessionID, promptNumber int, due memory.Millis, counted bool) error {
 	return s.writeKeeping(ctx, "postpone unread turn", func(t *tx) error {
-		_, err := t.exec("UPDATE unread_turns SET due_at = ?, attempts = attempts + ? WHERE session_id = ? AND prompt_number = ?",
+		return t.exec("UPDATE unread_turns SET due_at = ?, attempts = attempts + ? WHERE session_id = ? AND prompt_number = ?",
 			int64(due), counted, int64(session), promptNumber)
-		return err
 	})
 }
 
@@ -140,7 +139,7 @@ func (s *Store) PostponeUnread(ctx context.Context, session memory.SessionID, pr
 // how many events they have.
 func (s *Store) HastenUnread(ctx context.Context) (int, error) {
 	return inKeeping(ctx, s, "make unread turns due", func(t *tx) (int, error) {
-		if _, err := t.exec("UPDATE unread_turns SET due_at = 0, attempts = 0 WHERE due_at <> 0 OR attempts <> 0"); err != nil {
+		if err := t.exec("UPDATE unread_turns SET due_at = 0, attempts = 0 WHERE due_at <> 0 OR attempts <> 0"); err != nil {
 			return 0, err
 		}
 		n, err := t.number(`SELECT count(*) FROM unread_messages m JOIN unread_turns u USING (session_id, prompt_number) WHERE `+redoable,
@@ -159,8 +158,7 @@ func (s *Store) ExpireUnread(ctx context.Context) error {
 		return fault(what, err)
 	}
 	return s.writeKeeping(ctx, what, func(t *tx) error {
-		_, err := t.exec("DELETE FROM unread_turns WHERE kept_at < ?", before)
-		return err
+		return t.exec("DELETE FROM unread_turns WHERE kept_at < ?", before)
 	})
 }
 
@@ -200,8 +198,7 @@ func (s *Store) DropUnread(ctx context.Context, drop func(*memory.PendingEvent) 
 
 // dropUnread deletes what is kept of a turn.
 func (t *tx) dropUnread(session memory.SessionID, promptNumber int) error {
-	_, err := t.exec("DELETE FROM unread_turns WHERE session_id = ? AND prompt_number = ?", int64(session), promptNumber)
-	return err
+	return t.exec("DELETE FROM unread_turns WHERE session_id = ? AND prompt_number = ?", int64(session), promptNumber)
 }
 
 // markUnread stores why no model has read these events of a claim, and keeps their payloads
@@ -213,7 +210,7 @@ func (t *tx) markUnread(claim *memory.Claim, ids []int64, unread map[string]memo
 		if !ok {
 			continue
 		}
-		if _, err := t.exec("UPDATE events SET reason = ? WHERE id = ?", unreadMark+string(reason), ids[i]); err != nil {
+		if err := t.exec("UPDATE events SET reason = ? WHERE id = ?", unreadMark+string(reason), ids[i]); err != nil {
 			return err
 		}
 		if err := t.keepUnread(claim.Session.ID, e, ids[i], reason); err != nil {
@@ -234,7 +231,7 @@ func (t *tx) keepUnread(session memory.SessionID, e *memory.PendingEvent, id int
 	case memory.UnreadRefused, memory.UnreadUnusable, memory.UnreadError, memory.UnreadReason(memory.ClassPromptTooLong):
 		due = t.now().Add(strangeWait)
 	}
-	if _, err := t.exec(`INSERT INTO unread_turns (session_id, prompt_number, kept_at, bytes, due_at)
+	if err := t.exec(`INSERT INTO unread_turns (session_id, prompt_number, kept_at, bytes, due_at)
 		SELECT ?1, ?2, ?3, bytes, ?4 FROM events WHERE id = ?5
 		ON CONFLICT DO UPDATE SET kept_at = excluded.kept_at, bytes = bytes + excluded.bytes, due_at = max(due_at, excluded.due_at)`,
 		int64(session), e.PromptNumber, int64(t.now()), int64(due), id); err != nil {
@@ -244,19 +241,17 @@ func (t *tx) keepUnread(session memory.SessionID, e *memory.PendingEvent, id int
 	if e.Symbols != nil {
 		symbols = jsonList(e.Symbols)
 	}
-	_, err := t.exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
+	return t.exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
 		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), ?5, payload FROM pending_messages WHERE event_id = ?4`,
 		int64(session), e.PromptNumber, symbols, id, string(e.Provenance))
-	return err
 }
 
 // boundUnread deletes the kept turns that are too old, and the oldest beyond keptBytes.
 func (t *tx) boundUnread() error {
-	_, err := t.exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
+	return t.exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
 		SELECT session_id, prompt_number FROM (SELECT session_id, prompt_number,
 			sum(bytes) OVER (ORDER BY kept_at DESC, session_id DESC, prompt_number DESC) AS total FROM unread_turns)
 		WHERE total > ?2)`, int64(t.now().Add(-keptFor)), keptBytes)
-	return err
 }
 
 // The kinds of records in unread_records.
@@ -280,10 +275,9 @@ func (t *tx) noteUnreadRecords(claim *memory.Claim, unread map[string]memory.Unr
 	}
 	note := func(turn int, kind string, id int64, made bool, content string) error {
 		// A turn that was too large is not kept.
-		_, err := t.exec(`INSERT INTO unread_records (session_id, prompt_number, kind, record_id, made, content)
+		return t.exec(`INSERT INTO unread_records (session_id, prompt_number, kind, record_id, made, content)
 			SELECT session_id, prompt_number, ?3, ?4, ?5, ?6 FROM unread_turns WHERE session_id = ?1 AND prompt_number = ?2
 			ON CONFLICT DO NOTHING`, int64(claim.Session.ID), turn, kind, id, made, content)
-		return err
 	}
 	for i := range outcome.Observations {
 		if o := &outcome.Observations[i]; o.Origin == memory.OriginOffline && turns[o.PromptNumber] {

@@ -259,10 +259,10 @@ func (w *writer) runAlone(j *job) error {
 	}
 	if j.small {
 		t := &tx{w: w}
-		if _, err := t.exec("PRAGMA temp_store = memory"); err != nil {
+		if err := t.exec("PRAGMA temp_store = memory"); err != nil {
 			return err
 		}
-		defer func() { _, _ = t.exec("PRAGMA temp_store = default") }() // in memory is right, too
+		defer func() { _ = t.exec("PRAGMA temp_store = default") }() // in memory is right, too
 	}
 	return w.transact(j.run, j.keepsSessions)
 }
@@ -323,13 +323,13 @@ func (w *writer) transact(fn func(*tx) error, keepsSessions bool) (err error) {
 		}
 	}()
 	t := &tx{w: w}
-	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		if sqlite.Code(err) != sqlite3.SQLITE_ERROR {
 			return err
 		}
 		// A transaction whose rollback failed is still open.
 		t.rollback()
-		if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		if err := t.exec("BEGIN IMMEDIATE"); err != nil {
 			return err
 		}
 	}
@@ -342,7 +342,7 @@ func (w *writer) transact(fn func(*tx) error, keepsSessions bool) (err error) {
 		t.rollback()
 		return err
 	}
-	if _, err := t.exec("COMMIT"); err != nil {
+	if err := t.exec("COMMIT"); err != nil {
 		t.rollback()
 		return err
 	}
@@ -370,7 +370,7 @@ func (t *tx) guarded(fn func(*tx) error) (err error) {
 
 func (t *tx) rollback() {
 	// The error says at most that SQLite has rolled back already.
-	_, _ = t.exec("ROLLBACK")
+	_ = t.exec("ROLLBACK")
 }
 
 func (t *tx) now() memory.Millis { return memory.MillisOf(t.w.clock()) }
@@ -416,7 +416,23 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 }
 
 // exec runs a statement within the transaction and keeps it prepared.
-func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+func (t *tx) exec(query string, args ...any) error {
+	_, err := t.result(query, args...)
+	return err
+}
+
+// execAll runs statements with the same arguments one after the other.
+func (t *tx) execAll(queries []string, args ...any) error {
+	for _, query := range queries {
+		if err := t.exec(query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// result is exec that returns the result.
+func (t *tx) result(query string, args ...any) (sql.Result, error) {
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err
@@ -426,7 +442,7 @@ func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 
 // change runs a statement and returns how many rows it changed.
 func (t *tx) change(query string, args ...any) (int, error) {
-	r, err := t.exec(query, args...)
+	r, err := t.result(query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -436,7 +452,7 @@ func (t *tx) change(query string, args ...any) (int, error) {
 
 // insert runs an INSERT and returns the row's number.
 func (t *tx) insert(query string, args ...any) (int64, error) {
-	r, err := t.exec(query, args...)
+	r, err := t.result(query, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -130,7 +130,7 @@ func (t *tx) addWritten(n *memory.NewObservation) (memory.Observation, error) {
 		}
 		return o, t.insertObservation(&o)
 	}
-	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {
+	if err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {
 		return o, err
 	}
 	if err := t.tellSuperseded(same); err != nil {
@@ -218,12 +218,12 @@ func (s *Store) EditObservation(ctx context.Context, id memory.ObservationID, e 
 		if other != 0 {
 			return o, memory.Errorf(memory.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
 		}
-		_, err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
+		err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
 			o.Title, sqlite.Pack(o.Narrative), string(o.Type), o.Pinned, hashArg(o.ContentHash), int64(id))
 		if err == nil && e.Pinned != nil && *e.Pinned {
 			o.SupersededBy = 0
-			_, err = t.exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
+			err = t.exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
 		}
 		return o, err
 	})
@@ -263,7 +263,7 @@ func (s *Store) hideObservation(ctx context.Context, id memory.ObservationID, fr
 // isn't hidden stays as it is. CodeNotFound when there is none any more.
 func (s *Store) RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
 	return inKeeping(ctx, s, "restore observation", func(t *tx) (memory.Observation, error) {
-		if _, err := t.exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
+		if err := t.exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
 			return memory.Observation{}, err
 		}
 		if err := t.tellSuperseded(int64(id)); err != nil {
