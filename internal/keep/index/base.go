@@ -139,7 +139,9 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
 	atomicfile.RemoveOwnLeftovers(sumsPath(path))
 	if !b.fresh {
-		b.sums = readSums(path)
+		if b.sums, err = readSums(path); err != nil {
+			return nil, err
+		}
 	} else if err := ifExists(os.Remove(sumsPath(path))); err != nil {
 		return nil, err
 	}

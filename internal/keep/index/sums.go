@@ -52,16 +52,19 @@ func unsealed(row uint32, b []byte) ([]byte, error) {
 }
 
 // readSums returns the sums of the pages of the database at path; none if they are missing or
-// damaged.
-func readSums(path string) (sums []uint32) {
+// damaged. An error says nothing of them, such as one for too many open files.
+func readSums(path string) (sums []uint32, err error) {
 	file, _, err := openfile.Beginning(sumsPath(path), 1<<28)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, openfile.ErrNotRegular) || errors.Is(err, openfile.ErrUnfit) {
+		return nil, nil
+	}
 	if n := len(file) - 4; err != nil || n < 0 || n%4 != 0 || sumOf(file[:n]) != binary.LittleEndian.Uint32(file[n:]) {
-		return nil
+		return nil, err
 	}
 	for ; len(file) > 4; file = file[4:] {
 		sums = append(sums, binary.LittleEndian.Uint32(file))
 	}
-	return sums
+	return sums, nil
 }
 
 // writeSums replaces the file of the sums, on the disk too.
@@ -206,23 +209,40 @@ func CheckPages(path string) error {
 }
 
 // checkPages is CheckPages for an open file. It looks three times, since the worker may write.
-func checkPages(f *os.File, path string) (err error) {
+func checkPages(f *os.File, path string) error {
 	for range 3 {
-		sums, logged := readSums(path), map[uint32]bool{}
-		if log, failed := openfile.Open(path+"-wal", os.O_RDONLY, 0); failed == nil {
-			salt := make([]byte, 8)
-			if _, failed := log.ReadAt(salt, 16); failed == nil {
-				_ = eachPage(log, 1<<31-1, logHead, frameHead, func(head, _ []byte) { // up to its end
-					if bytes.Equal(head[8:16], salt) {
-						logged[binary.BigEndian.Uint32(head)] = true
-					}
-				})
-			}
-			_ = log.Close() // opened for reading only
+		sums, err := readSums(path)
+		if err != nil {
+			return err
+		}
+		logged, err := loggedPages(path + "-wal")
+		if err != nil {
+			return err
 		}
 		if err = comparePages(f, sums, logged); !errors.Is(err, errPages) {
 			return err
 		}
 	}
-	return err
+	return errPages
+}
+
+// loggedPages returns the numbers of the pages that a log has; none without a log.
+func loggedPages(path string) (map[uint32]bool, error) {
+	log, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, ifExists(err)
+	}
+	defer func() { _ = log.Close() }() // opened for reading only
+	logged, salt := map[uint32]bool{}, make([]byte, 8)
+	if _, err = log.ReadAt(salt, 16); err == nil {
+		err = eachPage(log, 1<<31-1, logHead, frameHead, func(head, _ []byte) { // up to its end
+			if bytes.Equal(head[8:16], salt) {
+				logged[binary.BigEndian.Uint32(head)] = true
+			}
+		})
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return logged, err
 }
