@@ -67,7 +67,7 @@ func collect() (all []sample, err error) {
 	}{
 		{"prose: documentation", "docs/*.md", paragraphs},
 		{"prose: documentation", "*.md", paragraphs},
-		{"code: Go", "*/*.go", pieces},
+		{"code: Go", "internal/*/*/*.go", pieces},
 		{"code: Python, JavaScript, shell", "internal/run/recorded/testdata/projects/*/*.*", program},
 		{"code: Python, JavaScript, shell", "internal/run/recorded/testdata/projects/*/*/*.*", program},
 		{"JSON: payloads of hooks", "internal/run/recorded/sessions/*/*.json", whole},
