@@ -33,8 +33,8 @@ func TestLiveMemory(t *testing.T) {
 		t.Helper()
 		found, err := m.Search(t.Context(), api.SearchRequest{Kinds: []string{"observation"}})
 		must(t, err)
-		if found.Total != 3 || m.isAway() != away {
-			t.Errorf("%d observations, away is %v, want %v", found.Total, m.isAway(), away)
+		if found.Total != 3 || m.away.Load() != away {
+			t.Errorf("%d observations, away is %v, want %v", found.Total, m.away.Load(), away)
 		}
 	}
 	read(true)

@@ -17,9 +17,8 @@ import (
 // backupCommand returns the command `claude-mem backup`: back the memory up now.
 func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "backup",
-		Short:   "Back the memory up now",
-		GroupID: groupRun,
+		Use:   "backup",
+		Short: "Back the memory up now",
 		Long: `Copy the database into the folder backups of the data directory, while the worker runs,
 and read the whole copy back. Then the oldest backups beyond ` + settings.KeyBackupKeep + ` are deleted.
 
@@ -28,7 +27,6 @@ database is not backed up, and no backup is deleted then.
 
 JSON: {"name", "path", "at", "bytes"}.`,
 		Example: "  claude-mem backup\n  claude-mem backup --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
@@ -60,9 +58,8 @@ type restoreJSON struct {
 // memory.
 func (a *app) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "restore [BACKUP]",
-		Short:   "Restore a backup of the memory, or list the backups",
-		GroupID: groupRun,
+		Use:   "restore [BACKUP]",
+		Short: "Restore a backup of the memory, or list the backups",
 		Long: `Replace the memory by a backup: by the newest one, or by BACKUP, its name or the path of
 a file. The backup is read completely first. The worker is stopped; the next hook
 starts it. The present database is not deleted: it is moved into a folder below aside
@@ -76,7 +73,6 @@ JSON: {"backups": [{"name", "path", "at", "bytes"}], "restored"?: one of these,
 "observations"?, "aside"?: the folder of the former database,
 "erasures"?: how often something was erased from it, "unapplied"?: [what could not be]}.`,
 		Example: "  claude-mem restore --list\n  claude-mem restore\n  claude-mem restore memory-20260301T040000Z-6f1c2a9be0d34875-7.db --yes",
-		Args:    args(cobra.MaximumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	list := cmd.Flags().BoolP("list", "l", false, "list the backups and restore nothing")
@@ -101,7 +97,7 @@ func (p *printer) backups(list []backup.Backup) {
 		p.printf("No backups yet: the worker makes one a day, `claude-mem backup` makes one now.\n")
 		return
 	}
-	p.columns(rowsOf(list, func(b *backup.Backup) []string { return []string{p.when(b.At), text.Bytes(b.Bytes), safe(b.Name)} }))
+	p.columns(mapped(list, func(b *backup.Backup) []string { return []string{p.when(b.At), text.Bytes(b.Bytes), safe(b.Name)} }))
 }
 
 // backupNames returns the names of the backups, for completion.
@@ -111,11 +107,7 @@ func (a *app) backupNames(context.Context) []cobra.Completion {
 		return nil
 	}
 	list, _ := backup.List(dataDir)
-	names := make([]cobra.Completion, len(list))
-	for i, b := range list {
-		names[i] = b.Name
-	}
-	return names
+	return mapped(list, func(b *backup.Backup) cobra.Completion { return b.Name })
 }
 
 // restore restores the backup that the user names, after a question unless sure.

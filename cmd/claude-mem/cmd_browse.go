@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claudemem/internal/memory"
@@ -53,7 +54,7 @@ colours off.
 		}
 		m := newLiveMemory(a, dataDir)
 		defer m.close()
-		return browse.Run(cmd.Context(), browse.Options{Memory: m, Away: m.isAway, Name: homeShort(dataDir, a.getenv("HOME")), Filter: f.String(),
+		return browse.Run(cmd.Context(), browse.Options{Memory: m, Away: m.away.Load, Name: homeShort(dataDir, a.getenv("HOME")), Filter: f.String(),
 			Colours: wantsColor(a.stdout, a.getenv), Clock: a.now, Location: time.Local, In: in, Out: out, Env: os.Environ()})
 	})
 	return cmd
@@ -77,10 +78,10 @@ type liveMemory struct {
 
 	mu    sync.Mutex
 	files *files // opened while the worker is away; one call at a time
-	state sync.Mutex
-	away  bool
-	// mute is until when a worker that took too long is not asked.
-	mute time.Time
+	// away: the last answer came from the files.
+	away atomic.Bool
+	// mute is until when a worker that took too long is not asked, in Unix milliseconds.
+	mute atomic.Int64
 }
 
 // The worker answers in milliseconds. One that takes longer than answerLimit is not asked for
@@ -103,25 +104,11 @@ func newLiveMemory(a *app, dataDir string) *liveMemory {
 	return m
 }
 
-// isAway reports whether the last answer came from the files.
-func (m *liveMemory) isAway() bool {
-	m.state.Lock()
-	defer m.state.Unlock()
-	return m.away
-}
-
-// setAway notes where the last answer came from.
-func (m *liveMemory) setAway(away bool) {
-	m.state.Lock()
-	defer m.state.Unlock()
-	m.away = away
-}
-
 // read asks the worker, or the files if it does not answer.
 func (m *liveMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	err := m.ask(ctx, call)
 	if memory.CodeOf(err) != memory.CodeUnavailable {
-		m.setAway(false)
+		m.away.Store(false)
 		if m.mu.TryLock() {
 			m.closeFiles()
 			m.mu.Unlock()
@@ -140,24 +127,19 @@ func (m *liveMemory) read(ctx context.Context, call func(context.Context, api.Me
 		}
 		m.files = files
 	}
-	m.setAway(true)
+	m.away.Store(true)
 	return call(ctx, m.files)
 }
 
 // ask asks the worker. CodeUnavailable if it does not answer, or has just been too slow.
 func (m *liveMemory) ask(ctx context.Context, call func(context.Context, api.Memory) error) error {
-	m.state.Lock()
-	muted := time.Now().Before(m.mute)
-	m.state.Unlock()
-	if muted {
+	if time.Now().UnixMilli() < m.mute.Load() {
 		return memory.Errorf(memory.CodeUnavailable, "the worker does not answer")
 	}
 	began := time.Now()
 	err := askWorkerToRead(ctx, m.dataDir, answerLimit, call)
 	if memory.CodeOf(err) == memory.CodeUnavailable && ctx.Err() == nil && time.Since(began) >= answerLimit {
-		m.state.Lock()
-		m.mute = time.Now().Add(mutePause)
-		m.state.Unlock()
+		m.mute.Store(time.Now().Add(mutePause).UnixMilli())
 	}
 	return err
 }

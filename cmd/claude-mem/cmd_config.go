@@ -157,7 +157,9 @@ after a restart.`,
 			if value != "" {
 				setting.Value = value
 				a.note("%s = %s", key, oneLine(setting.Shown(), 120))
-				a.noteUnknownMode(setting.Key, value, dataDir)
+				if _, err := mode.Load(value, modesDir(dataDir)); key == settings.KeyMode && memory.CodeOf(err) == memory.CodeNotFound { // it may be written later
+					a.note("warning: unknown mode %q; `claude-mem mode list` lists the modes", oneLine(value, 60))
+				}
 			}
 			if a.getenv(key) != "" && a.getenv(key) != value {
 				a.note("note: the environment variable %s overrides it for commands and hooks", key)
@@ -170,16 +172,6 @@ after a restart.`,
 			}
 			return nil
 		},
-	}
-}
-
-// noteUnknownMode warns of a mode that does not exist: it may be written later.
-func (a *app) noteUnknownMode(key, value, dataDir string) {
-	if key != settings.KeyMode {
-		return
-	}
-	if _, err := mode.Load(value, modesDir(dataDir)); memory.CodeOf(err) == memory.CodeNotFound {
-		a.note("warning: unknown mode %q; `claude-mem mode list` lists the modes", oneLine(value, 60))
 	}
 }
 

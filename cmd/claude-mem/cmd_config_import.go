@@ -105,14 +105,13 @@ type olderJSON struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// olderShapes returns settings of settings.json as JSON shows them.
+// olderShapes returns settings as they are shown in JSON.
 func olderShapes(list []settings.Older) []olderJSON {
-	shapes := make([]olderJSON, len(list))
-	for i, o := range list {
-		shapes[i] = olderJSON{Key: o.Key, Value: o.Shown(), InForce: o.InForce}
+	return mapped(list, func(o *settings.Older) olderJSON {
+		shape := olderJSON{Key: o.Key, Value: o.Shown(), InForce: o.InForce}
 		if o.Err != nil {
-			shapes[i].Error = o.Err.Error()
+			shape.Error = o.Err.Error()
 		}
-	}
-	return shapes
+		return shape
+	})
 }

@@ -256,11 +256,7 @@ func observationNumbers(l *api.PreviewLine) string {
 	if len(l.Observations) == 0 {
 		return fmt.Sprintf("#%d", l.Observation)
 	}
-	var numbers []string
-	for _, id := range l.Observations {
-		numbers = append(numbers, fmt.Sprintf("#%d", id))
-	}
-	return strings.Join(numbers, ", ")
+	return strings.Join(mapped(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
 }
 
 // preview prints a block, and below it its cost.
@@ -270,10 +266,7 @@ func (p *printer) preview(v *contextPreview) {
 	}
 	p.printf("%s\n", p.style(styleDim, strings.Repeat("─", 72)))
 	p.heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), oneLine(memory.ProjectLabel(v.ProjectPath), 60), v.Source))
-	by := "by the worker"
-	if v.BuiltBy == builtByDatabase {
-		by = "from the database"
-	}
+	by := textOr(v.BuiltBy == builtByDatabase, "from the database", "by the worker")
 	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, text.Count(v.EffectiveBudget, "token"), by, v.BuildMS)
 	switch {
 	case v.Budget > v.EffectiveBudget:
@@ -282,7 +275,7 @@ func (p *printer) preview(v *contextPreview) {
 		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
 	frame := v.Tokens
-	layers := rowsOf(v.Layers, func(l *memory.LayerCost) []string {
+	layers := mapped(v.Layers, func(l *memory.LayerCost) []string {
 		frame -= l.Tokens
 		return []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
 	})
@@ -290,7 +283,7 @@ func (p *printer) preview(v *contextPreview) {
 		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
 	p.columns(layers)
-	p.table("Left out", rowsOf(v.Skipped, func(l *memory.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
+	p.table("Left out", mapped(v.Skipped, func(l *memory.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
 }
 
 // linesText returns the number of lines of a layer, "" for none.

@@ -51,7 +51,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print its path")
 	open := cmd.Flags().Bool("open", false, "show the temporary memory in the viewer for 10 minutes")
 	name := cmd.Flags().String("session", demoDefault, "the recorded session to replay")
-	completeFlag(cmd, "session", demoChoices)
+	completeFlag(cmd, "session", choicesOf(recorded.Sessions, func(s *recorded.Session) cobra.Completion { return described(s.Name, s.Note) }))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		session, err := demoSession(*name)
 		if err != nil {
@@ -161,23 +161,13 @@ const demoDefault = "ratelimit-burst"
 // demoSession returns the recorded session of that name; CodeNotFound with the names
 // there are.
 func demoSession(name string) (recorded.Session, error) {
-	var names []string
-	for _, s := range recorded.Sessions() {
-		if s.Name == name {
-			return s, nil
-		}
-		names = append(names, s.Name)
+	sessions := recorded.Sessions()
+	if at := slices.IndexFunc(sessions, func(s recorded.Session) bool { return s.Name == name }); at >= 0 {
+		return sessions[at], nil
 	}
+	names := mapped(sessions, func(s *recorded.Session) string { return s.Name })
 	err := memory.Errorf(memory.CodeNotFound, "no recorded session %q", oneLine(name, 40))
 	return recorded.Session{}, err.WithHint(didYouMean(name, names, "`claude-mem demo --session %s`", "there are "+strings.Join(names, ", ")))
-}
-
-// demoChoices completes the names of recorded sessions.
-func demoChoices(context.Context) (names []cobra.Completion) {
-	for _, s := range recorded.Sessions() {
-		names = append(names, described(s.Name, s.Note))
-	}
-	return names
 }
 
 // demo is one replay, with a home directory of its own.

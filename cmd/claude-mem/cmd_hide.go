@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"claudemem/internal/memory"
@@ -11,7 +12,7 @@ import (
 
 // hideCommand returns the command `claude-mem hide`: take observations out of sight.
 func (a *app) hideCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.changesEach(&cobra.Command{
 		Use:   "hide ID...",
 		Short: "Take observations out of lists, searches and sessions",
 		Long: `Take observations out of every list, search and session. They are kept, and
@@ -20,22 +21,17 @@ func (a *app) hideCommand() *cobra.Command {
 JSON: {"hidden": [ID...]}.`,
 		Example: "  claude-mem hide 12 13",
 
-		Annotations: map[string]string{undoneBy: "unhide"},
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.ValidArgsFunction = completion(a.observationChoices())
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, "hidden", "unhide", func(id memory.ObservationID) error {
-			_, err := m.HideObservation(cmd.Context(), api.HideRequest{ID: id})
-			return err
-		})
+		Annotations:       map[string]string{undoneBy: "unhide"},
+		ValidArgsFunction: completion(a.observationChoices()),
+	}, "hidden", "unhide", func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
+		_, err := m.HideObservation(ctx, api.HideRequest{ID: id})
+		return err
 	})
-	return cmd
 }
 
 // unhideCommand returns the command `claude-mem unhide`: bring hidden observations back.
 func (a *app) unhideCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.changesEach(&cobra.Command{
 		Use:   "unhide ID...",
 		Short: "Bring hidden observations back",
 		Long: `Bring back observations that were hidden by ` + "`claude-mem hide`" + `, an agent or the viewer.
@@ -43,15 +39,10 @@ What the viewer deleted can be brought back for 10 minutes.
 
 JSON: {"shown": [ID...]}.`,
 		Example: "  claude-mem unhide 12",
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, "shown", "hide", func(id memory.ObservationID) error {
-			_, err := m.RestoreObservation(cmd.Context(), api.RestoreRequest{ID: id})
-			return err
-		})
+	}, "shown", "hide", func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
+		_, err := m.RestoreObservation(ctx, api.RestoreRequest{ID: id})
+		return err
 	})
-	return cmd
 }
 
 // pinCommand returns the command `claude-mem pin`: put observations first in what sessions
@@ -67,7 +58,7 @@ JSON: {"pinned": [ID...]}.`,
 		Example: "  claude-mem pin 12",
 
 		Annotations: map[string]string{undoneBy: "unpin"},
-	}, true)
+	}, true, "pinned", "unpin")
 }
 
 // unpinCommand returns the command `claude-mem unpin`.
@@ -79,49 +70,42 @@ func (a *app) unpinCommand() *cobra.Command {
 
 JSON: {"unpinned": [ID...]}.`,
 		Example: "  claude-mem unpin 12",
-	}, false)
+	}, false, "unpinned", "pin")
 }
 
 // pinning adds to cmd what pins or unpins observations.
-func (a *app) pinning(cmd *cobra.Command, pinned bool) *cobra.Command {
-	asJSON := jsonFlag(cmd)
+func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra.Command {
 	cmd.ValidArgsFunction = completion(a.observationChoices())
-	done, undo := cmd.Name()+"ned", "unpin"
-	if !pinned {
-		undo = "pin"
-	}
+	return a.changesEach(cmd, done, undo, func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
+		_, err := m.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
+		return err
+	})
+}
+
+// changesEach adds to cmd what calls do with each observation of the arguments and prints their
+// numbers after done, then the command that undoes it. It ends at the first error.
+func (a *app) changesEach(cmd *cobra.Command, done, undo string, do func(context.Context, api.Memory, memory.ObservationID) error) *cobra.Command {
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.eachObservation(given, *asJSON, done, undo, func(id memory.ObservationID) error {
-			edit := memory.ObservationEdit{Pinned: &pinned}
-			_, err := m.EditObservation(cmd.Context(), api.ObservationEdit{ID: id, ObservationEdit: edit})
+		ids, err := parseObservations(given)
+		if err != nil {
 			return err
+		}
+		words := "claude-mem " + undo
+		for _, id := range ids {
+			if err := do(cmd.Context(), m, id); err != nil {
+				return err
+			}
+			words += fmt.Sprintf(" %d", id)
+		}
+		return a.show(*asJSON, map[string][]memory.ObservationID{done: notNil(ids)}, func(p *printer) {
+			for _, id := range ids {
+				p.printf("%s: #%d\n", done, id)
+			}
+			a.note("To undo it: %s", words)
 		})
 	})
 	return cmd
-}
-
-// eachObservation calls do with each observation of the arguments and prints their numbers
-// after done, then the command that undoes it. It ends at the first error.
-func (a *app) eachObservation(given []string, asJSON bool, done, undo string, do func(memory.ObservationID) error) error {
-	ids, err := parseObservations(given)
-	if err != nil {
-		return err
-	}
-	numbers := []int64{}
-	words := "claude-mem " + undo
-	for _, id := range ids {
-		if err := do(id); err != nil {
-			return err
-		}
-		numbers = append(numbers, int64(id))
-		words += fmt.Sprintf(" %d", id)
-	}
-	return a.show(asJSON, map[string][]int64{done: numbers}, func(p *printer) {
-		for _, n := range numbers {
-			p.printf("%s: #%d\n", done, n)
-		}
-		a.note("To undo it: %s", words)
-	})
 }
 
 // parseObservations parses the numbers of observations, as 12 or '#12'.

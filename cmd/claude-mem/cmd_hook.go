@@ -69,10 +69,7 @@ func runHook(args []string) (done bool) {
 func (a *app) hookCommands() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, v := range hookVerbs {
-		prints := "one JSON object for the host"
-		if v.verb == hook.VerbStatusline {
-			prints = "the line (docs/statusline.md)"
-		}
+		prints := textOr(v.verb == hook.VerbStatusline, "the line (docs/statusline.md)", "one JSON object for the host")
 		cmd := &cobra.Command{
 			Use:   string(v.verb),
 			Short: v.short,
@@ -165,8 +162,8 @@ func blockFromDatabase(ctx context.Context, dataDir string, request memory.Conte
 // troubleText returns the message for the user about a database that cannot be used: the
 // worker cannot start for the same reason. "" when the error is temporary or no fault.
 func troubleText(err error) string {
-	var e *memory.Error
-	if !errors.As(err, &e) || e.Code != memory.CodeNewerSchema && e.Code != memory.CodeStorage {
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Code != memory.CodeNewerSchema && e.Code != memory.CodeStorage {
 		return ""
 	}
 	return "claude-mem: " + withHint(err)
@@ -174,8 +171,8 @@ func troubleText(err error) string {
 
 // withHint returns an error's text, with its hint in brackets.
 func withHint(err error) string {
-	var e *memory.Error
-	return err.Error() + textIf(errors.As(err, &e) && e.Hint != "", " ("+e.Hint+")")
+	hint := hintOf(err)
+	return err.Error() + textIf(hint != "", " ("+hint+")")
 }
 
 // noteInjection writes to the spool which records were shown; the next worker books them.

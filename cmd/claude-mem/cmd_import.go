@@ -26,9 +26,8 @@ import (
 // importCommand returns the command `claude-mem import`: store the records of an export.
 func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "import FILE|DIR|-",
-		Short:   "Import an export, Claude Code transcripts or claude-mem for Node",
-		GroupID: groupRun,
+		Use:   "import FILE|DIR|-",
+		Short: "Import an export, Claude Code transcripts or claude-mem for Node",
 		Long: `Import what ` + "`claude-mem export`" + ` has written, from FILE or standard input, into this memory.
 Records that are here already are left as they are, so an import can be repeated, and one
 that was interrupted goes on where it was. What you have forgotten does not come back, and
@@ -69,13 +68,10 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
 	var t transcriptFlags
 	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
-	cmd.Flags().StringVar(&t.since, "since", "", "of transcripts: turns that began not earlier than this time")
-	cmd.Flags().StringVar(&t.until, "until", "", "of transcripts: turns that began not later than this time")
+	t.times = addTimesFor(cmd, "of transcripts: turns that began not earlier than this time", "of transcripts: turns that began not later than this time")
 	cmd.Flags().BoolVar(&t.model, "with-model", false, "of transcripts: have the observer's model read them; shows an estimate and asks")
 	cmd.Flags().BoolVarP(&t.yes, "yes", "y", false, "do not ask")
 	completeFlag(cmd, "project", a.projectChoices())
-	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
-	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	cmd.ValidArgsFunction = fileNames
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, given []string) error {
 		if given[0] != "-" && isTranscripts(given[0]) {
@@ -190,22 +186,16 @@ func (a *app) importNode(ctx context.Context, dataDir, path string, asJSON, dryR
 	end()
 	if err == nil && !dryRun {
 		err = nodedb.Remember(dataDir, path, from.Rows.Observations)
-		if done.Added.Total() > 0 {
-			a.indexSoon(ctx, dataDir)
+		if done.Added.Total() > 0 { // the worker indexes it; without the index search would ignore the words of a query
+			if err := a.startWorker(ctx, dataDir); err != nil {
+				a.note("No worker could be started (%s): `claude-mem reindex` makes the records searchable.", oneLine(err.Error(), 200))
+			}
 		}
 	}
 	if n := len(a.olderSettings(dataDir)); err == nil && n > 0 && settings.OfNode(dataDir) {
 		a.note("%s of claude-mem for Node found; to see and import them: claude-mem config import", text.Count(n, "setting"))
 	}
 	return a.showImported(shownImport{done, &from.Rows, dryRun}, asJSON, err)
-}
-
-// indexSoon starts the worker unless one runs: it indexes what was imported, without which search
-// would ignore the words of a query.
-func (a *app) indexSoon(ctx context.Context, dataDir string) {
-	if err := a.startWorker(ctx, dataDir); err != nil {
-		a.note("No worker could be started (%s): `claude-mem reindex` makes the records searchable.", oneLine(err.Error(), 200))
-	}
 }
 
 // showImported shows what an import did, also before its error.

@@ -17,9 +17,8 @@ import (
 // about a project.
 func (a *app) learnCommand() *cobra.Command {
 	return parent(&cobra.Command{
-		Use:     "learn",
-		Short:   "Add, list and correct learnings about a project",
-		GroupID: groupMemory,
+		Use:   "learn",
+		Short: "Add, list and correct learnings about a project",
 		Long: `Learnings are statements about a project, shown at every session start. Observers
 propose them; those that you add are certain and no observer overrules them.
 Categories: ` + strings.Join(memory.LearningCategories(), ", ") + `.
@@ -69,7 +68,6 @@ Secrets are masked, and text within <private> tags is not kept.
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n" +
 			"  claude-mem learn add workflow 'Run make test before a commit.' --project ../shop --confidence 0.8",
-		Args: args(cobra.MinimumNArgs(2)),
 	}
 	asJSON := jsonFlag(cmd)
 	project := a.projectFlag(cmd, "", ofCurrent)
@@ -98,7 +96,6 @@ func (a *app) learnListCommand() *cobra.Command {
 
 JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
-		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	scope := a.scopeFlags(cmd)
@@ -147,7 +144,6 @@ A new text has confidence 1 unless --confidence sets another.
 
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn edit 7 'Amounts are whole cents, never floats.'\n  claude-mem learn edit 7 --category convention --confidence 0.9\n  claude-mem learn edit 7 --active",
-		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	category := cmd.Flags().String("category", "", "its category")
@@ -161,12 +157,7 @@ JSON: ` + learningForm + `.`,
 			text := strings.Join(given[1:], " ")
 			edit.Content = &text
 		}
-		if cmd.Flags().Changed("category") {
-			edit.Category = category
-		}
-		if cmd.Flags().Changed("confidence") {
-			edit.Confidence = confidence
-		}
+		edit.Category, edit.Confidence = ifChanged(cmd, "category", category), ifChanged(cmd, "confidence", confidence)
 		if *active {
 			edit.Active = active
 		}
@@ -246,7 +237,6 @@ func (a *app) learnRetireCommand() *cobra.Command {
 
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn retire 7",
-		Args:    args(cobra.ExactArgs(1)),
 
 		ValidArgsFunction: firstOnly(completion(a.learningChoices())),
 	}

@@ -142,12 +142,8 @@ func unknownMode(name, dir string, err error) error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
-	var names []string
 	modes, _ := mode.List(dir) // an error leaves the hint out
-	for _, m := range modes {
-		names = append(names, m.Name)
-	}
-	if meant := nearest(name, names); meant != "" {
+	if meant := nearest(name, mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
 		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
 	}
 	return err
@@ -161,11 +157,7 @@ func (m modeJSON) print(p *printer) {
 		fallback := textIf(t.ID == m.Fallback, " (when the model names no type)")
 		p.printf("  %s %s: %s%s\n", t.Glyph, t.ID, oneLine(t.Definition, 0), p.style(styleDim, fallback))
 	}
-	concepts := make([]string, len(m.Concepts))
-	for i, c := range m.Concepts {
-		concepts[i] = c.ID + ": " + c.Definition
-	}
-	p.list("Concepts", "", concepts)
+	p.list("Concepts", "", mapped(m.Concepts, func(c *mode.Concept) string { return c.ID + ": " + c.Definition }))
 	p.list("Role", "", []string{m.Wording.Role})
 	p.list("Worth recording", "- ", m.Wording.Worth)
 	p.list("Not worth recording", "- ", m.Wording.Skip)

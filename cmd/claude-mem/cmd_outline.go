@@ -14,18 +14,10 @@ import (
 
 // outlineJSON is a file with its symbols.
 type outlineJSON struct {
-	File     string       `json:"file"`
-	Language string       `json:"language"`
-	Broken   bool         `json:"broken"`
-	Symbols  []symbolJSON `json:"symbols"`
-}
-
-type symbolJSON struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	Signature string `json:"signature"`
-	LineStart int    `json:"line_start"`
-	LineEnd   int    `json:"line_end"`
+	File     string           `json:"file"`
+	Language string           `json:"language"`
+	Broken   bool             `json:"broken"`
+	Symbols  []outline.Symbol `json:"symbols"`
 }
 
 // outlineCommand returns the command `claude-mem outline`: show the functions, methods
@@ -89,11 +81,7 @@ func outlineOf(file string) (outlineJSON, error) {
 		return outlineJSON{}, err
 	}
 	found := outline.Of(file, src)
-	o := outlineJSON{File: file, Language: found.Language, Broken: found.Broken, Symbols: []symbolJSON{}}
-	for _, s := range found.Symbols {
-		o.Symbols = append(o.Symbols, symbolJSON{s.Name, string(s.Kind), s.Signature, s.Start, s.End})
-	}
-	return o, nil
+	return outlineJSON{file, found.Language, found.Broken, notNil(found.Symbols)}, nil
 }
 
 // readSource returns the contents of a source file.
@@ -118,7 +106,7 @@ func readSource(path string) ([]byte, error) {
 func (p *printer) outline(o outlineJSON) {
 	p.heading(oneLine(o.File, 0))
 	for _, s := range o.Symbols {
-		lines := fmt.Sprintf("%5d-%-5d", s.LineStart, s.LineEnd)
+		lines := fmt.Sprintf("%5d-%-5d", s.Start, s.End)
 		p.printf("  %s  %s  %s\n", p.style(styleDim, lines), oneLine(s.Name, 80), p.style(styleDim, oneLine(s.Signature, 0)))
 	}
 }

@@ -113,7 +113,7 @@ func kindsText(kinds []store.EventsOf) string {
 
 // reasons prints a table of events by reason; meaning turns a reason into words.
 func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(string) string) {
-	p.table(title, rowsOf(reasons, func(r *store.EventsFor) []string {
+	p.table(title, mapped(reasons, func(r *store.EventsFor) []string {
 		return []string{fmt.Sprint(r.Events), meaning(r.Reason), kindsText(r.Kinds)}
 	}))
 }
@@ -129,21 +129,15 @@ func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], one
 
 // redacted prints a table of how often each rule redacted something.
 func (p *printer) redacted(title string, rules []store.RedactedRule) {
-	p.table(title, rowsOf(rules, func(r *store.RedactedRule) []string { return []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)} }))
+	p.table(title, mapped(rules, func(r *store.RedactedRule) []string { return []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)} }))
 }
 
 // stored prints the part of a receipt about stored records.
 func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
 	p.printf("  %s\n", text.Count(s.Prompts, "prompt"))
-	var ids []memory.ObservationID
-	var turns []int
-	for _, o := range s.Observations {
-		ids = append(ids, o.ID)
-	}
-	for _, y := range s.Summaries {
-		turns = append(turns, y.PromptNumber)
-	}
+	ids := mapped(s.Observations, func(o *store.StoredObservation) memory.ObservationID { return o.ID })
+	turns := mapped(s.Summaries, func(y *store.StoredSummary) int { return y.PromptNumber })
 	p.printf("  %s%s\n", text.Count(len(ids), "observation"), textIf(len(ids) > 0, ": "+runs(ids, "#")))
 	p.printf("  %s%s\n", text.Count(len(turns), "summary"), textIf(len(turns) > 0, " of turns "+runs(turns, "")))
 	if s.Hidden > 0 {
@@ -179,15 +173,12 @@ func (p *printer) given(given []memory.Injection) {
 		p.table("Shown", [][]string{{"nothing"}})
 		return
 	}
-	p.table("Shown", rowsOf(given, func(in *memory.Injection) []string {
+	p.table("Shown", mapped(given, func(in *memory.Injection) []string {
 		where := oneLine(store.PlaceOf(in), 30)
 		if where == store.GivenInBlock {
 			where += " at " + oneLine(cmp.Or(in.Source, "startup"), 20)
 		}
-		var layers []string
-		for _, l := range in.Layers {
-			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
-		}
+		layers := mapped(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens) })
 		shown := joined(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
 		return []string{p.ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")}
 	}))
@@ -208,7 +199,7 @@ func (p *printer) lookedUpSection(r *store.SessionReceipt) {
 		return
 	}
 	given, made := 0, 0
-	p.columns(rowsOf(r.LookedUp, func(l *store.LookedUp) []string {
+	p.columns(mapped(r.LookedUp, func(l *store.LookedUp) []string {
 		if l.Given {
 			given++
 		}
@@ -225,7 +216,7 @@ func (p *printer) lookedUpSection(r *store.SessionReceipt) {
 // receiptCost prints the part of a receipt about tokens and model calls.
 func (p *printer) receiptCost(c *store.SessionCost) {
 	p.heading("Cost")
-	p.columns(rowsOf(c.Models, func(s *store.SpentOn) []string {
+	p.columns(mapped(c.Models, func(s *store.SpentOn) []string {
 		return append([]string{oneLine(modelName(*s), 60)}, spentCells(s.Spent)...)
 	}))
 	if len(c.Models) == 0 {
@@ -239,7 +230,7 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 
 // givenInAll prints the records shown to sessions, and how many were opened later.
 func (p *printer) givenInAll(r *store.ReceiptTotals, days int) {
-	rows := rowsOf(r.Given, func(g *store.GivenIn) []string {
+	rows := mapped(r.Given, func(g *store.GivenIn) []string {
 		return []string{oneLine(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")}
 	})
 	if r.ObservationsGiven > 0 {

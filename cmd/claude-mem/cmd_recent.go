@@ -58,11 +58,7 @@ type shownObservation struct {
 	api.Observation
 }
 
-// shownOf returns observations in full as observations that say their kind.
+// shownOf returns observations as they are shown.
 func shownOf(observations []api.Observation) []shownObservation {
-	shown := make([]shownObservation, len(observations))
-	for i, o := range observations {
-		shown[i] = shownObservation{memory.RecordObservation, o}
-	}
-	return shown
+	return mapped(observations, func(o *api.Observation) shownObservation { return shownObservation{memory.RecordObservation, *o} })
 }

@@ -94,17 +94,8 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		if len(ids) != 1 {
 			return memory.Errorf(memory.CodeInvalid, "%q is not one observation", oneLine(given[0], 40))
 		}
-		var edit memory.ObservationEdit
-		if cmd.Flags().Changed("title") {
-			edit.Title = title
-		}
-		if cmd.Flags().Changed("narrative") {
-			edit.Narrative = narrative
-		}
-		if cmd.Flags().Changed("type") {
-			changed := memory.ObservationType(*kind)
-			edit.Type = &changed
-		}
+		changed := memory.ObservationType(*kind)
+		edit := memory.ObservationEdit{Title: ifChanged(cmd, "title", title), Narrative: ifChanged(cmd, "narrative", narrative), Type: ifChanged(cmd, "type", &changed)}
 		if edit == (memory.ObservationEdit{}) {
 			return memory.Errorf(memory.CodeInvalid, "nothing to change").WithHint("give --title, --narrative or --type; `claude-mem pin` pins it")
 		}

@@ -67,7 +67,8 @@ func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID,
 		if o != nil {
 			out, read = append(out, shownObservation{memory.RecordObservation, *o}), append(read, o.ID)
 		} else {
-			out = append(out, shownSessionOf(*s))
+			out = append(out, shownSession{Kind: "session", SessionRecords: *s, Observations: shownOf(s.Observations),
+				Prompts: mapped(s.Prompts, func(p *api.Prompt) shownPrompt { return shownPrompt{p.PromptNumber, *p} })})
 		}
 		switch {
 		case asJSON:
@@ -200,15 +201,6 @@ type shownSession struct {
 type shownPrompt struct {
 	Number int `json:"number"`
 	api.Prompt
-}
-
-// shownSessionOf returns a session as JSON output shows it.
-func shownSessionOf(s api.SessionRecords) shownSession {
-	out := shownSession{Kind: "session", SessionRecords: s, Prompts: []shownPrompt{}, Observations: shownOf(s.Observations)}
-	for _, p := range s.Prompts {
-		out.Prompts = append(out.Prompts, shownPrompt{p.PromptNumber, p})
-	}
-	return out
 }
 
 // observation prints an observation in full.

@@ -77,8 +77,8 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 // timelineTarget returns the anchor or the query that the words mean.
 func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	text = strings.TrimSpace(text)
-	switch {
-	case namesRecord(text):
+	switch _, err := parseID(text); {
+	case err == nil: // also of a year: alone it is no time here
 		return api.TimelineRequest{Anchor: text}
 	case text == "":
 		return api.TimelineRequest{Anchor: api.ISO(memory.MillisOf(now))}
@@ -88,13 +88,6 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 		return api.TimelineRequest{Query: text[:min(len(text), maxQuery)]}
 	}
 	return api.TimelineRequest{Anchor: api.ISO(at)}
-}
-
-// namesRecord reports whether parseID accepts a text. It accepts a year too: a year
-// alone is no time here.
-func namesRecord(text string) bool {
-	_, err := parseID(text)
-	return err == nil
 }
 
 // resolveAnchor returns an anchor by its number, with the project of the record that it
@@ -125,10 +118,7 @@ func (a *app) printTimeline(t *api.Timeline, r api.TimelineRequest) {
 	p, project := a.people(), r.Project
 	records := 0
 	for _, e := range t.Lines(r.Before, r.After) {
-		mark := "  "
-		if e.IsAnchor || e.Kind == api.KindAnchor {
-			mark = p.style(styleBold, "▶ ")
-		}
+		mark := textOr(e.IsAnchor || e.Kind == api.KindAnchor, p.style(styleBold, "▶ "), "  ")
 		if e.Kind == api.KindAnchor {
 			p.printf("%s%s  · %s\n", mark, p.when(e.CreatedAtEpoch), oneLine(t.Anchor, 60))
 			continue

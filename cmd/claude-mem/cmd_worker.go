@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -292,13 +293,9 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 func startError(err error, complaints string) error {
 	said, _ := openfile.Read(complaints)
 	message, hint, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\nhint: "))
-	text := string(bytes.TrimPrefix(message, []byte("error: ")))
-	if text == "" {
-		text = fmt.Sprint(err)
-	}
+	text := cmp.Or(string(bytes.TrimPrefix(message, []byte("error: "))), fmt.Sprint(err))
 	code := memory.CodeUnavailable
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		for _, row := range exitCodes {
 			if row.exit == exit.ExitCode() && len(row.codes) > 0 {
 				code = row.codes[0]
@@ -380,10 +377,7 @@ func (a *app) logLine(line []byte) {
 		p.printf("%s\n", safe(string(line)))
 		return
 	}
-	at := ""
-	if !l.At.IsZero() {
-		at = l.At.Local().Format("2006-01-02 15:04:05")
-	}
+	at := textIf(!l.At.IsZero(), l.At.Local().Format("2006-01-02 15:04:05"))
 	head := fmt.Sprintf("%-5s", l.Level)
 	if l.Level == "ERROR" {
 		head = p.style(styleRed, head)

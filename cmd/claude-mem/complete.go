@@ -93,7 +93,7 @@ func withDefaults(cmd *cobra.Command) {
 
 // remembered returns the choices that list finds in the memory; none when there is no memory.
 func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, error), choice func(*T) cobra.Completion) choices {
-	return func(ctx context.Context) (found []cobra.Completion) {
+	return func(ctx context.Context) []cobra.Completion {
 		m, err := a.memory()
 		if err != nil {
 			return nil
@@ -104,10 +104,7 @@ func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, erro
 		if err != nil {
 			return nil
 		}
-		for i := range records {
-			found = append(found, choice(&records[i]))
-		}
-		return found
+		return mapped(records, choice)
 	}
 }
 
@@ -184,48 +181,29 @@ func (a *app) learningChoices() choices {
 
 // modeChoices completes the names of the built-in modes and the user's own.
 func (a *app) modeChoices() choices {
-	return func(context.Context) (found []cobra.Completion) {
+	return choicesOf(func() []mode.Listed {
 		dataDir, err := a.dataDir()
 		if err != nil {
 			return nil
 		}
-		modes, err := mode.List(modesDir(dataDir))
-		if err != nil {
-			return nil
-		}
-		for _, m := range modes {
-			found = append(found, described(m.Name, m.Description))
-		}
-		return found
-	}
+		modes, _ := mode.List(modesDir(dataDir)) // none after an error
+		return modes
+	}, func(m *mode.Listed) cobra.Completion { return described(m.Name, m.Description) })
 }
 
-// languageChoices completes the codes of the languages that modes are tested with.
-func languageChoices(context.Context) (found []cobra.Completion) {
-	for _, l := range mode.Languages() {
-		found = append(found, described(l.Code, l.Name))
-	}
-	return found
+// choicesOf completes the items of a list that needs no memory.
+func choicesOf[T any](list func() []T, choice func(*T) cobra.Completion) choices {
+	return func(context.Context) []cobra.Completion { return mapped(list(), choice) }
 }
 
 // typeChoices completes the types of observation of the mode in use.
 func (a *app) typeChoices() choices {
-	return func(context.Context) (found []cobra.Completion) {
-		for _, t := range a.usedMode().Types {
-			found = append(found, described(string(t.ID), t.Definition))
-		}
-		return found
-	}
+	return choicesOf(func() []mode.Type { return a.usedMode().Types }, func(t *mode.Type) cobra.Completion { return described(string(t.ID), t.Definition) })
 }
 
 // conceptChoices completes the concepts of the mode in use.
 func (a *app) conceptChoices() choices {
-	return func(context.Context) (found []cobra.Completion) {
-		for _, c := range a.usedMode().Concepts {
-			found = append(found, described(c.ID, c.Definition))
-		}
-		return found
-	}
+	return choicesOf(func() []mode.Concept { return a.usedMode().Concepts }, func(c *mode.Concept) cobra.Completion { return described(c.ID, c.Definition) })
 }
 
 // usedMode returns the mode that the settings name, or the default one.
@@ -277,7 +255,7 @@ func (a *app) valueChoices(key string) choices {
 	case setting.Key == settings.KeyMode:
 		return a.modeChoices()
 	case setting.Key == settings.KeyLanguage:
-		return languageChoices
+		return choicesOf(mode.Languages, func(l *mode.Language) cobra.Completion { return described(l.Code, l.Name) })
 	case setting.Choices != "":
 		return fixed(strings.Fields(setting.Choices)...)
 	case setting.Kind == settings.Bool:

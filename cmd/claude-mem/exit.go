@@ -39,8 +39,7 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	var quiet *quietExit
-	if errors.As(err, &quiet) {
+	if quiet, ok := errors.AsType[*quietExit](err); ok {
 		return quiet.code
 	}
 	return exitOf(memory.CodeOf(err))
@@ -77,16 +76,11 @@ func quietly(code memory.Code) error { return &quietExit{exitOf(code)} }
 
 // report prints an error for people, or as one line of JSON, the last one of standard error.
 func report(w io.Writer, err error, asJSON bool) {
-	var quiet *quietExit
-	if err == nil || errors.As(err, &quiet) {
+	if _, quiet := errors.AsType[*quietExit](err); quiet || err == nil {
 		return
 	}
 	var body api.ErrorBody
-	body.Error.Code, body.Error.Message = memory.CodeOf(err), err.Error()
-	var e *memory.Error
-	if errors.As(err, &e) {
-		body.Error.Hint = e.Hint
-	}
+	body.Error.Code, body.Error.Message, body.Error.Hint = memory.CodeOf(err), err.Error(), hintOf(err)
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(body) // as with every line of it
 		return
@@ -96,6 +90,14 @@ func report(w io.Writer, err error, asJSON bool) {
 	if body.Error.Hint != "" {
 		_, _ = fmt.Fprintf(w, "hint: %s\n", body.Error.Hint)
 	}
+}
+
+// hintOf returns the hint of an error; "" for none.
+func hintOf(err error) string {
+	if e, ok := errors.AsType[*memory.Error](err); ok {
+		return e.Hint
+	}
+	return ""
 }
 
 // asksForJSON reports whether the arguments have --json, even when they are invalid.

@@ -104,7 +104,7 @@ func (a *app) offerHistory(ctx context.Context, o *installOptions) error {
 	}
 	a.note("\n%s", transcriptsNote(h.Transcripts))
 	return a.importIf("Import them now, all projects, with no model?", func() error {
-		return a.importTranscripts(ctx, o.dataDir, h.Transcripts.Path, &transcriptFlags{})
+		return a.importTranscripts(ctx, o.dataDir, h.Transcripts.Path, &transcriptFlags{times: &timeFlags{}})
 	})
 }
 
@@ -115,8 +115,7 @@ func (a *app) importIf(question string, run func() error) error {
 	if err != nil || !yes {
 		return err
 	}
-	err = run()
-	if quiet := (*quietExit)(nil); errors.As(err, &quiet) {
+	if err = run(); errors.As(err, new(*quietExit)) {
 		return nil
 	}
 	return err

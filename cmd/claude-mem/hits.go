@@ -69,17 +69,14 @@ func (p *printer) hitInFull(h *api.Hit) {
 
 // explanation prints a score with its terms and factors.
 func (p *printer) explanation(e *memory.Explanation) {
-	value := func(part memory.ScorePart) string { return oneLine(part.Name, 40) + " " + scoreText(part.Value) }
-	terms := make([]string, len(e.Parts))
-	for i, part := range e.Parts {
-		terms[i] = value(part)
-	}
+	value := func(part *memory.ScorePart) string { return oneLine(part.Name, 40) + " " + scoreText(part.Value) }
+	terms := mapped(e.Parts, value)
 	sum := strings.Join(terms, " + ")
 	if len(terms) > 1 && len(e.Factors) > 0 {
 		sum = "(" + sum + ")"
 	}
-	for _, factor := range e.Factors {
-		sum += " × " + value(factor)
+	for i := range e.Factors {
+		sum += " × " + value(&e.Factors[i])
 	}
 	about := joined("; ", scoreText(e.Score())+" = "+sum,
 		textIf(len(e.Words) > 0, "words "+oneLine(strings.Join(e.Words, " "), 80)), textIf(e.Fragment != "", "nearest "+oneLine(e.Fragment, 40)))

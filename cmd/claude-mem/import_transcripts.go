@@ -16,20 +16,19 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/move/transcript"
 	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 )
 
 // transcriptFlags select what is imported of transcripts, and who distils it.
 type transcriptFlags struct {
-	projects     []string
-	since, until string
-	dry          bool
-	model, yes   bool
-	json         bool
+	projects              []string
+	times                 *timeFlags
+	dry, model, yes, json bool
 }
 
 // given reports whether a flag that is for transcripts only was used.
 func (f *transcriptFlags) given() bool {
-	return len(f.projects) > 0 || f.since != "" || f.until != "" || f.model || f.yes
+	return len(f.projects) > 0 || *f.times != (timeFlags{}) || f.model || f.yes
 }
 
 // transcriptFilter is what they select.
@@ -47,14 +46,7 @@ func (f *transcriptFlags) filter(a *app) (filter transcriptFilter, err error) {
 		}
 		filter.projects = append(filter.projects, project)
 	}
-	if f.since != "" {
-		if filter.since, err = parseTime(f.since, a.now(), false); err != nil {
-			return filter, err
-		}
-	}
-	if f.until != "" {
-		filter.until, err = parseTime(f.until, a.now(), true)
-	}
+	filter.since, filter.until, err = f.times.parse(a.now())
 	return filter, err
 }
 
@@ -223,8 +215,11 @@ func (im *transcriptImport) run(dry bool) (err error) {
 				progress()
 				return to.Add(im.ctx, e)
 			})
+			if err != nil && im.ctx.Err() != nil && memory.CodeOf(err) != memory.CodeUnavailable {
+				err = memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
+			}
 			if err != nil {
-				return interruptedImport(im.ctx, err)
+				return err
 			}
 		}
 	}
@@ -236,14 +231,6 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	defer ended()
 	to.Busy = func(waiting int) { left(waiting, 0) }
 	return to.Finish(im.ctx)
-}
-
-// interruptedImport returns the error of an import that was interrupted, any other as it is.
-func interruptedImport(ctx context.Context, err error) error {
-	if ctx.Err() != nil && memory.CodeOf(err) != memory.CodeUnavailable {
-		return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
-	}
-	return err
 }
 
 // count counts an event by what became of it.
@@ -265,15 +252,12 @@ func (im *transcriptImport) count(projects map[string]*transcriptProject, e *mem
 	} else if status != memory.StatusSkipped {
 		im.cost.add(e)
 	}
-	at := e.OccurredAt.Time().UTC().Format(isoMillis)
+	at := api.ISO(e.OccurredAt)
 	if im.done.From == "" || at < im.done.From {
 		im.done.From = at
 	}
 	im.done.Until = max(im.done.Until, at)
 }
-
-// isoMillis is the form of times in JSON.
-const isoMillis = "2006-01-02T15:04:05.000Z"
 
 // finish fills in the result.
 func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfiller, projects map[string]*transcriptProject) {

@@ -25,10 +25,7 @@ func showPlan(p *printer, plan *install.Plan) {
 	if plan.Empty() {
 		return
 	}
-	how := "plugin " + install.PluginID
-	if plan.Method == install.MethodSettings {
-		how = "plain hooks in settings.json"
-	}
+	how := textOr(plan.Method == install.MethodSettings, "plain hooks in settings.json", "plugin "+install.PluginID)
 	p.heading("claude-mem " + plan.Version + " for Claude Code (" + how + ")")
 	if plan.Replaces != "" {
 		p.printf("It replaces version %s.\n", plan.Replaces)

@@ -12,11 +12,7 @@ import (
 
 // agentNames returns the hosts that --host takes.
 func agentNames() []string {
-	names := []string{string(memory.HostClaudeCode)}
-	for _, agent := range install.Agents() {
-		names = append(names, string(agent.Host))
-	}
-	return names
+	return append([]string{string(memory.HostClaudeCode)}, mapped(install.Agents(), func(agent *install.Agent) string { return string(agent.Host) })...)
 }
 
 // agentOf returns the agent that --host names, nil for Claude Code and no name.
@@ -63,10 +59,12 @@ func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *install
 	if err != nil {
 		return err
 	}
-	if !o.json {
-		showAgentPlan(a.people(), plan)
-	}
 	empty := plan.Empty()
+	if p := a.people(); !o.json && !empty {
+		p.heading("claude-mem " + plan.Version + " for " + plan.Label)
+		showOwn(p, plan.Unfinished, plan.Directory, plan.Programs)
+		showDiffs(p, plan.Files)
+	}
 	if !empty && !o.dry {
 		if yes, err := a.goAhead(o); err != nil || !yes {
 			return err
@@ -94,16 +92,6 @@ func (a *app) installAgent(ctx context.Context, agent *install.Agent, o *install
 		}
 	}
 	return a.offerHistory(ctx, o)
-}
-
-// showAgentPlan prints the changes of an install into an agent.
-func showAgentPlan(p *printer, plan *install.AgentPlan) {
-	if plan.Empty() {
-		return
-	}
-	p.heading("claude-mem " + plan.Version + " for " + plan.Label)
-	showOwn(p, plan.Unfinished, plan.Directory, plan.Programs)
-	showDiffs(p, plan.Files)
 }
 
 // showAgentRemoval prints the changes of an uninstall from an agent.
@@ -171,14 +159,13 @@ func (a *app) offerAgents(ctx context.Context, o *installOptions) error {
 // withAgents adds to the error of an install without the claude command that other agents
 // are found.
 func (a *app) withAgents(dataDir string, err error) error {
-	var coded *memory.Error
-	if !errors.As(err, &coded) || coded.Code != memory.CodeNotFound {
+	coded, ok := errors.AsType[*memory.Error](err)
+	if !ok || coded.Code != memory.CodeNotFound {
 		return err
 	}
-	var commands []string
-	for _, found := range a.foundAgents(dataDir) {
-		commands = append(commands, "for "+found.Label+" `claude-mem install --host "+string(found.Host)+"`")
-	}
+	commands := mapped(a.foundAgents(dataDir), func(found *foundAgent) string {
+		return "for " + found.Label + " `claude-mem install --host " + string(found.Host) + "`"
+	})
 	if len(commands) == 0 {
 		return err
 	}

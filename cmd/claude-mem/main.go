@@ -130,6 +130,14 @@ func parent(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// ifChanged returns a flag's value if the flag was given, else nil.
+func ifChanged[T any](cmd *cobra.Command, flag string, value *T) *T {
+	if cmd.Flags().Changed(flag) {
+		return value
+	}
+	return nil
+}
+
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON for programs")

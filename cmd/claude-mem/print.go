@@ -116,13 +116,13 @@ func (p *printer) table(title string, rows [][]string) {
 	}
 }
 
-// rowsOf returns the cells of each item.
-func rowsOf[T any](items []T, cells func(*T) []string) [][]string {
-	rows := make([][]string, len(items))
+// mapped returns what shape makes of each item.
+func mapped[S, T any](items []S, shape func(*S) T) []T {
+	out := make([]T, len(items))
 	for i := range items {
-		rows[i] = cells(&items[i])
+		out[i] = shape(&items[i])
 	}
-	return rows
+	return out
 }
 
 // columns writes rows of cells, indented.

@@ -20,10 +20,7 @@ func (a *app) progress(what string) (report func(done, total int), end func()) {
 			return
 		}
 		shown = a.now()
-		percent := ""
-		if total > 0 {
-			percent = fmt.Sprintf(" of %d (%d%%)", total, min(100, 100*done/total))
-		}
+		percent := textIf(total > 0, fmt.Sprintf(" of %d (%d%%)", total, min(100, 100*done/max(total, 1))))
 		_, _ = fmt.Fprintf(a.stderr, "\r%s %d%s\x1b[K", what, done, percent)
 	}
 	return report, func() { _, _ = fmt.Fprint(a.stderr, "\r\x1b[K") }

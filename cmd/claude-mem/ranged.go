@@ -38,9 +38,14 @@ type timeFlags struct{ since, until string }
 
 // addTimes adds --since and --until.
 func addTimes(cmd *cobra.Command) *timeFlags {
+	return addTimesFor(cmd, "not earlier than this time", "not later than this time; a date includes its whole day")
+}
+
+// addTimesFor adds --since and --until with these helps.
+func addTimesFor(cmd *cobra.Command, since, until string) *timeFlags {
 	f := &timeFlags{}
-	cmd.Flags().StringVar(&f.since, "since", "", "not earlier than this time")
-	cmd.Flags().StringVar(&f.until, "until", "", "not later than this time; a date includes its whole day")
+	cmd.Flags().StringVar(&f.since, "since", "", since)
+	cmd.Flags().StringVar(&f.until, "until", "", until)
 	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
 	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	return f

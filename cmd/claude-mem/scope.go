@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -54,10 +55,7 @@ func (a *app) projectFlag(cmd *cobra.Command, value, usage string) *string {
 // projectOr returns the project that --project names, by its name or by a directory in
 // it; "" means the current directory. CodeNotFound for a path that does not exist.
 func (a *app) projectOr(named string) (string, error) {
-	if named == "" {
-		named = "."
-	}
-	return a.projectNamed(named)
+	return a.projectNamed(cmp.Or(named, "."))
 }
 
 // projectNamed returns a project by a directory in it, or by its name. A deleted directory

@@ -78,13 +78,11 @@ var flagValues = map[string]string{"int": "a whole number", "float64": "a number
 // wrongFlag returns the error about a flag, with the nearest flag as hint.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	e := memory.Errorf(memory.CodeInvalid, "%w", err)
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) && flagValues[wrong.GetFlag().Value.Type()] != "" {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && flagValues[wrong.GetFlag().Value.Type()] != "" {
 		e = memory.Errorf(memory.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, oneLine(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
 	}
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
@@ -124,6 +122,3 @@ func argsOf(use string) cobra.PositionalArgs {
 	}
 	return args(cobra.RangeArgs(least, least+len(strings.Fields(optional))))
 }
-
-// noArgs is the Args of a command without arguments.
-var noArgs = args(cobra.NoArgs)

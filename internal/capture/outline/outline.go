@@ -36,12 +36,12 @@ const (
 
 // A Symbol is a declaration of a file.
 type Symbol struct {
-	Name      string // qualified by dots: "Server.Run"
-	Kind      Kind
-	Signature string // the declaration without its body, on one line, at most 200 bytes
-	Start     int    // its first line, from 1; decorators of Python and attributes of Rust are not part of it
-	End       int    // its last line
-	Hash      uint64 // of its code; of a type without its methods
+	Name      string `json:"name"` // qualified by dots: "Server.Run"
+	Kind      Kind   `json:"kind"`
+	Signature string `json:"signature"`  // the declaration without its body, on one line, at most 200 bytes
+	Start     int    `json:"line_start"` // its first line, from 1; decorators of Python and attributes of Rust are not part of it
+	End       int    `json:"line_end"`   // its last line
+	Hash      uint64 `json:"-"`          // of its code; of a type without its methods
 
 	body uint64 // hash of its body; 0 for a body of less than tellingBody tokens
 }
