@@ -202,8 +202,7 @@ func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *memor
 
 // causeText returns err without the URL that net/http puts before it.
 func causeText(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return err.Error()

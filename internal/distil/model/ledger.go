@@ -42,10 +42,7 @@ func NewBooked(next Provider, ledger Ledger, now func() time.Time, log *slog.Log
 	if now == nil {
 		now = time.Now
 	}
-	if log == nil {
-		log = slog.Default()
-	}
-	return &Booked{wrapped{next}, ledger, now, log}
+	return &Booked{wrapped{next}, ledger, now, cmp.Or(log, slog.Default())}
 }
 
 // Complete asks unless a cap forbids it. A cap is a ModelError of ClassQuota with
@@ -94,8 +91,7 @@ func (b *Booked) refused(ctx context.Context, err error) error {
 		return ctxErr
 	}
 	class := memory.ClassTransient
-	var capped *memory.CapError
-	if errors.As(err, &capped) {
+	if errors.As(err, new(*memory.CapError)) {
 		class = memory.ClassQuota
 	}
 	return &memory.ModelError{Provider: b.Name(), Class: class, Free: true, Err: fmt.Errorf("reserve model call: %w", err)}

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -34,16 +35,6 @@ const (
 func unitsFor(tokens int) int { return 7 * tokens / 2 }
 func tokensFor(n int) int     { return 2 * n / 7 }
 
-// effectiveBudget returns the size of the block in tokens: what is asked for, by default
-// the setting, but at least MinBudget and at most what the host takes.
-func (b *Builder) effectiveBudget(asked int) int {
-	budget := b.opts.Budget
-	if asked > 0 {
-		budget = asked
-	}
-	return min(max(budget, MinBudget), tokensFor(hostUnits))
-}
-
 // section is a layer with the lines that were built for it.
 type section struct {
 	layer
@@ -66,7 +57,9 @@ type shelf struct {
 // injection to book.
 func (b *Builder) finish(start time.Time, req memory.ContextRequest, sections []section,
 	skipped []memory.LayerCost, all shelf) memory.ContextBlock {
-	w := writer{host: req.Host, budget: b.effectiveBudget(req.Budget), skipped: skipped}
+	// What is asked for, by default the setting, but at least MinBudget and at most what the host takes.
+	budget := min(max(cmp.Or(max(req.Budget, 0), b.opts.Budget), MinBudget), tokensFor(hostUnits))
+	w := writer{host: req.Host, budget: budget, skipped: skipped}
 	w.write(sections, b.opts.Caps.Reserve, all)
 	text, lines, layers := w.account()
 	block := memory.ContextBlock{

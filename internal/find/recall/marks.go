@@ -73,7 +73,10 @@ func mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 			}
 			all[i].unmerged = true
 			// That its files look different here goes without saying.
-			all[i].note = unmergedNote(*name)
+			all[i].note = " [not merged]"
+			if branch := text.TruncateWidth(recordLine(*name, ""), branchChars); branch != "" { // else made on no branch
+				all[i].note = " [branch " + branch + ", not merged]"
+			}
 		}
 	}
 	return lowered(all)
@@ -203,16 +206,6 @@ func unmergedBranches(ctx context.Context, tree WorkTree, c memory.Checkout, obs
 		}
 	}
 	return branches, nil
-}
-
-// unmergedNote returns " [branch NAME, not merged]", or " [not merged]" for a record
-// made on no branch. The name is untrusted: it is cleaned and cut.
-func unmergedNote(name string) string {
-	name = text.TruncateWidth(recordLine(name, ""), branchChars)
-	if name == "" { // made on no branch
-		return " [not merged]"
-	}
-	return " [branch " + name + ", not merged]"
 }
 
 // passOn marks also the lines above that tell of the same work: an observation

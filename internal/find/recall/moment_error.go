@@ -239,19 +239,13 @@ func errorWords(text string) []string {
 // isMeasure reports whether a word is a number, with or without a unit.
 func isMeasure(w string) bool {
 	unit := strings.TrimLeft(w, "0123456789")
-	if unit == w {
-		return false
-	}
-	return len(unit) <= 2 || unit == "min" || unit == "sec"
+	return unit != w && (len(unit) <= 2 || unit == "min" || unit == "sec")
 }
 
 // isHex reports whether w looks like a hash: at least seven lower-case hexadecimal
 // digits, one of them a decimal digit.
 func isHex(w string) bool {
-	if len(w) < 7 || !strings.ContainsAny(w, "0123456789") {
-		return false
-	}
-	return strings.Trim(w, "0123456789abcdef") == ""
+	return len(w) >= 7 && strings.ContainsAny(w, "0123456789") && strings.Trim(w, "0123456789abcdef") == ""
 }
 
 // commonWords are words of errors in general and frequent words of English. A record

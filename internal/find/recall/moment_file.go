@@ -188,8 +188,6 @@ func isMinor(file string) bool {
 // hasEndOrFolder reports whether a path ends in one of ends or lies in a folder of one
 // of the names.
 func hasEndOrFolder(file string, folders, ends []string) bool {
-	if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(file, end) }) {
-		return true
-	}
-	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool { return slices.Contains(folders, folder) })
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(file, end) }) ||
+		slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool { return slices.Contains(folders, folder) })
 }

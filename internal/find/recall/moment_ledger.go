@@ -68,7 +68,7 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 	if a == nil {
 		a = &account{records: map[recordPart]memory.Millis{}, files: map[string]memory.Millis{}}
 	}
-	a.forgetUntil(shown.CompactedAt)
+	a.forget(func(at memory.Millis) bool { return at <= shown.CompactedAt }) // the model has forgotten it too
 	if _, told := a.files[found.file]; told && found.file != "" {
 		return nil, 0
 	}
@@ -125,19 +125,15 @@ func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID,
 func (l *ledger) release(key sessionKey, at memory.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.sessions[key]
-	if a == nil {
-		return
+	if a := l.sessions[key]; a != nil {
+		a.forget(func(claimed memory.Millis) bool { return claimed == at })
 	}
-	maps.DeleteFunc(a.records, func(_ recordPart, claimed memory.Millis) bool { return claimed == at })
-	maps.DeleteFunc(a.files, func(_ string, claimed memory.Millis) bool { return claimed == at })
 }
 
-// forgetUntil forgets what was given up to a compaction, which made the model
-// forget it too.
-func (a *account) forgetUntil(compacted memory.Millis) {
-	maps.DeleteFunc(a.records, func(_ recordPart, at memory.Millis) bool { return at <= compacted })
-	maps.DeleteFunc(a.files, func(_ string, at memory.Millis) bool { return at <= compacted })
+// forget forgets what was given at such times.
+func (a *account) forget(when func(at memory.Millis) bool) {
+	maps.DeleteFunc(a.records, func(_ recordPart, at memory.Millis) bool { return when(at) })
+	maps.DeleteFunc(a.files, func(_ string, at memory.Millis) bool { return when(at) })
 }
 
 // forgetOldest removes the session that was used longest ago.

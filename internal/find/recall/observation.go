@@ -56,11 +56,6 @@ func observationLine(o *memory.Observation, projectPath string) line {
 	}}
 }
 
-// observationText returns the text of an observation's line.
-func observationText(o *memory.Observation, projectPath string) string {
-	return observationLine(o, projectPath).text
-}
-
 // titleAndDetail returns a record in two parts, both cleaned by plain: its title, and
 // the first of subtitle and facts that says more than that; one that isRoutine only
 // if there is no other. A record without a title has the first of them, or its

@@ -255,14 +255,10 @@ func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (memory.Su
 	return memory.Summary{}, nil
 }
 
-// searchText returns the text of a summary that is used as a query.
+// searchText returns what a search for records that fit a summary looks for.
 func searchText(s memory.Summary) string {
-	var parts []string
-	for _, p := range []string{text.TruncateWidth(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
+	parts := []string{text.TruncateWidth(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	return text.TruncateWidth(strings.Join(parts, "\n"), summaryChars)
 }
 

@@ -30,7 +30,7 @@ func (r *run) withoutSuperseded(stored []memory.Observation, related []memory.Re
 		if o.SupersededBy != 0 {
 			note = fmt.Sprintf(" (superseded by #%d)", o.SupersededBy)
 		}
-		superseded = append(superseded, line{text: observationText(o, r.req.ProjectPath), session: o.Session, note: note, spare: true})
+		superseded = append(superseded, line{text: observationLine(o, r.req.ProjectPath).text, session: o.Session, note: note, spare: true})
 	}
 	if len(superseded) == 0 && len(reversed) == 0 {
 		return stored, related, nil
