@@ -315,9 +315,7 @@ func (l *Local) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt],
 
 // records lists records of a kind, the newest first; of returns the record of a hit.
 func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r RecordsRequest, of func(*Hit) T) (Listing[T], error) {
-	if r.Format == "" {
-		r.Format = FormatFull
-	}
+	r.Format = cmp.Or(r.Format, FormatFull)
 	page, err := l.SearchKind(ctx, SearchRequest{Session: r.Session, Format: r.Format, Order: string(memory.OrderNewest), Dated: r.Dated}, kind)
 	if err != nil {
 		return Listing[T]{}, err

@@ -41,15 +41,11 @@ func (b *NewObservation) checked() (memory.NewObservation, error) {
 	if n.Title == "" && strings.TrimSpace(n.Narrative) == "" {
 		return n, memory.Errorf(memory.CodeInvalid, "neither title nor narrative").WithHint("send narrative, the text to be remembered, or at least a title")
 	}
-	if n.Title == "" {
-		n.Title = firstSentence(n.Narrative)
-	}
+	n.Title = cmp.Or(n.Title, firstSentence(n.Narrative))
 	if n.Origin != memory.OriginUser && n.Origin != memory.OriginAgent {
 		return n, memory.Errorf(memory.CodeInvalid, "origin is %.40q", string(n.Origin)).WithHint("origin is agent (default) or user")
 	}
-	if n.Type == "" {
-		n.Type = memory.TypeDiscovery
-	}
+	n.Type = cmp.Or(n.Type, memory.TypeDiscovery)
 	if err := checkType(n.Type); err != nil {
 		return n, err
 	}

@@ -257,12 +257,18 @@ func (d Param) checkNumber(n int) error {
 	return nil
 }
 
+// meant returns the choice that a text names, in lower case.
+func (d Param) meant(text string) string {
+	lower := strings.ToLower(text)
+	if meant, ok := d.Meant[lower]; ok {
+		return meant
+	}
+	return lower
+}
+
 // checkChoice returns the choice that a text means.
 func (d Param) checkChoice(text string) (string, error) {
-	chosen := strings.ToLower(text)
-	if meant, ok := d.Meant[chosen]; ok {
-		chosen = meant
-	}
+	chosen := d.meant(text)
 	if !slices.Contains(d.Choices, chosen) {
 		return chosen, d.wrong(text, "is "+strings.Join(d.Choices, " or "))
 	}
@@ -276,11 +282,7 @@ func (d Param) checkList(items []string) ([]string, error) {
 	}
 	var checked []string
 	for _, item := range items {
-		chosen := strings.ToLower(item)
-		if meant, ok := d.Meant[chosen]; ok {
-			chosen = meant
-		}
-		switch {
+		switch chosen := d.meant(item); {
 		case chosen == "":
 			return nil, nil
 		case !slices.Contains(d.Choices, chosen):

@@ -160,8 +160,7 @@ func unanswered(method string, err error) error {
 	if !NotReached(err) && method != http.MethodGet {
 		hint = "it may have been done: look before you try again; `claude-mem worker status` tells more"
 	}
-	var sent *url.Error
-	if errors.As(err, &sent) {
+	if sent, ok := errors.AsType[*url.Error](err); ok {
 		err = sent.Err // without the address of a socket's request
 	}
 	return memory.Errorf(memory.CodeUnavailable, "the worker does not answer: %w", err).WithHint(hint)
@@ -195,8 +194,7 @@ type ErrorBody struct {
 // *memory.Error is shown: other errors may contain paths or content.
 func NewErrorBody(err error) (body ErrorBody) {
 	body.Error.Code = memory.CodeOf(err)
-	var known *memory.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*memory.Error](err); ok {
 		body.Error.Message, body.Error.Hint = known.Message, known.Hint
 	} else {
 		body.Error.Message, body.Error.Hint = "internal error", "see claude-mem worker logs"

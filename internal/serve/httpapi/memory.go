@@ -54,13 +54,6 @@ func requestOf[Q any](a *server, w http.ResponseWriter, r *http.Request, declare
 	})
 }
 
-// searchKind returns the search for one kind of record.
-func (a *server) searchKind(kind memory.RecordKind) func(context.Context, api.SearchRequest) (api.SearchPage, error) {
-	return func(ctx context.Context, q api.SearchRequest) (api.SearchPage, error) {
-		return a.Memory.SearchKind(ctx, q, kind)
-	}
-}
-
 // searchBy serves the routes for observations of a type, a file or a concept: the
 // parameter with that key.
 func (a *server) searchBy(key string) caller {

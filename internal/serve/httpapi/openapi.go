@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -15,9 +14,6 @@ import (
 
 // object is a JSON object of the OpenAPI document; encoding sorts its keys.
 type object = map[string]any
-
-// openAPI returns the description of the API, made from the route table.
-func (a *server) openAPI(context.Context, struct{}) (object, error) { return a.describe(), nil }
 
 // describe makes the OpenAPI 3.1 document.
 func (a *server) describe() object {

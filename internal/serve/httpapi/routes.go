@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
 		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
 			settingsAnswer{Settings: []settings.View{{}}}, ""),
-		call(a, "GET", "/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
+		call(a, "GET", "/api/openapi.json", "this document", func(context.Context, struct{}) (object, error) { return a.describe(), nil }, map[string]any{}, ""),
 		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
 			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},
 		endpoint(a, api.QueueEndpoint, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
@@ -135,7 +136,10 @@ func (a *server) searchRoutes() []route {
 	}
 	// oneKind is a route that searches one kind of record.
 	oneKind := func(path, about string, kind memory.RecordKind, results []api.Hit, example string) route {
-		r := call(a, "GET", path, about, a.searchKind(kind), hitsPage(results), example)
+		search := func(ctx context.Context, q api.SearchRequest) (api.SearchPage, error) {
+			return a.Memory.SearchKind(ctx, q, kind)
+		}
+		r := call(a, "GET", path, about, search, hitsPage(results), example)
 		r.params = r.params[1:] // without kind
 		return r
 	}

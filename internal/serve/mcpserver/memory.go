@@ -67,7 +67,10 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 		case memory.CodeOf(err) == memory.CodeNotFound:
 			missing = append(missing, id)
 		default:
-			return nil, afterDone(err, done)
+			if known, ok := errors.AsType[*memory.Error](err); ok && len(done) > 0 {
+				err = memory.Errorf(known.Code, "%s; done before that: %s", known.Message, numbers(done)).WithHint(known.Hint)
+			}
+			return nil, err
 		}
 	}
 	if len(done) == 0 {
@@ -86,13 +89,4 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 		a.tail("Not there: %s.", numbers(missing))
 	}
 	return a, nil
-}
-
-// afterDone adds to an error the observations that were changed before it.
-func afterDone(err error, done []memory.ObservationID) error {
-	var known *memory.Error
-	if len(done) == 0 || !errors.As(err, &known) {
-		return err
-	}
-	return memory.Errorf(known.Code, "%s; done before that: %s", known.Message, numbers(done)).WithHint(known.Hint)
 }

@@ -53,20 +53,14 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	if len(left) > 0 {
 		a.tail("Next: %s did not fit: get_observations(ids: [%s]).", text.Count(len(left), "observation"), csv(left))
 	}
-	c.noteShown(ctx, shown)
-	return a, nil
-}
-
-// noteShown notes that records were read in full, for the session's receipt. Errors
-// do not change the answer.
-func (c *call) noteShown(ctx context.Context, ids []memory.ObservationID) {
-	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
-	defer cancel()
-	note := api.LookupNote{Observations: ids}
+	note := api.LookupNote{Observations: shown}
 	if host, session, named := strings.Cut(c.session, ":"); named && host != "" {
 		note.Host, note.HostSessionID = memory.Host(host), session
 	}
-	_ = c.server.memory.NoteLookups(ctx, note)
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	_ = c.server.memory.NoteLookups(ctx, note) // it is not worth an error
+	return a, nil
 }
 
 // csv joins numbers with commas.

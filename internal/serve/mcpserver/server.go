@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the instructions
 	"errors"
@@ -71,9 +72,7 @@ func New(mem api.Memory, opts Options) *Server {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{memory: mem, opts: opts, turns: make(chan struct{}, maxCalls)}
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "claude-mem", Title: "claude-mem: memory of earlier sessions", Version: opts.Version},
@@ -146,21 +145,15 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			s.logFault(t, err)
+			if !errors.As(err, new(*memory.Error)) && !errors.Is(err, context.Canceled) { // a fault of ours
+				s.opts.Logger.Error("tool failed", "tool", t.name, "error", err)
+			}
 			return failed(err), nil
 		}
 		if len(c.args.unknown) > 0 {
 			a.tail("There is no argument %s: it was ignored.", strings.Join(c.args.unknown, ", "))
 		}
 		return a.result(c.showsStructured()), nil
-	}
-}
-
-// logFault logs an internal error.
-func (s *Server) logFault(t tool, err error) {
-	var known *memory.Error
-	if !errors.As(err, &known) && !errors.Is(err, context.Canceled) {
-		s.opts.Logger.Error("tool failed", "tool", t.name, "error", err)
 	}
 }
 
@@ -189,8 +182,6 @@ func (c *call) showsStructured() bool {
 	if info := c.request.ClientInfo(); info != nil && strings.HasPrefix(info.Name, "claude-code") {
 		return false
 	}
-	if extra := c.request.GetExtra(); extra != nil && strings.HasPrefix(extra.Header.Get("User-Agent"), "claude-code") {
-		return false
-	}
-	return true
+	extra := c.request.GetExtra()
+	return extra == nil || !strings.HasPrefix(extra.Header.Get("User-Agent"), "claude-code")
 }

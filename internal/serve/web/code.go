@@ -79,19 +79,14 @@ func byFile(changes []api.Symbol) (files []codeFile) {
 			at[key] = place
 			files = append(files, codeFile{Path: s.File, Project: s.Project, Href: codeHref(s, "")})
 		}
-		c := s.Change()
-		files[place].Changes = append(files[place].Changes, codeChange{Symbol: *s, Declaration: c.Declaration(), Mark: markOf(s),
+		c, mark := s.Change(), string(s.ChangeType)
+		if s.RenamedFrom != "" {
+			mark += ", was " + s.RenamedFrom
+		}
+		files[place].Changes = append(files[place].Changes, codeChange{Symbol: *s, Declaration: c.Declaration(), Mark: mark,
 			Href: codeHref(s, s.Name), Session: sessionHref(s.SessionDBID, 0)})
 	}
 	return files
-}
-
-// markOf says how a symbol changed: "new", "modified", "new, was oldName".
-func markOf(s *api.Symbol) string {
-	if s.RenamedFrom != "" {
-		return string(s.ChangeType) + ", was " + s.RenamedFrom
-	}
-	return string(s.ChangeType)
 }
 
 // codeHref returns the page of a symbol's file, or of the symbol in it; "" if a link would

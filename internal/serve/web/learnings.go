@@ -70,18 +70,13 @@ func byProject(learnings []api.Learning) (groups []learningGroup) {
 			groups = append(groups, learningGroup{Project: l.Project, Active: l.Active})
 		}
 		last := &groups[len(groups)-1]
-		last.Rows = append(last.Rows, learningRow{*l, searchHref(l.Content, l.Project)})
+		similar := filter.Filter{Words: line(l.Content)}
+		if !long(l.Project) {
+			similar.Tokens = []filter.Token{{Name: "project", Value: l.Project}}
+		}
+		last.Rows = append(last.Rows, learningRow{*l, filtered("/search", similar)})
 	}
 	return groups
-}
-
-// searchHref returns the search for a text in a project.
-func searchHref(text, project string) string {
-	f := filter.Filter{Words: line(text)}
-	if !long(project) {
-		f.Tokens = []filter.Token{{Name: "project", Value: project}}
-	}
-	return filtered("/search", f)
 }
 
 // Percent returns the confidence in percent.

@@ -32,6 +32,10 @@ func (v *visit) observation() (view, error) {
 	for i := range rows {
 		rows[i].Dated = true
 	}
+	choices := slices.Clone(types)
+	if !slices.Contains(choices, o.Type) {
+		choices = append(choices, o.Type)
+	}
 	facts, files, concepts := bound(&o.Facts), bound(&o.FilesModified)+bound(&o.FilesRead), bound(&o.Concepts)
 	return view{Title: fmt.Sprintf("#%d %s", o.ID, line(o.Title)), JSON: fmt.Sprintf("/api/observations/%d?lookup=false", o.ID), Data: struct {
 		api.Observation
@@ -42,15 +46,7 @@ func (v *visit) observation() (view, error) {
 		MoreFacts    int
 		MoreFiles    int
 		MoreConcepts int
-	}{o, sessionHref(o.SessionDBID, o.PromptNumber), typesWith(o.Type), rows, timelineHref(&own, ""), facts, files, concepts}}, nil
-}
-
-// typesWith returns the types that an observation may be given, its own among them.
-func typesWith(own memory.ObservationType) []memory.ObservationType {
-	if slices.Contains(types, own) {
-		return types
-	}
-	return append(slices.Clone(types), own)
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, rows, timelineHref(&own, ""), facts, files, concepts}}, nil
 }
 
 // maxItems bounds the items of a list in a record that a page shows.

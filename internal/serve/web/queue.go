@@ -52,7 +52,12 @@ func (v *visit) queue() (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	shown := queueView{Queue: q, Now: memory.MillisOf(v.now), Health: h, Well: true, Provider: providerOf(v.opts.Worker.Settings())}
+	shown := queueView{Queue: q, Now: memory.MillisOf(v.now), Health: h, Well: true}
+	for _, s := range v.opts.Worker.Settings() {
+		if s.Key == settings.KeyProvider {
+			shown.Provider = s.Value
+		}
+	}
 	shown.Waiting, shown.MoreWaiting = firstOf(q.Waiting)
 	shown.DeadLetters, shown.MoreDead = firstOf(q.DeadLetters)
 	for _, u := range q.Unread {
@@ -74,15 +79,6 @@ func (v *visit) queue() (view, error) {
 func firstOf[T any](list []T) ([]T, int) {
 	n := min(len(list), maxQueued)
 	return list[:n], len(list) - n
-}
-
-// providerOf returns the setting that says what makes records of events.
-func providerOf(all []settings.View) string {
-	i := slices.IndexFunc(all, func(s settings.View) bool { return s.Key == settings.KeyProvider })
-	if i < 0 {
-		return ""
-	}
-	return all[i].Value
 }
 
 // Later reports whether the events of a session are postponed, by when the page was made.

@@ -87,15 +87,10 @@ func (s *statsView) draw(now time.Time) {
 		[]series{{"read", "series-read"}, {"read from a cache", "series-cached"}, {"written", "series-written"}}, days.labels, spent, whole)
 	s.Cost = drawColumns("cost", "Cost", "The estimated price of model calls by "+s.Step+", by a table of list prices.",
 		[]series{{"cost", "series-cost"}}, days.labels, cost, dollars)
-	saved := s.Ledger.Saved
+	saved, total := s.Ledger.Saved, s.Ledger.Total
 	s.Saved = drawBars("saved", "Tokens saved", "What the work behind the records that sessions were shown had taken, against what it took to show them.",
 		[]series{{"work behind what was shown", "series-cached"}, {"shown to sessions", "series-written"}, {"saved", "type-feature"}, {"spent by the observer", "series-read"}},
-		[]float64{float64(saved.TokensOfWork), float64(saved.TokensGiven + saved.TokensRecalled), float64(saved.Tokens), spentTokens(&s.Ledger.Total)}, whole)
-}
-
-// spentTokens returns the tokens of calls, those included of which it is not known what they used.
-func spentTokens(s *store.Spent) float64 {
-	return float64(s.TokensIn + s.TokensOut + s.TokensCached + s.Reserved)
+		[]float64{float64(saved.TokensOfWork), float64(saved.TokensGiven + saved.TokensRecalled), float64(saved.Tokens), float64(total.TokensIn + total.TokensOut + total.TokensCached + total.Reserved)}, whole)
 }
 
 // drawRecorded makes the charts of observations.

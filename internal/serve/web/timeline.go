@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,10 +17,7 @@ const timelineSide = 20
 // around names; without one, what happened last.
 func (v *visit) timeline() (view, error) {
 	around := v.URL.Query().Get("around")
-	anchor := around
-	if anchor == "" {
-		anchor = v.now.Format(time.RFC3339)
-	}
+	anchor := cmp.Or(around, v.now.Format(time.RFC3339))
 	n := strconv.Itoa(timelineSide)
 	ask, err := request[api.TimelineRequest](v, url.Values{"anchor": {anchor}, "depth_before": {n}, "depth_after": {n}})
 	if err != nil {
@@ -29,7 +28,7 @@ func (v *visit) timeline() (view, error) {
 		return view{}, err
 	}
 	shown := timelineView{Around: around, Project: ask.Project, Groups: byDay(v.now, rows), Records: records(rows)}
-	at := anchorIn(rows)
+	at := max(slices.IndexFunc(rows, func(r row) bool { return r.IsAnchor }), 0)
 	if at >= timelineSide {
 		shown.Earlier = timelineHref(&rows[0].Entry, ask.Project)
 	}
@@ -73,16 +72,6 @@ func records(rows []row) (n int) {
 		}
 	}
 	return n
-}
-
-// anchorIn returns the place of the anchor's row, 0 without one.
-func anchorIn(rows []row) int {
-	for i := range rows {
-		if rows[i].IsAnchor {
-			return i
-		}
-	}
-	return 0
 }
 
 // timelineHref returns the timeline around a record.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -71,12 +72,7 @@ func New(mem api.Memory, opts Options) *Viewer {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	if opts.Location == nil {
-		opts.Location = time.Local
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Location, opts.Logger = cmp.Or(opts.Location, time.Local), cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	v := &Viewer{memory: mem, opts: opts, static: readStatic()}
 	v.templates = sync.OnceValue(v.parseTemplates) // a worker without readers need not
 	return v
