@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/run/install"
 )
@@ -30,11 +29,6 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 		fine = []string{"claude-mem is installed in no other agent"}
 	}
 	return list, strings.Join(fine, "; ")
-}
-
-// readAgents returns what the files of the agents say.
-func (e *exam) readAgents() []install.AgentState {
-	return install.ReadAgents(e.DataDir, e.Getenv, settings.HomeDir(e.Getenv))
 }
 
 // agent returns the findings about one agent.

@@ -10,11 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -251,9 +251,6 @@ func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 // mostTranscripts bounds the files that are compared.
 const mostTranscripts = 20_000
 
-// notInNames matches what Claude Code replaces in a project's path to name its folder.
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]`)
-
 // lastTranscript returns when Claude Code last wrote a transcript of a session of the
 // user's, 0 when there is none. The observer's own do not count.
 func (e *exam) lastTranscript(ctx context.Context) memory.Millis {
@@ -262,7 +259,7 @@ func (e *exam) lastTranscript(ctx context.Context) memory.Millis {
 	}
 	projects := filepath.Join(e.HostDir, "projects")
 	folders, _ := os.ReadDir(projects) // missing: never used
-	own := notInNames.ReplaceAllString(e.path("observer"), "-")
+	own := filepath.Base(claudedir.Transcripts("", e.path("observer")))
 	var newest time.Time
 	var path string
 	n := 0
@@ -305,10 +302,8 @@ func answered(path string) bool {
 		return false
 	}
 	end := make([]byte, min(info.Size(), endOfTranscript))
-	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil {
-		return false
-	}
-	return bytes.Contains(end, []byte(`"type":"assistant"`))
+	_, err = f.ReadAt(end, info.Size()-int64(len(end)))
+	return err == nil && bytes.Contains(end, []byte(`"type":"assistant"`))
 }
 
 // checkCLI checks that the claude CLI is found and runs `claude --version`, whatever the

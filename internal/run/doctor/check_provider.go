@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func checkProvider(ctx context.Context, e *exam) ([]Finding, string) {
 	if model.KeyNeeded(name) && s.Text(key) == "" && s.Text(baseURL) == "" {
 		list = append(list, e.found("key-missing", "the provider is "+name+", and "+key+" is not set", "key", key))
 	}
-	asked := len(list) == 0 && e.Ask != nil && hasAPI(name)
+	asked := len(list) == 0 && e.Ask != nil && !slices.Contains([]string{settings.ProviderAuto, settings.ProviderClaude, settings.ProviderOffline}, name)
 	if asked { // its answer counts more than what was noted of it before
 		list = append(list, e.ask(ctx, name)...)
 	} else {
@@ -89,19 +90,14 @@ const manyUnusable = 2
 // that of a call during which the worker died.
 var notFailures = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true, memory.CallUnusable: true}
 
-// hasAPI reports whether a provider can be asked over HTTP.
-func hasAPI(provider string) bool {
-	return provider != settings.ProviderAuto && provider != settings.ProviderClaude && provider != settings.ProviderOffline
-}
-
 // ask sends the provider a request and returns a finding when it fails.
 func (e *exam) ask(ctx context.Context, provider string) []Finding {
 	err := e.Ask(ctx, provider)
 	if err == nil {
 		return nil
 	}
-	var failed *memory.ModelError
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*memory.ModelError](err)
+	if !ok {
 		return []Finding{e.found("provider-away", "asked just now: "+err.Error())}
 	}
 	switch failed.Class {

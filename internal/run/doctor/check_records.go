@@ -74,13 +74,6 @@ func named(refs []memory.RecordRef, total int) string {
 	return strings.Join(names, ", ")
 }
 
-// deepDatabase is the part of checkDatabase that reads all of the database.
-func (e *exam) deepDatabase(ctx context.Context, db *store.Store) (wrong []string, checked string, err error) {
-	start := time.Now()
-	wrong, err = db.Verify(ctx)
-	return wrong, "sound, read completely in " + took(start), err
-}
-
 // deepIndex compares the search index with the database.
 func (e *exam) deepIndex(ctx context.Context, db *store.Store) ([]Finding, string) {
 	start := time.Now()

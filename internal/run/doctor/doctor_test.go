@@ -17,6 +17,7 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
@@ -463,7 +464,7 @@ func TestSilentHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, host := t.TempDir(), t.TempDir()
-			folder := strings.ReplaceAll(test.folder, "OBSERVER", notInNames.ReplaceAllString(filepath.Join(dir, "observer"), "-"))
+			folder := strings.ReplaceAll(test.folder, "OBSERVER", filepath.Base(claudedir.Transcripts("", filepath.Join(dir, "observer"))))
 			path := filepath.Join(host, "projects", folder, "s.jsonl")
 			write(t, path, test.content)
 			if err := os.Chtimes(path, now.Add(-test.used), now.Add(-test.used)); err != nil {

@@ -129,7 +129,9 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		return db.Unread(ctx, memory.MillisOf(e.now.AddDate(0, 0, -1)))
 	})
 	e.worker = sync.OnceValue(func() worker { return e.awaitWorker(ctx) })
-	e.agents = sync.OnceValue(e.readAgents)
+	e.agents = sync.OnceValue(func() []install.AgentState {
+		return install.ReadAgents(e.DataDir, e.Getenv, settings.HomeDir(e.Getenv))
+	})
 	e.plugins = sync.OnceValue(func() install.Registered { return install.ReadRegistered(e.HostDir) })
 	return e
 }

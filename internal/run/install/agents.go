@@ -103,10 +103,8 @@ func Agents() []Agent { return slices.Clone(agents) }
 
 // AgentOf returns the agent of a host, nil for Claude Code and unknown hosts.
 func AgentOf(host memory.Host) *Agent {
-	for i := range agents {
-		if agents[i].Host == host {
-			return &agents[i]
-		}
+	if i := slices.IndexFunc(agents, func(a Agent) bool { return a.Host == host }); i >= 0 {
+		return &agents[i]
 	}
 	return nil
 }

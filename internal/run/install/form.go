@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -130,9 +131,7 @@ func (o *ours) note(event, command string) {
 	if !ok {
 		return
 	}
-	if o.Hook == "" {
-		o.Hook = program
-	}
+	o.Hook = cmp.Or(o.Hook, program)
 	if !slices.Contains(o.Events, event) {
 		o.Events = append(o.Events, event)
 	}

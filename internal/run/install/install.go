@@ -74,12 +74,7 @@ type Installer struct {
 
 // New returns an Installer. It reads no file.
 func New(opts Options) *Installer {
-	if opts.LockWait == 0 {
-		opts.LockWait = 10 * time.Second
-	}
-	if opts.GOOS == "" {
-		opts.GOOS = runtime.GOOS
-	}
+	opts.LockWait, opts.GOOS = cmp.Or(opts.LockWait, 10*time.Second), cmp.Or(opts.GOOS, runtime.GOOS)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
@@ -317,8 +312,7 @@ func (in *Installer) do(verb, path string, step func() error) error {
 		return err
 	}
 	err := step()
-	var coded *memory.Error
-	if err == nil || errors.As(err, &coded) {
+	if err == nil || errors.As(err, new(*memory.Error)) {
 		return err
 	}
 	return storage(verb, path, err)

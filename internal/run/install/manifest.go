@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"claudemem/internal/leaf/openfile"
@@ -115,10 +116,8 @@ func (m *manifest) record(path string) *record {
 	if m == nil {
 		return nil
 	}
-	for i := range m.Files {
-		if m.Files[i].Path == path {
-			return &m.Files[i]
-		}
+	if i := slices.IndexFunc(m.Files, func(r record) bool { return r.Path == path }); i >= 0 {
+		return &m.Files[i]
 	}
 	return nil
 }

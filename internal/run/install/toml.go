@@ -145,8 +145,7 @@ func (tomlServers) read(data []byte) (ours, error) {
 func parseTOML(data []byte) (map[string]any, error) {
 	values := map[string]any{}
 	err := toml.Unmarshal(jsonscan.TrimBOM(data), &values)
-	var at *toml.DecodeError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := at.Position()
 		return nil, memory.Errorf(memory.CodeInvalid, "line %d: %s", line, strings.TrimPrefix(at.Error(), "toml: "))
 	}
