@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"claudemem/internal/keep/store"
@@ -40,9 +39,8 @@ type fileSync struct {
 	after func(time.Duration) <-chan time.Time
 
 	// cursor is the last change that was looked at; only follow uses it.
-	cursor  int64
-	running sync.WaitGroup
-	end     context.CancelFunc
+	cursor int64
+	background
 }
 
 // openFiles makes the sync of agent files, which does not start yet. It begins a little
@@ -53,7 +51,7 @@ func (w *Worker) openFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.files = &fileSync{store: w.store, cursor: newest - changesAgain, dataDir: w.cfg.DataDir, log: w.log, after: time.After, end: func() {}, targets: func() []agentfiles.Target {
+	w.files = &fileSync{store: w.store, cursor: newest - changesAgain, dataDir: w.cfg.DataDir, log: w.log, after: time.After, targets: func() []agentfiles.Target {
 		targets, _ := agentfiles.ParseTargets(w.settings.get().Items(settings.KeyAgentFiles)) // a wrong value is off, and was logged
 		return targets
 	}}
@@ -61,23 +59,14 @@ func (w *Worker) openFiles(ctx context.Context) error {
 	return nil
 }
 
-// start follows the change feed.
+// start follows the change feed until close, which cancels a sync that is under way: each file
+// is old or new.
 func (f *fileSync) start() {
-	ctx, end := context.WithCancel(context.Background())
-	f.end = end
 	changed, stop := f.store.Follow()
-	f.running.Go(func() {
+	f.begin(context.Background(), func(ctx context.Context) {
 		defer stop()
 		f.follow(ctx, changed)
 	})
-}
-
-// close ends the following and waits for a sync that is under way; it is cancelled, and
-// each file is old or new.
-func (f *fileSync) close() error {
-	f.end()
-	f.running.Wait()
-	return nil
 }
 
 // follow reads what the feed reports until ctx ends.

@@ -128,10 +128,8 @@ func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err er
 		if err != nil || bytes < pastBytes || time.Now().After(end) {
 			return err == nil && bytes < pastBytes, events, err
 		}
-		select {
-		case <-ctx.Done():
+		if !pauseFor(ctx, pastLook) {
 			return false, events, ctx.Err()
-		case <-time.After(pastLook):
 		}
 	}
 }

@@ -51,21 +51,40 @@ type chores struct {
 	// failed holds the time at which a chore failed in this worker; only the goroutine uses it.
 	failed map[string]time.Time
 	// wake (capacity 1, more signals merge) makes the goroutine look for chores that are due.
-	wake    chan struct{}
-	busy    atomic.Bool
+	wake chan struct{}
+	busy atomic.Bool
+	background
+}
+
+// background is a goroutine that its owner begins and closes.
+type background struct {
 	running sync.WaitGroup
 	end     context.CancelFunc
 }
 
+// begin runs a goroutine until close, or until parent ends.
+func (b *background) begin(parent context.Context, run func(context.Context)) {
+	ctx, end := context.WithCancel(parent)
+	b.end = end
+	b.running.Go(func() { run(ctx) })
+}
+
+// close ends the goroutine if it was begun, and waits for it.
+func (b *background) close() error {
+	if b.end != nil {
+		b.end()
+	}
+	b.running.Wait()
+	return nil
+}
+
 func newChores(book choreBook, clock func() time.Time, log *slog.Logger, list ...chore) *chores {
-	return &chores{list: list, book: book, clock: clock, log: log, failed: map[string]time.Time{}, wake: make(chan struct{}, 1), end: func() {}}
+	return &chores{list: list, book: book, clock: clock, log: log, failed: map[string]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 // start runs the chores that are due at each call of look, until close.
 func (c *chores) start() {
-	ctx, end := context.WithCancel(context.Background())
-	c.end = end
-	c.running.Go(func() {
+	c.begin(context.Background(), func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -89,13 +108,6 @@ func (c *chores) look() {
 	case c.wake <- struct{}{}:
 	default: // a signal is waiting already
 	}
-}
-
-// close ends the chore that is running and waits for it.
-func (c *chores) close() error {
-	c.end()
-	c.running.Wait()
-	return nil
 }
 
 // due reports whether a chore has to be done. One that was done in the future is due: the

@@ -200,6 +200,13 @@ func newWorker(cfg Config) (*Worker, error) {
 	return w, nil
 }
 
+// warn logs an error after which the worker goes on; nil is none.
+func (w *Worker) warn(what string, err error) {
+	if err != nil {
+		w.log.Warn(what, "error", err)
+	}
+}
+
 // opened adds a step to Close, for something that Open has just opened.
 func (w *Worker) opened(name string, end func(context.Context) error) {
 	w.undo = append(w.undo, undoStep{name, end})
@@ -228,9 +235,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 	if err := w.listen(); err != nil {
 		return err
 	}
-	if err := wire.ClearStarting(w.cfg.DataDir); err != nil {
-		w.log.Warn("remove starting marker", "error", err)
-	}
+	w.warn("remove starting marker", wire.ClearStarting(w.cfg.DataDir))
 	w.ready.Store(true)
 	w.finder.start()
 	w.purger.start()
@@ -257,9 +262,7 @@ func (w *Worker) lock(ctx context.Context) error {
 	}
 	// A directory that the user has created may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		if err := os.Chmod(w.cfg.DataDir, 0o700); err != nil {
-			w.log.Warn("the data directory is open to others", "error", err)
-		}
+		w.warn("the data directory is open to others", os.Chmod(w.cfg.DataDir, 0o700))
 	}
 	return nil
 }

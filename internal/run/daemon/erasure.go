@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -116,11 +115,7 @@ func readErasure(dataDir string) (e api.Erasure, err error) {
 }
 
 func writeErasure(dataDir string, e api.Erasure) error {
-	content, err := json.Marshal(e)
-	if err == nil {
-		err = atomicfile.WriteOwn(filepath.Join(dataDir, erasureName), content, 0o600)
-	}
-	if err != nil {
+	if err := writeOwnJSON(filepath.Join(dataDir, erasureName), e); err != nil {
 		return memory.Errorf(memory.CodeStorage, "write %s: %w", erasureName, err)
 	}
 	return nil

@@ -183,12 +183,8 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 		return err
 	}
 	u.add(&would)
-	content, err := json.Marshal(u)
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(e.dataDir, forgettingName)
-	if err := atomicfile.WriteOwn(path, content, 0o600); err != nil {
+	if err := writeOwnJSON(path, u); err != nil {
 		return memory.Errorf(memory.CodeStorage, "note what is being forgotten: %w", err)
 	}
 	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *store.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {

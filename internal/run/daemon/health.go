@@ -108,9 +108,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 func (w *Worker) Flush(host memory.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
-	if err := w.inbox.takeNew(ctx); err != nil {
-		w.log.Warn("take spool in before a flush", "error", err)
-	}
+	w.warn("take spool in before a flush", w.inbox.takeNew(ctx))
 	if host == "" { // like intake
 		if found, err := w.store.OpenSession(ctx, hostSessionID); err == nil {
 			host = found

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"claudemem/internal/capture/wire"
@@ -45,9 +44,8 @@ func (w *Worker) housekeep() {
 	if idle := *w.cfg.IdleExit; idle > 0 && idle < every {
 		every = idle
 	}
-	ctx, stop := context.WithCancel(w.life)
-	var running sync.WaitGroup
-	running.Go(func() {
+	var keeping background
+	keeping.begin(w.life, func(ctx context.Context) {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		afterStart := time.After(spoolAfterEnd) // sessions may have ended just before
@@ -69,11 +67,7 @@ func (w *Worker) housekeep() {
 			}
 		}
 	})
-	w.opened("housekeeping", func(context.Context) error {
-		stop()
-		running.Wait()
-		return nil
-	})
+	w.opened("housekeeping", func(context.Context) error { return keeping.close() })
 }
 
 // askAgain retries the events that wait for a provider, after a change of the settings.

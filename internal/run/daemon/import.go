@@ -131,8 +131,7 @@ func ImportRecords(ctx context.Context, dataDir string, from Records, options Im
 	} else {
 		err = f.alone(ctx, dataDir)
 	}
-	var coded *memory.Error
-	if errors.As(err, &coded) && coded.Code == memory.CodeUnavailable && f.result.Done() > 0 {
+	if coded, ok := errors.AsType[*memory.Error](err); ok && coded.Code == memory.CodeUnavailable && f.result.Done() > 0 {
 		err = memory.Errorf(coded.Code, "%w", err).WithHint("run the same command again: it goes on where it was")
 	}
 	return f.result, err

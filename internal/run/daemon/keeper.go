@@ -157,13 +157,12 @@ type purger struct {
 	last    time.Time
 
 	// wake (capacity 1, more merge) gets a signal when an observation was hidden.
-	wake    chan struct{}
-	running sync.WaitGroup
-	end     context.CancelFunc
+	wake chan struct{}
+	background
 }
 
 func newPurger(purge func(context.Context, memory.Millis) (int, error), clock func() time.Time, log *slog.Logger) *purger {
-	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1), end: func() {}}
+	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1)}
 }
 
 // hidden records that an observation was hidden now, so that it is deleted when it is
@@ -189,9 +188,7 @@ func (p *purger) restored() {
 // start purges at once, for observations that were hidden while no worker ran, and again
 // after undoTime, for those that were hidden just before.
 func (p *purger) start() {
-	ctx, end := context.WithCancel(context.Background())
-	p.end = end
-	p.running.Go(func() {
+	p.begin(context.Background(), func(ctx context.Context) {
 		p.look(ctx)
 		next := p.after(undoTime + purgeSlack)
 		for {
@@ -210,13 +207,6 @@ func (p *purger) start() {
 			}
 		}
 	})
-}
-
-// close ends the purger and waits for a purge that is under way.
-func (p *purger) close() error {
-	p.end()
-	p.running.Wait()
-	return nil
 }
 
 // look purges and returns the time until the next purge, 0 when no observation waits.

@@ -307,8 +307,7 @@ func (u unusable) Complete(context.Context, memory.ModelRequest) (memory.ModelAn
 
 // loginError returns err as a ModelError, of class login if it is none yet.
 func loginError(name string, err error) error {
-	var failed *memory.ModelError
-	if errors.As(err, &failed) {
+	if errors.As(err, new(*memory.ModelError)) {
 		return err
 	}
 	return &memory.ModelError{Provider: name, Class: memory.ClassLogin, Err: err}

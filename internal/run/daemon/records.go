@@ -22,12 +22,10 @@ const verifyRest = 5 * time.Millisecond
 // ends.
 func pausing(ctx context.Context) func() error {
 	return func() error {
-		select {
-		case <-ctx.Done():
+		if !pauseFor(ctx, verifyRest) {
 			return ctx.Err()
-		case <-time.After(verifyRest):
-			return nil
 		}
+		return nil
 	}
 }
 

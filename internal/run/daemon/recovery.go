@@ -287,9 +287,7 @@ func (w *Worker) keepMark(ctx context.Context) {
 		return
 	}
 	mark.At = memory.MillisOf(w.cfg.Clock())
-	if err := backup.WriteMark(w.cfg.DataDir, mark); err != nil {
-		w.log.Warn("keep mark", "error", err)
-	}
+	w.warn("keep mark", backup.WriteMark(w.cfg.DataDir, mark))
 }
 
 // verifyPause is the least time between two verifications that errors ask for.

@@ -61,14 +61,20 @@ func AllowRepairs(dataDir string, mem bool) error {
 }
 
 func writeRepairs(dataDir string, list []Repair) error {
-	content, err := json.Marshal(list)
-	if err == nil {
-		err = atomicfile.WriteOwn(filepath.Join(dataDir, repairsName), append(content, '\n'), 0o600)
-	}
-	if err != nil {
-		return diskError("write", filepath.Join(dataDir, repairsName), err)
+	path := filepath.Join(dataDir, repairsName)
+	if err := writeOwnJSON(path, list); err != nil {
+		return diskError("write", path, err)
 	}
 	return nil
+}
+
+// writeOwnJSON writes a file that is for its owner only.
+func writeOwnJSON(path string, v any) error {
+	content, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteOwn(path, content, 0o600)
 }
 
 // mayRepair notes a repair and reports whether it may be made: not for the same reason again

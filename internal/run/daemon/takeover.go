@@ -44,10 +44,8 @@ func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *s
 			return nil, memory.Errorf(memory.CodeConflict, "another process holds %s and does not answer", lockName).
 				WithHint(holderHint(dataDir))
 		}
-		select {
-		case <-ctx.Done():
+		if !pauseFor(ctx, lockPoll) {
 			return nil, fmt.Errorf("wait for worker lock: %w", ctx.Err())
-		case <-time.After(lockPoll):
 		}
 	}
 }
