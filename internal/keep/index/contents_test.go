@@ -213,7 +213,7 @@ func crash(t errorer, ix *Index, dir string) string {
 	t.Helper()
 	ix.follower.stop()
 	path := filepath.Join(dir, "index.db")
-	for _, suffix := range []string{".db", ".db-wal", ".vec"} {
+	for _, suffix := range []string{".db", ".db-wal", ".db-sums", ".vec"} {
 		b, err := os.ReadFile(strings.TrimSuffix(ix.path, ".db") + suffix)
 		if err != nil {
 			continue

@@ -46,7 +46,12 @@ func TestFollowsAnything(t *testing.T) {
 		feed := newMemoryFeed()
 		path := filepath.Join(dir, "index.db")
 		open := func() *Index {
-			ix, err := Open(t.Context(), path, feed, Options{})
+			ix, err := Open(t.Context(), path, feed, Options{MayRepair: func(file, reason string) bool {
+				if file == databaseFile {
+					rt.Errorf("%s is to be repaired: %s", file, reason)
+				}
+				return true
+			}})
 			if err != nil {
 				rt.Fatal(err)
 			}
