@@ -176,9 +176,7 @@ func giveTo(m *world.Memory, user int) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	for _, dir := range []string{world.BinDir(), filepath.Dir(m.Home), m.Home} {
-		world.Must(m.T, os.Chmod(dir, 0o755))
-	}
+	world.Must(m.T, os.Chmod(world.BinDir(), 0o755)) // the home is by itself
 	world.Must(m.T, filepath.WalkDir(m.Home, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
