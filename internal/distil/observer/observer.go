@@ -88,6 +88,8 @@ type flushRequest struct {
 	session memory.SessionID // 0 for a project
 	project string
 	except  memory.SessionID
+	// at is when it was made: sessions of a project that began later are not meant.
+	at memory.Millis
 }
 
 // waiter is a call of WaitIdle or Drain.
@@ -163,7 +165,7 @@ func (o *Observer) Flush(session memory.SessionID) {
 // session that has just begun there, which wants to know about the others. It does
 // not wait.
 func (o *Observer) FlushProject(project string, except memory.SessionID) {
-	o.request(flushRequest{project: project, except: except})
+	o.request(flushRequest{project: project, except: except, at: memory.MillisOf(o.opts.Clock())})
 }
 
 // request hands a flush to the scheduler.

@@ -85,6 +85,14 @@ func TestBatchTriggers(t *testing.T) {
 			q.tools(3, "c")
 			o.FlushProject("/p", 2)
 		}, "a"},
+		{"FlushProject leaves a session that begins before the backlog can be read", on, func(q *harness, o *Observer) {
+			q.mu.Lock()
+			q.backlogErrs = []error{errors.New("busy")}
+			q.mu.Unlock()
+			o.FlushProject("/p", 0)
+			time.Sleep(storageRetry / 2)
+			q.tools(1, "a")
+		}, ""},
 		{"a flush holds for what was there", on, func(q *harness, o *Observer) {
 			q.tools(1, "a")
 			o.Flush(1)

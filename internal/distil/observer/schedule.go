@@ -111,6 +111,7 @@ func (s *scheduler) run(ctx context.Context) {
 				l.stalled = false
 			}
 		case <-s.o.wake:
+			rested = time.Time{} // somebody waits
 		case r := <-s.finished:
 			s.finish(r)
 			s.redo.look = time.Time{} // the model may answer again
@@ -219,7 +220,7 @@ func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []
 		session := &backlog[i].Session
 		l := s.lane(session.ID)
 		for _, r := range requests {
-			if r.session == 0 && r.project == session.ProjectPath && r.except != session.ID {
+			if r.session == 0 && r.project == session.ProjectPath && r.except != session.ID && session.StartedAt <= r.at {
 				l.flush++
 			}
 		}
