@@ -32,13 +32,14 @@ func DataDir(getenv func(string) string) string {
 }
 
 // Slack returns the time that CLAUDE_MEM_SLACK, a duration like "10s", adds to the deadlines by
-// which hooks, context blocks, recall and completions answer: for tests on a busy machine.
+// which hooks, context blocks, recall and completions answer, at most a minute: for tests on a
+// busy machine. It is 0 for anything else.
 func Slack(getenv func(string) string) time.Duration {
 	slack, err := time.ParseDuration(getenv("CLAUDE_MEM_SLACK"))
 	if err != nil {
 		return 0
 	}
-	return max(slack, 0)
+	return min(max(slack, 0), time.Minute)
 }
 
 // HomeDir returns the home directory by the environment, "" if it is not set.
