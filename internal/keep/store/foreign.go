@@ -40,11 +40,12 @@ func (s *Store) ForeignRuns(ctx context.Context, project string) (f *ForeignRuns
 
 func readForeign(ctx context.Context, q queryOnly, now memory.Millis, project string) (*ForeignRuns, error) {
 	f := &ForeignRuns{of: map[uint64]memory.Provenance{}, own: map[uint64]bool{}}
-	mem, err := column[int64](ctx, q, "SELECT value FROM counters WHERE name = ?", counterMemory)
+	number, err := column[int64](ctx, q, "SELECT value FROM counters WHERE name = ?", counterMemory)
 	if err != nil {
 		return nil, err
 	}
-	for _, f.memory = range mem {
+	if len(number) > 0 {
+		f.memory = number[0]
 	}
 	return f, each(ctx, q, func(scan sqlite.Scan) error {
 		var from memory.Provenance

@@ -108,10 +108,10 @@ func (t *tx) addWritten(n *memory.NewObservation) (memory.Observation, error) {
 		if err != nil {
 			return o, err
 		}
-		said := strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
-		o.Provenance = foreign.Repeated(said, "")
+		body := strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+		o.Provenance = foreign.Repeated(body, "")
 		if o.Provenance == "" {
-			o.Provenance, err = t.asked(o.ProjectPath, said)
+			o.Provenance, err = t.writerOf(o.ProjectPath, body)
 		}
 		if err != nil {
 			return o, err
@@ -139,20 +139,20 @@ func (t *tx) addWritten(n *memory.NewObservation) (memory.Observation, error) {
 	return t.observation(memory.ObservationID(same))
 }
 
-// leastSaid is the least number of subject words of the user that make a text the user's: one or
-// two are in many prompts.
-const leastSaid = 3
+// minUserWords is the number of subject words from which a text that shares them with a prompt can
+// be the user's: one or two stand in many prompts.
+const minUserWords = 3
 
-// asked returns who says what an agent has written down: the user, if half of its subject words
-// or more stand in the project's last prompt, which the agent is working on; else the agent.
-func (t *tx) asked(project, said string) (memory.Provenance, error) {
+// writerOf returns whose words an agent has written down: the user's, if half of the subject words
+// of body or more stand in the project's last prompt, which the agent is working on; else the agent's.
+func (t *tx) writerOf(project, body string) (memory.Provenance, error) {
 	var prompt string
 	err := t.row("SELECT text FROM prompts WHERE project = ? ORDER BY created_at DESC, id DESC LIMIT 1", []any{project}, &prompt)
-	words := text.SubjectWords(said)
+	words := text.SubjectWords(body)
 	switch n := text.SharedWords(words, text.SubjectWords(prompt)); {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return "", err
-	case n >= leastSaid && 2*n >= len(words):
+	case n >= minUserWords && 2*n >= len(words):
 		return memory.FromUser, nil
 	}
 	return memory.FromAgent, nil
