@@ -116,7 +116,7 @@ func (p *printer) table(title string, rows [][]string) {
 	}
 }
 
-// mapped returns what shape makes of each item.
+// mapped returns the results of shape for the items of a list.
 func mapped[S, T any](items []S, shape func(*S) T) []T {
 	out := make([]T, len(items))
 	for i := range items {

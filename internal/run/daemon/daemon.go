@@ -200,7 +200,7 @@ func newWorker(cfg Config) (*Worker, error) {
 	return w, nil
 }
 
-// warn logs an error after which the worker goes on; nil is none.
+// warn logs an error that does not stop the worker, and nothing for nil.
 func (w *Worker) warn(what string, err error) {
 	if err != nil {
 		w.log.Warn(what, "error", err)
