@@ -60,7 +60,7 @@ type Reader struct {
 
 // table is a table of the database and how a row of it is read.
 type table struct {
-	name, order string
+	name, where string
 	record      func(r *Reader, v row) (memory.Portable, string)
 	rows        *int
 }
@@ -75,13 +75,15 @@ func (c *Copy) NewReader(ctx context.Context) (*Reader, error) {
 		db: c.db, ctx: ctx, byHost: map[string]*memory.PortableSession{}, byMemory: map[string]*memory.PortableSession{}, byRow: map[string]*memory.PortableSession{},
 		numbers: map[memory.ULID]int{}, taken: map[string]bool{},
 	}
-	// Observations are read from the highest number down: one whose number is taken gets one
-	// above all of them.
+	// The observation with the highest number comes first: another whose number is taken gets
+	// one above all of them. The others ascend, so that the pages that they are stored in are full.
+	const highest = "(SELECT max(id) FROM observations)"
 	for _, t := range []table{
-		{"sdk_sessions", "ASC", (*Reader).session, &r.Rows.Sessions},
-		{"user_prompts", "ASC", (*Reader).prompt, &r.Rows.Prompts},
-		{"observations", "DESC", (*Reader).observation, &r.Rows.Observations},
-		{"session_summaries", "ASC", (*Reader).summary, &r.Rows.Summaries},
+		{"sdk_sessions", "", (*Reader).session, &r.Rows.Sessions},
+		{"user_prompts", "", (*Reader).prompt, &r.Rows.Prompts},
+		{"observations", " WHERE id IS " + highest, (*Reader).observation, &r.Rows.Observations},
+		{"observations", " WHERE id IS NOT " + highest, (*Reader).observation, &r.Rows.Observations},
+		{"session_summaries", "", (*Reader).summary, &r.Rows.Summaries},
 	} {
 		var there bool
 		if err := r.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)", t.name).Scan(&there); err != nil {
@@ -91,9 +93,11 @@ func (c *Copy) NewReader(ctx context.Context) (*Reader, error) {
 			continue // prompts came with version 10
 		}
 		r.tables = append(r.tables, t)
-		if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM "+t.name).Scan(t.rows); err != nil {
+		var rows int
+		if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM "+t.name+t.where).Scan(&rows); err != nil {
 			return nil, damaged(err)
 		}
+		*t.rows += rows
 	}
 	if err := r.findSessions(); err != nil {
 		return nil, damaged(err)
@@ -109,7 +113,7 @@ func damaged(err error) error {
 func (r *Reader) query(t *table) (err error) {
 	// Each order is by the row's number, which every layout has.
 	//nolint:rowserrcheck // Next checks it after the last row, as does Each
-	if r.open, err = r.db.QueryContext(r.ctx, "SELECT * FROM "+t.name+" ORDER BY id "+t.order); err != nil {
+	if r.open, err = r.db.QueryContext(r.ctx, "SELECT * FROM "+t.name+t.where+" ORDER BY id"); err != nil {
 		return err
 	}
 	r.column, err = r.open.Columns()

@@ -2,11 +2,14 @@ package daemon
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/nodedb"
@@ -69,6 +72,42 @@ func TestImportNode(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestImportNodeFillsPages: the pages of an imported memory are nearly as full as they can be.
+func TestImportNodeFillsPages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), nodedb.FileName)
+	db, err := layouts.Create(path, 49)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(layouts.Many(db, 5000), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	importNode(t, dir, path)
+	memoryPath := filepath.Join(dir, "memory.db")
+	size := func() int64 {
+		info, err := os.Stat(memoryPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	imported := size()
+	db, err = sql.Open(sqlite.Driver, memoryPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("VACUUM"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if full := size(); imported > full*5/4 {
+		t.Errorf("the memory has %d bytes, %d after VACUUM", imported, full)
 	}
 }
 
