@@ -78,8 +78,7 @@ e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs 
 cross: ## every platform builds, tests compile
 	.ci/cross $(PLATFORMS)
 
-docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, internal/capture/redact/prefixes.go from the table of secrets, the licences in NOTICE from the linked modules
-	$(GO) test ./internal/capture/redact -run TestPrefixIndex -update
+docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, the licences in NOTICE from the linked modules
 	$(GO) test ./internal/leaf/settings -run TestSettingsDocument -update
 	$(GO) test ./internal/run/doctor -run TestDocument -update
 	$(GO) test ./proof/house -run TestNotice -update

@@ -30,8 +30,7 @@ func vendorToken(name, s string, i int) (rule string, end int) {
 	if len(s)-i < minVendor {
 		return "", -1
 	}
-	found := eachVendor(name, func(n byte) (ok bool) {
-		k, _ := packedKind(n)
+	found := eachVendor(name, func(k *Kind) (ok bool) {
 		if k.Flags&Quoted == 0 && tokenBytes(s[i:i+8]) {
 			end, ok = k.MatchBody(s, i)
 			ok = ok && k.RandomEnough(s[i:end])
@@ -48,22 +47,22 @@ func vendorToken(name, s string, i int) (rule string, end int) {
 // namesVendor reports whether a name has one of the Names of Kinds.
 //
 //go:noinline
-func namesVendor(name string) bool { return eachVendor(name, func(byte) bool { return true }) }
+func namesVendor(name string) bool { return eachVendor(name, func(*Kind) bool { return true }) }
 
-// eachVendor calls visit with the index of each kind that has one of its Names in name
+// eachVendor calls visit with each kind that has one of its Names in name
 // until visit returns true, and reports whether it has.
-func eachVendor(name string, visit func(kind byte) bool) bool {
+func eachVendor(name string, visit func(k *Kind) bool) bool {
 	if len(name) > maxName {
 		return false
 	}
 	for j := 1; j+1 < len(name); j++ {
-		n := nameHeads[keyOf(name[j-1], name[j])]
-		if n == 0 || nameThirds[n]>>(name[j+1]&31)&1 == 0 {
+		key := keyOf(name[j-1], name[j])
+		if names.thirds[key]>>(name[j+1]&31)&1 == 0 {
 			continue
 		}
-		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
-			_, names := packedKind(entries[entryKind])
-			if HasPrefixFold(name[j-1:], names[entries[entryStart]:entries[entryEnd]]) && visit(entries[entryKind]) {
+		for n := names.heads[key]; n != 0; {
+			e := &names.entries[n-1]
+			if n = e.next; HasPrefixFold(name[j-1:], e.text) && visit(e.kind) {
 				return true
 			}
 		}

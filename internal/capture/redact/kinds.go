@@ -14,12 +14,12 @@ import "strings"
 type Kind struct {
 	// Rule names the kind in a mask and in counts.
 	Rule string
-	// Prefixes are what a token begins with, separated by spaces; or the words of a
-	// phrase, with '+' for a blank, behind which a secret stands.
+	// Prefixes are what a token begins with, separated by spaces; or the words behind which
+	// a secret stands, separated by '|'.
 	Prefixes string
-	// Body says of a phrase where the secret is (secretToldBy). Otherwise it is what follows the prefix, or the whole token where there is none:
-	// forms, separated by spaces, of literal text and runs {CLASS COUNT}. A class
-	// is one letter:
+	// Body says of words where the secret is (secretToldBy). Otherwise it is what follows
+	// the prefix, or the whole token where there is none: forms, separated by spaces, of
+	// literal text and runs {CLASS COUNT}. A class is one letter:
 	//
 	//	d  0-9                  h  0-9 a-f             x  0-9 a-f A-F
 	//	u  0-9 A-Z              l  a-z A-Z             n  0-9 a-z A-Z
@@ -62,8 +62,8 @@ const (
 	Preceded
 )
 
-// Phrase reports whether Prefixes are words that tell that a secret follows, with '+' for
-// blanks; Body then says where (secretToldBy).
+// Phrase reports whether Prefixes are words that tell that a secret follows; Body then says
+// where (secretToldBy).
 func (k *Kind) Phrase() bool { return strings.HasPrefix(k.Body, "@") || strings.HasPrefix(k.Body, "!") }
 
 // Forms returns the form that stands before the prefix, "" for none, and those of Body
@@ -263,17 +263,17 @@ var Kinds = [...]Kind{
 	{Rule: "nats-seed", Prefixes: "SUA SAA SOA SNA SCA", Body: "{u55}"},
 	{Rule: "wallet-key", Prefixes: "xprv yprv zprv tprv", Body: "{n100+}"},
 
-	// Words behind or before which a password stands, with '+' for a blank.
+	// Words behind or before which a password stands.
 	{Rule: rulePassword, Prefixes: "chpasswd", Body: "@:"},
-	{Rule: rulePassword, Prefixes: "-stdin sudo+-S+", Body: "@|", Flags: InWord},
-	{Rule: rulePassword, Prefixes: "htpasswd+-", Body: "@h"},
-	{Rule: rulePassword, Prefixes: "sqlplus+ thin:", Body: "@/"},
+	{Rule: rulePassword, Prefixes: "-stdin|sudo -S ", Body: "@|", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "htpasswd -", Body: "@h"},
+	{Rule: rulePassword, Prefixes: "sqlplus |thin:", Body: "@/"},
 	{Rule: ruleCookie, Prefixes: "cookie:", Body: "@c", Flags: AnyCase | InWord},
-	{Rule: rulePassword, Prefixes: "-setcookie+ rootpw+ bindpw+ requirepass+ masterauth+ PSK+ SecureString+ --secret-string+ /p: /pass:", Body: "@1", Flags: InWord},
-	{Rule: rulePassword, Prefixes: "/user: wpa_passphrase+ ctl+add_user+ ctl+change_password+ ctl+authenticate_user+", Body: "@2", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "-setcookie |rootpw |bindpw |requirepass |masterauth |PSK |SecureString |--secret-string |/p:|/pass:", Body: "@1", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "/user:|wpa_passphrase |ctl add_user |ctl change_password |ctl authenticate_user ", Body: "@2", Flags: InWord},
 	{Rule: rulePassword, Prefixes: "http-basic.", Body: "@3"},
-	{Rule: rulePassword, Prefixes: "PASS+ AUTH+PLAIN+ AUTH+LOGIN+ community+ login+ auth+ on+> -w+ -N+", Body: "!1"},
-	{Rule: rulePassword, Prefixes: "LOGIN+ net+user+ basic_auth+", Body: "!2"},
+	{Rule: rulePassword, Prefixes: "PASS |AUTH PLAIN |AUTH LOGIN |community |login |auth |on >|-w |-N ", Body: "!1"},
+	{Rule: rulePassword, Prefixes: "LOGIN |net user |basic_auth ", Body: "!2"},
 
 	// Hashes of passwords.
 	{Rule: "password-hash", Prefixes: "$2a$ $2b$ $2y$ $6$ $5$ $1$ $y$ $apr1$ $argon2id$ $argon2i$ pbkdf2_sha256$ pbkdf2:sha256:",

@@ -34,9 +34,7 @@ const (
 )
 
 // Kinds of anchors. A byte has one of the first eleven, and anchorToken beside it when
-// a prefix of Kinds has its anchor there. Letters and punctuation that text is full of
-// count only behind some bytes: stops (prefixes.go) has a bit for each byte before an
-// anchor, by its low five bits.
+// a prefix of Kinds has its anchor there.
 const (
 	noAnchor byte = iota
 	anchorAssign
@@ -49,23 +47,30 @@ const (
 	anchorTag
 	anchorComma
 	anchorEscape
-	anchorToken byte = 1 << 7 // TestPrefixIndex holds it to the prefixes of Kinds
+	anchorToken byte = 1 << 7
 )
 
-var anchors = [256]byte{
-	'=': anchorAssign, '>': anchorToken, ':': anchorAssign,
-	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
-	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
-	'u': anchorBackslash | anchorToken, 'x': anchorBackslash,
-	'/': anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape, 0xef: anchorEscape,
-	'w': anchorWord | anchorToken, 'W': anchorWord, 'y': anchorKey, 'Y': anchorKey,
-	'_': anchorToken, '.': anchorToken, '~': anchorToken, '$': anchorToken,
-	'A': anchorToken, 'I': anchorToken, 'K': anchorKey | anchorToken, 'R': anchorToken, 'T': anchorToken,
-	'V': anchorKey | anchorToken, 'X': anchorToken, 'Z': anchorToken,
-	'D': anchorToken, 'E': anchorToken, 'N': anchorToken, 'O': anchorToken, 'Q': anchorToken, 'S': anchorToken, 'U': anchorToken,
-	'a': anchorToken, 'd': anchorToken, 'g': anchorToken, 'h': anchorToken, 'i': anchorToken, 'j': anchorToken, 'k': anchorKey | anchorToken, 'l': anchorToken,
-	'm': anchorToken, 'p': anchorWord | anchorToken, 's': anchorToken, 'v': anchorKey | anchorToken, 'z': anchorToken,
+// anchorBytes are the anchors but for those of prefixes. Letters and punctuation that text
+// is full of count only behind some bytes, "" for all.
+var anchorBytes = [...]struct {
+	kind          byte
+	bytes, behind string
+}{
+	{anchorAssign, "=:", ""},
+	{anchorDash, "-", ""},
+	{anchorJ, "J", "y"},
+	{anchorB, "Bb", ""},
+	{anchorBackslash, "ux", `\`},
+	{anchorWord, "wWp", "s"},
+	{anchorKey, "kK", "o"},
+	{anchorKey, "yY", "eb"},
+	{anchorKey, "vV", "N"},
+	{anchorTag, "/", "<"},
+	{anchorComma, ",", ""},
+	{anchorEscape, "%&\xef", ""},
 }
+
+var anchors [256]byte
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.
 func ruleOfToken(v, otherwise string) string {

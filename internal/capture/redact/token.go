@@ -2,72 +2,21 @@ package redact
 
 import "strings"
 
-// The prefixes and names of [Kinds] are indexed at build time (prefixes.go), and the
-// kinds themselves packed there into one text, kindData: the hook starts for every tool
-// call, and neither builds an index nor links the table. The scanner finds a prefix by
-// the two bytes that end at its anchor, its first rarest byte, and a name by its first
-// two. For prefixes and for names there are:
-//
-//	heads[keyOf(a, b)]   the number of the bucket for two bytes, 0 for none
-//	buckets[2n], [2n+1]  the end of bucket n in list, in entries, big-endian
-//	list                 an entry for each prefix or name, with the bytes below
-//	thirds[n]            a set of bits: the third bytes possible in bucket n, before the two
-//	                     of a prefix or behind those of a name, by their low five bits
-const (
-	entryKind   = iota // index in Kinds
-	entryStart         // in the prefixes or names of the kind
-	entryEnd           // in the prefixes or names of the kind
-	nameSize           // of an entry for a name
-	prefixSize  = 5    // of an entry for a prefix
-	entryAnchor = 3    // index of the anchor in the prefix
-	entryThird  = 4    // the byte two before the anchor, as keyOf has it; anyByte for none
-)
-
-// namedKind is set in the entropy of a packed kind with Names.
-const namedKind = 1 << 7
-
-// packedKind returns the kind with an index in Kinds, without its prefixes and names, and
-// the text that these begin. A record of kindData has flags, entropy, the lengths of rule
-// and body, these two, and the prefixes or names; kindStarts has where each begins.
-func packedKind(n byte) (k Kind, words string) {
-	record := kindData[int(kindStarts[2*int(n)])<<8|int(kindStarts[2*int(n)+1]):]
-	rule, body := 4+int(record[2]), 4+int(record[2])+int(record[3])
-	k = Kind{Flags: KindFlags(record[0]), Entropy: record[1] &^ namedKind, Rule: record[4:rule], Body: record[rule:body]}
-	if words = record[body:]; record[1]&namedKind != 0 {
-		k.Names = words[:1]
-	}
-	return k, words
-}
-
-// bucketOf returns the entries of a list from the number of their bucket.
-func bucketOf(n byte, buckets, list string, size int) string {
-	at := 2 * int(n)
-	return list[size*(int(buckets[at-2])<<8|int(buckets[at-1])) : size*(int(buckets[at])<<8|int(buckets[at+1]))]
-}
-
-const anyByte = 0xff
-
-// keyOf returns the low five bits of two bytes: letters count the same in both cases.
-func keyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }
-
 // secretToken returns a token of [Kinds] whose prefix has its anchor at i; false for
 // none.
 func secretToken(s string, i int) (span, bool) {
 	if i == 0 {
 		return span{}, false
 	}
-	n := prefixHeads[keyOf(s[i-1], s[i])]
-	if n == 0 || i > 1 && prefixThirds[n]>>(s[i-2]&31)&1 == 0 {
+	key := keyOf(s[i-1], s[i])
+	if i > 1 && prefixes.thirds[key]>>(s[i-2]&31)&1 == 0 {
 		return span{}, false
 	}
-	for entries := bucketOf(n, prefixBuckets, prefixList, prefixSize); entries != ""; entries = entries[prefixSize:] {
-		p := entries[:prefixSize]
-		if third := p[entryThird]; third != anyByte && (i < 2 || s[i-2]&31 != third) || i < int(p[entryAnchor]) {
-			continue
-		}
-		k, prefixes := packedKind(p[entryKind])
-		text, start := prefixes[p[entryStart]:p[entryEnd]], i-int(p[entryAnchor])
-		if !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !HasPrefixFold(s[start:], text)) {
+	for n := prefixes.heads[key]; n != 0; {
+		e := &prefixes.entries[n-1]
+		n = e.next
+		k, text, start := e.kind, e.text, i-int(e.anchor)
+		if start < 0 || !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !HasPrefixFold(s[start:], text)) {
 			continue
 		}
 		bodyStart := start + len(text)
