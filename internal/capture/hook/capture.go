@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -45,10 +46,10 @@ func (r *run) captured(e *memory.Event) bool {
 	marks := wire.MarksOf(r.dataDir, r.Getenv)
 	switch e.Kind {
 	case memory.KindPrompt:
-		switch redact.KindOfPrompt(e.Prompt) {
-		case redact.PromptOfHost:
+		switch tags.KindOfPrompt(e.Prompt) {
+		case tags.PromptOfHost:
 			return false
-		case redact.PromptPrivate:
+		case tags.PromptPrivate:
 			if err := marks.Set(e.Host, e.HostSessionID); err != nil {
 				r.log("mark private turn", err.Error())
 				r.tellPrivate(e)

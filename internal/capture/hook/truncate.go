@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -43,7 +44,7 @@ const (
 // names of the members whose texts were cut.
 func dropMiddles(e *memory.Event) (cut []string) {
 	if len(e.Prompt) > longestWhole {
-		e.Prompt = dropMiddle(redact.StripTyped(e.Prompt))
+		e.Prompt = dropMiddle(tags.StripTyped(e.Prompt))
 	}
 	e.ToolError = dropMiddle(e.ToolError)
 	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
@@ -63,7 +64,7 @@ func dropMiddle(s string) string {
 	if len(s) <= longestWhole {
 		return s
 	}
-	return redact.TruncateMiddleTo(redact.StripTags(s), longestWhole, earlyEnd)
+	return redact.TruncateMiddleTo(tags.Strip(s), longestWhole, earlyEnd)
 }
 
 // dropMiddleOfString is dropMiddle for a raw JSON string.

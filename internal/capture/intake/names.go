@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/rules"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/memory"
 )
 
@@ -31,7 +31,7 @@ func (in *Intake) nameSafely(e *memory.Event) {
 
 // safeName returns an id as it is kept.
 func safeName(id string) string {
-	if len(id) <= maxID && redact.StripTags(id) == id {
+	if len(id) <= maxID && tags.Strip(id) == id {
 		if _, counts := rules.Text(id); counts == nil {
 			return id
 		}

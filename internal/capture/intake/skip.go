@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/memory"
 )
@@ -20,12 +21,12 @@ func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Polic
 		return memory.SkipExcluded
 	}
 	if e.Kind == memory.KindPrompt {
-		kind := redact.KindOfPrompt(e.Prompt)
-		if kind == redact.PromptOfHost {
+		kind := tags.KindOfPrompt(e.Prompt)
+		if kind == tags.PromptOfHost {
 			return memory.SkipNotTyped
 		}
-		in.private.begin(e, kind == redact.PromptPrivate)
-		if kind == redact.PromptPrivate {
+		in.private.begin(e, kind == tags.PromptPrivate)
+		if kind == tags.PromptPrivate {
 			return memory.SkipPrivate
 		}
 		e.Prompt = memory.TypedText(e.Prompt)

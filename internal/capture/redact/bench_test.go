@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/internal/capture/redact/secrets"
 	"claudemem/internal/memory"
 )
 
@@ -56,7 +57,7 @@ func BenchmarkTextClean50KB(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Text(text)
+		secrets.Text(text)
 	}
 }
 
@@ -71,7 +72,7 @@ func BenchmarkPEMMarkers(b *testing.B) {
 			b.Run(part.name+"/"+strconv.Itoa(size>>10)+"KB", func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					Text(text)
+					secrets.Text(text)
 				}
 			})
 		}

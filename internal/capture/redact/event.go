@@ -3,6 +3,9 @@ package redact
 import (
 	"unicode/utf8"
 
+	"claudemem/internal/capture/redact/secrets"
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
@@ -17,7 +20,7 @@ func Event(e *memory.Event, withheld glob.Set) map[string]int {
 	for _, text := range Texts(e) {
 		switch text {
 		case &e.ProjectPath, &e.WorktreeRoot, &e.Cwd:
-			*text = maskText(markStripped(*text), &counts)
+			*text = secrets.Mask(markStripped(*text), &counts)
 		default:
 			*text = scrub(*text, text == &e.Prompt, &counts)
 		}
@@ -41,10 +44,10 @@ func Texts(e *memory.Event) [15]*string {
 // rulePrivate is what the mask names that stands in a path in the place of tags.
 const rulePrivate = "private"
 
-// markStripped is StripTags for the path of a folder, with a mask where the first tag was:
+// markStripped is tags.Strip for the path of a folder, with a mask where the first tag was:
 // without a part of its name the path would be that of another folder.
 func markStripped(path string) string {
-	stripped := StripTags(path)
+	stripped := tags.Strip(path)
 	if stripped == path {
 		return path
 	}
@@ -55,5 +58,23 @@ func markStripped(path string) string {
 	for at > 0 && at < len(stripped) && !utf8.RuneStart(stripped[at]) {
 		at--
 	}
-	return stripped[:at] + Mask(rulePrivate) + stripped[at:]
+	return stripped[:at] + shapes.Mask(rulePrivate) + stripped[at:]
+}
+
+// dirty reports whether s has a tag or a secret. typed: the user typed it.
+func dirty(s string, typed bool) bool {
+	tagged, plain := tags.Look(s)
+	if plain {
+		return true
+	}
+	found, escapes := secrets.In(s)
+	return found || (tagged || escapes) && len(tags.Spans(s, typed, nil)) > 0
+}
+
+// scrub strips tags and masks secrets. typed: the user typed s.
+func scrub(s string, typed bool, counts *map[string]int) string {
+	if !dirty(s, typed) {
+		return s
+	}
+	return secrets.Mask(tags.StripAs(s, typed), counts)
 }

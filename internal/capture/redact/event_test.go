@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"claudemem/internal/capture/redact/documents"
+	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
@@ -120,7 +122,7 @@ func TestTagInFolder(t *testing.T) {
 		e := memory.Event{ProjectPath: "/home/ada/" + name, WorktreeRoot: "/home/ada/" + name, Cwd: "/home/ada/" + name + "/"}
 		Event(&e, glob.Set{})
 		for _, path := range []string{e.ProjectPath, e.WorktreeRoot, e.Cwd} {
-			if !strings.HasPrefix(path, "/home/ada/"+Mask(rulePrivate)) {
+			if !strings.HasPrefix(path, "/home/ada/"+shapes.Mask(rulePrivate)) {
 				t.Errorf("%q became %q", name, path)
 			}
 		}
@@ -309,9 +311,9 @@ func FuzzJSON(f *testing.F) {
 		if string(again) != string(got) {
 			t.Errorf("not idempotent:\n %q\n %q\n %q", raw, got, again)
 		}
-		if d, ok := parseDocument([]byte(raw)); ok && utf8.ValidString(raw) && cleanJSON([]byte(raw)) {
+		if d, ok := documents.Parse([]byte(raw)); ok && utf8.ValidString(raw) && cleanJSON([]byte(raw)) {
 			var counts map[string]int
-			if d.scrub(&counts); counts != nil {
+			if scrubStrings(&d, &counts); counts != nil {
 				t.Errorf("the fast path overlooks %v in %q", counts, raw)
 			}
 		}
@@ -325,7 +327,7 @@ func FuzzJSON(f *testing.F) {
 // commands and in their output are not.
 func TestReportsOfWithheldFiles(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"The `.env` has:\n\nCOLOUR=blue\n- `LIMIT=\"5\"`\n", "The `.env` has:\n\nCOLOUR=" + Mask(ruleWithheld) + "\n- `LIMIT=\"" + Mask(ruleWithheld) + "\"`\n"},
+		{"The `.env` has:\n\nCOLOUR=blue\n- `LIMIT=\"5\"`\n", "The `.env` has:\n\nCOLOUR=" + shapes.Mask(ruleWithheld) + "\n- `LIMIT=\"" + shapes.Mask(ruleWithheld) + "\"`\n"},
 		{"I set COLOUR=blue in main.go", "I set COLOUR=blue in main.go"},
 		{"the file .env is read first; x=1, a == b", "the file .env is read first; x=1, a == b"},
 		{".env sets COLOUR=$COLOUR", ".env sets COLOUR=$COLOUR"},

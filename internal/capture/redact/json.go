@@ -5,6 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/capture/redact/assign"
+	"claudemem/internal/capture/redact/documents"
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tags"
+	"claudemem/internal/capture/redact/tokens"
 	"claudemem/internal/leaf/jsonscan"
 )
 
@@ -16,12 +21,12 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	if len(raw) == 0 || cleanJSON(raw) {
 		return raw
 	}
-	d, ok := parseDocument(raw)
+	d, ok := documents.Parse(raw)
 	if !ok {
 		return jsonscan.AppendQuote(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), false, counts))
 	}
-	d.scrub(counts)
-	return d.encode()
+	scrubStrings(&d, counts)
+	return d.Encode()
 }
 
 // cleanJSON reports whether scrubJSON would certainly not change raw. It is the fast
@@ -33,7 +38,7 @@ func cleanJSON(raw []byte) bool {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
 			// Only text that is not JSON has more than punctuation here.
-			return !dirty(view(raw[i:]), false)
+			return !dirty(shapes.View(raw[i:]), false)
 		}
 		i += n
 		end := jsonscan.StringEnd(raw, i)
@@ -50,7 +55,7 @@ func cleanJSON(raw []byte) bool {
 				text = buffer
 			}
 			// The key of a PEM block may be in the strings that follow.
-			if dirty(view(text), false) || bytes.Contains(text, []byte(pemBegin)) {
+			if dirty(shapes.View(text), false) || bytes.Contains(text, []byte(tokens.PEMBegin)) {
 				return false
 			}
 			body = rest
@@ -59,7 +64,7 @@ func cleanJSON(raw []byte) bool {
 		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
 			i++
 		}
-		if i < len(raw) && raw[i] == ':' && (namesSecret(view(text)) || isValueName(view(text))) {
+		if i < len(raw) && raw[i] == ':' && (assign.NamesSecret(shapes.View(text)) || assign.IsValueName(shapes.View(text))) {
 			return false
 		}
 	}
@@ -71,8 +76,8 @@ const (
 	// touched, which takes longer than the scan does.
 	windowSize = 128 << 10
 	// windowOverlap exceeds how far from each other the parts of a secret or a tag can
-	// be for the scanner: maxQuoted, the longest name and the longest attributes.
-	windowOverlap = 3 * maxQuoted
+	// be for the scanner: shapes.MaxQuoted, the longest name and the longest attributes.
+	windowOverlap = 3 * shapes.MaxQuoted
 )
 
 // window returns the part of a string that is decoded next, and the rest that has to
@@ -111,42 +116,42 @@ func afterLine(body []byte, limit int) int {
 	return 0
 }
 
-// scrub strips tags and masks secrets in all strings of a document.
-func (d *document) scrub(counts *map[string]int) {
-	if d.spansStrings() {
-		d.stripAcross(counts)
+// scrubStrings strips tags and masks secrets in all strings of a document.
+func scrubStrings(d *documents.Document, counts *map[string]int) {
+	if spansStrings(d) {
+		stripAcross(d, counts)
 	}
-	for i := range d.strings {
-		s := &d.strings[i]
-		s.set(scrub(s.text, false, counts))
-		if !s.isKey {
-			d.maskByKey(s, counts)
+	for i := range d.Strings {
+		s := &d.Strings[i]
+		s.Set(scrub(s.Text, false, counts))
+		if !s.IsKey {
+			maskByKey(d, s, counts)
 		}
 	}
 }
 
 // maskByKey masks the value of a key that names a secret.
-func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
-	key := d.keyOf(s)
-	if s.text == "" || strings.Contains(s.text, MaskStart) {
+func maskByKey(d *documents.Document, s *documents.String, counts *map[string]int) {
+	key := d.KeyOf(s)
+	if s.Text == "" || strings.Contains(s.Text, shapes.MaskStart) {
 		return
 	}
-	if isValueName(key) {
-		key = d.nameBeside(s)
+	if assign.IsValueName(key) {
+		key = nameOf(d, s)
 	}
-	if rule := secretNamed(key, s.text); rule != "" {
-		s.set(Mask(rule))
-		Count(counts, rule)
+	if rule := assign.Named(key, s.Text); rule != "" {
+		s.Set(shapes.Mask(rule))
+		shapes.Count(counts, rule)
 	}
 }
 
-// nameBeside returns the name that another member of its object gives to the value s; ""
+// nameOf returns the name that another member of its object gives to the value s; ""
 // for none.
-func (d *document) nameBeside(s *jsonString) string {
-	own := d.strings[s.key].object
-	for i := max(0, s.key-maxMembers); i < min(len(d.strings), s.key+maxMembers); i++ {
-		if other := &d.strings[i]; !other.isKey && other.key >= 0 && d.strings[other.key].object == own && isNameName(d.strings[other.key].text) {
-			return other.text
+func nameOf(d *documents.Document, s *documents.String) string {
+	own := d.Strings[s.Key].Object
+	for i := max(0, s.Key-maxMembers); i < min(len(d.Strings), s.Key+maxMembers); i++ {
+		if other := &d.Strings[i]; !other.IsKey && other.Key >= 0 && d.Strings[other.Key].Object == own && assign.IsNameName(d.Strings[other.Key].Text) {
+			return other.Text
 		}
 	}
 	return ""
@@ -157,16 +162,16 @@ const maxMembers = 16
 
 // spansStrings reports whether a tag or a PEM block may begin in one string and end
 // in another: as the lines of an array do, or several content blocks.
-func (d *document) spansStrings() bool {
-	for i := range d.strings {
-		s := d.strings[i].text
-		if d.strings[i].isKey {
+func spansStrings(d *documents.Document) bool {
+	for i := range d.Strings {
+		s := d.Strings[i].Text
+		if d.Strings[i].IsKey {
 			continue
 		}
-		if strings.Contains(s, pemBegin) && !strings.Contains(s, "-----END") {
+		if strings.Contains(s, tokens.PEMBegin) && !strings.Contains(s, "-----END") {
 			return true
 		}
-		if cuts := tagSpans(s, false, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
+		if cuts := tags.Spans(s, false, nil); len(cuts) > 0 && cuts[len(cuts)-1].End == len(s) {
 			return true
 		}
 	}
@@ -177,110 +182,44 @@ func (d *document) spansStrings() bool {
 // one text, one line each. A tag that is never closed extends to the end of its
 // string, or of its array: the lines of a patch are an array, and so are the content
 // blocks of a message.
-func (d *document) stripAcross(counts *map[string]int) {
-	for range maxStripPasses {
-		text, starts := d.join()
-		cuts := tagSpans(text, false, func(at int) int { return d.fieldEnd(starts, at) })
-		cuts = d.addPrivateKeys(text, cuts, counts)
+func stripAcross(d *documents.Document, counts *map[string]int) {
+	for range tags.MaxPasses {
+		text, starts := d.Join()
+		cuts := tags.Spans(text, false, func(at int) int { return d.FieldEnd(starts, at) })
+		cuts = addPrivateKeys(text, cuts, counts)
 		if len(cuts) == 0 {
 			return
 		}
-		d.removeSpans(starts, cuts)
+		d.RemoveSpans(starts, cuts)
 	}
-}
-
-// join returns the values as one text and the start of each string in it. Keys are
-// left out.
-func (d *document) join() (string, []int) {
-	var b strings.Builder
-	starts := make([]int, len(d.strings)+1)
-	for i := range d.strings {
-		starts[i] = b.Len()
-		if !d.strings[i].isKey {
-			b.WriteString(d.strings[i].text)
-			b.WriteByte('\n')
-		}
-	}
-	starts[len(d.strings)] = b.Len()
-	return b.String(), starts
-}
-
-// fieldEnd returns the end of the string at a position of the joined text, or the
-// end of the array that it, or the content block whose text it is, belongs to.
-func (d *document) fieldEnd(starts []int, at int) int {
-	next, _ := slices.BinarySearch(starts[:len(d.strings)], at+1)
-	last := next - 1
-	if array := d.strings[last].array; array != 0 {
-		for last+1 < len(d.strings) && d.strings[last+1].array == array {
-			last++
-		}
-	} else if block := d.strings[last].block; block != 0 && d.keyOf(&d.strings[last]) == "text" {
-		for i := last + 1; i < len(d.strings) && d.strings[i].inArray >= block; i++ {
-			if d.strings[i].block == block {
-				last = i
-			}
-		}
-	}
-	return starts[last+1] - 1
 }
 
 // addPrivateKeys merges the PEM blocks of text into cuts.
-func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]int) []span {
-	var merged []span
+func addPrivateKeys(text string, cuts []shapes.Span, counts *map[string]int) []shapes.Span {
+	var merged []shapes.Span
 	at, next := 0, 0
 	for {
-		n := strings.Index(text[at:], pemBegin)
+		n := strings.Index(text[at:], tokens.PEMBegin)
 		if n < 0 {
 			return append(merged, cuts[next:]...)
 		}
-		found, ok := privateKey(text, at+n)
+		found, ok := tokens.PrivateKey(text, at+n)
 		if !ok {
 			at += n + 1
 			continue
 		}
-		for next < len(cuts) && cuts[next].end <= found.start {
+		for next < len(cuts) && cuts[next].End <= found.Start {
 			merged = append(merged, cuts[next])
 			next++
 		}
-		if next < len(cuts) && cuts[next].start < found.end {
+		if next < len(cuts) && cuts[next].Start < found.End {
 			// They overlap: the tag's text is removed, and the next pass sees the rest.
-			at = max(cuts[next].end, at+n+1)
+			at = max(cuts[next].End, at+n+1)
 			continue
 		}
 		merged = append(merged, found)
-		Count(counts, found.rule)
-		at = found.end
-	}
-}
-
-// removeSpans applies spans of the joined text to the strings. The mask of a span over
-// several strings goes into the first.
-func (d *document) removeSpans(starts []int, cuts []span) {
-	for i := range d.strings {
-		s := &d.strings[i]
-		if s.isKey {
-			continue
-		}
-		start, end := starts[i], starts[i]+len(s.text)
-		for len(cuts) > 0 && cuts[0].end <= start {
-			cuts = cuts[1:]
-		}
-		var own []span
-		for _, c := range cuts {
-			if c.start >= end {
-				break
-			}
-			rule := c.rule
-			if c.start < start {
-				rule = ""
-			}
-			if from, to := max(c.start, start)-start, min(c.end, end)-start; from < to {
-				own = append(own, span{from, to, rule})
-			}
-		}
-		if len(own) > 0 {
-			s.set(applySpans(s.text, own))
-		}
+		shapes.Count(counts, found.Rule)
+		at = found.End
 	}
 }
 
@@ -288,13 +227,13 @@ func (d *document) removeSpans(starts []int, cuts []span) {
 // the key that the string belongs to, "" for keys and for strings outside objects.
 // Each returns raw itself when f changes nothing, and false when raw is not JSON.
 func Each(raw []byte, f func(key, text string) string) ([]byte, bool) {
-	d, ok := parseDocument(raw)
+	d, ok := documents.Parse(raw)
 	if !ok {
 		return raw, false
 	}
-	for i := range d.strings {
-		s := &d.strings[i]
-		s.set(f(d.keyOf(s), s.text))
+	for i := range d.Strings {
+		s := &d.Strings[i]
+		s.Set(f(d.KeyOf(s), s.Text))
 	}
-	return d.encode(), true
+	return d.Encode(), true
 }

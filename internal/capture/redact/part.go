@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
@@ -40,7 +41,7 @@ func withholdParts(e *memory.Event, shell bool, globs glob.Set, counts *map[stri
 // withholdLines masks the lines of withheld files in a diff, in the output of head and
 // tail and, with search, in that of grep. The lines that name the file stay.
 func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
-	var cuts []span
+	var cuts []shapes.Span
 	inside, listed := false, false // listed: by a search that names the file in a line of its own
 	for at := 0; at < len(text); {
 		end := len(text)
@@ -62,13 +63,13 @@ func withholdLines(text string, search bool, cwd string, globs glob.Set, counts 
 				inside, listed = true, true
 			}
 		}
-		if from >= 0 && from < end && !strings.HasSuffix(line, Mask(ruleWithheld)) {
-			cuts = append(cuts, span{from, end, ruleWithheld})
-			Count(counts, ruleWithheld)
+		if from >= 0 && from < end && !strings.HasSuffix(line, shapes.Mask(ruleWithheld)) {
+			cuts = append(cuts, shapes.NewSpan(from, end, ruleWithheld))
+			shapes.Count(counts, ruleWithheld)
 		}
 		at = end + 1
 	}
-	return applySpans(text, cuts)
+	return shapes.Apply(text, cuts)
 }
 
 // foundIn returns where the text begins in a line that grep has found in a withheld file:
@@ -79,7 +80,7 @@ func foundIn(line, cwd string, globs glob.Set) int {
 		switch c := line[i]; {
 		case c == ' ':
 			return 0
-		case c == ':', c == '-' && i+1 < len(line) && isDigit(line[i+1]):
+		case c == ':', c == '-' && i+1 < len(line) && shapes.IsDigit(line[i+1]):
 			if globs.File(line[start:i], cwd) {
 				return i + 1
 			}
@@ -128,7 +129,7 @@ const maxReport = 64 << 10
 // agent's report that names a withheld file. Other texts that name one have the
 // assignments of commands.
 func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) string {
-	var cuts []span
+	var cuts []shapes.Span
 	for i := 1; i+1 < len(text); i++ {
 		n := strings.IndexByte(text[i:], '=')
 		if n < 0 {
@@ -136,19 +137,19 @@ func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) 
 		}
 		i += n
 		start := i
-		for start > 0 && i-start < maxName && classes[text[start-1]]&classUpperDigit|classes[text[start-1]]&classWord != 0 && !isLower(text[start-1]) && text[start-1] != '-' {
+		for start > 0 && i-start < shapes.MaxName && shapes.In(text[start-1], shapes.UpperDigit|shapes.Word) && !shapes.IsLower(text[start-1]) && text[start-1] != '-' {
 			start--
 		}
-		if i-start < 2 || isDigit(text[start]) || start > 0 && isAlnum(text[start-1]) {
+		if i-start < 2 || shapes.IsDigit(text[start]) || start > 0 && shapes.IsAlnum(text[start-1]) {
 			continue
 		}
 		from := i + 1
-		for from < len(text) && oneOf(text[from], "\"'") {
+		for from < len(text) && shapes.OneOf(text[from], "\"'") {
 			from++
 		}
-		end := bareEnd(text, from, from+maxQuoted, settingStops)
-		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !reference(v) {
-			cuts = append(cuts, span{from, from + len(v), ruleWithheld})
+		end := shapes.BareEnd(text, from, from+shapes.MaxQuoted, shapes.SettingStops)
+		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !shapes.Reference(v) {
+			cuts = append(cuts, shapes.NewSpan(from, from+len(v), ruleWithheld))
 		}
 		i = end
 	}
@@ -156,7 +157,7 @@ func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) 
 		return text
 	}
 	for range cuts {
-		Count(counts, ruleWithheld)
+		shapes.Count(counts, ruleWithheld)
 	}
-	return applySpans(text, cuts)
+	return shapes.Apply(text, cuts)
 }

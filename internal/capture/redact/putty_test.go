@@ -3,6 +3,8 @@ package redact
 import (
 	"strings"
 	"testing"
+
+	"claudemem/internal/capture/redact/secrets"
 )
 
 // TestPuttyKeys writes a private key of PuTTY with other line ends and before each line, as
@@ -32,13 +34,13 @@ func TestPuttyKeys(t *testing.T) {
 			if end != "whole" && (name == "html" || name == "list" || name == "strings") {
 				continue // what follows could be anything
 			}
-			if got, _ := Text(write(text)); strings.Contains(got, secret[:20]) || strings.Contains(got, secret[20:]) {
+			if got, _ := secrets.Text(write(text)); strings.Contains(got, secret[:20]) || strings.Contains(got, secret[20:]) {
 				t.Errorf("%s, %s: %s", name, end, got)
 			}
 		}
 	}
 	for _, text := range []string{"Private-Lines: how many lines follow"} {
-		if got, _ := Text(text); got != text {
+		if got, _ := secrets.Text(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

@@ -3,6 +3,11 @@ package redact
 import (
 	"strings"
 	"testing"
+
+	"claudemem/internal/capture/redact/secrets"
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tags"
+	"claudemem/internal/capture/redact/tokens"
 )
 
 // The secrets here are made up, and put together at run time, so that no
@@ -36,120 +41,120 @@ var (
 
 // mustMask has a text, and the part of it that must be gone.
 var mustMask = []struct{ name, text, secret, rule string }{
-	{"aws id", "key " + awsID + " here", awsID, ruleAWSKey},
-	{"aws id temporary", cat("AS", "IA", "Y34FZKBOKMUTVV7A"), "Y34FZKBOKMUTVV7A", ruleAWSKey},
-	{"aws id inside a word", "x" + awsID, awsID, ruleAWSKey},
-	{"aws secret named", "aws_secret_access_key = " + awsSecret, awsSecret, ruleAssigned},
-	{"aws secret env", "export AWS_SECRET_ACCESS_KEY=" + awsSecret, awsSecret, ruleAssigned},
-	{"aws secret in csv", "bob," + awsID + "," + awsSecret + "\n", awsSecret, ruleAWSSecret},
-	{"aws secret before the id", awsSecret + " " + awsID, awsSecret, ruleAWSSecret},
-	{"github classic", "git clone https://x-access-token:" + ghp + "@github.com/o/r", ghp, ruleGitHub},
-	{"github alone", "use " + ghp, ghp, ruleGitHub},
-	{"github oauth", "o" + "gh" + "o_" + "16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F292c6912E7710c838347Ae178B4a", ruleGitHub},
-	{"github fine", "token " + ghFine + ".", ghFine, ruleGitHubFine},
-	{"gitlab", "PRIVATE-TOKEN: " + gitlab, gitlab, ruleGitLab},
-	{"gitlab in prose", "it is " + gitlab + ".", gitlab, ruleGitLab},
-	{"slack", "say " + slackBot, slackBot, ruleSlack},
-	{"slack app", "xa" + "pp-1-A012ABCDEFG-1234567890123-0123456789abcdef", "A012ABCDEFG-1234567890123", ruleSlack},
-	{"slack webhook", "post to " + slackHook + " now", "T01ABCDEF/B01GHIJKL/", ruleSlackWebhook},
-	{"slack webhook escaped", strings.ReplaceAll(slackHook, "/", `\/`), "aBcDeFgHiJkLmNoPqRsTuVwX", ruleSlackWebhook},
-	{"stripe live", "stripe.Key = \"" + stripeLive + `"`, stripeLive, ruleStripe},
-	{"stripe restricted", stripeTest, stripeTest, ruleStripe},
-	{"stripe webhook", stripeHook, stripeHook, ruleStripe},
-	{"openai", "with " + openAI, openAI, ruleOpenAI},
-	{"openai project", "(" + openAIProj + ")", openAIProj, ruleOpenAI},
-	{"anthropic", "x-api-key: " + anthropic, anthropic, ruleAnthropic},
-	{"anthropic alone", "use " + anthropic, anthropic, ruleAnthropic},
-	{"google", "?key=" + google + "&x", google, ruleGoogle},
-	{"npm", "//registry.npmjs.org/:_authToken=" + npm, npm, ruleNPM},
-	{"npm alone", npm, npm, ruleNPM},
-	{"jwt", "cookie " + jwt, jwt, ruleJWT},
-	{"jwt cut", jwt[:60], jwt[20:60], ruleJWT},
-	{"pem", "key:\n" + pem + "\nmore", "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem cut", pemCut, "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem escaped", strings.ReplaceAll(pem, "\n", `\n`), "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem escaped and cut", strings.ReplaceAll(pemCut, "\n", `\n`), "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem in a diff", "+" + strings.ReplaceAll(pem, "\n", "\n+"), "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem with line numbers", "  1→" + strings.ReplaceAll(pem, "\n", "\n  2→"), "MzEfYyjiWA4R4", rulePrivateKey},
-	{"pem in quotes", `"` + strings.ReplaceAll(pemCut, "\n", "\" +\n  \"") + `"`, "MzEfYyjiWA4R4", rulePrivateKey},
-	{"url password", "DATABASE_URL=" + urlPassword, "Tr0ub4dor", ruleURLPassword},
-	{"url password with slash", "amqp://u:Tr0ub/4dor@mq/v", "Tr0ub/4dor", ruleURLPassword},
-	{"url password with at", "amqp://u:Tr0ub@4dor@mq/v", "Tr0ub@4dor", ruleURLPassword},
-	{"url without user", "redis://:Tr0ub4dor@cache:6379/0", "Tr0ub4dor", ruleURLPassword},
-	{"url escaped", `postgres:\/\/admin:Tr0ub4dor@db\/app`, "Tr0ub4dor", ruleURLPassword},
-	{"token in the user's place", "https://0123456789abcdef0123456789abcdef@sentry.example/1", "0123456789abcdef0123456789abcdef", ruleURLPassword},
-	{"basic header", "curl -H '" + basic + "' x", "YWRtaW46VHIwdWI0ZG9y", ruleAuthorization},
-	{"basic without name", "sent Basic YWRtaW46VHIwdWI0ZG9y", "YWRtaW46VHIwdWI0ZG9y", ruleBasic},
-	{"basic of letters only", "sent Basic dXNlcjpwYXNz", "dXNlcjpwYXNz", ruleBasic},
-	{"bearer header", bearer, "mF_9.B5f-4.1JqM-Qz7", ruleAuthorization},
-	{"bearer in code", `headers.set("Authorization", "Bearer mF_9.B5f-4.1JqM-Qz7")`, "mF_9.B5f-4.1JqM-Qz7", ruleBearer},
-	{"bearer small", `authorization: bearer mF_9.B5f-4.1JqM-Qz7`, "mF_9.B5f-4.1JqM-Qz7", ruleAuthorization},
-	{"token header", "Authorization: token 0123abcdef0123", "0123abcdef0123", ruleAuthorization},
-	{"header in json", `{"Authorization": "Basic YWRtaW46VHIwdWI0ZG9y"}`, "YWRtaW46VHIwdWI0ZG9y", ruleAuthorization},
-	{"header in escaped json", `{\"Authorization\": \"Bearer mF_9.B5f-4.1JqM-Qz7\"}`, "mF_9.B5f-4.1JqM-Qz7", ruleAuthorization},
-	{"digest header", `Authorization: Digest username="bob", response="6629fae49393a05397450978507c4ef1"`, "6629fae49393a05397450978507c4ef1", ruleAuthorization},
-	{"curl user", "curl -u bob:Tr0ub4dor https://x", "Tr0ub4dor", ruleCurl},
-	{"curl user glued", "curl -ubob:Tr0ub4dor https://x", "Tr0ub4dor", ruleCurl},
-	{"curl user quoted", `curl --user "bob:Tr0ub4dor" https://x`, "Tr0ub4dor", ruleCurl},
-	{"curl user weak", "curl -s --user=bob:password https://x", ":password", ruleCurl},
+	{"aws id", "key " + awsID + " here", awsID, "aws-access-key"},
+	{"aws id temporary", cat("AS", "IA", "Y34FZKBOKMUTVV7A"), "Y34FZKBOKMUTVV7A", "aws-access-key"},
+	{"aws id inside a word", "x" + awsID, awsID, "aws-access-key"},
+	{"aws secret named", "aws_secret_access_key = " + awsSecret, awsSecret, "assigned-secret"},
+	{"aws secret env", "export AWS_SECRET_ACCESS_KEY=" + awsSecret, awsSecret, "assigned-secret"},
+	{"aws secret in csv", "bob," + awsID + "," + awsSecret + "\n", awsSecret, "aws-secret-key"},
+	{"aws secret before the id", awsSecret + " " + awsID, awsSecret, "aws-secret-key"},
+	{"github classic", "git clone https://x-access-token:" + ghp + "@github.com/o/r", ghp, "github-token"},
+	{"github alone", "use " + ghp, ghp, "github-token"},
+	{"github oauth", "o" + "gh" + "o_" + "16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F292c6912E7710c838347Ae178B4a", "github-token"},
+	{"github fine", "token " + ghFine + ".", ghFine, "github-fine-grained-token"},
+	{"gitlab", "PRIVATE-TOKEN: " + gitlab, gitlab, "gitlab-token"},
+	{"gitlab in prose", "it is " + gitlab + ".", gitlab, "gitlab-token"},
+	{"slack", "say " + slackBot, slackBot, "slack-token"},
+	{"slack app", "xa" + "pp-1-A012ABCDEFG-1234567890123-0123456789abcdef", "A012ABCDEFG-1234567890123", "slack-token"},
+	{"slack webhook", "post to " + slackHook + " now", "T01ABCDEF/B01GHIJKL/", "slack-webhook"},
+	{"slack webhook escaped", strings.ReplaceAll(slackHook, "/", `\/`), "aBcDeFgHiJkLmNoPqRsTuVwX", "slack-webhook"},
+	{"stripe live", "stripe.Key = \"" + stripeLive + `"`, stripeLive, "stripe-key"},
+	{"stripe restricted", stripeTest, stripeTest, "stripe-key"},
+	{"stripe webhook", stripeHook, stripeHook, "stripe-key"},
+	{"openai", "with " + openAI, openAI, "openai-key"},
+	{"openai project", "(" + openAIProj + ")", openAIProj, "openai-key"},
+	{"anthropic", "x-api-key: " + anthropic, anthropic, "anthropic-key"},
+	{"anthropic alone", "use " + anthropic, anthropic, "anthropic-key"},
+	{"google", "?key=" + google + "&x", google, "google-api-key"},
+	{"npm", "//registry.npmjs.org/:_authToken=" + npm, npm, "npm-token"},
+	{"npm alone", npm, npm, "npm-token"},
+	{"jwt", "cookie " + jwt, jwt, "jwt"},
+	{"jwt cut", jwt[:60], jwt[20:60], "jwt"},
+	{"pem", "key:\n" + pem + "\nmore", "MzEfYyjiWA4R4", "private-key"},
+	{"pem cut", pemCut, "MzEfYyjiWA4R4", "private-key"},
+	{"pem escaped", strings.ReplaceAll(pem, "\n", `\n`), "MzEfYyjiWA4R4", "private-key"},
+	{"pem escaped and cut", strings.ReplaceAll(pemCut, "\n", `\n`), "MzEfYyjiWA4R4", "private-key"},
+	{"pem in a diff", "+" + strings.ReplaceAll(pem, "\n", "\n+"), "MzEfYyjiWA4R4", "private-key"},
+	{"pem with line numbers", "  1→" + strings.ReplaceAll(pem, "\n", "\n  2→"), "MzEfYyjiWA4R4", "private-key"},
+	{"pem in quotes", `"` + strings.ReplaceAll(pemCut, "\n", "\" +\n  \"") + `"`, "MzEfYyjiWA4R4", "private-key"},
+	{"url password", "DATABASE_URL=" + urlPassword, "Tr0ub4dor", "url-password"},
+	{"url password with slash", "amqp://u:Tr0ub/4dor@mq/v", "Tr0ub/4dor", "url-password"},
+	{"url password with at", "amqp://u:Tr0ub@4dor@mq/v", "Tr0ub@4dor", "url-password"},
+	{"url without user", "redis://:Tr0ub4dor@cache:6379/0", "Tr0ub4dor", "url-password"},
+	{"url escaped", `postgres:\/\/admin:Tr0ub4dor@db\/app`, "Tr0ub4dor", "url-password"},
+	{"token in the user's place", "https://0123456789abcdef0123456789abcdef@sentry.example/1", "0123456789abcdef0123456789abcdef", "url-password"},
+	{"basic header", "curl -H '" + basic + "' x", "YWRtaW46VHIwdWI0ZG9y", "authorization"},
+	{"basic without name", "sent Basic YWRtaW46VHIwdWI0ZG9y", "YWRtaW46VHIwdWI0ZG9y", "basic-auth"},
+	{"basic of letters only", "sent Basic dXNlcjpwYXNz", "dXNlcjpwYXNz", "basic-auth"},
+	{"bearer header", bearer, "mF_9.B5f-4.1JqM-Qz7", "authorization"},
+	{"bearer in code", `headers.set("Authorization", "Bearer mF_9.B5f-4.1JqM-Qz7")`, "mF_9.B5f-4.1JqM-Qz7", "bearer-token"},
+	{"bearer small", `authorization: bearer mF_9.B5f-4.1JqM-Qz7`, "mF_9.B5f-4.1JqM-Qz7", "authorization"},
+	{"token header", "Authorization: token 0123abcdef0123", "0123abcdef0123", "authorization"},
+	{"header in json", `{"Authorization": "Basic YWRtaW46VHIwdWI0ZG9y"}`, "YWRtaW46VHIwdWI0ZG9y", "authorization"},
+	{"header in escaped json", `{\"Authorization\": \"Bearer mF_9.B5f-4.1JqM-Qz7\"}`, "mF_9.B5f-4.1JqM-Qz7", "authorization"},
+	{"digest header", `Authorization: Digest username="bob", response="6629fae49393a05397450978507c4ef1"`, "6629fae49393a05397450978507c4ef1", "authorization"},
+	{"curl user", "curl -u bob:Tr0ub4dor https://x", "Tr0ub4dor", "curl-user"},
+	{"curl user glued", "curl -ubob:Tr0ub4dor https://x", "Tr0ub4dor", "curl-user"},
+	{"curl user quoted", `curl --user "bob:Tr0ub4dor" https://x`, "Tr0ub4dor", "curl-user"},
+	{"curl user weak", "curl -s --user=bob:password https://x", ":password", "curl-user"},
 
-	{"env", "DB_PASSWORD=hunter2\n", "hunter2", rulePassword},
-	{"env word", "DB_PASSWORD=correcthorse\n", "correcthorse", rulePassword},
-	{"env double quotes", `DB_PASSWORD="correct horse"`, "correct horse", rulePassword},
-	{"env single quotes", `SECRET_KEY='django-insecure-#1x'`, "django-insecure-#1x", ruleAssigned},
-	{"env token word", "JWT_SECRET=supersecretvalue", "supersecretvalue", ruleAssigned},
-	{"env punctuation", "ADMIN_PASS=p@ss;w0rd!x(y", "p@ss;w0rd!x(y", rulePassword},
-	{"env export", "export MY_TOKEN=abcdef123456", "abcdef123456", ruleAssigned},
-	{"env in docker", "docker run -e DB_PASS=hunter2x img", "hunter2x", rulePassword},
-	{"env before a command", "PGPASSWORD=hunter2x psql", "hunter2x", rulePassword},
-	{"env in a diff", "+API_KEY=abcdefabcdef", "abcdefabcdef", ruleAssigned},
-	{"env with line number", "     3→API_KEY=abcdefabcdef", "abcdefabcdef", ruleAssigned},
-	{"env powershell", `$env:API_KEY = "k4Jd82jdLs92"`, "k4Jd82jdLs92", ruleAssigned},
-	{"env rails", "SECRET_KEY_BASE=0a1b2c3d4e5f60718293", "0a1b2c3d4e5f60718293", ruleAssigned},
-	{"env suffix", "STRIPE_SECRET_PROD=k4Jd82jdLs92", "k4Jd82jdLs92", ruleAssigned},
-	{"ini", "password=hunter2", "hunter2", rulePassword},
-	{"ini spaces", "password = hunter2\nuser = bob", "hunter2", rulePassword},
-	{"ini word", "[db]\npassword = swordfish\n", "swordfish", rulePassword},
-	{"properties", "spring.datasource.password=Sw0rdfish", "Sw0rdfish", rulePassword},
-	{"yaml", "db:\n  password: hunter2\n", "hunter2", rulePassword},
-	{"yaml word", "db:\n  password: swordfish\n", "swordfish", rulePassword},
-	{"yaml quoted", "  password: 'sword fish'\n", "sword fish", rulePassword},
-	{"yaml key", "api_key: 9f86d081884c7d65", "9f86d081884c7d65", ruleAssigned},
-	{"json", `{"password": "swordfish"}`, "swordfish", rulePassword},
-	{"json escaped", `"{\"client_secret\":\"k4Jd82jdLs92\"}"`, "k4Jd82jdLs92", ruleAssigned},
-	{"json equals escaped", `PASSWORD\u003dhunter2`, "hunter2", rulePassword},
-	{"go", `const apiKey = "k4Jd82jdLs92"`, "k4Jd82jdLs92", ruleAssigned},
-	{"go short", `password := "swordfish"`, "swordfish", rulePassword},
-	{"go typed", `var dbPassword string = "swordfish"`, "swordfish", rulePassword},
-	{"go bytes", `var jwtSecret = []byte("k4Jd82jdLs92")`, "k4Jd82jdLs92", ruleAssigned},
-	{"go raw", "password := `sword\\fish`", "sword\\fish", rulePassword},
-	{"ts", `const authToken: string = 'k4Jd82jdLs92';`, "k4Jd82jdLs92", ruleAssigned},
-	{"ts object", `{ user: "bob", password: "swordfish" }`, "swordfish", rulePassword},
-	{"python", `PASSWORD = "swordfish"`, "swordfish", rulePassword},
-	{"python index", `config["password"] = "swordfish"`, "swordfish", rulePassword},
-	{"python kwargs", `connect(user="bob", password="swordfish")`, "swordfish", rulePassword},
-	{"ruby", `:password => "swordfish"`, "swordfish", rulePassword},
-	{"java", `private static final String PASSWORD = "swordfish";`, "swordfish", rulePassword},
-	{"comparison", `if password == "swordfish" {`, "swordfish", rulePassword},
-	{"connection string", "Server=db;User Id=sa;Password=Sw0rdfish;Encrypt=true", "Sw0rdfish", rulePassword},
-	{"azure", "AccountName=x;AccountKey=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA==;", "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA", ruleAssigned},
-	{"query", "GET /x?access_token=k4Jd82jdLs92&y=1", "k4Jd82jdLs92", ruleAssigned},
-	{"header", "X-Api-Key: k4Jd82jdLs92", "k4Jd82jdLs92", ruleAssigned},
-	{"prose", "The API key: k4Jd82jdLs92mx, keep it", "k4Jd82jdLs92mx", ruleAssigned},
-	{"flag", "mysql --password swordfish -u root", "swordfish", rulePassword},
-	{"flag equals", "mysql --password=swordfish -u root", "swordfish", rulePassword},
-	{"flag token", "vault login --token k4Jd82jdLs92", "k4Jd82jdLs92", ruleAssigned},
-	{"flag in a list", `["login", "--password", "sw0rdfish"]`, "sw0rdfish", rulePassword},
-	{"random key", `key: "9fK2mQ7xLw3RtY8vBn4Zc6Hd"`, "9fK2mQ7xLw3RtY8vBn4Zc6Hd", ruleAssigned},
-	{"hex key", `ENCRYPTION_KEY=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`, "9f86d081884c7d65", ruleAssigned},
+	{"env", "DB_PASSWORD=hunter2\n", "hunter2", "password"},
+	{"env word", "DB_PASSWORD=correcthorse\n", "correcthorse", "password"},
+	{"env double quotes", `DB_PASSWORD="correct horse"`, "correct horse", "password"},
+	{"env single quotes", `SECRET_KEY='django-insecure-#1x'`, "django-insecure-#1x", "assigned-secret"},
+	{"env token word", "JWT_SECRET=supersecretvalue", "supersecretvalue", "assigned-secret"},
+	{"env punctuation", "ADMIN_PASS=p@ss;w0rd!x(y", "p@ss;w0rd!x(y", "password"},
+	{"env export", "export MY_TOKEN=abcdef123456", "abcdef123456", "assigned-secret"},
+	{"env in docker", "docker run -e DB_PASS=hunter2x img", "hunter2x", "password"},
+	{"env before a command", "PGPASSWORD=hunter2x psql", "hunter2x", "password"},
+	{"env in a diff", "+API_KEY=abcdefabcdef", "abcdefabcdef", "assigned-secret"},
+	{"env with line number", "     3→API_KEY=abcdefabcdef", "abcdefabcdef", "assigned-secret"},
+	{"env powershell", `$env:API_KEY = "k4Jd82jdLs92"`, "k4Jd82jdLs92", "assigned-secret"},
+	{"env rails", "SECRET_KEY_BASE=0a1b2c3d4e5f60718293", "0a1b2c3d4e5f60718293", "assigned-secret"},
+	{"env suffix", "STRIPE_SECRET_PROD=k4Jd82jdLs92", "k4Jd82jdLs92", "assigned-secret"},
+	{"ini", "password=hunter2", "hunter2", "password"},
+	{"ini spaces", "password = hunter2\nuser = bob", "hunter2", "password"},
+	{"ini word", "[db]\npassword = swordfish\n", "swordfish", "password"},
+	{"properties", "spring.datasource.password=Sw0rdfish", "Sw0rdfish", "password"},
+	{"yaml", "db:\n  password: hunter2\n", "hunter2", "password"},
+	{"yaml word", "db:\n  password: swordfish\n", "swordfish", "password"},
+	{"yaml quoted", "  password: 'sword fish'\n", "sword fish", "password"},
+	{"yaml key", "api_key: 9f86d081884c7d65", "9f86d081884c7d65", "assigned-secret"},
+	{"json", `{"password": "swordfish"}`, "swordfish", "password"},
+	{"json escaped", `"{\"client_secret\":\"k4Jd82jdLs92\"}"`, "k4Jd82jdLs92", "assigned-secret"},
+	{"json equals escaped", `PASSWORD\u003dhunter2`, "hunter2", "password"},
+	{"go", `const apiKey = "k4Jd82jdLs92"`, "k4Jd82jdLs92", "assigned-secret"},
+	{"go short", `password := "swordfish"`, "swordfish", "password"},
+	{"go typed", `var dbPassword string = "swordfish"`, "swordfish", "password"},
+	{"go bytes", `var jwtSecret = []byte("k4Jd82jdLs92")`, "k4Jd82jdLs92", "assigned-secret"},
+	{"go raw", "password := `sword\\fish`", "sword\\fish", "password"},
+	{"ts", `const authToken: string = 'k4Jd82jdLs92';`, "k4Jd82jdLs92", "assigned-secret"},
+	{"ts object", `{ user: "bob", password: "swordfish" }`, "swordfish", "password"},
+	{"python", `PASSWORD = "swordfish"`, "swordfish", "password"},
+	{"python index", `config["password"] = "swordfish"`, "swordfish", "password"},
+	{"python kwargs", `connect(user="bob", password="swordfish")`, "swordfish", "password"},
+	{"ruby", `:password => "swordfish"`, "swordfish", "password"},
+	{"java", `private static final String PASSWORD = "swordfish";`, "swordfish", "password"},
+	{"comparison", `if password == "swordfish" {`, "swordfish", "password"},
+	{"connection string", "Server=db;User Id=sa;Password=Sw0rdfish;Encrypt=true", "Sw0rdfish", "password"},
+	{"azure", "AccountName=x;AccountKey=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA==;", "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA", "assigned-secret"},
+	{"query", "GET /x?access_token=k4Jd82jdLs92&y=1", "k4Jd82jdLs92", "assigned-secret"},
+	{"header", "X-Api-Key: k4Jd82jdLs92", "k4Jd82jdLs92", "assigned-secret"},
+	{"prose", "The API key: k4Jd82jdLs92mx, keep it", "k4Jd82jdLs92mx", "assigned-secret"},
+	{"flag", "mysql --password swordfish -u root", "swordfish", "password"},
+	{"flag equals", "mysql --password=swordfish -u root", "swordfish", "password"},
+	{"flag token", "vault login --token k4Jd82jdLs92", "k4Jd82jdLs92", "assigned-secret"},
+	{"flag in a list", `["login", "--password", "sw0rdfish"]`, "sw0rdfish", "password"},
+	{"random key", `key: "9fK2mQ7xLw3RtY8vBn4Zc6Hd"`, "9fK2mQ7xLw3RtY8vBn4Zc6Hd", "assigned-secret"},
+	{"hex key", `ENCRYPTION_KEY=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`, "9f86d081884c7d65", "assigned-secret"},
 }
 
 func TestTextMasks(t *testing.T) {
 	for _, tt := range mustMask {
 		t.Run(tt.name, func(t *testing.T) {
-			got, counts := Text(tt.text)
+			got, counts := secrets.Text(tt.text)
 			assertGone(t, got, tt.secret)
-			if again, _ := Text(got); again != got || strings.Contains(got, MaskStart+MaskStart) {
+			if again, _ := secrets.Text(got); again != got || strings.Contains(got, shapes.MaskStart+shapes.MaskStart) {
 				t.Errorf("masked twice: %q, then %q", got, again)
 			}
 			if counts[tt.rule] == 0 {
@@ -306,29 +311,29 @@ var mustNotMask = []string{
 func TestPrivateKeyEndsAtTheNextBegin(t *testing.T) {
 	for _, begin := range []string{"-----BEGIN ", "-----begin ", "-----Begin "} {
 		text := pemCut + "\n" + begin + "public key-----\nAAAAB3NzaC1yc2E\n-----END PUBLIC KEY-----\n"
-		got, _ := Text(text)
+		got, _ := secrets.Text(text)
 		assertGone(t, got, pemBody)
 		if !strings.HasSuffix(got, begin+"public key-----\nAAAAB3NzaC1yc2E\n-----END PUBLIC KEY-----\n") {
 			t.Errorf("%s: the block after the key is masked too: %q", begin, got)
 		}
 	}
-	prose := cat("-----BEGIN ", "PRIVATE KEY-----") + strings.Repeat(" a word", maxPEM/7+1)
-	if got, _ := Text(prose + " abcdefghijklmnopqrstuvwx"); strings.Contains(got, MaskStart) {
+	prose := cat("-----BEGIN ", "PRIVATE KEY-----") + strings.Repeat(" a word", tokens.MaxPEM/7+1)
+	if got, _ := secrets.Text(prose + " abcdefghijklmnopqrstuvwx"); strings.Contains(got, shapes.MaskStart) {
 		t.Errorf("%d bytes of prose were taken for a key", len(prose))
 	}
-	long := cat("-----begin ", "private key-----\n") + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n", maxPEM/32)
-	if got, _ := Text(long); got != Mask(rulePrivateKey) {
-		t.Errorf("%d bytes are left of a key of over %d", len(got), maxPEM)
+	long := cat("-----begin ", "private key-----\n") + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n", tokens.MaxPEM/32)
+	if got, _ := secrets.Text(long); got != shapes.Mask("private-key") {
+		t.Errorf("%d bytes are left of a key of over %d", len(got), tokens.MaxPEM)
 	}
 }
 
 func TestTextLeavesCodeAlone(t *testing.T) {
 	for _, text := range mustNotMask {
-		if got, counts := Text(text); got != text || counts != nil {
-			t.Errorf("Text(%q)\n got %q %v", text, got, counts)
+		if got, counts := secrets.Text(text); got != text || counts != nil {
+			t.Errorf("secrets.Text(%q)\n got %q %v", text, got, counts)
 		}
-		if got := StripTags(text); got != text && !strings.Contains(text, "<private") {
-			t.Errorf("StripTags(%q) = %q", text, got)
+		if got := tags.Strip(text); got != text && !strings.Contains(text, "<private") {
+			t.Errorf("tags.Strip(%q) = %q", text, got)
 		}
 	}
 }

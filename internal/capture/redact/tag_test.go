@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/capture/redact/secrets"
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
@@ -50,9 +53,9 @@ var privateForms = []struct{ name, text, want string }{
 func TestStripTags(t *testing.T) {
 	for _, tt := range privateForms {
 		t.Run(tt.name, func(t *testing.T) {
-			got := StripTags(tt.text)
+			got := tags.Strip(tt.text)
 			if got != tt.want {
-				t.Errorf("StripTags(%q) = %q, want %q", tt.text, got, tt.want)
+				t.Errorf("tags.Strip(%q) = %q, want %q", tt.text, got, tt.want)
 			}
 		})
 	}
@@ -66,14 +69,14 @@ func TestUnclosedLookAlikes(t *testing.T) {
 		"<private\u00a0>", "<\u200bprivate>", "<pri\u200dvate>", "\uff1cprivate\uff1e",
 	} {
 		text := "a " + tag + " hush"
-		if got := StripTyped(text); got != "a " {
-			t.Errorf("StripTyped(%q) = %q", text, got)
+		if got := tags.StripTyped(text); got != "a " {
+			t.Errorf("tags.StripTyped(%q) = %q", text, got)
 		}
 		inJSON := strings.Contains(tag, "u003") // of JSON within a string: as if it were plain
-		if got := StripTags(text); got != text && !inJSON {
-			t.Errorf("StripTags(%q) = %q", text, got)
+		if got := tags.Strip(text); got != text && !inJSON {
+			t.Errorf("tags.Strip(%q) = %q", text, got)
 		}
-		if KindOfPrompt(tag+" hush") != PromptPrivate {
+		if tags.KindOfPrompt(tag+" hush") != tags.PromptPrivate {
 			t.Errorf("a prompt that begins with %q is not private", tag)
 		}
 		e := memory.Event{Kind: memory.KindPrompt, Prompt: text}
@@ -95,13 +98,13 @@ func TestStripTagsLeavesTheRest(t *testing.T) {
 		"use &lt;private&gt; to hide text", "&lt;/private&gt;", "&lt;privateer&gt;x&lt;/privateer&gt;", "a <private\u00e9>",
 		"<system>x</system>", "<context>", "private", "</ div>", "a <private_x>", "<div\u00a0>",
 	} {
-		if got := StripTags(text); got != text {
-			t.Errorf("StripTags(%q) = %q", text, got)
+		if got := tags.Strip(text); got != text {
+			t.Errorf("tags.Strip(%q) = %q", text, got)
 		}
 	}
 }
 
-// TestSpaceInTagsIsBounded checks that white space within a tag may be maxAttributes
+// TestSpaceInTagsIsBounded checks that white space within a tag may be shapes.MaxAttributes
 // long, and that longer white space makes it no tag: cleanJSON and StripTags agree,
 // wherever the windows of a long string are cut.
 func TestSpaceInTagsIsBounded(t *testing.T) {
@@ -110,9 +113,9 @@ func TestSpaceInTagsIsBounded(t *testing.T) {
 	for _, tt := range []struct {
 		space int
 		isTag bool
-	}{{maxAttributes, true}, {maxAttributes + 1, false}, {windowOverlap + 1, false}} {
+	}{{shapes.MaxAttributes, true}, {shapes.MaxAttributes + 1, false}, {windowOverlap + 1, false}} {
 		gap := strings.Repeat("\n", tt.space)
-		if got := StripTags("a<" + gap + "private>b</" + gap + "private>c"); (got == "ac") != tt.isTag {
+		if got := tags.Strip("a<" + gap + "private>b</" + gap + "private>c"); (got == "ac") != tt.isTag {
 			t.Errorf("%d blanks: got %.20q, is a tag: want %v", tt.space, got, tt.isTag)
 		}
 		for at := windowSize - 2*windowOverlap; at < windowSize; at += windowOverlap / 4 {
@@ -128,27 +131,27 @@ func TestSpaceInTagsIsBounded(t *testing.T) {
 func TestKindOfPrompt(t *testing.T) {
 	tests := []struct {
 		prompt string
-		want   PromptKind
+		want   tags.PromptKind
 	}{
-		{"<private>x</private>", PromptPrivate},
-		{"  <PRIVATE>x</PRIVATE>\n", PromptPrivate},
-		{"<private>x", PromptPrivate},
-		{"<private>a</private> <private>b</private>", PromptPrivate},
-		{"<system-reminder>r</system-reminder><private>x</private>", PromptPrivate},
-		{"<private></private>", PromptPrivate},
-		{"<private>x</private> and more", PromptOpen},
-		{"more <private>x</private>", PromptOpen},
-		{"<system-reminder>r</system-reminder>", PromptOfHost},
-		{"<task-notification>n</task-notification><private>x</private>", PromptPrivate},
-		{"<system-reminder>r</system-reminder> <task-notification>n</task-notification>", PromptOfHost},
-		{"<task-notification>n</task-notification> and more", PromptOpen},
-		{"", PromptOpen},
-		{"   ", PromptOpen},
-		{"private", PromptOpen},
+		{"<private>x</private>", tags.PromptPrivate},
+		{"  <PRIVATE>x</PRIVATE>\n", tags.PromptPrivate},
+		{"<private>x", tags.PromptPrivate},
+		{"<private>a</private> <private>b</private>", tags.PromptPrivate},
+		{"<system-reminder>r</system-reminder><private>x</private>", tags.PromptPrivate},
+		{"<private></private>", tags.PromptPrivate},
+		{"<private>x</private> and more", tags.PromptOpen},
+		{"more <private>x</private>", tags.PromptOpen},
+		{"<system-reminder>r</system-reminder>", tags.PromptOfHost},
+		{"<task-notification>n</task-notification><private>x</private>", tags.PromptPrivate},
+		{"<system-reminder>r</system-reminder> <task-notification>n</task-notification>", tags.PromptOfHost},
+		{"<task-notification>n</task-notification> and more", tags.PromptOpen},
+		{"", tags.PromptOpen},
+		{"   ", tags.PromptOpen},
+		{"private", tags.PromptOpen},
 	}
 	for _, tt := range tests {
-		if got := KindOfPrompt(tt.prompt); got != tt.want {
-			t.Errorf("KindOfPrompt(%q) = %v, want %v", tt.prompt, got, tt.want)
+		if got := tags.KindOfPrompt(tt.prompt); got != tt.want {
+			t.Errorf("tags.KindOfPrompt(%q) = %v, want %v", tt.prompt, got, tt.want)
 		}
 	}
 }
@@ -252,8 +255,8 @@ func TestHostileText(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			got, _ := Text(StripTags(text))
-			if again := StripTags(got); again != got {
+			got, _ := secrets.Text(tags.Strip(text))
+			if again := tags.Strip(got); again != got {
 				t.Errorf("%s: StripTags is not idempotent", name)
 			}
 		}()
@@ -270,27 +273,21 @@ func FuzzStripTags(f *testing.F) {
 		f.Add(tt.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := StripTags(text)
+		got := tags.Strip(text)
 		if len(got) > len(text) {
-			t.Errorf("StripTags(%q) grew to %q", text, got)
+			t.Errorf("tags.Strip(%q) grew to %q", text, got)
 		}
-		if again := StripTags(got); again != got {
+		if again := tags.Strip(got); again != got {
 			t.Errorf("not idempotent: %q, then %q, then %q", text, got, again)
 		}
-		for tags := (tagReader{s: got}); ; {
-			_, left, ok := tags.next()
-			if !ok {
-				break
-			}
-			if left.plain {
-				t.Errorf("StripTags(%q) leaves a tag: %q", text, got)
-			}
+		if left := tags.Spans(got, false, nil); len(left) > 0 {
+			t.Errorf("StripTags(%q) leaves a tag: %q, %v", text, got, left)
 		}
-		typed := StripTyped(text)
-		if tags := (tagReader{s: typed, all: true}); len(tagSpans(typed, true, nil)) > 0 || StripTyped(typed) != typed {
-			t.Errorf("StripTyped(%q) leaves a tag: %q, %v", text, typed, tags)
+		typed := tags.StripTyped(text)
+		if left := tags.Spans(typed, true, nil); len(left) > 0 || tags.StripTyped(typed) != typed {
+			t.Errorf("tags.StripTyped(%q) leaves a tag: %q, %v", text, typed, left)
 		}
-		KindOfPrompt(text)
+		tags.KindOfPrompt(text)
 	})
 }
 
@@ -302,8 +299,8 @@ func FuzzText(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, _ := Text(text)
-		if again, _ := Text(got); again != got {
+		got, _ := secrets.Text(text)
+		if again, _ := secrets.Text(got); again != got {
 			t.Errorf("not idempotent:\n %q\n %q\n %q", text, got, again)
 		}
 	})

@@ -3,6 +3,8 @@ package redact
 import (
 	"strings"
 
+	"claudemem/internal/capture/redact/documents"
+	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
@@ -30,8 +32,8 @@ func withhold(e *memory.Event, globs glob.Set, counts *map[string]int) {
 	}
 	e.ToolResponse = blank(e.ToolResponse, counts)
 	if e.ToolError != "" {
-		e.ToolError = Mask(ruleWithheld)
-		Count(counts, ruleWithheld)
+		e.ToolError = shapes.Mask(ruleWithheld)
+		shapes.Count(counts, ruleWithheld)
 	}
 }
 
@@ -48,7 +50,7 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written, sh
 		if end-i < 2 {
 			break
 		}
-		text := view(input[i+1 : end-1])
+		text := shapes.View(input[i+1 : end-1])
 		if strings.IndexByte(text, '\\') >= 0 && (shellKey(key) || len(text) < 2*maxPath) {
 			text = string(jsonscan.AppendUnquoted(nil, input[i+1:end-1]))
 		}
@@ -114,26 +116,26 @@ func blank(raw []byte, counts *map[string]int) []byte {
 	if len(raw) == 0 {
 		return raw
 	}
-	d, ok := parseDocument(raw)
+	d, ok := documents.Parse(raw)
 	if !ok {
-		Count(counts, ruleWithheld)
-		return jsonscan.AppendQuote(nil, Mask(ruleWithheld))
+		shapes.Count(counts, ruleWithheld)
+		return jsonscan.AppendQuote(nil, shapes.Mask(ruleWithheld))
 	}
-	for i := range d.strings {
-		s := &d.strings[i]
-		if s.isKey || s.text == "" || s.text == Mask(ruleWithheld) {
+	for i := range d.Strings {
+		s := &d.Strings[i]
+		if s.IsKey || s.Text == "" || s.Text == shapes.Mask(ruleWithheld) {
 			continue
 		}
-		switch d.keyOf(s) {
+		switch d.KeyOf(s) {
 		case "file_path", "filePath", "notebook_path", "path", "type", "status", "edit_mode", "cell_type", "cellType", "language":
 			continue
 		case "description":
-			if len(s.text) < 256 {
+			if len(s.Text) < 256 {
 				continue
 			}
 		}
-		s.set(Mask(ruleWithheld))
-		Count(counts, ruleWithheld)
+		s.Set(shapes.Mask(ruleWithheld))
+		shapes.Count(counts, ruleWithheld)
 	}
-	return d.encode()
+	return d.Encode()
 }

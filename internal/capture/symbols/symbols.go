@@ -22,8 +22,8 @@ import (
 	"unicode"
 
 	"claudemem/internal/capture/outline"
-	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/rules"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -153,7 +153,7 @@ func notInName(r rune) bool {
 
 // clean strips tags and masks secrets: the file on disk holds what the event does not.
 func clean(text string) string {
-	masked, _ := rules.Text(redact.StripTags(text))
+	masked, _ := rules.Text(tags.Strip(text))
 	return masked
 }
 

@@ -3,7 +3,7 @@ package toolcall
 import (
 	"strings"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/shapes"
 )
 
 // Texts returns the whole file before and after the edit; false when they are not known
@@ -167,18 +167,18 @@ func sameLine(patch, line string) bool {
 	if patch == line {
 		return true
 	}
-	for strings.Contains(patch, redact.MaskStart) {
-		clear, rest, _ := strings.Cut(patch, redact.MaskStart)
+	for strings.Contains(patch, shapes.MaskStart) {
+		clear, rest, _ := strings.Cut(patch, shapes.MaskStart)
 		_, rest, closed := strings.Cut(rest, "]")
 		if !closed || !strings.HasPrefix(line, clear) {
 			return false
 		}
 		line = line[len(clear):]
-		next := strings.SplitN(rest, redact.MaskStart, 2)[0]
+		next := strings.SplitN(rest, shapes.MaskStart, 2)[0]
 		i := strings.LastIndex(line, next)
 		if next == "" {
 			i = len(line)
-		} else if strings.Contains(rest, redact.MaskStart) {
+		} else if strings.Contains(rest, shapes.MaskStart) {
 			i = strings.Index(line, next)
 		}
 		if i < 0 {

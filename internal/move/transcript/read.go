@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/hook"
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
@@ -184,10 +184,10 @@ func (v *visit) event(e memory.Event) error {
 		v.session, v.start, v.private = e.HostSessionID, e.Cwd, false
 	}
 	if e.Kind == memory.KindPrompt {
-		switch redact.KindOfPrompt(e.Prompt) {
-		case redact.PromptOfHost:
+		switch tags.KindOfPrompt(e.Prompt) {
+		case tags.PromptOfHost:
 			return nil
-		case redact.PromptPrivate:
+		case tags.PromptPrivate:
 			v.private = true
 		default:
 			v.private = false

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -418,7 +418,7 @@ func TestHostile(t *testing.T) {
 		numbered += "    12\t" + line
 	}
 	for _, capture := range []string{text, numbered, strings.ReplaceAll(strings.ReplaceAll(text, "<", `\u003c`), ">", `\u003e`)} {
-		if left := redact.StripTags(capture); strings.Contains(left, "#1") || strings.Contains(left, "Recent Memory") {
+		if left := tags.Strip(capture); strings.Contains(left, "#1") || strings.Contains(left, "Recent Memory") {
 			t.Errorf("captured: %s", left)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 	"claudemem/proof/acceptance/world"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tags"
 	foreigntext "claudemem/internal/leaf/text"
 )
 
@@ -73,7 +73,7 @@ func TestHostilePaths(t *testing.T) {
 			}
 			h.N++
 			block := h.Start()
-			if redact.StripTags(name) == name { // else the records are of a name with a mask
+			if tags.Strip(name) == name { // else the records are of a name with a mask
 				harmlessReply(t, block.Stdout)
 			}
 			m.Query(func(r *sql.Rows) error {

@@ -1,6 +1,6 @@
 // Package rules finds the secrets that package redact leaves to the worker, as they would
 // make every hook slower or larger: tokens with a word near them, a name of several words
-// or a prefix without a rare byte (a redact.Kind with Names); and those with code of their
+// or a prefix without a rare byte (a tokens.Kind with Names); and those with code of their
 // own: headers of curl commands, all cookies of a header, passwords in nuget.config, web
 // tokens whose header does not start with eyJ, and what words.go has.
 //

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/tokens"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
@@ -21,8 +21,8 @@ func TestHostileText(t *testing.T) {
 		all.WriteString(k.text + "=aB3xY9qZ1LmNoPqRsTuVwX ")
 	}
 	var prefixes strings.Builder
-	for i := range redact.Kinds {
-		for _, prefix := range strings.Fields(redact.Kinds[i].Prefixes) {
+	for i := range tokens.Kinds {
+		for _, prefix := range strings.Fields(tokens.Kinds[i].Prefixes) {
 			prefixes.WriteString(prefix + "aB3xY9qZ1LmNoPqRsTuVwX ")
 		}
 	}

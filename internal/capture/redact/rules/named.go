@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
 )
 
 // A keyword is a word that a text must have for a matcher to be tried.
@@ -17,14 +18,14 @@ type keyword struct {
 // A matcher appends the secrets that belong to the keyword at s[start:end].
 type matcher func(s string, start, end int, found []finding) []finding
 
-// keywords are the Names of [redact.Kinds], and the words of the matchers of this
+// keywords are the Names of [tokens.Kinds], and the words of the matchers of this
 // package.
 var keywords = func() (all []keyword) {
-	for i := range redact.Kinds {
-		k := &redact.Kinds[i]
+	for i := range tokens.Kinds {
+		k := &tokens.Kinds[i]
 		for name := range strings.FieldsSeq(k.Names) {
 			all = append(all, keyword{name, func(s string, start, end int, found []finding) []finding {
-				if k.Flags&redact.Near != 0 {
+				if k.Flags&tokens.Near != 0 {
 					return near(k, s, start, end, found)
 				}
 				return assigned(k, s, end, found)
@@ -72,7 +73,7 @@ func eachKeyword(s string, visit func(k *keyword, start int) bool) {
 			continue
 		}
 		for _, n := range starts.at[key] {
-			if k := &keywords[n]; redact.HasPrefixFold(s[i-2:], k.text) && !visit(k, i-2) {
+			if k := &keywords[n]; shapes.HasPrefixFold(s[i-2:], k.text) && !visit(k, i-2) {
 				return
 			}
 		}
@@ -87,7 +88,7 @@ func find(s string) []finding {
 		return true
 	})
 	found = slices.DeleteFunc(found, func(f finding) bool {
-		return strings.Contains(s[f.start:f.end], redact.MaskStart) // a text is not masked twice
+		return strings.Contains(s[f.start:f.end], shapes.MaskStart) // a text is not masked twice
 	})
 	return merge(found)
 }
@@ -107,9 +108,9 @@ const (
 
 // assigned appends the token of kind k that is assigned to the name whose keyword
 // ends at i: keyword, rest of the name, quotes, operator, quotes, token.
-func assigned(k *redact.Kind, s string, i int, found []finding) []finding {
+func assigned(k *tokens.Kind, s string, i int, found []finding) []finding {
 	reach := maxName
-	if k.Flags&redact.LongName != 0 {
+	if k.Flags&tokens.LongName != 0 {
 		reach = longName
 	}
 	i = skip(s, i, reach, func(c byte) bool { return wordByte(c) || strings.IndexByte(" \t.-", c) >= 0 })
@@ -119,7 +120,7 @@ func assigned(k *redact.Kind, s string, i int, found []finding) []finding {
 		last := skip(s, start, maxGap, func(c byte) bool { return blank(c) || strings.IndexByte("`'\"=\\", c) >= 0 })
 		for at := last; at >= start; at-- { // a '=' may belong to the token
 			end, ok := k.MatchBody(s, at)
-			if ok && k.Flags&redact.Quoted != 0 {
+			if ok && k.Flags&tokens.Quoted != 0 {
 				ok = end < len(s) && strings.IndexByte("\"'", s[end]) >= 0 && strings.IndexByte("\"'", s[at-1]) >= 0
 			}
 			if ok && k.RandomEnough(s[at:end]) {
@@ -144,7 +145,7 @@ func operatorEnds(s string, i int) (ends uint) {
 }
 
 // near appends the tokens of kind k around its word.
-func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
+func near(k *tokens.Kind, s string, start, end int, found []finding) []finding {
 	limit := min(len(s), end+nearness)
 	for i := max(0, start-nearness); i < limit; i++ {
 		if i > 0 && wordByte(s[i-1]) || !wordByte(s[i]) {
@@ -159,7 +160,7 @@ func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
 
 // cookies appends the values in a header of cookies.
 func cookies(s string, _, end int, found []finding) []finding {
-	redact.EachCookie(s, end, func(start, end int, rule string) {
+	tokens.EachCookie(s, end, func(start, end int, rule string) {
 		found = append(found, finding{start, end, rule})
 	})
 	return found
@@ -213,13 +214,13 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 		}
 		value := skip(s, i+1, 5, func(c byte) bool { return c == ' ' || c == '\t' })
 		for _, scheme := range [...]string{"basic", "bearer", "token", "api-token", "apitoken"} {
-			if at := value + len(scheme); name == "authorization" && redact.HasPrefixFold(s[value:], scheme) && at < len(s) && blank(s[at]) {
+			if at := value + len(scheme); name == "authorization" && shapes.HasPrefixFold(s[value:], scheme) && at < len(s) && blank(s[at]) {
 				value = at + 1
 				break
 			}
 		}
 		stop := skip(s, value, len(s), tokenByte)
-		if stop-value >= 8 && stop < len(s) && (s[stop] == s[from-1] || s[stop] == '\\') && redact.Entropy(s[value:stop]) > 2.75 {
+		if stop-value >= 8 && stop < len(s) && (s[stop] == s[from-1] || s[stop] == '\\') && shapes.Entropy(s[value:stop]) > 2.75 {
 			found = append(found, finding{value, stop, "curl-header"})
 		}
 		i = max(i, stop)
@@ -230,15 +231,15 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 // nugetPassword appends the value of <add key="ClearTextPassword" value="…">.
 func nugetPassword(s string, _, end int, found []finding) []finding {
 	i := skip(s, end, 4, func(c byte) bool { return c == '"' || c == '\\' })
-	if !redact.HasPrefixFold(s[i:], "password") && !redact.HasPrefixFold(s[i:], "cleartextpassword") {
+	if !shapes.HasPrefixFold(s[i:], "password") && !shapes.HasPrefixFold(s[i:], "cleartextpassword") {
 		return found
 	}
 	limit := min(len(s), i+64)
-	for i < limit && !redact.HasPrefixFold(s[i:], "value=") {
+	for i < limit && !shapes.HasPrefixFold(s[i:], "value=") {
 		i++
 	}
 	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
-	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && redact.Entropy(s[start:start+n]) > 1 {
+	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && shapes.Entropy(s[start:start+n]) > 1 {
 		found = append(found, finding{start, start + n, "nuget-password"})
 	}
 	return found

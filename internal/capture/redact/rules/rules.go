@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/secrets"
+	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
@@ -13,7 +15,7 @@ import (
 // Text masks the secrets in s and returns how many there were, by rule; nil when
 // there were none. It leaves tags alone.
 func Text(s string) (string, map[string]int) {
-	masked, counts := redact.Text(s)
+	masked, counts := secrets.Text(s)
 	return mask(masked, 0, &counts), counts
 }
 
@@ -102,8 +104,8 @@ func applyFindings(s string, from, to int, found []finding, counts *map[string]i
 			continue
 		}
 		b.WriteString(s[at:max(at, f.start)])
-		b.WriteString(redact.Mask(f.rule))
-		redact.Count(counts, f.rule)
+		b.WriteString(shapes.Mask(f.rule))
+		shapes.Count(counts, f.rule)
 		at = f.end
 	}
 	if at < to {

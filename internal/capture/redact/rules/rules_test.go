@@ -8,18 +8,19 @@ import (
 	"sync"
 	"testing"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/secrets"
+	"claudemem/internal/capture/redact/tokens"
 	"claudemem/internal/leaf/glob"
 	"claudemem/internal/memory"
 )
 
-// The secrets are made up, and put together at run time, so that no scanner
+// The hidden are made up, and put together at run time, so that no scanner
 // takes this file for a leak.
 func cat(parts ...string) string { return strings.Join(parts, "") }
 
 const hex32 = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 
-var secrets = []struct{ name, text, secret string }{
+var hidden = []struct{ name, text, secret string }{
 	// These need a name or a place.
 	{"sendgrid", "with " + cat("SG", ".", "aB3xY9qZ1LmNoPqRsTuVwX", ".", "aB3xY9qZ1LmNoPqRsTuVwXyZ0123456789abcdefghi"), "aB3xY9qZ1LmNoPqRsTuVwX"},
 	{"databricks", "use " + cat("da", "pi", hex32) + " here", hex32},
@@ -108,7 +109,7 @@ var places = map[string]func(t testing.TB, text string) memory.Event{
 
 func TestEventMasksEverywhere(t *testing.T) {
 	for place, build := range places {
-		for _, tt := range secrets {
+		for _, tt := range hidden {
 			if place == "path between" && tt.name == "vault legacy" {
 				continue // in code that is a field
 			}
@@ -188,7 +189,7 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for _, tt := range secrets {
+			for _, tt := range hidden {
 				if got, _ := Text(tt.text); strings.Contains(got, tt.secret) {
 					t.Errorf("%s is still in %.300q", tt.name, got)
 				}
@@ -201,8 +202,8 @@ func TestConcurrentUse(t *testing.T) {
 // TestEveryKind makes a token of each form of each kind and looks for it behind
 // each prefix, name and word: those with a prefix package redact finds alone.
 func TestEveryKind(t *testing.T) {
-	for i := range redact.Kinds {
-		k := &redact.Kinds[i]
+	for i := range tokens.Kinds {
+		k := &tokens.Kinds[i]
 		if k.Phrase() {
 			continue // TestKinds has them
 		}
@@ -211,13 +212,13 @@ func TestEveryKind(t *testing.T) {
 			token := sample(form)
 			for prefix := range strings.FieldsSeq(k.Prefixes) {
 				secret := sample(before) + prefix + token
-				got, counts := redact.Text("see " + secret + " ok")
+				got, counts := secrets.Text("see " + secret + " ok")
 				if !strings.HasPrefix(got, "see [redacted:") || !strings.HasSuffix(got, "] ok") || counts == nil {
 					t.Errorf("%s: %q became %q", k.Rule, secret, got)
 				}
 			}
 			for name := range strings.FieldsSeq(k.Names) {
-				if k.Flags&redact.Near != 0 {
+				if k.Flags&tokens.Near != 0 {
 					if got, _ := Text(name + " has " + token + "."); strings.Contains(got, token) {
 						t.Errorf("%s: near %s it is left: %q", k.Rule, name, got)
 					}
@@ -276,7 +277,7 @@ func TestEveryKeywordIsFound(t *testing.T) {
 }
 
 func FuzzRules(f *testing.F) {
-	for _, tt := range secrets {
+	for _, tt := range hidden {
 		f.Add(tt.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,7 +3,7 @@ package rules
 import (
 	"strings"
 
-	"claudemem/internal/capture/redact"
+	"claudemem/internal/capture/redact/shapes"
 )
 
 // Secrets whose words are common in text, so that the hook does not stop at them, or that
@@ -27,7 +27,7 @@ func quotedSecret(s string, start, end int, found []finding) []finding {
 	from := skip(s, end, 2*maxQuotes, func(c byte) bool { return strings.IndexByte("\"'\\: ", c) >= 0 })
 	to := skip(s, from, maxName*8, func(c byte) bool { return c > ' ' && strings.IndexByte("\"'\\", c) < 0 })
 	v := s[from:to]
-	if from == 0 || strings.IndexByte("\"'", s[from-1]) < 0 || to == len(s) || len(v) < 8 || redact.Readable(v) || strings.ContainsAny(v, "(){}$<>") {
+	if from == 0 || strings.IndexByte("\"'", s[from-1]) < 0 || to == len(s) || len(v) < 8 || shapes.Readable(v) || strings.ContainsAny(v, "(){}$<>") {
 		return found
 	}
 	return append(found, finding{from, to, "password"})

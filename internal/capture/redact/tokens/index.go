@@ -1,6 +1,10 @@
-package redact
+package tokens
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+)
 
 // An index finds the prefixes or the names of [Kinds] by two bytes next to each other: a
 // prefix by those that end at its anchor, its first rarest byte, a name by its first two.
@@ -28,23 +32,13 @@ type indexEntry struct {
 // The hook starts for every tool call and fills them each time, in 20 µs.
 var prefixes, names index
 
-// stops has the bytes behind which each anchor counts, as bits of their low five bits.
-var stops [256]uint32
+// Stops has the bytes before each byte that is the anchor of a prefix, as bits of their
+// low five bits.
+var Stops [256]uint32
 
 const anyByte = 0xff
 
 func init() {
-	for _, a := range anchorBytes {
-		for i := range len(a.bytes) {
-			anchors[a.bytes[i]] = a.kind
-			for j := range len(a.behind) {
-				stops[a.bytes[i]] |= 1 << (a.behind[j] & 31)
-			}
-			if a.behind == "" {
-				stops[a.bytes[i]] = ^uint32(0)
-			}
-		}
-	}
 	for n := len(Kinds) - 1; n >= 0; n-- { // the first kind with a prefix comes first
 		k := &Kinds[n]
 		if k.Flags&Near != 0 {
@@ -68,8 +62,7 @@ func eachBackwards(list string, separator byte, visit func(word string)) {
 	}
 }
 
-// addPrefix puts a prefix into the index, and its anchor among those that the scanner
-// stops at.
+// addPrefix puts a prefix into the index.
 func (k *Kind) addPrefix(prefix string) {
 	anchor := 1
 	for i := 2; i < len(prefix); i++ {
@@ -84,9 +77,8 @@ func (k *Kind) addPrefix(prefix string) {
 	prefixes.add(anchor-1, third, indexEntry{kind: k, text: prefix, anchor: uint8(anchor)})
 	c := prefix[anchor]
 	for _, c := range [...]byte{c, c ^ 0x20} {
-		anchors[c] |= anchorToken
-		stops[c] |= 1 << (prefix[anchor-1] & 31)
-		if k.Flags&AnyCase == 0 || !isLetter(c) {
+		Stops[c] |= 1 << (prefix[anchor-1] & 31)
+		if k.Flags&AnyCase == 0 || !shapes.IsLetter(c) {
 			break
 		}
 	}
@@ -114,11 +106,11 @@ func keyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 // whose second the scanner stops anyway.
 func rarity(before, c byte) int {
 	switch {
-	case oneOf(c, "-_.~$"):
+	case shapes.OneOf(c, "-_.~$"):
 		return 5000
-	case oneOf(c, "ABJKQVXZ"):
+	case shapes.OneOf(c, "ABJKQVXZ"):
 		return 4000
-	case isUpper(c):
+	case shapes.IsUpper(c):
 		return 3000
 	case c == ':': // the scanner has much to do there
 		return 0
@@ -131,7 +123,7 @@ func commonness(c byte) byte {
 	switch {
 	case c == ' ':
 		return 150
-	case isLower(c):
+	case shapes.IsLower(c):
 		return [...]byte{60, 12, 30, 30, 90, 20, 15, 20, 60, 2, 7, 35, 20, 60, 60, 20, 2, 60, 60, 70, 25, 10, 12, 5, 12, 2}[c-'a']
 	}
 	return 10

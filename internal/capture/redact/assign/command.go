@@ -1,11 +1,13 @@
-package redact
+package assign
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
+)
 
 // Passwords of short options, and of settings whose neighbours tell what they are.
-
-// maxCommand is how much of a command before an option is looked at, in bytes.
-const maxCommand = 200
 
 // passwordOptions has a line for each short option that takes a password: the option, how
 // the password stands behind it, and the beginnings of the programs' names. The form is
@@ -23,13 +25,13 @@ const passwordOptions = "" +
 	"U%smb rpcclient net winexe\n" +
 	"u,lftp\n"
 
-// secretOption returns the password behind a short option of a program known to take
+// ShortOption returns the password behind a short option of a program known to take
 // one; false for none. s[i] is the dash.
-func secretOption(s string, i int) (span, bool) {
-	if i == 0 || i+2 >= len(s) || !oneOf(s[i-1], " \t") || !oneOf(s[i+1], "pPNawkUu") {
-		return span{}, false
+func ShortOption(s string, i int) (shapes.Span, bool) {
+	if i == 0 || i+2 >= len(s) || !shapes.OneOf(s[i-1], " \t") || !shapes.OneOf(s[i+1], "pPNawkUu") {
+		return shapes.Span{}, false
 	}
-	command := s[max(0, i-maxCommand):i]
+	command := s[max(0, i-tokens.MaxCommand):i]
 	if n := strings.LastIndexAny(command, "\n;|&"); n >= 0 {
 		command = command[n+1:]
 	}
@@ -41,24 +43,24 @@ func secretOption(s string, i int) (span, bool) {
 		form = ' '
 	}
 	if form == 0 || form == ' ' && attached || form == '=' && !attached {
-		return span{}, false
+		return shapes.Span{}, false
 	}
-	for start < len(s) && oneOf(s[start], " \"'\\") {
+	for start < len(s) && shapes.OneOf(s[start], " \"'\\") {
 		start++
 	}
-	stop := bareEnd(s, start, start+maxValue, flagStops)
+	stop := shapes.BareEnd(s, start, start+shapes.MaxValue, shapes.FlagStops)
 	if form == '%' || form == ',' {
-		stop = bareEnd(s, start, start+maxValue, curlStops)
+		stop = shapes.BareEnd(s, start, start+shapes.MaxValue, shapes.CurlStops)
 		n := strings.IndexByte(s[start:stop], form)
 		if n < 0 {
-			return span{}, false
+			return shapes.Span{}, false
 		}
 		start, attached = start+n+1, false
 	}
-	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) || byUser && (readable(v) || strings.ContainsAny(v, ":/.") || number(v)) {
-		return span{}, false
+	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || shapes.Reference(v) || attached && shapes.IsLetter(v[0]) && startsOption(v) || byUser && (shapes.Readable(v) || strings.ContainsAny(v, ":/.") || shapes.Number(v)) {
+		return shapes.Span{}, false
 	}
-	return span{start, stop, rulePassword}, true
+	return shapes.NewSpan(start, stop, tokens.RulePassword), true
 }
 
 // startsOption reports whether what follows "-p" makes it a longer option: -port.
@@ -85,7 +87,7 @@ func startsAny(text, words string) bool {
 	for words != "" {
 		var word string
 		word, words, _ = strings.Cut(words, " ")
-		if n := strings.Index(text, word); n == 0 || n > 0 && !isAlnum(text[n-1]) {
+		if n := strings.Index(text, word); n == 0 || n > 0 && !shapes.IsAlnum(text[n-1]) {
 			return true
 		}
 	}
@@ -121,14 +123,14 @@ func inSection(before string) bool {
 		return false
 	}
 	first := len(strings.TrimRight(before[:start], " \t"))
-	if first > 0 && before[first-1] < 0x80 && !oneOf(before[first-1], "\n\"+-:") && (before[first-1] != 'n' || first < 2 || before[first-2] != '\\') {
+	if first > 0 && before[first-1] < 0x80 && !shapes.OneOf(before[first-1], "\n\"+-:") && (before[first-1] != 'n' || first < 2 || before[first-2] != '\\') {
 		return false // the brackets do not start their line
 	}
 	for _, c := range []byte(before[start+1 : end]) {
-		if classes[c]&classIdent == 0 && !oneOf(c, " \"\\/:") {
+		if !shapes.In(c, shapes.Ident) && !shapes.OneOf(c, " \"\\/:") {
 			return false
 		}
 	}
-	after := before[skipBackslashes(before, end+1):]
-	return after != "" && oneOf(after[0], "\r\nnr") && (after[0] < ' ' || after[0] != before[end+1])
+	after := before[shapes.SkipBackslashes(before, end+1):]
+	return after != "" && shapes.OneOf(after[0], "\r\nnr") && (after[0] < ' ' || after[0] != before[end+1])
 }

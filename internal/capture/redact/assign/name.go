@@ -1,6 +1,11 @@
-package redact
+package assign
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
+)
 
 // A family is the kind of secret that a name announces. It decides how random a
 // value must be to be masked.
@@ -25,38 +30,35 @@ const (
 func (f family) rule() string {
 	switch f {
 	case famPassword:
-		return rulePassword
+		return tokens.RulePassword
 	case famAuthorization:
-		return ruleAuthorization
+		return tokens.RuleAuthorization
 	}
-	return ruleAssigned
+	return tokens.RuleAssigned
 }
 
 // shortest returns the length of the shortest value that is masked.
 func (f family) shortest() int {
 	switch f {
 	case famKey:
-		return minRandom
+		return shapes.MinRandom
 	case famSecret:
 		return 6
 	}
 	return 3
 }
 
-// maxName is the longest name that is judged, in bytes.
-const maxName = 64
-
 // nameFamily returns the family of a name: of a variable, a setting, a JSON key, a
 // header. The last word decides: token_type and passwordField name no secret.
 func nameFamily(name string) family {
-	if len(name) < 3 && !strings.EqualFold(name, "pw") || len(name) > maxName || !mayBeSecretName(name) {
+	if len(name) < 3 && !strings.EqualFold(name, "pw") || len(name) > shapes.MaxName || !mayBeSecretName(name) {
 		return famNone
 	}
 	if name == "PWD" || name == "OLDPWD" {
 		return famNone // the shell's directories
 	}
 	// Lower case, with '_' between words however they were written.
-	var buffer [2 * maxName]byte
+	var buffer [2 * shapes.MaxName]byte
 	n := 0
 	for i := range len(name) {
 		c := name[i]
@@ -65,7 +67,7 @@ func nameFamily(name string) family {
 			// A word starts at a capital after a small letter, and at the last
 			// capital of a run before a small letter (APIKey).
 			if n > 0 && buffer[n-1] != '_' &&
-				(!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1]) && !isPluralS(name, i+1)) {
+				(!shapes.IsUpper(name[i-1]) || i+1 < len(name) && shapes.IsLower(name[i+1]) && !isPluralS(name, i+1)) {
 				buffer[n] = '_'
 				n++
 			}
@@ -84,11 +86,8 @@ func nameFamily(name string) family {
 	for n > 0 && buffer[n-1] == '_' {
 		n--
 	}
-	return wordsFamily(view(buffer[:n]))
+	return wordsFamily(shapes.View(buffer[:n]))
 }
-
-func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
-func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 // isPluralS reports whether the small letter at i is the plural s of capitals (APIs).
 func isPluralS(name string, i int) bool {
@@ -145,7 +144,7 @@ func wordsFamily(words string) family {
 		if fam := lastWordFamily(last, before); fam != famNone {
 			return fam
 		}
-		if before == "" || !number(last) && !qualifies(last) {
+		if before == "" || !shapes.Number(last) && !qualifies(last) {
 			return famNone
 		}
 		words = before
@@ -162,7 +161,7 @@ func lastWordFamily(last, before string) family {
 		}
 		return famPassword
 	case "pat": // personal access token, or pattern
-		if listed(tokenOwners, previous) {
+		if shapes.Listed(tokenOwners, previous) {
 			return famSecret
 		}
 		return famNone
@@ -190,13 +189,13 @@ func lastWordFamily(last, before string) family {
 		return famKey
 	}
 	switch {
-	case listed(passwordWords, last):
+	case shapes.Listed(passwordWords, last):
 		return famPassword
-	case listed(secretWords, last):
+	case shapes.Listed(secretWords, last):
 		return famSecret
-	case endsInOne(last, "password", "passwd", "passphrase"):
+	case shapes.EndsInOne(last, "password", "passwd", "passphrase"):
 		return famPassword
-	case endsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
+	case shapes.EndsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
 		return famSecret
 	}
 	return famNone
@@ -209,31 +208,15 @@ const (
 	tokenOwners   = " gh github gitlab git azure ado devops bitbucket access user my "
 )
 
-// listed reports whether word is one of list, whose words have a blank before and behind
-// them. A list takes a fraction of the code of a switch.
-func listed(list, word string) bool {
-	for at := 0; word != "" && strings.IndexByte(word, ' ') < 0; {
-		n := strings.Index(list[at:], word)
-		if n < 0 {
-			break
-		}
-		at += n + len(word)
-		if list[at] == ' ' && list[at-len(word)-1] == ' ' {
-			return true
-		}
-	}
-	return false
-}
-
 // qualifies reports whether a word may follow the one that names the secret.
-func qualifies(word string) bool { return listed(qualifiers, word) }
+func qualifies(word string) bool { return shapes.Listed(qualifiers, word) }
 
 const qualifiers = " " +
 	"value val prod production dev development staging stage test live old new base64 b64 " +
 	"raw plain plaintext default encoded str string v1 v2 v3 primary secondary "
 
 // namesSecretKey reports whether a word before "key" makes it a secret.
-func namesSecretKey(word string) bool { return listed(secretKeys, word) }
+func namesSecretKey(word string) bool { return shapes.Listed(secretKeys, word) }
 
 const secretKeys = " " +
 	"api secret access private encryption encrypt decryption signing sign auth account " +
@@ -243,7 +226,7 @@ const secretKeys = " " +
 	"write ingest integration consumer rsa host server root storage cipher crypto "
 
 // countsTokens reports whether a word before "tokens" makes them a model's.
-func countsTokens(word string) bool { return listed(tokenCounts, word) }
+func countsTokens(word string) bool { return shapes.Listed(tokenCounts, word) }
 
 const tokenCounts = " " +
 	"max min input output total prompt completion cache cached read creation used num n " +
@@ -256,5 +239,3 @@ func lastWord(words string) (last, before string) {
 	}
 	return words, ""
 }
-
-func number(word string) bool { return word != "" && only(word, classDigit) }

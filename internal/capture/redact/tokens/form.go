@@ -1,8 +1,9 @@
-package redact
+package tokens
 
 import (
-	"math"
 	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
 )
 
 // maxRun is how many bytes of a run without a bound are looked at before the
@@ -44,7 +45,7 @@ func extend(s string, end int, open uint16) int {
 		return end
 	}
 	start := end
-	end = runEnd(s, end, open)
+	end = shapes.RunEnd(s, end, open)
 	for end > start && s[end-1] == '.' { // of the sentence
 		end--
 	}
@@ -61,9 +62,9 @@ func ends(s string, i int, class uint16, k *Kind) bool {
 	case k.Flags&Alone != 0:
 		return strings.IndexByte(" \t\r\n\v\f\"'`;", c) >= 0 || c == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r')
 	case k.Names != "":
-		return !isAlnum(c) && strings.IndexByte("_+=-", c) < 0
+		return !shapes.IsAlnum(c) && strings.IndexByte("_+=-", c) < 0
 	}
-	return !isAlnum(c) && c != '_' && classes[c]&class == 0
+	return !shapes.IsAlnum(c) && c != '_' && !shapes.In(c, class)
 }
 
 // matchForm matches one form of a body at i. class is that of its last run, open
@@ -71,14 +72,14 @@ func ends(s string, i int, class uint16, k *Kind) bool {
 func matchForm(s string, i int, form string) (end int, class, open uint16, ok bool) {
 	for len(form) > 0 {
 		if form[0] != '{' {
-			if i == len(s) || s[i] != form[0] && (!isLetter(s[i]) || s[i]^0x20 != form[0]) {
+			if i == len(s) || s[i] != form[0] && (!shapes.IsLetter(s[i]) || s[i]^0x20 != form[0]) {
 				return 0, 0, 0, false
 			}
 			class, i, form = 0, i+1, form[1:]
 			continue
 		}
 		length := strings.IndexByte(form, '}')
-		class = classOf(form[1])
+		class = shapes.ClassOf(form[1])
 		low, high := counts(form[2:length])
 		form = form[length+1:]
 		open = 0
@@ -90,7 +91,7 @@ func matchForm(s string, i int, form string) (end int, class, open uint16, ok bo
 			}
 		}
 		start := i
-		i = runEnd(s[:limit], i, class)
+		i = shapes.RunEnd(s[:limit], i, class)
 		if open != 0 {
 			for i > start && s[i-1] == '.' { // of the sentence
 				i--
@@ -137,97 +138,8 @@ func formLength(form string) (n int) {
 // RandomEnough reports whether the entropy of a token exceeds what its kind asks for, and
 // for one without a prefix whether it does not read like words if its kind asks for that.
 func (k *Kind) RandomEnough(token string) bool {
-	if k.Flags&(Near|NotWordy) == Near|NotWordy && wordy(token) {
+	if k.Flags&(Near|NotWordy) == Near|NotWordy && shapes.Wordy(token) {
 		return false
 	}
-	return k.Entropy == 0 || 10*Entropy(token) > float64(k.Entropy)
-}
-
-// Entropy returns the Shannon entropy of s in bits per byte.
-func Entropy(s string) float64 {
-	var seen [256]int
-	for i := range len(s) {
-		seen[s[i]]++
-	}
-	bits := 0.0
-	for _, n := range seen {
-		if n > 0 {
-			p := float64(n) / float64(len(s))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
-}
-
-// Classes of bytes that tokens are made of.
-const (
-	classDigit      = 1 << iota // 0-9
-	classHexLower               // 0-9 a-f
-	classHex                    // 0-9 a-f A-F
-	classUpperDigit             // A-Z 0-9
-	classLetter                 // A-Z a-z
-	classAlnum                  // A-Z a-z 0-9
-	classWord                   // alnum _ -
-	classWordEqual              // alnum _ - =
-	classDotted                 // alnum _ - = .
-	classIdent                  // alnum _ . -
-	classToken                  // alnum . _ ~ + / = -
-	classBase64                 // alnum + / =
-	classWrapped                // alnum _ - + / \ and line breaks
-	classPath                   // alnum _ - . / @ %
-	classVisible                // all but blanks
-	classLower                  // a-z
-)
-
-// classOf returns the class that a body names by a letter.
-func classOf(letter byte) uint16 {
-	return 1 << strings.IndexByte("dhxulnwetikbjps", letter)
-}
-
-var classes = func() (t [256]uint16) {
-	add := func(chars string, class uint16) {
-		for i := range len(chars) {
-			t[chars[i]] |= class
-		}
-	}
-	const alnum = classAlnum | classWord | classWordEqual | classDotted | classIdent | classToken | classBase64 | classWrapped | classPath
-	for c := '0'; c <= '9'; c++ {
-		t[c] = classDigit | classHexLower | classHex | classUpperDigit | alnum
-	}
-	for c := 'A'; c <= 'Z'; c++ {
-		t[c] = classUpperDigit | classLetter | alnum
-		t[c|0x20] = classLower | classLetter | alnum
-	}
-	add("abcdef", classHexLower|classHex)
-	add("ABCDEF", classHex)
-	add("_-", classWord|classWordEqual|classDotted|classIdent|classToken|classWrapped|classPath)
-	add("=", classWordEqual|classDotted|classToken|classBase64)
-	add(".", classDotted|classIdent|classToken|classPath)
-	add("~+/", classToken)
-	add("+/", classBase64|classWrapped)
-	add("\\\r\n", classWrapped)
-	add("/@%", classPath)
-	for c := '!'; c <= 0xff; c++ {
-		t[c] |= classVisible
-	}
-	return t
-}()
-
-func isAlnum(c byte) bool { return classes[c]&classAlnum != 0 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-// only reports whether all bytes of s are of class.
-//
-//go:noinline
-func only(s string, class uint16) bool { return runEnd(s, 0, class) == len(s) }
-
-// runEnd returns where the run of class that starts at i ends.
-//
-//go:noinline
-func runEnd(s string, i int, class uint16) int {
-	for i < len(s) && classes[s[i]]&class != 0 {
-		i++
-	}
-	return i
+	return k.Entropy == 0 || 10*shapes.Entropy(token) > float64(k.Entropy)
 }

@@ -1,6 +1,13 @@
-package redact
+package tokens
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+)
+
+// MaxCommand is how much of a command before an option is looked at, in bytes.
+const MaxCommand = 200
 
 // minCookie is the length of the shortest value of a cookie that is masked, in bytes.
 const minCookie = 16
@@ -16,12 +23,12 @@ const minCookie = 16
 //	h      the password of htpasswd -b
 //	/      the password of user/password@host
 //	c      the first value of a cookie header
-func secretToldBy(s string, start, end int, form string) (found span, ok bool) {
+func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok bool) {
 	switch how := form[1]; how {
 	case '|', ':':
 		found, ok = pipedSecret(s, start, how == ':')
 	case 'h':
-		options := wordAt(s, end-1)
+		options := shapes.WordAt(s, end-1)
 		n := 3
 		if strings.IndexByte(options, 'n') >= 0 {
 			n = 2
@@ -30,24 +37,24 @@ func secretToldBy(s string, start, end int, form string) (found span, ok bool) {
 		ok = ok && strings.IndexByte(options, 'b') >= 0
 	case '/':
 		if found, ok = argument(s, end, 1); ok {
-			slash, at := strings.IndexByte(s[found.start:found.end], '/'), strings.IndexByte(s[found.start:found.end], '@')
-			found.start, found.end, ok = found.start+slash+1, found.start+at, slash >= 0 && at > slash+3
+			slash, at := strings.IndexByte(s[found.Start:found.End], '/'), strings.IndexByte(s[found.Start:found.End], '@')
+			found.Start, found.End, ok = found.Start+slash+1, found.Start+at, slash >= 0 && at > slash+3
 		}
 	case 'c':
 		eachCookie(s, end, func(from, to int, rule string) {
 			if !ok {
-				found, ok = span{from, to, rule}, true
+				found, ok = shapes.NewSpan(from, to, rule), true
 			}
 		})
 	default:
 		if form[0] == '!' && end < len(s) && s[end] == '-' {
-			return span{}, false
+			return shapes.Span{}, false
 		}
 		found, ok = argument(s, end, int(how-'0'))
 	}
 	if ok && form[0] == '!' {
-		v := s[found.start:found.end]
-		ok = len(v) >= 8 && !wordy(v) && strings.IndexByte(v, '/') < 0
+		v := s[found.Start:found.End]
+		ok = len(v) >= 8 && !shapes.Wordy(v) && strings.IndexByte(v, '/') < 0
 	}
 	return found, ok
 }
@@ -59,13 +66,13 @@ func EachCookie(s string, i int, visit func(start, end int, rule string)) { each
 // eachCookie calls visit with each value in the header of cookies that begins before i,
 // unless it reads like words.
 func eachCookie(s string, i int, visit func(start, end int, rule string)) {
-	end := lineEnd(s, i)
+	end := shapes.LineEnd(s, i)
 	for at := i; at < end; at++ {
 		if s[at] != '=' {
 			continue
 		}
-		stop := bareEnd(s, at+1, end, cookieStops)
-		if v := s[at+1 : stop]; len(v) >= minCookie && !wordy(v) && !placeholder(v) && !pathLike(v) {
+		stop := shapes.BareEnd(s, at+1, end, shapes.CookieStops)
+		if v := s[at+1 : stop]; len(v) >= minCookie && !shapes.Wordy(v) && !shapes.Placeholder(v) && !shapes.PathLike(v) {
 			visit(at+1, stop, ruleCookie)
 		}
 		at = max(at, stop-1)
@@ -74,13 +81,13 @@ func eachCookie(s string, i int, visit func(start, end int, rule string)) {
 
 // argument returns the nth argument of a command behind position i that is no option;
 // false if it does not have so many in the line, or if that is no password.
-func argument(s string, i, n int) (span, bool) {
-	limit := min(len(s), i+maxCommand)
+func argument(s string, i, n int) (shapes.Span, bool) {
+	limit := min(len(s), i+MaxCommand)
 	for i < limit {
-		for i < limit && oneOf(s[i], " \"'\\=(") {
+		for i < limit && shapes.OneOf(s[i], " \"'\\=(") {
 			i++
 		}
-		end := bareEnd(s, i, limit, curlStops)
+		end := shapes.BareEnd(s, i, limit, shapes.CurlStops)
 		if end == i {
 			break
 		}
@@ -88,51 +95,51 @@ func argument(s string, i, n int) (span, bool) {
 			n--
 		}
 		if v := s[i:end]; n == 0 {
-			return span{i, end, rulePassword}, len(v) >= 3 && !placeholder(v) && v[0] != '/' && v[0] != '&' && !readable(v)
+			return shapes.NewSpan(i, end, RulePassword), len(v) >= 3 && !shapes.Placeholder(v) && v[0] != '/' && v[0] != '&' && !shapes.Readable(v)
 		}
 		i = end
 	}
-	return span{}, false
+	return shapes.Span{}, false
 }
 
 // pipedSecret returns what echo or printf writes into the program at i; false for none.
 // With users, it is the password of user:password.
-func pipedSecret(s string, i int, users bool) (span, bool) {
-	low := max(0, i-maxCommand)
+func pipedSecret(s string, i int, users bool) (shapes.Span, bool) {
+	low := max(0, i-MaxCommand)
 	end := low + strings.LastIndexByte(s[low:i], '|')
 	if end < low || strings.ContainsAny(s[end:i], ";&\n") {
-		return span{}, false
+		return shapes.Span{}, false
 	}
 	start := strings.LastIndex(s[low:end], "echo ")
 	if n := strings.LastIndex(s[low:end], "printf "); n > start {
 		start = n + len("printf ") - len("echo ")
 	}
 	if start < 0 {
-		return span{}, false
+		return shapes.Span{}, false
 	}
 	start += low + len("echo ")
 	for word := start; word < end; { // the last word
-		for word < end && oneOf(s[word], " \"'\\") {
+		for word < end && shapes.OneOf(s[word], " \"'\\") {
 			word++
 		}
 		if word < end {
 			start = word
 		}
-		word = max(word+1, bareEnd(s, word, end, settingStops)) // a stop is passed, too
+		word = max(word+1, shapes.BareEnd(s, word, end, shapes.SettingStops)) // a stop is passed, too
 	}
-	for end > start && oneOf(s[end-1], " \"'\\") {
+	for end > start && shapes.OneOf(s[end-1], " \"'\\") {
 		end--
 	}
-	end = bareEnd(s, start, end, settingStops)
+	end = shapes.BareEnd(s, start, end, shapes.SettingStops)
 	if users {
 		n := strings.IndexByte(s[start:end], ':')
 		if n < 0 {
-			return span{}, false
+			return shapes.Span{}, false
 		}
 		start += n + 1
 	}
 	v := s[start:end]
-	return span{start, end, rulePassword}, len(v) >= 3 && !placeholder(v)
+	return shapes.NewSpan(start, end, RulePassword), len(v) >= 3 && !shapes.Placeholder(v)
 }
 
 // ruleCookie names the value of a cookie.

@@ -1,11 +1,17 @@
-package redact
+// Package tokens finds the secrets that tell by themselves what they are: the tokens of
+// vendors by their prefix ([Kinds]), web tokens, private keys, and what stands behind words
+// as "htpasswd -b". It also knows the names of vendors; what is assigned to a name is
+// package assign's.
+//
+// Place in the flow: after package assign, over package shapes.
+package tokens
 
 import "strings"
 
 // A Kind is a form of token that vendors hand out, or several forms of the same
 // vendor. The table below is the only place where one is written down: the
-// scanner of this package finds those with Prefixes, and those with Names before an
-// operator, in the host's time; package redact/rules finds those that are Near, and Names
+// hook finds those with Prefixes, and those with Names before an operator, in the host's
+// time; package redact/rules finds those that are Near, and Names
 // farther away, in the worker's.
 //
 // The facts (prefixes, alphabets, lengths, names near a token) were collected
@@ -84,30 +90,30 @@ const uuid = "{x8}-{x4}-{x4}-{x4}-{x12}"
 // Kinds is the table. Where two kinds have the same beginning, the first wins.
 var Kinds = [...]Kind{
 	// Tokens that their prefix tells.
-	{Rule: ruleAWSKey, Prefixes: "AKIA ASIA ABIA ACCA", Body: "{u16+}", Flags: InWord},
-	{Rule: ruleAWSKey, Prefixes: "A3T", Body: "{u17+}", Flags: InWord},
+	{Rule: RuleAWSKey, Prefixes: "AKIA ASIA ABIA ACCA", Body: "{u16+}", Flags: InWord},
+	{Rule: RuleAWSKey, Prefixes: "A3T", Body: "{u17+}", Flags: InWord},
 	{Rule: "aws-bedrock-key", Prefixes: "ABSK", Body: "{b109+}"},
 	{Rule: "aws-bedrock-key", Prefixes: "bedrock-api-key-", Body: "{b20+}", Flags: InWord},
-	{Rule: ruleGitHub, Prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", Body: "{n16+}", Flags: InWord},
-	{Rule: ruleGitHubFine, Prefixes: "github_pat_", Body: "{w15+}", Flags: InWord},
-	{Rule: ruleGitLab, Prefixes: "glpat- gldt- glrt- glptt- gloas- glsoat- glcbt- glimt- glagent- glft- glffct-", Body: "{i16+}", Flags: InWord},
-	{Rule: ruleGitLab, Prefixes: "GR1348941", Body: "{w20+}", Flags: InWord},
+	{Rule: "github-token", Prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", Body: "{n16+}", Flags: InWord},
+	{Rule: "github-fine-grained-token", Prefixes: "github_pat_", Body: "{w15+}", Flags: InWord},
+	{Rule: "gitlab-token", Prefixes: "glpat- gldt- glrt- glptt- gloas- glsoat- glcbt- glimt- glagent- glft- glffct-", Body: "{i16+}", Flags: InWord},
+	{Rule: "gitlab-token", Prefixes: "GR1348941", Body: "{w20+}", Flags: InWord},
 	{Rule: "gitlab-session", Prefixes: "_gitlab_session=", Body: "{n32+}", Flags: InWord},
-	{Rule: ruleSlack, Prefixes: "xoxe.xoxb- xoxe.xoxp-", Body: "{b100+} {d1}-{b100+}"},
-	{Rule: ruleSlack, Prefixes: "xoxd-", Body: "{p40+}"},
-	{Rule: ruleSlack, Prefixes: "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xoxd- xoxo- xapp-", Body: "{w7+}", Flags: InWord},
-	{Rule: ruleSlack, Prefixes: "xoxe-", Body: "{d1}-{n146+}", Flags: InWord | AnyCase},
-	{Rule: ruleSlack, Prefixes: "xoxb- xoxp-", Body: "{d1}-{n163+}", Flags: InWord | AnyCase},
-	{Rule: ruleSlack, Prefixes: "xapp-", Body: "{d1}-{n1+}-{d1+}-{n1+}", Flags: InWord | AnyCase},
-	{Rule: ruleStripe, Prefixes: "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", Body: "{n8+}"},
-	{Rule: ruleStripe, Prefixes: "whsec_", Body: "{b16+}", Flags: InWord},
-	{Rule: ruleAnthropic, Prefixes: "sk-ant-", Body: "{w8+}"},
-	{Rule: ruleOpenAI, Prefixes: "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", Body: "{w8+}", Flags: NotWordy},
-	{Rule: ruleOpenAI, Prefixes: "sk-", Body: "{w20+}", Flags: NotWordy}, // style sheets have classes like sk-toggleable__label
-	{Rule: ruleGoogle, Prefixes: "AIza", Body: "{w30+}", Flags: InWord},
-	{Rule: ruleGoogle, Prefixes: "GOCSPX-", Body: "{w20+}", Flags: InWord},
-	{Rule: ruleNPM, Prefixes: "npm_", Body: "{n20+}", Flags: InWord},
-	{Rule: ruleNPM, Prefixes: "npm_", Body: "{n36}", Flags: AnyCase},
+	{Rule: "slack-token", Prefixes: "xoxe.xoxb- xoxe.xoxp-", Body: "{b100+} {d1}-{b100+}"},
+	{Rule: "slack-token", Prefixes: "xoxd-", Body: "{p40+}"},
+	{Rule: "slack-token", Prefixes: "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xoxd- xoxo- xapp-", Body: "{w7+}", Flags: InWord},
+	{Rule: "slack-token", Prefixes: "xoxe-", Body: "{d1}-{n146+}", Flags: InWord | AnyCase},
+	{Rule: "slack-token", Prefixes: "xoxb- xoxp-", Body: "{d1}-{n163+}", Flags: InWord | AnyCase},
+	{Rule: "slack-token", Prefixes: "xapp-", Body: "{d1}-{n1+}-{d1+}-{n1+}", Flags: InWord | AnyCase},
+	{Rule: "stripe-key", Prefixes: "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", Body: "{n8+}"},
+	{Rule: "stripe-key", Prefixes: "whsec_", Body: "{b16+}", Flags: InWord},
+	{Rule: "anthropic-key", Prefixes: "sk-ant-", Body: "{w8+}"},
+	{Rule: "openai-key", Prefixes: "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", Body: "{w8+}", Flags: NotWordy},
+	{Rule: "openai-key", Prefixes: "sk-", Body: "{w20+}", Flags: NotWordy}, // style sheets have classes like sk-toggleable__label
+	{Rule: "google-api-key", Prefixes: "AIza", Body: "{w30+}", Flags: InWord},
+	{Rule: "google-api-key", Prefixes: "GOCSPX-", Body: "{w20+}", Flags: InWord},
+	{Rule: "npm-token", Prefixes: "npm_", Body: "{n20+}", Flags: InWord},
+	{Rule: "npm-token", Prefixes: "npm_", Body: "{n36}", Flags: AnyCase},
 	{Rule: "1password-key", Prefixes: "A3-", Body: "{u6}-{u11}-{u5}-{u5}-{u5} {u6}-{u6}-{u5}-{u5}-{u5}-{u5}"},
 	{Rule: "1password-token", Prefixes: "ops_eyJ", Body: "{b250+}", Flags: InWord},
 	{Rule: "adobe-secret", Prefixes: "p8e-", Body: "{n32}"},
@@ -179,7 +185,7 @@ var Kinds = [...]Kind{
 	{Rule: "sourcegraph-token", Prefixes: "sgp_", Body: "{x16}_{x40} local_{x40} {x40}", Flags: AnyCase},
 	{Rule: "square-token", Prefixes: "sq0atp- sq0csp-", Body: "{w22-60}"},
 	{Rule: "square-token", Prefixes: "EAAA", Body: "{w22-60}", Entropy: 20},
-	{Rule: ruleSlackWebhook, Prefixes: "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", Body: "{k40+}", Flags: InWord},
+	{Rule: RuleSlackWebhook, Prefixes: "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", Body: "{k40+}", Flags: InWord},
 	{Rule: "teams-webhook", Prefixes: "webhook.office.com/webhookb2/", Body: "{p60+}", Flags: InWord},
 	{Rule: "terraform-token", Prefixes: ".atlasv1.", Body: "{n14} {e60+}", Flags: InWord | Preceded},
 	{Rule: "twilio-key", Prefixes: "SK", Body: "{x32+}", Flags: InWord},
@@ -190,7 +196,7 @@ var Kinds = [...]Kind{
 	{Rule: rulePrivateKey, Prefixes: pemBase64 + "QUklWQVRF " + pemBase64 + "SU0EgUFJJ " + pemBase64 + "FQyBQUklW " + pemBase64 + "EU0EgUFJJ " + pemBase64 + "PUEVOU1NI " + pemBase64 + "FTkNSWVBU " + pemBase64 + "QR1AgUFJJ", Body: "{j40+}", Flags: InWord},
 	{Rule: "anyscale-key", Prefixes: "esecret_", Body: "{n20+}", Flags: NotWordy},
 	{Rule: "apify-token", Prefixes: "apify_api_", Body: "{n30+}"},
-	{Rule: ruleAWSSession, Prefixes: "IQoJb3JpZ2lu FwoGZXIvYXdz", Body: "{b50+}"},
+	{Rule: "aws-session-token", Prefixes: "IQoJb3JpZ2lu FwoGZXIvYXdz", Body: "{b50+}"},
 	{Rule: "azure-key", Prefixes: "JQQJ99", Body: "{n52} {n20+}", Flags: InWord | Preceded},
 	{Rule: "azure-devops-token", Prefixes: "AZDO", Body: "{n76} {n4}", Flags: InWord | Preceded},
 	{Rule: "buildkite-token", Prefixes: "bkua_ bkct_ bkpt_ bkps_", Body: "{x40+}"},
@@ -244,7 +250,7 @@ var Kinds = [...]Kind{
 	{Rule: "voyage-key", Prefixes: "pa-", Body: "{w43}", Flags: NotWordy},
 	{Rule: "xai-key", Prefixes: "xai-", Body: "{n70+}"},
 
-	// Tokens of several vendors with one form; secretPrefixed finds those with a long mixed
+	// Tokens of several vendors with one form; Prefixed finds those with a long mixed
 	// tail without an entry.
 	{Rule: ruleAPIKey, Prefixes: "sk_", Body: "{w32+}", Flags: NotWordy},
 	{Rule: ruleAPIKey, Prefixes: "sk_car_ bb_live_ bb_test_ fk- rt_", Body: "{w22+}", Flags: NotWordy},
@@ -264,16 +270,16 @@ var Kinds = [...]Kind{
 	{Rule: "wallet-key", Prefixes: "xprv yprv zprv tprv", Body: "{n100+}"},
 
 	// Words behind or before which a password stands.
-	{Rule: rulePassword, Prefixes: "chpasswd", Body: "@:"},
-	{Rule: rulePassword, Prefixes: "-stdin|sudo -S ", Body: "@|", Flags: InWord},
-	{Rule: rulePassword, Prefixes: "htpasswd -", Body: "@h"},
-	{Rule: rulePassword, Prefixes: "sqlplus |thin:", Body: "@/"},
+	{Rule: RulePassword, Prefixes: "chpasswd", Body: "@:"},
+	{Rule: RulePassword, Prefixes: "-stdin|sudo -S ", Body: "@|", Flags: InWord},
+	{Rule: RulePassword, Prefixes: "htpasswd -", Body: "@h"},
+	{Rule: RulePassword, Prefixes: "sqlplus |thin:", Body: "@/"},
 	{Rule: ruleCookie, Prefixes: "cookie:", Body: "@c", Flags: AnyCase | InWord},
-	{Rule: rulePassword, Prefixes: "-setcookie |rootpw |bindpw |requirepass |masterauth |PSK |SecureString |--secret-string |/p:|/pass:", Body: "@1", Flags: InWord},
-	{Rule: rulePassword, Prefixes: "/user:|wpa_passphrase |ctl add_user |ctl change_password |ctl authenticate_user ", Body: "@2", Flags: InWord},
-	{Rule: rulePassword, Prefixes: "http-basic.", Body: "@3"},
-	{Rule: rulePassword, Prefixes: "PASS |AUTH PLAIN |AUTH LOGIN |community |login |auth |on >|-w |-N ", Body: "!1"},
-	{Rule: rulePassword, Prefixes: "LOGIN |net user |basic_auth ", Body: "!2"},
+	{Rule: RulePassword, Prefixes: "-setcookie |rootpw |bindpw |requirepass |masterauth |PSK |SecureString |--secret-string |/p:|/pass:", Body: "@1", Flags: InWord},
+	{Rule: RulePassword, Prefixes: "/user:|wpa_passphrase |ctl add_user |ctl change_password |ctl authenticate_user ", Body: "@2", Flags: InWord},
+	{Rule: RulePassword, Prefixes: "http-basic.", Body: "@3"},
+	{Rule: RulePassword, Prefixes: "PASS |AUTH PLAIN |AUTH LOGIN |community |login |auth |on >|-w |-N ", Body: "!1"},
+	{Rule: RulePassword, Prefixes: "LOGIN |net user |basic_auth ", Body: "!2"},
 
 	// Hashes of passwords.
 	{Rule: "password-hash", Prefixes: "$2a$ $2b$ $2y$ $6$ $5$ $1$ $y$ $apr1$ $argon2id$ $argon2i$ pbkdf2_sha256$ pbkdf2:sha256:",
@@ -360,3 +366,15 @@ var Kinds = [...]Kind{
 	{Rule: "recovery-code", Names: "recovery backup_code backup-code one-time", Body: "{n5}-{n5} {n8}-{n8}", Entropy: 25, Flags: Near | NotWordy},
 	{Rule: "sourcegraph-token", Names: "sourcegraph sgp_", Body: "{x40}", Entropy: 30, Flags: Near},
 }
+
+// Rules of this package, as they appear in masks and counts.
+const (
+	RuleAWSKey        = "aws-access-key"
+	RuleSlackWebhook  = "slack-webhook"
+	rulePrivateKey    = "private-key"
+	RuleURLPassword   = "url-password"
+	RuleAuthorization = "authorization"
+	RulePassword      = "password"
+	RuleAssigned      = "assigned-secret"
+	ruleAPIKey        = "api-key"
+)

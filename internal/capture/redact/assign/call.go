@@ -1,0 +1,176 @@
+package assign
+
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
+)
+
+// maxCall is how far the argument of a call is from the call's parenthesis, in bytes.
+const maxCall = 160
+
+// MinPassed is the length of the shortest literal that is masked because of the call that
+// it is an argument of, in bytes.
+const MinPassed = 8
+
+// credentialCalls are parts of the names of functions that are given credentials as
+// arguments, in small letters.
+const credentialCalls = " auth cred login connect signin sign hmac pdo password secret jwt encrypt decrypt "
+
+// InCall returns the literal behind the ',' at i, which is an argument of a call
+// whose name says that it takes credentials: SetBasicAuth("bob", "x"), jwt.sign(data,
+// 'x'), auth=("bob", "x"); false for none, and for a literal that reads like words.
+func InCall(s string, i int) (shapes.Span, bool) {
+	j := i + 1
+	for j < len(s) && j < i+8 && (s[j] == ' ' || s[j] == '\n') {
+		j++
+	}
+	q, ok := shapes.QuoteAt(s, j)
+	if !ok {
+		return shapes.Span{}, false
+	}
+	end := q.End(s)
+	if end-q.Start < MinPassed || end-q.Start > shapes.MaxValue || end+1+q.Escapes >= len(s) || !shapes.OneOf(s[end+1+q.Escapes], ",)") {
+		return shapes.Span{}, false
+	}
+	v := s[q.Start:end]
+	if strings.IndexByte(v, ' ') >= 0 || strings.IndexByte(v, '/') >= 0 || strings.IndexByte(v, '@') >= 0 || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
+		return shapes.Span{}, false
+	}
+	depth := 0
+	for k := i - 1; k > 0 && k > i-maxCall; k-- {
+		switch s[k] {
+		case ')', ']', '}':
+			depth++
+		case '[', '{':
+			depth--
+		case ';':
+			if s[k+1] <= ' ' {
+				return shapes.Span{}, false
+			}
+		case '(':
+			if depth--; depth < 0 {
+				return shapes.NewSpan(q.Start, end, tokens.RulePassword), callsForCredentials(s[max(0, k-shapes.MaxName):k])
+			}
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	return shapes.Span{}, false
+}
+
+// callsForCredentials reports whether the name of a function at the end of before has one
+// of credentialCalls.
+func callsForCredentials(before string) bool {
+	before = strings.TrimRight(before, " =")
+	start := len(before)
+	for start > 0 && (shapes.In(before[start-1], shapes.Ident) || shapes.OneOf(before[start-1], ":->")) {
+		start--
+	}
+	name := strings.ToLower(before[start:])
+	for list := credentialCalls[1:]; list != ""; {
+		var part string
+		if part, list, _ = strings.Cut(list, " "); strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRecord is the length of a record of fields with colons, in bytes.
+const maxRecord = 256
+
+// secretInRecord returns the password of user:password@host without a scheme, of
+// address@host:password, of a line of a .pgpass and of "user:password" in quotes, whose
+// ':' is at i; false for none, and for what reads like words.
+func secretInRecord(s string, i int) (shapes.Span, bool) {
+	if i == 0 || i+MinPassed > len(s) || !shapes.IsAlnum(s[i-1]) || !shapes.In(s[i+1], shapes.Visible) || shapes.OneOf(s[i+1], ":/\"'`[{(<$%") {
+		return shapes.Span{}, false
+	}
+	end := shapes.BareEnd(s, i+1, i+shapes.MaxValue, shapes.CurlStops)
+	if end-i < MinPassed+1 {
+		return shapes.Span{}, false
+	}
+	start := i
+	for start > 0 && i-start < maxRecord && shapes.In(s[start-1], shapes.Visible) && !shapes.OneOf(s[start-1], "\"'`=(),;<>\\") {
+		start--
+	}
+	before, v := s[start:i], strings.TrimRight(s[i+1:end], ",.)")
+	quoted := start > 0 && end < len(s) && shapes.OneOf(s[start-1], "\"'") && shapes.OneOf(s[end], "\"'\\")
+	at := strings.IndexByte(v, '@')
+	switch {
+	case at > 3 && at+2 < len(v) && shapes.Identifier(before) && shapes.IsLetter(v[at+1]) && !strings.HasPrefix(v[at+1:], "sha"):
+		v = v[:at]
+	case strings.IndexByte(before, '@') > 0 && strings.IndexByte(before, '.') > 0:
+	case strings.Count(before, ":") == 3 && portField(before):
+	case shapes.Mixed(v) && shapes.IsAlnum(s[start]) && strings.Contains(s[max(0, start-maxCall):start], "chpasswd"):
+	case quoted && !shapes.Number(before) && len(v) >= 14 && shapes.Only(v, shapes.Alnum) && shapes.Mixed(v) && shapes.Only(before, shapes.Alnum):
+	default:
+		return shapes.Span{}, false
+	}
+	if len(v) < 6 || shapes.Readable(v) || shapes.Only(v, shapes.Digit) || strings.IndexByte(v, '/') >= 0 || shapes.Reference(v) {
+		return shapes.Span{}, false
+	}
+	return shapes.NewSpan(i+1, i+1+len(v), tokens.RulePassword), true
+}
+
+// portField reports whether the second of the fields of a record is a port or a star.
+func portField(record string) bool {
+	_, rest, _ := strings.Cut(record, ":")
+	port, _, _ := strings.Cut(rest, ":")
+	return port == "*" || shapes.Number(port)
+}
+
+// tableCell returns the cell of a table in Markdown or a terminal whose ' |' is at i,
+// behind the name of a secret; false for none.
+func tableCell(s string, i int) (shapes.Span, bool) {
+	for i < len(s) && shapes.OneOf(s[i], " |`*") {
+		i++
+	}
+	end := shapes.BareEnd(s, i, i+shapes.MaxValue, shapes.SettingStops)
+	v := s[i:end]
+	if end == len(s) || s[end] != ' ' && s[end] != '`' || len(v) < 6 || shapes.Readable(v) || shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0 {
+		return shapes.Span{}, false
+	}
+	return shapes.NewSpan(i, end, tokens.RulePassword), true
+}
+
+// nextElement returns the text of the element behind the closing tag that ends at i, if
+// the text before the tag, label, names a secret, as in the cells of a table in HTML and
+// the pairs of a property list; false for none.
+func nextElement(s string, label string, i int) (shapes.Span, bool) {
+	if len(label) > shapes.MaxName || nameFamily(label) < famSecret {
+		return shapes.Span{}, false
+	}
+	for limit := min(len(s), i+shapes.MaxName); i < limit; {
+		switch {
+		case s[i] == '<':
+			n := strings.IndexByte(s[i:limit], '>')
+			if n < 0 {
+				return shapes.Span{}, false
+			}
+			i += n + 1
+		case shapes.OneOf(s[i], "\n\\"): // perhaps with a mark at the beginning of the next line
+			n := strings.IndexByte(s[i:limit], '<')
+			if n < 0 {
+				return shapes.Span{}, false
+			}
+			i += n
+		case shapes.OneOf(s[i], " \t\r"):
+			i++
+		default:
+			end := i
+			for end < len(s) && end < i+maxElement && s[end] != '<' && s[end] != '\n' {
+				end++
+			}
+			v := s[i:end]
+			if end == len(s) || s[end] != '<' || len(v) < 6 || shapes.Wordy(v) && !shapes.Mixed(v) || Named(label, v) == "" {
+				return shapes.Span{}, false
+			}
+			return shapes.NewSpan(i, end, Named(label, v)), true
+		}
+	}
+	return shapes.Span{}, false
+}

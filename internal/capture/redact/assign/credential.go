@@ -1,0 +1,281 @@
+package assign
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
+)
+
+// maxAuthority bounds user, password and host of a URL, in bytes.
+const maxAuthority = 256
+
+// secretInURL returns the password of scheme://user:password@host, a token in place
+// of the user, or the path of a webhook. s[i] is the ':' before the slashes, which
+// may be escaped.
+func secretInURL(s string, i int) (shapes.Span, bool) {
+	start := i + 1
+	for range 2 {
+		if j := shapes.SkipBackslashes(s, start); j < len(s) && s[j] == '/' {
+			start = j + 1
+		} else {
+			return shapes.Span{}, false
+		}
+	}
+	if i == 0 || !shapes.IsAlnum(s[i-1]) {
+		return shapes.Span{}, false
+	}
+	limit := min(len(s), start+maxAuthority)
+	colon, at := -1, -1
+scan:
+	for j := start; j < limit; j++ {
+		switch c := s[j]; {
+		case c <= ' ', c == '"', c == '\'', c == '<', c == '>', c == '`':
+			break scan
+		case c == '[' && strings.HasPrefix(s[j:], shapes.MaskStart):
+			if end := strings.IndexByte(s[j:limit], ']'); end > 0 {
+				j += end // the ':' of a mask is none
+			}
+		case c == ':' && colon < 0:
+			colon = j
+		case c == '@':
+			at = j
+		case c == '/' || c == '\\' || c == '?' || c == '#':
+			// The host ends here, unless a password has such a character: then a
+			// '@' follows and what stands after the ':' is no port.
+			if at >= 0 || colon < 0 || shapes.Only(s[colon+1:j], shapes.Digit) {
+				break scan
+			}
+		}
+	}
+	if at < 0 {
+		return webhook(s, start)
+	}
+	if colon >= 0 && colon < at {
+		password := s[colon+1 : at]
+		if shapes.Reference(password) {
+			return shapes.Span{}, false
+		}
+		return shapes.NewSpan(colon+1, at, tokens.RuleURLPassword), true
+	}
+	if user := s[start:at]; len(user) >= 12 && !shapes.Wordy(user) && !shapes.Placeholder(user) && !strings.Contains(user, shapes.MaskStart) {
+		return shapes.NewSpan(start, at, tokens.RuleURLPassword), true
+	}
+	return shapes.Span{}, false
+}
+
+// webhooks are addresses whose path is the secret.
+var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}
+
+// webhook finds the secret of a Slack or Discord webhook URL whose host begins at start;
+// false for another URL. The span is the path behind the known prefix, of at least 16
+// bytes; slashes may be escaped.
+func webhook(s string, start int) (shapes.Span, bool) {
+	for n, prefix := range webhooks {
+		begin := start
+		for i := 0; i < len(prefix) && begin >= 0; i++ {
+			if prefix[i] == '/' {
+				begin = shapes.SkipBackslashes(s, begin)
+			}
+			if begin >= len(s) || s[begin] != prefix[i] {
+				begin = -1
+				break
+			}
+			begin++
+		}
+		if begin < 0 {
+			continue
+		}
+		end := begin
+		for end < len(s) {
+			if slash := shapes.SkipBackslashes(s, end); slash < len(s) && s[slash] == '/' {
+				end = slash
+			} else if !shapes.In(s[end], shapes.Word|shapes.Base64) {
+				break
+			}
+			end++
+		}
+		if end-begin < 16 || n > 0 && strings.IndexByte(s[begin:end], '/') < 0 {
+			return shapes.Span{}, false
+		}
+		return shapes.NewSpan(begin, end, tokens.RuleSlackWebhook), true
+	}
+	return shapes.Span{}, false
+}
+
+// authorizationValue returns the credentials in the value s[i:end] of an
+// Authorization header: the part after the scheme, or all of it.
+func authorizationValue(s string, i, end int) (shapes.Span, bool) {
+	// A quote ends the header of curl -H "Authorization: …", but not Digest a="…".
+	if shapes.HasPrefixFold(s[i:end], "digest ") {
+		return shapes.NewSpan(i+len("digest "), i+len(strings.TrimRight(s[i:end], "'\"")), tokens.RuleAuthorization), !shapes.Reference(s[i+len("digest ") : end])
+	}
+	if n := strings.IndexAny(s[i:end], "\"'`"); n >= 0 {
+		end = i + n
+		for end > i && s[end-1] == '\\' {
+			end--
+		}
+	}
+	if n := strings.Index(s[i:end], `\n`); n >= 0 {
+		end = i + n
+	}
+	value := s[i:end]
+	scheme, credentials, two := strings.Cut(value, " ")
+	if !two || strings.IndexByte(scheme, '=') >= 0 {
+		v := strings.TrimRight(value, ",;)")
+		if len(v) < 8 || shapes.Placeholder(v) || shapes.Wordy(v) || shapes.Identifier(v) && !shapes.Random(v) || strings.IndexByte(v, '(') >= 0 {
+			return shapes.Span{}, false
+		}
+		return shapes.NewSpan(i, shapes.RunEnd(s, i+len(v), shapes.Token), tokens.RuleAuthorization), true
+	}
+	credentials = strings.TrimLeft(credentials, " ")
+	start := end - len(credentials)
+	word, rest, more := strings.Cut(credentials, " ")
+	if len(word) < 4 || shapes.Placeholder(word) || !shapes.TokenBytes(word) {
+		if !more || shapes.Placeholder(word) || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
+			return shapes.Span{}, false
+		}
+	}
+	if more && strings.IndexByte(rest, '=') >= 0 { // Credential=…, Signature=…
+		return shapes.NewSpan(start, end, tokens.RuleAuthorization), true
+	}
+	knownScheme := false
+	switch strings.ToLower(scheme) {
+	case "basic", "bearer", "token", "negotiate", "apikey", "key":
+		knownScheme = true
+	}
+	if !knownScheme && shapes.Wordy(word) || shapes.Wordy(word) && len(word) < 8 || more && shapes.Wordy(word) {
+		return shapes.Span{}, false
+	}
+	switch strings.ToLower(word) {
+	case "token", "tokens", "authentication", "authorization", "header", "scheme", "credentials", "auth":
+		return shapes.Span{}, false
+	}
+	return shapes.NewSpan(start, shapes.RunEnd(s, start+len(word), shapes.Token), tokens.RuleAuthorization), true
+}
+
+// Credentials returns the credentials of "Bearer TOKEN" or "Basic BASE64" at i; false for
+// none.
+func Credentials(s string, i int) (shapes.Span, bool) {
+	if len(s)-i < 12 {
+		return shapes.Span{}, false
+	}
+	switch {
+	case s[i+1] == 'e' && shapes.HasPrefixFold(s[i:], "bearer"):
+		start := i + 6
+		if s[start] != ' ' && s[start] != '+' && !strings.HasPrefix(s[start:], "%20") {
+			return shapes.Span{}, false
+		}
+		for start < len(s) && (s[start] == ' ' || s[start] == '+') {
+			start++
+		}
+		end := shapes.RunEnd(s, start, shapes.Token)
+		end = start + len(strings.TrimRight(s[start:end], "."))
+		if v := s[start:end]; len(v) < 8 || shapes.Wordy(v) {
+			return shapes.Span{}, false
+		}
+		return shapes.NewSpan(start, end, "bearer-token"), true
+	case s[i+1] == 'a' && shapes.HasPrefixFold(s[i:], "basic "):
+		start := i + 6
+		end := shapes.RunEnd(s, start, shapes.Base64)
+		if end-start < 8 || shapes.Wordy(s[start:end]) && !userAndPassword(s[start:end]) {
+			return shapes.Span{}, false
+		}
+		if s[i] == 'b' && !userAndPassword(s[start:end]) {
+			return shapes.Span{}, false // "basic" is a word
+		}
+		return shapes.NewSpan(start, end, "basic-auth"), true
+	}
+	return shapes.Span{}, false
+}
+
+// userAndPassword reports whether v is base64 of user:password.
+func userAndPassword(v string) bool {
+	v = strings.TrimRight(v[:min(len(v), shapes.MaxValue)], "=")
+	v = v[:len(v)-len(v)%4]
+	var decoded [shapes.MaxValue]byte
+	n, err := base64.RawStdEncoding.Decode(decoded[:], []byte(v))
+	if err != nil {
+		return false
+	}
+	colon := false
+	for _, c := range decoded[:n] {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+		colon = colon || c == ':'
+	}
+	return colon
+}
+
+// Flag returns the value of --password VALUE or -password VALUE; false for another
+// flag. s[i] is the first dash, and the name begins at start.
+func Flag(s string, i, start int) (shapes.Span, bool) {
+	if i > 0 && strings.IndexByte(" \t\n\"'`,[(\\", s[i-1]) < 0 {
+		return shapes.Span{}, false
+	}
+	end := shapes.RunEnd(s, start, shapes.Word)
+	name := s[start:end]
+	fam := nameFamily(name)
+	if fam == famNone && !tokens.NamesVendor(name) || end >= len(s) || strings.HasPrefix(name, "no-") {
+		return shapes.Span{}, false
+	}
+	// In a list of arguments, quotes and a comma stand between flag and value.
+	start = end
+	for start < min(len(s), end+8) && strings.IndexByte(" \t\n\"',\\", s[start]) >= 0 {
+		start++
+	}
+	if start == end || start >= len(s) || s[start] == '-' {
+		return shapes.Span{}, false
+	}
+	stop := shapes.BareEnd(s, start, start+shapes.MaxValue, shapes.FlagStops)
+	v := s[start:stop]
+	if len(v) == shapes.MaxValue {
+		stop = shapes.BareEnd(s, stop, len(s), shapes.FlagStops)
+	}
+	switch {
+	case shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0:
+		return shapes.Span{}, false
+	case fam == famPassword:
+		if len(v) < 3 || shapes.Wordy(v) && !strings.ContainsAny(v, "0123456789") && s[end] != ' ' {
+			return shapes.Span{}, false
+		}
+		return shapes.NewSpan(start, stop, tokens.RulePassword), true
+	case secretLiteral(fam, v, false):
+		return shapes.NewSpan(start, stop, fam.rule()), true
+	}
+	rule, stop := tokens.OfVendor(name, s, start)
+	return shapes.NewSpan(start, stop, rule), stop > 0
+}
+
+// curlUser returns the password of curl -u user:password; false for none. s[i] is the
+// ':'.
+func curlUser(s string, i int) (shapes.Span, bool) {
+	start := i
+	limit := max(0, i-shapes.MaxName)
+	for start > limit && marks[s[start-1]]&markBeforeUser == 0 {
+		start--
+	}
+	if start == i || i+1 >= len(s) {
+		return shapes.Span{}, false
+	}
+	before := start
+	for before > limit && shapes.OneOf(s[before-1], " \t\"'\\=") {
+		before--
+	}
+	attached := strings.HasPrefix(s[start:], "-u") && i-start > 2 // -uuser:password
+	if !attached && (before == start || !shapes.EndsInOne(s[:before], "-u", "--user", "--proxy-user", "-U", "-a")) {
+		return shapes.Span{}, false
+	}
+	end := shapes.BareEnd(s, i+1, i+1+shapes.MaxValue, shapes.CurlStops)
+	v := s[i+1 : end]
+	if v == "" || shapes.Number(v) || shapes.Reference(v) || v[0] == '/' {
+		return shapes.Span{}, false
+	}
+	// curl, or a tool like it, must be near: docker -u 1000:staff has no password.
+	if head := s[max(0, before-200):before]; !strings.Contains(head, "curl") && !strings.Contains(head, "http") && !strings.Contains(head, "wget") && shapes.Wordy(v) {
+		return shapes.Span{}, false
+	}
+	return shapes.NewSpan(i+1, end, "curl-user"), true
+}

@@ -1,0 +1,401 @@
+package assign
+
+import (
+	"strings"
+
+	"claudemem/internal/capture/redact/shapes"
+	"claudemem/internal/capture/redact/tokens"
+)
+
+// Secrets whose name is not before an operator: it is in another member of the same
+// object, in a tag, in the argument before, in a column's head, or a blank away.
+
+// Named returns the rule under which the literal v is a secret of the given
+// name; "" for none.
+func Named(name, v string) string {
+	fam := nameFamily(name)
+	if fam == famAuthorization {
+		fam = famSecret
+	}
+	if fam != famNone && len(v) >= fam.shortest() && secretLiteral(fam, v[:min(len(v), shapes.MaxValue)], false) {
+		return tokens.RuleOf(v[:min(len(v), shapes.MaxQuoted)], fam.rule())
+	}
+	if rule, end := tokens.OfVendor(name, v, 0); end == len(v) {
+		return rule
+	}
+	return ""
+}
+
+// IsValueName reports whether a name says that its value belongs to the name in another
+// member: {"name":"DB_PASSWORD","value":"…"}.
+func IsValueName(name string) bool {
+	switch len(name) {
+	case 3:
+		return strings.EqualFold(name, "val")
+	case 5:
+		return strings.EqualFold(name, "value")
+	case 7:
+		return strings.EqualFold(name, "default")
+	case 11, 12, 13:
+		return strings.EqualFold(name, "stringvalue") || strings.EqualFold(name, "defaultvalue") || strings.EqualFold(name, "default_value")
+	}
+	return false
+}
+
+// IsNameName reports whether a name says that its value is a name.
+func IsNameName(name string) bool {
+	switch len(name) {
+	case 3:
+		return strings.EqualFold(name, "key")
+	case 4:
+		return strings.EqualFold(name, "name")
+	case 7, 8, 9:
+		return strings.EqualFold(name, "setting") || strings.EqualFold(name, "variable") || strings.EqualFold(name, "parameter")
+	}
+	return false
+}
+
+// maxBeside is how far a value is from its name in another member, in bytes.
+const maxBeside = 256
+
+// nameBeside returns the name that another member of the same object gives to the value
+// s[start:end], where start is that of the word "value"; "" for none.
+func nameBeside(s string, start, end int) string {
+	low := max(0, start-maxBeside)
+	for i := start - 1; i > low; i-- {
+		switch s[i] {
+		case '=', ':':
+			_, name := nameBefore(s, i)
+			if IsNameName(name) {
+				return shapes.WordAt(s, i+1)
+			}
+			if word := shapes.WordAt(s, i+1); name == "type" && word == "password" {
+				return word
+			}
+			continue
+		case '\n':
+			if s[i-1] != '\n' {
+				continue
+			}
+		case '{':
+			if name := blockLabel(s[low:i]); NamesSecret(name) {
+				return name
+			}
+		case '}', '<', ';', '[':
+		default:
+			continue
+		}
+		break
+	}
+	for end < len(s) && end < start+shapes.MaxQuoted && shapes.OneOf(s[end], "\"',\\ \t\n+") {
+		end++
+	}
+	stop := min(len(s), end+shapes.MaxName)
+	nameEnd := shapes.RunEnd(s[:stop], end, shapes.Ident)
+	if !IsNameName(s[end:nameEnd]) {
+		return ""
+	}
+	for nameEnd < stop && shapes.OneOf(s[nameEnd], "\"'\\ ") {
+		nameEnd++
+	}
+	if nameEnd == stop || s[nameEnd] != ':' && s[nameEnd] != '=' {
+		return ""
+	}
+	return shapes.WordAt(s, nameEnd+1)
+}
+
+// blockLabel returns the label of a block or the name of an object whose brace follows:
+// variable "db_password" {, "adminPassword": {; "" for none.
+func blockLabel(before string) string {
+	before = strings.TrimRight(before, " \t\n:")
+	if !strings.HasSuffix(before, `"`) {
+		return ""
+	}
+	before = strings.TrimRight(before, `"\`)
+	open := strings.LastIndexByte(before, '"')
+	if open < 0 {
+		return ""
+	}
+	return before[open+1:]
+}
+
+// maxElement is the length of an element's text that is judged, in bytes.
+const maxElement = 1024
+
+// Element returns the text of the XML element whose closing tag is at i, if its
+// name or that in an attribute of its opening tag names a secret; false for none.
+func Element(s string, i int) (shapes.Span, bool) {
+	nameEnd := shapes.RunEnd(s[:min(len(s), i+2+shapes.MaxName)], i+2, shapes.Ident)
+	name := s[i+2 : nameEnd]
+	low := max(0, i-maxElement)
+	if fam := nameFamily(name); (fam == famNone || name == "key") && !carriesName(name) && !tokens.NamesVendor(name) {
+		low = max(0, i-shapes.MaxName)
+		open := strings.LastIndexByte(s[low:i], '>')
+		if open < 0 {
+			return shapes.Span{}, false
+		}
+		return nextElement(s, strings.Trim(s[low+open+1:i], " \n*:"), nameEnd+1)
+	}
+	open := strings.LastIndexByte(s[low:i], '>')
+	if open < 0 {
+		return shapes.Span{}, false
+	}
+	start := low + open + 1
+	tagStart := strings.LastIndexByte(s[max(0, start-maxElement):start], '<')
+	if tagStart < 0 {
+		return shapes.Span{}, false
+	}
+	tag := s[max(0, start-maxElement)+tagStart+1 : start]
+	if !strings.HasPrefix(tag, name) {
+		return shapes.Span{}, false
+	}
+	if carriesName(name) {
+		if name = attributeName(tag); name == "" {
+			name = tagBefore(s[:start-len(tag)-1])
+		}
+	}
+	end := i
+	for start < end && shapes.OneOf(s[start], " \t\r\n") {
+		start++
+	}
+	for end > start && shapes.OneOf(s[end-1], " \t\r\n") {
+		end--
+	}
+	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
+		start, end = longestWord(s, start, end)
+	}
+	if rule := Named(name, s[start:end]); rule != "" {
+		return shapes.NewSpan(start, end, rule), true
+	}
+	return shapes.Span{}, false
+}
+
+// longestWord returns the bounds of the longest word of s[start:end].
+func longestWord(s string, start, end int) (from, to int) {
+	for i := start; i < end; {
+		word := shapes.RunEnd(s[:end], i, shapes.Visible)
+		if word-i > to-from {
+			from, to = i, word
+		}
+		i = word + 1
+	}
+	return from, to
+}
+
+// tagBefore returns the name of the opening tag that before ends in; "" for none.
+func tagBefore(before string) string {
+	before = strings.TrimRight(before[max(0, len(before)-shapes.MaxName):], " \t\r\n")
+	open := strings.LastIndexByte(before, '<')
+	if open < 0 || !strings.HasSuffix(before, ">") {
+		return ""
+	}
+	return shapes.WordAt(before, open+1)
+}
+
+// carriesName reports whether the name of an element says that an attribute has the name
+// of its text.
+func carriesName(element string) bool {
+	switch strings.ToLower(element) {
+	case "property", "string", "entry", "param", "parameter", "setting", "value", "item", "variable", "arg", "prop":
+		return true
+	}
+	return false
+}
+
+// attributeName returns the value of the attribute of a tag that is a name; "" for none.
+func attributeName(tag string) string {
+	for i := range len(tag) {
+		if tag[i] == '=' {
+			if _, name := nameBefore(tag, i); IsNameName(name) {
+				return shapes.WordAt(tag, i+1)
+			}
+		}
+	}
+	return ""
+}
+
+// AtComma returns the argument behind the ',' at i if that before is a name of a
+// secret, as in define('DB_PASSWORD', '…'); false for none. It puts the cells of a table
+// whose head names a secret into the queue.
+func (a *Ahead) AtComma(s string, i int) (shapes.Span, bool) {
+	if i == 0 || i+1 >= len(s) {
+		return shapes.Span{}, false
+	}
+	if !shapes.OneOf(s[i-1], "\"'") {
+		if shapes.IsAlnum(s[i-1]) && s[i+1] != ' ' {
+			a.queueColumns(s, i)
+		}
+		return shapes.Span{}, false
+	}
+	j := i + 1
+	for j < len(s) && j < i+32 && s[j] == ' ' {
+		j++
+	}
+	if j < len(s) && shapes.IsAlnum(s[j]) || !shapes.OneOf(s[min(j, len(s)-1)], "\"'\\`") {
+		return shapes.Span{}, false
+	}
+	start, name := nameBefore(s, i)
+	if nameFamily(name) == famNone && !tokens.NamesVendor(name) {
+		return shapes.Span{}, false
+	}
+	if j == i+1 && shapes.OneOf(s[i-1], "\"") && a.queueColumns(s, i) {
+		return shapes.Span{}, false
+	}
+	q, ok := shapes.QuoteAt(s, j)
+	if !ok {
+		return shapes.Span{}, false
+	}
+	end := q.End(s)
+	if end == len(s) || s[end] != q.Char && s[end] != '\\' {
+		return shapes.Span{}, false
+	}
+	v := s[q.Start:end]
+	rule := Named(name, v)
+	if rule == "" || !setsName(s[:start]) && (len(v) < 8 || shapes.Wordy(v) || !strings.ContainsAny(v, "0123456789") || strings.IndexByte(v, ' ') >= 0) {
+		return shapes.Span{}, false
+	}
+	return shapes.NewSpan(q.Start, end, rule), true
+}
+
+// setsName reports whether a call that sets a constant or variable is open: define('.
+func setsName(before string) bool {
+	before = strings.TrimRight(before, " \"'\\")
+	return shapes.EndsInOne(before, "define(", "etenv(", "putenv(", "etProperty(", "etdefault(", "EnvironmentVariable(")
+}
+
+// maxTableHead is the length of the first line of a table, in bytes.
+const maxTableHead = 1024
+
+// queueColumns puts the cells of a table in CSV into the queue whose column names a
+// secret. A comma of its head is at i. It reports whether there is such a table.
+func (a *Ahead) queueColumns(s string, i int) bool {
+	if i < a.tableEnd {
+		return false
+	}
+	_, name := nameBefore(s, i)
+	after := s[i+1 : shapes.RunEnd(s[:min(len(s), i+1+shapes.MaxName)], i+1, shapes.Ident)]
+	if !NamesSecret(name) && !NamesSecret(after) {
+		return false
+	}
+	start := i
+	for low := max(0, i-maxTableHead); start > low && headByte(s[start-1]); start-- {
+		if s[start-1] == 'n' && start > 1 && s[start-2] == '\\' {
+			break
+		}
+	}
+	end, next := shapes.LineBounds(s, i, maxTableHead)
+	if next < 0 {
+		return false
+	}
+	for j := i; j < end; j++ {
+		if !headByte(s[j]) {
+			return false
+		}
+	}
+	head := s[start:end]
+	before := len(a.Queue)
+	for next >= 0 && next < len(s) {
+		rowStart := next
+		end, next = shapes.LineBounds(s, rowStart, shapes.MaxQuoted)
+		if !a.queueCells(s, rowStart, end, head) {
+			break
+		}
+		a.tableEnd = end
+	}
+	return len(a.Queue) > before
+}
+
+func NamesSecret(name string) bool { return nameFamily(name) != famNone || tokens.NamesVendor(name) }
+
+// headByte reports whether c can stand in the first line of a table.
+func headByte(c byte) bool { return shapes.In(c, shapes.Ident) || shapes.OneOf(c, ",\"' ") }
+
+// queueCells puts the cells of the row s[at:end] into the queue whose cell in head, the
+// table's first line, names a secret. It returns false if the row does not belong to the
+// table.
+func (a *Ahead) queueCells(s string, at, end int, head string) bool {
+	first := len(a.Queue)
+	for more := true; more; {
+		var name string
+		name, head, more = strings.Cut(head, ",")
+		start := at
+		inQuotes := false
+		for at < end && (s[at] != ',' || inQuotes) {
+			inQuotes = inQuotes != (s[at] == '"')
+			at++
+		}
+		stop := at
+		if more == (at == end) {
+			a.Queue = a.Queue[:first]
+			return false
+		}
+		at++
+		for start < stop && shapes.OneOf(s[start], " \t\"'\\") {
+			start++
+		}
+		for stop > start && shapes.OneOf(s[stop-1], " \t\r\"'\\`}") {
+			stop--
+		}
+		if start == stop {
+			continue
+		}
+		if rule := Named(strings.Trim(name, " \"'\\"), s[start:stop]); rule != "" {
+			a.Queue = append(a.Queue, shapes.NewSpan(start, stop, rule))
+		}
+	}
+	return true
+}
+
+// QueueManifest puts the values in the data of a Secret of Kubernetes into the queue. The
+// ':' behind "data" is at i.
+func (a *Ahead) QueueManifest(s string, i int) {
+	if i < a.tableEnd {
+		return
+	}
+	if name := wordBefore(s, i); !strings.EqualFold(name, "data") && name != "stringData" {
+		return
+	}
+	if i >= a.askedUntil {
+		a.askedUntil = i + manifestReach/4
+		a.inSecret = hasSecretKind(s[max(0, i-manifestReach):min(len(s), i+manifestReach)])
+	}
+	if !a.inSecret {
+		return
+	}
+	data := s[:min(len(s), i+manifestData)]
+	last := i + 1
+	for at := last; at < min(len(data), last+manifestGap); {
+		// A key, ':', perhaps '|' or '>' and a line break, perhaps a quote, base64.
+		key := shapes.RunEnd(data, at, shapes.Ident)
+		if key == at || key == len(data) || data[key] != ':' && !strings.HasPrefix(data[key:], `":`) && !strings.HasPrefix(data[key:], `\":`) {
+			if strings.HasPrefix(data[key:], shapes.MaskStart) {
+				key += strings.IndexByte(data[key:]+"]", ']')
+			}
+			at = key + 1
+			continue
+		}
+		start := key
+		for start < len(data) && shapes.OneOf(data[start], " :|>+-\"'\\\r\n\t") {
+			start++
+			if data[start-1] == '\\' && start < len(data) && data[start] == 'n' {
+				start++
+			}
+		}
+		end := shapes.RunEnd(data, start, shapes.Base64)
+		if at = end; end-start >= minManifest {
+			a.Queue = append(a.Queue, shapes.NewSpan(start, end, ruleManifest))
+			last, a.tableEnd = end, end
+		}
+	}
+}
+
+// An ahead has what was found before the scanner came there.
+type Ahead struct {
+	// Queue has secrets in order: cells of a table, values of a manifest.
+	Queue []shapes.Span
+	// tableEnd is the end of the last table whose cells were queued.
+	tableEnd int
+	// inSecret says whether "data:" before askedUntil belongs to a Secret of Kubernetes.
+	inSecret   bool
+	askedUntil int
+}

@@ -1,0 +1,114 @@
+package shapes
+
+import "strings"
+
+// PathLike reports whether v is a path or an address, of which package assign masks the
+// secrets alone.
+func PathLike(v string) bool {
+	switch v[0] {
+	case '/', '.', '~':
+		return strings.IndexByte(v, '+') < 0 && strings.IndexByte(v, '=') < 0 && strings.Count(v, "/") >= 1 && !Random(v)
+	}
+	if strings.Trim(v, "0123456789.") == "" && strings.IndexByte(v, '.') > 0 {
+		return true // an address, a version, an object identifier
+	}
+	return strings.Contains(v, "://") || len(v) > 3 && v[1] == ':' && v[2] == '\\'
+}
+
+// standsForSecret reports whether a value is a word, or the name of a type, that
+// stands where a secret could.
+func standsForSecret(word string) bool { return Listed(standIns, word) }
+
+const standIns = " " +
+	"true false null nil none undefined string str text char varchar bool boolean int " +
+	"integer number any object bytes byte secretstr optional required password passwd " +
+	"token secret secrets key apikey api_key unknown void never hidden masked redacted " +
+	"empty todo tbd yes no on off self this props input ctx err error value example " +
+	"optional[str] securestring chararray "
+
+// Placeholder reports whether a value stands for a secret: a type, a literal, a
+// word such as "password", or a reference.
+func Placeholder(v string) bool {
+	if len(v) < 64 {
+		var lower [64]byte
+		n := copy(lower[:], v)
+		for i := range n {
+			if IsUpper(lower[i]) {
+				lower[i] |= 0x20
+			}
+		}
+		word := strings.TrimRight(View(lower[:n]), "!?,;|.")
+		if word == "" || standsForSecret(word) {
+			return true
+		}
+		if strings.HasPrefix(word, "your") && (len(word) == 4 || !IsAlnum(word[4])) ||
+			strings.HasPrefix(word, "process.env") || strings.HasPrefix(word, "os.environ") || strings.HasPrefix(word, "env.") ||
+			strings.HasPrefix(word, "import.meta.") || strings.HasPrefix(word, "secrets.") || strings.HasPrefix(word, "config.") {
+			return true
+		}
+	}
+	return Reference(v)
+}
+
+// Reference reports whether a value refers to a secret elsewhere: a variable, a
+// template, stars, a mask.
+func Reference(v string) bool {
+	if v == "" || strings.HasPrefix(v, MaskStart[:len(MaskStart)-1]) { // a mask, or what a decoded window has of one
+		return true
+	}
+	last := v[len(v)-1]
+	switch v[0] {
+	case '$', '{':
+		// $VAR, ${VAR}, $(command), {{ template }}; a password may start with $ too, and
+		// Jenkins puts what it has encrypted into braces.
+		return len(v) == 1 || v[1] == '{' || v[1] == '(' || v[0] == '{' && last != '}' || Identifier(strings.TrimRight(v[1:], "}")) || v[0] == '{' && strings.ContainsAny(v, " :,\"'")
+	case '\\':
+		return Bracket(v, 0, '<') > 0
+	case '<':
+		return last == '>' || strings.Contains(v, "%>")
+	case '#':
+		return len(v) > 1 && v[1] == '{'
+	case '%':
+		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%' || strings.HasPrefix(v, "%s") || strings.HasPrefix(v, "%v")
+	case '@', ':', '&', '*':
+		return Identifier(v[1:]) && (!Mixed(v) || Wordy(v)) || strings.Trim(v, "*") == ""
+	case '!':
+		return Only(v[1:], Letter) && (len(v) > 1 && IsUpper(v[1]) || v == "!vault") // a tag of YAML
+	}
+	// Dots, stars, crosses.
+	return strings.Trim(v, v[:1]) == "" && !IsDigit(v[0]) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "…") ||
+		strings.Contains(v, "****") || strings.Contains(v, "xxxx") || strings.Contains(v, "XXXX")
+}
+
+// Identifier reports whether v is a name or the path of a field (a.b.c, a->b, A::b).
+func Identifier(v string) bool {
+	if v == "" || !IsLower(v[0]|0x20) && v[0] != '_' {
+		return false
+	}
+	for i := range len(v) {
+		if c := v[i]; !IsAlnum(c) && c != '_' && c != '.' && c != ':' && c != '>' && c != '-' {
+			return false
+		}
+		if v[i] == '-' && (i+1 == len(v) || v[i+1] != '>') {
+			return false
+		}
+	}
+	return true
+}
+
+// Sentence reports whether v is prose: the value of a name such as "password" may
+// be a label ("Enter your password").
+func Sentence(v string) bool {
+	if strings.Count(v, " ") < 1 {
+		return false
+	}
+	if !IsUpper(v[0]) && v[0] < 0x80 && strings.Count(v, " ") < 3 {
+		return false
+	}
+	for i := range len(v) {
+		if c := v[i]; IsDigit(c) || strings.IndexByte("=+/$#@^&~<>{}\\|_", c) >= 0 {
+			return false
+		}
+	}
+	return true
+}

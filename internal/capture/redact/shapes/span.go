@@ -1,0 +1,49 @@
+package shapes
+
+import "strings"
+
+// MaskStart begins every mask.
+const MaskStart = "[redacted:"
+
+// Mask returns the text that replaces a secret found by rule.
+//
+//go:noinline
+func Mask(rule string) string { return MaskStart + rule + "]" }
+
+// Count adds one to a rule's count; the map is made when it is first needed.
+//
+//go:noinline
+func Count(counts *map[string]int, rule string) {
+	if *counts == nil {
+		*counts = make(map[string]int)
+	}
+	(*counts)[rule]++
+}
+
+// A Span is a part of a text to remove. If it has a rule, the rule's mask replaces it.
+type Span struct {
+	Start, End int
+	Rule       string
+}
+
+// Apply returns s with the spans replaced. They are in order and do not overlap.
+func Apply(s string, spans []Span) string {
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	last := 0
+	for _, sp := range spans {
+		b.WriteString(s[last:sp.Start])
+		if sp.Rule != "" {
+			b.WriteString(Mask(sp.Rule))
+		}
+		last = sp.End
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// NewSpan returns a Span.
+func NewSpan(start, end int, rule string) Span { return Span{start, end, rule} }
