@@ -15,7 +15,7 @@ import (
 // workerOrFiles is the memory of commands: the worker's when it answers, else the files.
 // So a command finds the same with and without a worker.
 type workerOrFiles struct {
-	api.Forward
+	api.Memory
 	app     *app
 	dataDir string
 	files   *files // opened when it is needed
@@ -33,12 +33,12 @@ func (a *app) memory() (*workerOrFiles, error) {
 		return nil, err
 	}
 	w := &workerOrFiles{app: a, dataDir: dataDir}
-	w.Forward = func(ctx context.Context, call api.Call) error {
+	w.Memory = func(ctx context.Context, call api.Call) error {
 		if call.Reads() {
-			return w.read(ctx, call.On)
+			return w.read(ctx, call)
 		}
 		// The worker changes the memory; without one this command is the worker for that long.
-		return daemon.Change(ctx, dataDir, w.create, func(m api.Memory) error { return call.On(ctx, m) })
+		return daemon.Change(ctx, dataDir, w.create, func(m api.Memory) error { return m(ctx, call) })
 	}
 	return w, nil
 }
@@ -78,7 +78,7 @@ func (w *workerOrFiles) close() {
 
 // read asks the worker, or the files once it did not answer. CodeNoMemory when
 // nothing was ever captured and no worker runs.
-func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
+func (w *workerOrFiles) read(ctx context.Context, call api.Call) error {
 	if w.files == nil {
 		if err := askWorkerToRead(ctx, w.dataDir, w.patience, call); memory.CodeOf(err) != memory.CodeUnavailable {
 			return err
@@ -89,35 +89,33 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 		}
 		w.files = files
 	}
-	return call(ctx, w.files)
+	return w.files.Memory()(ctx, call)
 }
 
-// askWorker asks the running worker, for at most limit (0: for as long as ctx lasts).
-// CodeUnavailable when none answers.
-func askWorker(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, *api.Remote) error) error {
+// askWorker asks the running worker, for at most limit (0: for as long as ctx lasts), and
+// returns which one that was. CodeUnavailable when none answers.
+func askWorker(ctx context.Context, dataDir string, limit time.Duration, call api.Call) (*api.Remote, error) {
 	worker, err := api.FindWorker(dataDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	return call(ctx, worker)
+	return worker, worker.Memory(ctx, call)
 }
 
 // askWorkerToRead is askWorker for a call that the files can answer too: it is also
 // CodeUnavailable when a worker of another version says CodeNotFound or CodeInvalid, since
 // it may not know the route or a parameter.
-func askWorkerToRead(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, api.Memory) error) error {
-	return askWorker(ctx, dataDir, limit, func(ctx context.Context, worker *api.Remote) error {
-		err := call(ctx, worker)
-		if code := memory.CodeOf(err); worker.Info.Version != version && (code == memory.CodeNotFound || code == memory.CodeInvalid) {
-			return memory.Errorf(memory.CodeUnavailable, "%w", err)
-		}
-		return err
-	})
+func askWorkerToRead(ctx context.Context, dataDir string, limit time.Duration, call api.Call) error {
+	worker, err := askWorker(ctx, dataDir, limit, call)
+	if code := memory.CodeOf(err); worker != nil && worker.Info.Version != version && (code == memory.CodeNotFound || code == memory.CodeInvalid) {
+		return memory.Errorf(memory.CodeUnavailable, "%w", err)
+	}
+	return err
 }
 
 // show prints v as JSON, or for people as text prints it.

@@ -99,7 +99,7 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 		ctx := cmd.Context()
 		r := agentfiles.Request{DryRun: dry, DataDir: m.dataDir}
 		var err error
-		if r.Project, err = a.projectDir(ctx, m, *project); err != nil {
+		if r.Project, err = a.projectDir(ctx, m.Memory, *project); err != nil {
 			return err
 		}
 		if hasTargets {
@@ -110,7 +110,7 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 				return memory.Errorf(memory.CodeInvalid, "the setting AGENT_FILES is off").
 					WithHint("name files, as in `claude-mem agent-files sync --target root`; `claude-mem config set AGENT_FILES root` keeps them up to date")
 			}
-			if r.Records, err = agentfiles.Records(ctx, m, r.Project); err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
+			if r.Records, err = agentfiles.Records(ctx, m.Memory, r.Project); err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
 				return err
 			}
 		}

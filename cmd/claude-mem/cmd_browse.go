@@ -54,7 +54,7 @@ colours off.
 		}
 		m := newLiveMemory(a, dataDir)
 		defer m.close()
-		return browse.Run(cmd.Context(), browse.Options{Memory: m, Away: m.away.Load, Name: homeShort(dataDir, a.getenv("HOME")), Filter: f.String(),
+		return browse.Run(cmd.Context(), browse.Options{Memory: m.Memory, Away: m.away.Load, Name: homeShort(dataDir, a.getenv("HOME")), Filter: f.String(),
 			Colours: wantsColor(a.stdout, a.getenv), Clock: a.now, Location: time.Local, In: in, Out: out, Env: os.Environ()})
 	})
 	return cmd
@@ -72,7 +72,7 @@ func homeShort(path, home string) string {
 // that of the files. Unlike workerOrFiles it returns to a worker that comes back. Its methods
 // may be called at the same time.
 type liveMemory struct {
-	api.Forward
+	api.Memory
 	app     *app
 	dataDir string
 
@@ -94,18 +94,18 @@ const (
 // newLiveMemory returns the memory of a data directory. It opens nothing yet.
 func newLiveMemory(a *app, dataDir string) *liveMemory {
 	m := &liveMemory{app: a, dataDir: dataDir}
-	m.Forward = func(ctx context.Context, call api.Call) error {
+	m.Memory = func(ctx context.Context, call api.Call) error {
 		if call.Reads() {
-			return m.read(ctx, call.On)
+			return m.read(ctx, call)
 		}
 		// The worker changes the memory; without one this program is the worker for that long.
-		return daemon.Change(ctx, dataDir, false, func(to api.Memory) error { return call.On(ctx, to) })
+		return daemon.Change(ctx, dataDir, false, func(to api.Memory) error { return to(ctx, call) })
 	}
 	return m
 }
 
 // read asks the worker, or the files if it does not answer.
-func (m *liveMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
+func (m *liveMemory) read(ctx context.Context, call api.Call) error {
 	err := m.ask(ctx, call)
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		m.away.Store(false)
@@ -128,11 +128,11 @@ func (m *liveMemory) read(ctx context.Context, call func(context.Context, api.Me
 		m.files = files
 	}
 	m.away.Store(true)
-	return call(ctx, m.files)
+	return m.files.Memory()(ctx, call)
 }
 
 // ask asks the worker. CodeUnavailable if it does not answer, or has just been too slow.
-func (m *liveMemory) ask(ctx context.Context, call func(context.Context, api.Memory) error) error {
+func (m *liveMemory) ask(ctx context.Context, call api.Call) error {
 	if time.Now().UnixMilli() < m.mute.Load() {
 		return memory.Errorf(memory.CodeUnavailable, "the worker does not answer")
 	}

@@ -121,7 +121,7 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 // previewContext returns a block; session and project of the request are names as the
 // user types them.
 func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.ContextRequest) (*contextPreview, error) {
-	where, err := a.previewProject(ctx, m, r.ProjectPath)
+	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
 	if err != nil {
 		return nil, err
 	}

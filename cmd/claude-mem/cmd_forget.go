@@ -106,7 +106,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 		return s, err
 	}
 	for _, id := range ids {
-		if err := id.selectFor(ctx, m, &s); err != nil {
+		if err := id.selectFor(ctx, m.Memory, &s); err != nil {
 			return s, err
 		}
 	}

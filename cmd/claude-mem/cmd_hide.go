@@ -93,7 +93,7 @@ func (a *app) changesEach(cmd *cobra.Command, done, undo string, do func(context
 		}
 		words := "claude-mem " + undo
 		for _, id := range ids {
-			if err := do(cmd.Context(), m, id); err != nil {
+			if err := do(cmd.Context(), m.Memory, id); err != nil {
 				return err
 			}
 			words += fmt.Sprintf(" %d", id)

@@ -165,7 +165,7 @@ JSON: ` + learningForm + `.`,
 			return memory.Errorf(memory.CodeInvalid, "nothing to change").
 				WithHint("give a new text, --category, --confidence or --active")
 		}
-		return a.editLearning(cmd.Context(), m, given[0], edit, *asJSON, "changed:")
+		return a.editLearning(cmd.Context(), m.Memory, given[0], edit, *asJSON, "changed:")
 	})
 	return cmd
 }
@@ -208,7 +208,7 @@ JSON: {"approved": [` + learningForm + `]}.`,
 		}
 		approved := []api.Learning{}
 		for _, name := range given {
-			l, err := a.changeLearning(cmd.Context(), m, name, memory.LearningEdit{Active: new(true)})
+			l, err := a.changeLearning(cmd.Context(), m.Memory, name, memory.LearningEdit{Active: new(true)})
 			if err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ JSON: ` + learningForm + `.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.editLearning(cmd.Context(), m, given[0], memory.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
+		return a.editLearning(cmd.Context(), m.Memory, given[0], memory.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
 	})
 	return cmd
 }

@@ -52,7 +52,7 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	if options.Dir = a.getenv("CLAUDE_PROJECT_DIR"); options.Dir == "" {
 		options.AskRoots, options.Dir = true, a.workingDirectory()
 	}
-	server := mcpserver.New(m, options)
+	server := mcpserver.New(m.Memory, options)
 	// The worker starts in the background: the client waits for our first answer.
 	m.wakeSoon()
 	err := server.ServeStdio(ctx, a.stdin, a.stdout)
@@ -86,7 +86,7 @@ const (
 // clientMemory is the memory of the MCP server. It asks the worker. Without one, reads use
 // the files, which many processes may open, and writes wait for a worker, the one writer.
 type clientMemory struct {
-	api.Forward
+	api.Memory
 	app     *app
 	dataDir string
 	// life ends with the client; waking counts the starts of a worker under way.
@@ -100,14 +100,15 @@ type clientMemory struct {
 // call asks the worker. life bounds the starts of a worker.
 func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory {
 	m := &clientMemory{app: a, dataDir: dataDir, life: life, patience: workerPatience}
-	m.Forward = func(ctx context.Context, call api.Call) error {
+	m.Memory = func(ctx context.Context, call api.Call) error {
 		switch {
 		case call.Reads():
-			return m.read(ctx, call.On)
-		case call.Path == api.NoteLookupsEndpoint.Path: // without a worker nobody notes them
-			return askWorker(ctx, m.dataDir, m.patience, func(ctx context.Context, w *api.Remote) error { return call.On(ctx, w) })
+			return m.read(ctx, call)
+		case call.Path == api.NotePath: // without a worker nobody notes them
+			_, err := askWorker(ctx, m.dataDir, m.patience, call)
+			return err
 		default:
-			return m.write(ctx, call.On)
+			return m.write(ctx, call)
 		}
 	}
 	return m
@@ -115,7 +116,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 
 // read calls call with the worker's memory or, when no worker answers in time, with the
 // files, and then starts a worker in the background.
-func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
+func (m *clientMemory) read(ctx context.Context, call api.Call) error {
 	err := askWorkerToRead(ctx, m.dataDir, m.patience, call)
 	if err == nil || ctx.Err() != nil || memory.CodeOf(err) != memory.CodeUnavailable {
 		return err
@@ -126,11 +127,11 @@ func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.
 		return err
 	}
 	defer files.close()
-	return call(ctx, files)
+	return files.Memory()(ctx, call)
 }
 
 // write waits for a worker that answers, and asks it once, so that nothing is done twice.
-func (m *clientMemory) write(ctx context.Context, call func(context.Context, api.Memory) error) error {
+func (m *clientMemory) write(ctx context.Context, call api.Call) error {
 	if !m.answers(ctx) {
 		m.wake(ctx)
 		waiting, cancel := context.WithTimeout(ctx, 2*m.patience) // one that is restarting takes longer
@@ -146,7 +147,8 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}
-	return askWorker(ctx, m.dataDir, 2*m.patience, func(ctx context.Context, w *api.Remote) error { return call(ctx, w) })
+	_, err := askWorker(ctx, m.dataDir, 2*m.patience, call)
+	return err
 }
 
 // answers reports whether a worker answers now.

@@ -201,7 +201,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 
 // listAliases prints the aliases of projects.
 func (a *app) listAliases(ctx context.Context, m *workerOrFiles, asJSON bool) error {
-	found, err := m.Aliases(ctx)
+	found, err := m.Aliases(ctx, api.AliasesRequest{})
 	if done, err := printed(a, asJSON, found.Results, err, []memory.ProjectAlias{}); done {
 		return err
 	}
@@ -265,7 +265,7 @@ func aliasPath(name string) (string, error) {
 // aliasChoices completes the paths of aliases.
 func (a *app) aliasChoices() choices {
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]memory.ProjectAlias, error) {
-		found, err := m.Aliases(ctx)
+		found, err := m.Aliases(ctx, api.AliasesRequest{})
 		return found.Results, err
 	}, func(alias *memory.ProjectAlias) cobra.Completion { return described(alias.Path, alias.Project) })
 }

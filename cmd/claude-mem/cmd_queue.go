@@ -33,7 +33,7 @@ transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whos
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		q, err := m.Queue(cmd.Context())
+		q, err := m.Queue(cmd.Context(), api.QueueRequest{})
 		if done, err := printed(a, *asJSON, q, err, api.EmptyQueue()); done {
 			return err
 		}

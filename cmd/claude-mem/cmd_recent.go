@@ -40,7 +40,7 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 			return err
 		}
 		if found.Count == 0 {
-			return a.nothingRemembered(ctx, m, project)
+			return a.nothingRemembered(ctx, m.Memory, project)
 		}
 		p := a.people()
 		for i := range found.Results {

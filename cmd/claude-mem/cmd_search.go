@@ -65,7 +65,7 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
 		}
-		return a.printFound(ctx, m, r, &found)
+		return a.printFound(ctx, m.Memory, r, &found)
 	})
 	return cmd
 }

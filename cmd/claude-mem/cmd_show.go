@@ -56,7 +56,7 @@ func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID,
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
 		}
-		o, s, err := id.read(ctx, m)
+		o, s, err := id.read(ctx, m.Memory)
 		if memory.CodeOf(err) == memory.CodeNotFound {
 			missing = append(missing, id.String())
 			continue
@@ -116,7 +116,7 @@ func (a *app) noteLookup(ctx context.Context, dataDir string, read []memory.Obse
 	ctx, cancel := context.WithTimeout(ctx, lookupWait+settings.Slack(a.getenv))
 	defer cancel()
 	// The records were shown; a worker that does not listen changes nothing about that.
-	_ = worker.NoteLookups(ctx, api.LookupNote{Host: memory.HostClaudeCode, HostSessionID: session, Observations: read})
+	_, _ = worker.NoteLookups(ctx, api.LookupNote{Host: memory.HostClaudeCode, HostSessionID: session, Observations: read})
 }
 
 // recordID names a record: #12 an observation, S12 a session, or the ULID of either.

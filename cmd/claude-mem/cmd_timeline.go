@@ -51,7 +51,7 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 		r := timelineTarget(strings.Join(words, " "), a.now())
 		r.Before, r.After = *before, *after
 		var home string
-		r.Anchor, home = resolveAnchor(ctx, m, r.Anchor)
+		r.Anchor, home = resolveAnchor(ctx, m.Memory, r.Anchor)
 		var err error
 		if r.Project, err = a.projectNamed(*project); err != nil {
 			return err

@@ -100,7 +100,7 @@ func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, erro
 		}
 		defer m.close()
 		m.patience = completeLimit / 2
-		records, err := list(ctx, m)
+		records, err := list(ctx, m.Memory)
 		if err != nil {
 			return nil
 		}
@@ -166,7 +166,7 @@ func (a *app) namedSessionChoices() choices {
 // deadLetterChoices completes the keys of events that failed for good.
 func (a *app) deadLetterChoices() choices {
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]memory.DeadLetter, error) {
-		q, err := m.Queue(ctx)
+		q, err := m.Queue(ctx, api.QueueRequest{})
 		return q.DeadLetters[:min(len(q.DeadLetters), completeShown)], err
 	}, func(d *memory.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
 }

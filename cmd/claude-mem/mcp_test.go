@@ -118,7 +118,7 @@ func TestMCPWithAnotherVersion(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != memory.CodeInvalid || e.Hint != "say more" {
 		t.Errorf("add: %+v, want the worker's error", err)
 	}
-	if err := m.NoteLookups(t.Context(), api.LookupNote{Observations: []memory.ObservationID{1}}); memory.CodeOf(err) != memory.CodeInvalid {
+	if _, err := m.NoteLookups(t.Context(), api.LookupNote{Observations: []memory.ObservationID{1}}); memory.CodeOf(err) != memory.CodeInvalid {
 		t.Errorf("note: %v, want the worker's error", err)
 	}
 	found, err := m.Search(t.Context(), api.SearchRequest{Types: []string{"bugfix"}, Dated: api.Dated{Paged: api.Paged{Project: project}}})

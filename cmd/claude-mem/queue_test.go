@@ -15,7 +15,7 @@ func TestErrorsSayTheirContextOnce(t *testing.T) {
 	s, err := store.Open(t.Context(), path, store.Options{})
 	must(t, err)
 	must(t, s.Close())
-	_, err = (&api.Local{Store: s}).Queue(t.Context())
+	_, err = (&api.Local{Store: s}).Memory().Queue(t.Context(), api.QueueRequest{})
 	if err == nil || strings.Count(err.Error(), "books") > 1 {
 		t.Errorf("got %v, want an error that names the books once", err)
 	}

@@ -80,7 +80,7 @@ func (f *rangeFlags) projectPath(ctx context.Context, m *workerOrFiles) (string,
 	if err != nil {
 		return "", err
 	}
-	projects, err := allProjects(ctx, m)
+	projects, err := allProjects(ctx, m.Memory)
 	if err != nil {
 		return "", err
 	}

@@ -95,7 +95,7 @@ func (a *app) remembersProject(root string) bool {
 	}
 	defer m.close()
 	m.patience = completeLimit / 2
-	projects, err := allProjects(ctx, m)
+	projects, err := allProjects(ctx, m.Memory)
 	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
 }
 

@@ -136,7 +136,7 @@ func (f *fileSync) sync(ctx context.Context, project string) {
 	if len(targets) == 0 {
 		return // it was set off meanwhile
 	}
-	records, err := agentfiles.Records(ctx, &api.Local{Store: f.store}, project)
+	records, err := agentfiles.Records(ctx, (&api.Local{Store: f.store}).Memory(), project)
 	if err != nil {
 		f.warn(ctx, err)
 		return

@@ -68,7 +68,7 @@ func TestAgentFiles(t *testing.T) {
 	}
 
 	peer := peerOf(t, dir)
-	if _, err := peer.HideObservation(t.Context(), api.HideRequest{ID: observationOf(t, peer, "cents in off"), Purge: true}); err != nil {
+	if _, err := peer.HideObservation(t.Context(), api.HideRequest{ID: observationOf(t, peer.Memory, "cents in off"), Purge: true}); err != nil {
 		t.Fatal(err)
 	}
 	summarised(t, dir, project, "later")

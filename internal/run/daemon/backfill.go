@@ -211,7 +211,7 @@ func (p *pastIntake) withoutKnownStops(ctx context.Context, events []memory.Even
 	return fresh, at, nil
 }
 
-// Backfill implements httpapi.Backfiller. The events of a request are stored in one
+// Backfill implements httpapi.Worker. The events of a request are stored in one
 // transaction, so that the observer sees whole turns.
 func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
 	if len(r.Events) > 0 {

@@ -21,9 +21,10 @@ import (
 // away in between may have committed, so the error is returned and do is not called again.
 // Without create, CodeNoMemory when nothing was ever captured.
 func Change(ctx context.Context, dataDir string, create bool, do func(api.Memory) error) error {
-	ask := func(worker *api.Remote) error { return do(worker) }
+	ask := func(worker *api.Remote) error { return do(worker.Memory) }
 	return workerOr(ctx, dataDir, create, ask, func(s *store.Store) error {
-		return do(&api.Local{Store: s, Keeper: keeper{Store: s, intake: intake.New(nil, intake.Options{})}})
+		local := &api.Local{Store: s, Keeper: keeper{Store: s, intake: intake.New(nil, intake.Options{})}}
+		return do(local.Memory())
 	})
 }
 

@@ -32,7 +32,7 @@ var errNoProgram = memory.Errorf(memory.CodeUnavailable, "this worker cannot run
 // StartForget starts the command that erases what r names, and returns at once. CodeInvalid
 // for nothing, CodeConflict while another erasure runs, CodeUnavailable when the command
 // cannot be started.
-func (w *Worker) StartForget(r api.ForgetRequest) (api.Erasure, error) {
+func (w *Worker) StartForget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
 	if len(r.Observations)+len(r.Sessions) == 0 {
 		return api.Erasure{}, memory.Errorf(memory.CodeInvalid, "nothing is named").WithHint("observations or sessions, as numbers")
 	}

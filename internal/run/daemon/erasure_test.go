@@ -25,7 +25,7 @@ func TestForgetCommandFails(t *testing.T) {
 		return exec.CommandContext(ctx, os.Args[0], "-test.no-such-flag"), nil
 	}
 	w := open(t, cfg)
-	if _, err := w.StartForget(api.ForgetRequest{}); memory.CodeOf(err) != memory.CodeInvalid {
+	if _, err := w.StartForget(t.Context(), api.ForgetRequest{}); memory.CodeOf(err) != memory.CodeInvalid {
 		t.Errorf("of nothing: %v", err)
 	}
 	if e, err := w.Erasure(); err != nil || e.State != api.ErasureNone {
@@ -33,7 +33,7 @@ func TestForgetCommandFails(t *testing.T) {
 	}
 	for range 2 {
 		asked := api.ForgetRequest{Observations: []memory.ObservationID{12}, Sessions: []memory.SessionID{3}}
-		if e, err := w.StartForget(asked); err != nil || e.State != api.ErasureRunning {
+		if e, err := w.StartForget(t.Context(), asked); err != nil || e.State != api.ErasureRunning {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		var e api.Erasure
@@ -59,10 +59,10 @@ func TestOneErasureAtATime(t *testing.T) {
 	}
 	w := open(t, cfg)
 	one := api.ForgetRequest{Observations: []memory.ObservationID{1}}
-	if _, err := w.StartForget(one); err != nil {
+	if _, err := w.StartForget(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.StartForget(one); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := w.StartForget(t.Context(), one); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := ReportErasure(w.cfg.DataDir, &Forgetting{Left: []string{"logs: in use"}}, nil); err != nil {
@@ -75,7 +75,7 @@ func TestOneErasureAtATime(t *testing.T) {
 	if err := writeErasure(w.cfg.DataDir, died); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.StartForget(one); err != nil {
+	if _, err := w.StartForget(t.Context(), one); err != nil {
 		t.Errorf("after one that died %v ago: %v", erasureLimit, err)
 	}
 }

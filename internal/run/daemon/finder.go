@@ -175,7 +175,7 @@ func (f *finder) Syntax(ctx context.Context, expression string, filter index.Fil
 	return ix.Syntax(ctx, expression, filter, limit)
 }
 
-// StartReindex implements httpapi.Reindexer.
+// StartReindex begins a rebuild; CodeConflict when one is running.
 func (f *finder) StartReindex() error {
 	ix, err := f.current(f.life)
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *finder) StartReindex() error {
 	return nil
 }
 
-// Reindexing implements httpapi.Reindexer.
+// Reindexing returns the progress of the running rebuild, or else of the last one.
 func (f *finder) Reindexing() api.Reindexing {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -343,7 +343,7 @@ func (e *eraser) conversations() {
 // are left are taken out.
 func (e *eraser) agentFiles(ctx context.Context, s *store.Store, project string) {
 	targets, _ := agentfiles.ParseTargets(e.settings.Items(settings.KeyAgentFiles)) // a wrong value is off
-	records, err := agentfiles.Records(ctx, &api.Local{Store: s}, project)
+	records, err := agentfiles.Records(ctx, (&api.Local{Store: s}).Memory(), project)
 	if memory.CodeOf(err) == memory.CodeNotFound {
 		err = nil // all of it is gone
 	}

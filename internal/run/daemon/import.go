@@ -119,13 +119,12 @@ type Records interface {
 func ImportRecords(ctx context.Context, dataDir string, from Records, options ImportOptions, report func(done int)) (result Importing, err error) {
 	f := fileImport{reader: from, ImportOptions: options, sessions: map[memory.ULID]memory.Imported{}, report: report}
 	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
-		f.send = func(ctx context.Context, records []memory.Portable, options memory.ImportOptions) ([]memory.Imported, error) {
-			var answer api.ImportAnswer
-			err := worker.Do(ctx, http.MethodPost, api.ImportPath, api.ImportRequest{Records: records, ImportOptions: options}, &answer)
+		f.send = func(ctx context.Context, r api.ImportRequest) (answer api.ImportAnswer, err error) {
+			err = worker.Do(ctx, http.MethodPost, api.ImportPath, r, &answer)
 			if memory.CodeOf(err) == memory.CodeNotFound {
 				err = memory.Errorf(memory.CodeConflict, "the running worker cannot import").WithHint("`claude-mem worker restart` replaces it by this version")
 			}
-			return answer.Results, err
+			return answer, err
 		}
 		err = f.run(ctx)
 	} else {
@@ -201,7 +200,7 @@ func projectOf(p *memory.Portable, sessions map[memory.ULID]string) string {
 // fileImport imports one file.
 type fileImport struct {
 	reader Records
-	send   func(context.Context, []memory.Portable, memory.ImportOptions) ([]memory.Imported, error)
+	send   func(context.Context, api.ImportRequest) (api.ImportAnswer, error)
 	ImportOptions
 	report func(done int)
 	result Importing
@@ -363,14 +362,14 @@ func (f *fileImport) flush(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
 	}
-	outcomes, err := f.send(ctx, f.batch, memory.ImportOptions{Mine: f.Mine, Wide: f.result.WideTaken})
+	answer, err := f.send(ctx, api.ImportRequest{Records: f.batch, ImportOptions: memory.ImportOptions{Mine: f.Mine, Wide: f.result.WideTaken}})
 	if err != nil {
 		return err
 	}
-	if len(outcomes) != len(f.batch) {
-		return memory.Errorf(memory.CodeInternal, "%d of %d records have an outcome", len(outcomes), len(f.batch))
+	if len(answer.Results) != len(f.batch) {
+		return memory.Errorf(memory.CodeInternal, "%d of %d records have an outcome", len(answer.Results), len(f.batch))
 	}
-	for i, o := range outcomes {
+	for i, o := range answer.Results {
 		p := &f.batch[i]
 		switch o.Status {
 		case memory.ImportAdded:
@@ -411,16 +410,16 @@ func (f *fileImport) refused(line int, reason string) {
 	}
 }
 
-// Import implements httpapi.Importer. Private and secret text is taken out of records before
+// Import answers the route that imports records. Private and secret text is taken out of records before
 // they are stored, as it is from events. Records of projects in which nothing is captured are
 // left out; CodeUnavailable while the settings are broken. Some records are redacted while
 // those before them are stored.
-func (k keeper) Import(ctx context.Context, records []memory.Portable, options memory.ImportOptions) ([]memory.Imported, error) {
+func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
 	captured, err := k.intake.Captured()
 	if err != nil {
-		return nil, err
+		return api.ImportAnswer{}, err
 	}
-	outcomes := make([]memory.Imported, len(records))
+	records, outcomes := r.Records, make([]memory.Imported, len(r.Records))
 	var storing sync.WaitGroup
 	var failed error
 	for start := 0; start < len(records); start += store.ImportedTogether {
@@ -438,7 +437,7 @@ func (k keeper) Import(ctx context.Context, records []memory.Portable, options m
 			break
 		}
 		storing.Go(func() {
-			stored, err := k.Store.Import(ctx, kept, captured, options)
+			stored, err := k.Store.Import(ctx, kept, captured, r.ImportOptions)
 			for i, outcome := range stored {
 				outcomes[places[i]] = outcome
 			}
@@ -446,5 +445,5 @@ func (k keeper) Import(ctx context.Context, records []memory.Portable, options m
 		})
 	}
 	storing.Wait()
-	return outcomes, failed
+	return api.ImportAnswer{Results: outcomes}, failed
 }

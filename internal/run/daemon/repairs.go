@@ -11,6 +11,7 @@ import (
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 const (
@@ -126,16 +127,13 @@ func (r Repair) Text() string {
 	return fmt.Sprintf("%s was repaired on %s and needs it again (%s). It is not repaired twice a day for the same reason.", r.File, onDay(r.At), r.Reason)
 }
 
-// reindexer lets a person rebuild the index at any time.
-type reindexer struct {
-	*finder
-	dataDir string
-}
-
-// StartReindex implements httpapi.Reindexer.
-func (r reindexer) StartReindex() error {
-	if err := AllowRepairs(r.dataDir, false); err != nil {
+// StartReindex implements httpapi.Worker: a person may have the index rebuilt at any time.
+func (w *Worker) StartReindex() error {
+	if err := AllowRepairs(w.cfg.DataDir, false); err != nil {
 		return err
 	}
-	return r.finder.StartReindex()
+	return w.finder.StartReindex()
 }
+
+// Reindexing implements httpapi.Worker.
+func (w *Worker) Reindexing() api.Reindexing { return w.finder.Reindexing() }

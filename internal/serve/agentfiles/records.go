@@ -12,14 +12,9 @@ import (
 // maxRecords bounds the records that are read for the blocks of a project.
 const maxRecords = 500
 
-// Lister lists observations; an api.Memory does.
-type Lister interface {
-	Observations(ctx context.Context, r api.ObservationsRequest) (api.Listing[api.Observation], error)
-}
-
 // Records returns the observations of a project for Sync, the newest first, without foreign
 // text that asks for something.
-func Records(ctx context.Context, m Lister, project string) ([]api.Observation, error) {
+func Records(ctx context.Context, m api.Memory, project string) ([]api.Observation, error) {
 	var records []api.Observation
 	for {
 		page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull,

@@ -41,6 +41,9 @@ func EmptyStats(now time.Time, days int) Stats {
 	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
 }
 
+// QueueRequest asks for the state of the queue.
+type QueueRequest struct{}
+
 // Queue is the state of the queue: its counts, the events that wait to be distilled, at
 // most 1,000 events that failed for good, and the notices that say why events wait.
 type Queue struct {
@@ -79,11 +82,8 @@ func (l *Local) now() time.Time {
 	return l.Clock()
 }
 
-// Stats implements Memory.
-func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error) {
-	if err := check(&r); err != nil {
-		return out, err
-	}
+// stats answers Memory.Stats.
+func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error) {
 	if out.Queue, err = l.Store.Books(ctx); err != nil {
 		return out, err
 	}
@@ -112,8 +112,8 @@ func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	return out, sums.Wait()
 }
 
-// Queue implements Memory.
-func (l *Local) Queue(ctx context.Context) (out Queue, err error) {
+// queue answers Memory.Queue.
+func (l *Local) queue(ctx context.Context, _ QueueRequest) (out Queue, err error) {
 	if out.Queue, err = l.Store.Books(ctx); err != nil {
 		return out, err
 	}

@@ -81,7 +81,7 @@ type Keeper interface {
 	RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error
 }
 
-// Local implements Memory in this process. With a nil Keeper, only the methods that read
+// Local answers the calls of a Memory in this process. With a nil Keeper, only the methods that read
 // may be called.
 type Local struct {
 	Store    Store
@@ -94,22 +94,20 @@ type Local struct {
 	Clock func() time.Time
 }
 
-var _ Memory = (*Local)(nil)
-
-// Search implements Memory.
-func (l *Local) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
-	return l.search(ctx, r, true)
+// search answers Memory.Search.
+func (l *Local) search(ctx context.Context, r SearchRequest) (SearchPage, error) {
+	return l.hits(ctx, r, true)
 }
 
 // SearchKind is Search for one kind of record; the hits have no Kind.
 func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind memory.RecordKind) (SearchPage, error) {
 	r.Kinds = []string{string(kind)}
-	return l.search(ctx, r, false)
+	return l.hits(ctx, r, false)
 }
 
-// search answers a search; withKind adds the kind to each hit. Of a text without a
+// hits answers a search; withKind adds the kind to each hit. Of a text without a
 // filter only hits that match count: others would be just the newest records.
-func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
+func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
 	q, err := l.query(ctx, &r)
 	if err != nil {
 		return SearchPage{}, err
@@ -134,16 +132,13 @@ func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (Sea
 		Results:    mapped(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
 }
 
-// query checks a request and returns its strict filter.
+// query returns the strict filter of a request, in which it writes types in lower case.
 func (l *Local) query(ctx context.Context, r *SearchRequest) (memory.Query, error) {
 	for i := range r.Types {
 		r.Types[i] = strings.ToLower(r.Types[i])
 	}
-	q := memory.Query{Session: r.Session, Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until, Project: r.Project}
-	if err := check(r); err != nil {
-		return q, err
-	}
-	q.Types, q.Limit, q.Offset = types(r.Types), r.Limit, r.Offset
+	q := memory.Query{Session: r.Session, Types: types(r.Types), Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until,
+		Project: r.Project, Limit: r.Limit, Offset: r.Offset}
 	if err := r.checkRange(); err != nil {
 		return q, err
 	}
@@ -211,11 +206,8 @@ func understood(query string, u memory.Understood) *memory.Understood {
 	return &u
 }
 
-// Timeline implements Memory.
-func (l *Local) Timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
-	if err := check(&r); err != nil {
-		return Timeline{}, err
-	}
+// timeline answers Memory.Timeline.
+func (l *Local) timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
 	switch {
 	case r.Anchor != "":
 		r.Query = ""
@@ -243,8 +235,8 @@ func timelineEntry(i *memory.TimelineItem) Entry {
 	return e
 }
 
-// Observations implements Memory.
-func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+// observations answers Memory.Observations.
+func (l *Local) observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
 	search := SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}}
 	q, err := l.query(ctx, &search)
 	if err != nil {
@@ -262,11 +254,8 @@ func observations(found []memory.Observation, format string) []Observation {
 	return mapped(found, func(o *memory.Observation) Observation { return ObservationOf(o, format == FormatFull) })
 }
 
-// Observation implements Memory.
-func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observation, error) {
-	if err := check(&r); err != nil {
-		return Observation{}, err
-	}
+// observation answers Memory.Observation.
+func (l *Local) observation(ctx context.Context, r ObservationRequest) (Observation, error) {
 	id, err := ObservationNumber(r.Name)
 	if err != nil && IsULID(r.Name) {
 		o, err := l.Store.ObservationByULID(ctx, memory.ULID(strings.ToUpper(r.Name)))
@@ -279,8 +268,8 @@ func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observat
 	return ObservationOf(&o, true), err
 }
 
-// Batch implements Memory.
-func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
+// batch answers Memory.Batch.
+func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	format, err := ParamNamed("format").checkChoice(cmp.Or(r.Format, FormatFull))
 	if err != nil {
 		return Batch{}, err
@@ -303,13 +292,13 @@ func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	return out, nil
 }
 
-// Summaries implements Memory.
-func (l *Local) Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+// summaries answers Memory.Summaries.
+func (l *Local) summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
 	return records(ctx, l, memory.RecordSummary, r, func(h *Hit) Summary { return *h.Summary })
 }
 
-// Prompts implements Memory.
-func (l *Local) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+// prompts answers Memory.Prompts.
+func (l *Local) prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
 	return records(ctx, l, memory.RecordPrompt, r, func(h *Hit) Prompt { return *h.Prompt })
 }
 
@@ -323,11 +312,8 @@ func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r Rec
 	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, mapped(page.Results, of)}, nil
 }
 
-// Projects implements Memory.
-func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
-	if err := check(&r); err != nil {
-		return Page[Project]{}, err
-	}
+// projects answers Memory.Projects.
+func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
 	all, err := l.Store.Projects(ctx, r.Brief)
 	if err != nil {
 		return Page[Project]{}, err
@@ -347,11 +333,8 @@ func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	})}, nil
 }
 
-// Learnings implements Memory.
-func (l *Local) Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
-	if err := check(&r); err != nil {
-		return Page[Learning]{}, err
-	}
+// learnings answers Memory.Learnings.
+func (l *Local) learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
 	q := memory.LearningQuery{Project: r.Project, Category: r.Category, Retired: r.All, Limit: r.Limit, Offset: r.Offset}
 	found, err := l.Store.Learnings(ctx, q)
 	if err != nil {
@@ -366,11 +349,8 @@ func LearningOf(l *memory.Learning) Learning {
 	return Learning{memory.ProjectLabel(l.ProjectPath), *l}
 }
 
-// Preview implements Memory.
-func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) {
-	if err := check(&r); err != nil {
-		return Preview{}, err
-	}
+// preview answers Memory.Preview.
+func (l *Local) preview(ctx context.Context, r ContextRequest) (Preview, error) {
 	req := r.Block()
 	req.Explain = true
 	block, err := l.Blocks.Context(ctx, req)

@@ -22,8 +22,8 @@ func summaryHeadline(s *memory.Summary) *SummaryHeadline {
 	return &SummaryHeadline{s.Request, s.Completed, s.Learned, s.NextSteps}
 }
 
-// Sessions implements Memory.
-func (l *Local) Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error) {
+// sessions answers Memory.Sessions.
+func (l *Local) sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error) {
 	q, err := l.query(ctx, &SearchRequest{Dated: r.Dated})
 	if err != nil {
 		return Page[SessionDigest]{}, err
@@ -42,12 +42,9 @@ func (l *Local) Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDi
 // sessions have a few hundred.
 const maxRecords = 1000
 
-// Session implements Memory.
-func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, error) {
-	if err := check(&r); err != nil {
-		return SessionRecords{}, err
-	}
-	s, err := l.session(ctx, r.Name)
+// session answers Memory.Session.
+func (l *Local) session(ctx context.Context, r SessionRequest) (SessionRecords, error) {
+	s, err := l.sessionNamed(ctx, r.Name)
 	if err != nil {
 		return SessionRecords{}, err
 	}
@@ -71,8 +68,8 @@ func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, 
 	return out, nil
 }
 
-// session returns the session of a number or a ULID.
-func (l *Local) session(ctx context.Context, name string) (memory.Session, error) {
+// sessionNamed returns the session of a number or a ULID.
+func (l *Local) sessionNamed(ctx context.Context, name string) (memory.Session, error) {
 	id, err := SessionNumber(name)
 	switch {
 	case err == nil:
@@ -84,11 +81,8 @@ func (l *Local) session(ctx context.Context, name string) (memory.Session, error
 	}
 }
 
-// Receipt implements Memory.
-func (l *Local) Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
-	if err := check(&r); err != nil {
-		return store.SessionReceipt{}, err
-	}
+// receipt answers Memory.Receipt.
+func (l *Local) receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
 	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
 	if err != nil {
 		return store.SessionReceipt{}, err
@@ -130,11 +124,8 @@ type RecentObservation struct {
 // listed, and few sessions have more.
 const maxRecentObservations = 50
 
-// Recent lists the latest sessions of a project, the newest first.
-func (l *Local) Recent(ctx context.Context, r RecentRequest) (RecentSessions, error) {
-	if err := check(&r); err != nil {
-		return RecentSessions{}, err
-	}
+// recent answers Memory.Recent.
+func (l *Local) recent(ctx context.Context, r RecentRequest) (RecentSessions, error) {
 	page := RecentSessions{Limit: r.Limit, Sessions: []RecentSession{}}
 	sessions, err := l.Store.Sessions(ctx, memory.Query{Project: r.Project, Limit: r.Limit})
 	if err != nil {

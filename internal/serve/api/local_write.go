@@ -21,8 +21,8 @@ const (
 	maxType     = 40 // bytes
 )
 
-// AddObservation implements Memory.
-func (l *Local) AddObservation(ctx context.Context, n NewObservation) (Observation, error) {
+// addObservation answers Memory.AddObservation.
+func (l *Local) addObservation(ctx context.Context, n NewObservation) (Observation, error) {
 	checked, err := n.checked()
 	if err != nil {
 		return Observation{}, err
@@ -133,8 +133,8 @@ func firstLine(s string) string {
 	return first
 }
 
-// EditObservation implements Memory.
-func (l *Local) EditObservation(ctx context.Context, r ObservationEdit) (Observation, error) {
+// editObservation answers Memory.EditObservation.
+func (l *Local) editObservation(ctx context.Context, r ObservationEdit) (Observation, error) {
 	edit := r.ObservationEdit
 	if edit == (memory.ObservationEdit{}) {
 		return Observation{}, memory.Errorf(memory.CodeInvalid, "nothing is to be changed").WithHint("send title, narrative, type or pinned")
@@ -153,21 +153,21 @@ func (l *Local) EditObservation(ctx context.Context, r ObservationEdit) (Observa
 	return ObservationOf(&o, true), err
 }
 
-// HideObservation implements Memory.
-func (l *Local) HideObservation(ctx context.Context, r HideRequest) (Hidden, error) {
+// hideObservation answers Memory.HideObservation.
+func (l *Local) hideObservation(ctx context.Context, r HideRequest) (Hidden, error) {
 	purged, err := l.Keeper.HideObservation(ctx, r.ID, r.Purge)
 	return Hidden{ID: r.ID, Hidden: true, PurgedAtEpoch: purged,
 		Restore: fmt.Sprintf("POST /api/observations/%d/restore", r.ID)}, err
 }
 
-// RestoreObservation implements Memory.
-func (l *Local) RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error) {
+// restoreObservation answers Memory.RestoreObservation.
+func (l *Local) restoreObservation(ctx context.Context, r RestoreRequest) (Observation, error) {
 	o, err := l.Keeper.RestoreObservation(ctx, r.ID)
 	return ObservationOf(&o, true), err
 }
 
-// AddLearning implements Memory.
-func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error) {
+// addLearning answers Memory.AddLearning.
+func (l *Local) addLearning(ctx context.Context, n NewLearning) (Learning, error) {
 	learning := memory.Learning{ProjectPath: cmp.Or(n.ProjectPath, n.Project), Category: n.Category, Content: n.Content, Confidence: 1}
 	if n.Confidence != nil {
 		learning.Confidence = *n.Confidence
@@ -182,8 +182,8 @@ func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error
 	return LearningOf(&learning), err
 }
 
-// EditLearning implements Memory.
-func (l *Local) EditLearning(ctx context.Context, r LearningEdit) (Learning, error) {
+// editLearning answers Memory.EditLearning.
+func (l *Local) editLearning(ctx context.Context, r LearningEdit) (Learning, error) {
 	if r.LearningEdit == (memory.LearningEdit{}) {
 		return Learning{}, memory.Errorf(memory.CodeInvalid, "nothing is to be changed").
 			WithHint("send category, content, confidence or active")
@@ -192,8 +192,8 @@ func (l *Local) EditLearning(ctx context.Context, r LearningEdit) (Learning, err
 	return LearningOf(&learning), err
 }
 
-// RetryQueue implements Memory.
-func (l *Local) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error) {
+// retryQueue answers Memory.RetryQueue.
+func (l *Local) retryQueue(ctx context.Context, r RetryRequest) (Revived, error) {
 	if r.Keys != nil && len(r.Keys) == 0 {
 		return Revived{}, nil // an empty list names none; to the queue it would mean all
 	}
@@ -205,16 +205,16 @@ func (l *Local) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 	return Revived{n, unread}, err
 }
 
-// NoteLookups implements Memory.
-func (l *Local) NoteLookups(ctx context.Context, n LookupNote) error {
+// noteLookups answers Memory.NoteLookups.
+func (l *Local) noteLookups(ctx context.Context, n LookupNote) (Status, error) {
 	if err := n.Check(); err != nil {
-		return err
+		return Status{}, err
 	}
 	host := n.Host.Canonical()
 	if n.HostSessionID != "" {
 		host = cmp.Or(host, memory.HostRaw)
 	}
-	return l.Keeper.RecordLookup(ctx, host, n.HostSessionID, n.Observations...)
+	return Status{"noted"}, l.Keeper.RecordLookup(ctx, host, n.HostSessionID, n.Observations...)
 }
 
 // Check returns CodeInvalid for a note without observations, with more than MaxBatch, or

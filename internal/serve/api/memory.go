@@ -2,313 +2,206 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
 )
 
-// Memory reads and changes records. Errors that a caller can act on are *memory.Error;
-// CodeNoMemory means that nothing was ever captured.
-type Memory interface {
-	// Search finds records of every kind; without a query the newest that pass the filter.
-	Search(ctx context.Context, r SearchRequest) (SearchPage, error)
-	// Timeline returns what happened before and after an anchor, the oldest first.
-	Timeline(ctx context.Context, r TimelineRequest) (Timeline, error)
-	// Observations lists observations, the newest first.
-	Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error)
-	// Observation returns one observation in full.
-	Observation(ctx context.Context, r ObservationRequest) (Observation, error)
-	// Batch returns observations in the order asked for.
-	Batch(ctx context.Context, r BatchRequest) (Batch, error)
-	// Summaries and Prompts list records of a kind, the newest first.
-	Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error)
-	Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error)
-	// Sessions lists sessions, the most recently updated first.
-	Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error)
-	// Session returns a session with its records, the oldest first.
-	Session(ctx context.Context, r SessionRequest) (SessionRecords, error)
-	// Receipt returns what was captured of a session, stored, shown to it, and spent.
-	Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error)
-	// Projects lists projects, the one that was worked on last first.
-	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
-	// Aliases lists the paths whose sessions belong to another project.
-	Aliases(ctx context.Context) (Aliases, error)
-	// Learnings lists learnings, active ones first.
-	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
-	// Symbols lists the functions and types that sessions changed, the latest change first.
-	Symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], error)
-	// Stats returns the numbers of records and events, and the cost of model calls.
-	Stats(ctx context.Context, r StatsRequest) (Stats, error)
-	// Queue returns the events that wait to be distilled and those that failed for good.
-	Queue(ctx context.Context) (Queue, error)
-	// Preview builds the context block of a session that would start now. Nothing is booked.
-	Preview(ctx context.Context, r ContextRequest) (Preview, error)
+// Memory reads and changes records: each method is a call of the function, which makes it on a
+// Local or sends it to its route in the HTTP API. Errors that a caller can act on are
+// *memory.Error; CodeNoMemory means that nothing was ever captured.
+type Memory func(context.Context, Call) error
 
-	// AddObservation stores an observation that somebody writes and returns it as stored.
-	AddObservation(ctx context.Context, n NewObservation) (Observation, error)
-	EditObservation(ctx context.Context, edit ObservationEdit) (Observation, error)
-	// HideObservation hides an observation from all lists and searches. With Purge it is
-	// deleted for good after 10 minutes; until then it can be restored.
-	HideObservation(ctx context.Context, r HideRequest) (Hidden, error)
-	RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error)
-	AddLearning(ctx context.Context, n NewLearning) (Learning, error)
-	EditLearning(ctx context.Context, edit LearningEdit) (Learning, error)
-	// AddAlias has what is done in a path from now on belong to a project; CodeConflict while
-	// there are records of the path.
-	AddAlias(ctx context.Context, n NewAlias) (memory.ProjectAlias, error)
-	RemoveAlias(ctx context.Context, r AliasRequest) (memory.ProjectAlias, error)
-	// MergeProjects makes the records of a project those of another one.
-	MergeProjects(ctx context.Context, m memory.ProjectMerge) (memory.ProjectMerged, error)
-	// RetryQueue puts dead letters back in the queue.
-	RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
-	// NoteLookups notes for the receipts that observations were read in full.
-	NoteLookups(ctx context.Context, n LookupNote) error
+// Call is one call of a method of Memory: its route in the HTTP API, the request, whose fields
+// are parameters in the path and the query, or else members of the body, and where the answer
+// is stored.
+type Call struct {
+	Method, Path    string
+	Request, Answer any
+	// on makes the call on the files of this process.
+	on func(context.Context, *Local) error
 }
 
-// Page is a page of a list.
-type Page[T any] struct {
-	Count   int `json:"count"`
-	Total   int `json:"total"`
-	Limit   int `json:"limit"`
-	Offset  int `json:"offset"`
-	Results []T `json:"results"`
+// Paths of routes that callers treat in their own way.
+const (
+	BatchPath = "/api/observations/batch"
+	MergePath = "/api/projects/merge"
+	NotePath  = "/api/lookups"
+)
+
+// Reads reports whether the call changes nothing.
+func (c *Call) Reads() bool {
+	return c.Method == http.MethodGet || c.Path == BatchPath
 }
 
-// Listing is a page of records in a format.
-type Listing[T any] struct {
-	Count   int    `json:"count"`
-	Total   int    `json:"total"`
-	Limit   int    `json:"limit"`
-	Offset  int    `json:"offset"`
-	Format  string `json:"format"`
-	Results []T    `json:"results"`
+// CallOf returns the route of a method of Memory, as the call with an empty request.
+func CallOf[Q, A any](method func(Memory, context.Context, Q) (A, error)) (c Call) {
+	var q Q
+	_, _ = method(func(_ context.Context, made Call) error { c = made; return nil }, context.Background(), q)
+	return c
 }
 
-// SearchPage is a page of hits. Type, File or Concept is set by the routes for them.
-type SearchPage struct {
-	Query   *string `json:"query,omitempty"`
-	Type    string  `json:"type,omitempty"`
-	File    string  `json:"file,omitempty"`
-	Concept string  `json:"concept,omitempty"`
-	Count   int     `json:"count"`
-	Total   int     `json:"total"`
-	Limit   int     `json:"limit"`
-	Offset  int     `json:"offset"`
-	Format  string  `json:"format"`
-	// Understood is nil if the text was searched for as it is.
-	Understood *memory.Understood `json:"understood,omitempty"`
-	Results    []Hit              `json:"results"`
+// Memory returns the memory of l. Its requests are checked first.
+func (l *Local) Memory() Memory {
+	return func(ctx context.Context, c Call) error { return c.on(ctx, l) }
 }
 
-// Unscored returns the number of lines at the end whose hits only passed the filter.
-func (p *SearchPage) Unscored(lines []Line) int {
-	n := 0
-	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {
-		n++
-	}
-	return n
+// ask makes a call of m and returns its answer; local is the method that answers it.
+func ask[Q, A any](ctx context.Context, m Memory, method, path string, q Q, local func(*Local, context.Context, Q) (A, error)) (answer A, err error) {
+	err = m(ctx, Call{method, path, q, &answer, func(ctx context.Context, l *Local) (err error) {
+		if err := check(&q); err != nil {
+			return err
+		}
+		answer, err = local(l, ctx, q)
+		return err
+	}})
+	return answer, err
 }
 
-// Lines returns the hits as at most so many lines, those of a turn as one, and cuts the
-// page after the last hit that they show.
-func (p *SearchPage) Lines(most int) []Line {
-	entries := mapped(p.Results, (*Hit).Entry)
-	lines, used := Lines(entries, most)
-	p.Results = p.Results[:used]
-	return lines
+// Search finds records of every kind; without a query the newest that pass the filter.
+func (m Memory) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
+	return ask(ctx, m, "GET", "/api/search", r, (*Local).search)
 }
 
-// Searched reports whether a text was searched for. A text such as "last week" is only a
-// filter.
-func (p *SearchPage) Searched() bool {
-	return p.Query != nil && *p.Query != "" && (p.Understood == nil || p.Understood.Text != "")
+// Timeline returns what happened before and after an anchor, the oldest first.
+func (m Memory) Timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
+	return ask(ctx, m, "GET", "/api/search/timeline", r, (*Local).timeline)
 }
 
-// Batch are the requested observations. Total is the number of requested ones, Missing
-// lists those that are hidden or do not exist.
-type Batch struct {
-	Count   int                    `json:"count"`
-	Total   int                    `json:"total"`
-	Format  string                 `json:"format"`
-	Missing []memory.ObservationID `json:"missing"`
-	Results []Observation          `json:"results"`
+// Observations lists observations, the newest first.
+func (m Memory) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+	return ask(ctx, m, "GET", "/api/observations", r, (*Local).observations)
 }
 
-// Timeline lists the records around an anchor, the oldest first.
-type Timeline struct {
-	Query           string        `json:"query,omitempty"`
-	Anchor          string        `json:"anchor"`
-	AnchorTimestamp memory.Millis `json:"anchor_timestamp"`
-	DepthBefore     int           `json:"depth_before"`
-	DepthAfter      int           `json:"depth_after"`
-	Timeline        []Entry       `json:"timeline"`
+// Observation returns one observation in full.
+func (m Memory) Observation(ctx context.Context, r ObservationRequest) (Observation, error) {
+	return ask(ctx, m, "GET", "/api/observations/{id}", r, (*Local).observation)
 }
 
-// Session is a session as a list shows it.
-type Session struct {
-	ID               memory.SessionID     `json:"id"`
-	Host             memory.Host          `json:"host"`
-	HostSessionID    string               `json:"host_session_id"`
-	Project          string               `json:"project"`
-	ProjectPath      string               `json:"project_path"`
-	Status           memory.SessionStatus `json:"status"`
-	Title            string               `json:"title"`
-	PromptCount      int                  `json:"prompt_count"`
-	StartedAtEpoch   memory.Millis        `json:"started_at_epoch"`
-	UpdatedAtEpoch   memory.Millis        `json:"updated_at_epoch"`
-	CompletedAtEpoch memory.Millis        `json:"completed_at_epoch,omitempty"`
+// Batch returns observations in the order asked for.
+func (m Memory) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
+	return ask(ctx, m, "POST", BatchPath, r, (*Local).batch)
 }
 
-// SessionDigest is a session with the number of its observations, the number of events
-// that are not distilled yet, and its newest summary.
-type SessionDigest struct {
-	Session
-	LastPrompt   string           `json:"last_prompt"`
-	Observations int              `json:"observations"`
-	Undistilled  int              `json:"undistilled"`
-	Summary      *SummaryHeadline `json:"summary"`
+// Summaries lists summaries, the newest first.
+func (m Memory) Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+	return ask(ctx, m, "GET", "/api/summaries", r, (*Local).summaries)
 }
 
-// SummaryHeadline is the newest summary of a session, in short.
-type SummaryHeadline struct {
-	Request    string `json:"request"`
-	Completion string `json:"completion"`
-	Learnings  string `json:"learnings"`
-	NextSteps  string `json:"next_steps"`
+// Prompts lists prompts of the user, the newest first.
+func (m Memory) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+	return ask(ctx, m, "GET", "/api/prompts", r, (*Local).prompts)
 }
 
-// SessionRecords is a session with its records, the oldest first.
-type SessionRecords struct {
-	Session
-	ULID         memory.ULID   `json:"ulid"`
-	CreatedAtISO string        `json:"created_at_iso"`
-	RecordsTotal int           `json:"records_total"`
-	Prompts      []Prompt      `json:"prompts"`
-	Summaries    []Summary     `json:"summaries"`
-	Observations []Observation `json:"observations"`
+// Sessions lists sessions, the most recently updated first.
+func (m Memory) Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error) {
+	return ask(ctx, m, "GET", "/api/sessions", r, (*Local).sessions)
 }
 
-// Project is a project as a list shows it.
-type Project struct {
-	Project      string        `json:"project"`
-	ProjectPath  string        `json:"project_path"`
-	Sessions     int           `json:"sessions"`
-	Observations int           `json:"observations"`
-	LastAtEpoch  memory.Millis `json:"last_at_epoch"`
-	// Aliases are the paths whose sessions belong to the project, too.
-	Aliases []string `json:"aliases,omitempty"`
+// Recent lists the latest sessions of a project with their observations, the newest first.
+func (m Memory) Recent(ctx context.Context, r RecentRequest) (RecentSessions, error) {
+	return ask(ctx, m, "GET", "/api/search/recent-context", r, (*Local).recent)
 }
 
-// Learning is a learning with the name of its project.
-type Learning struct {
-	Project string `json:"project"`
-	memory.Learning
+// Session returns a session with its records, the oldest first.
+func (m Memory) Session(ctx context.Context, r SessionRequest) (SessionRecords, error) {
+	return ask(ctx, m, "GET", "/api/sessions/{id}", r, (*Local).session)
 }
 
-// Hidden is the answer to hiding an observation: until when it can be restored, and how.
-type Hidden struct {
-	ID            memory.ObservationID `json:"id"`
-	Hidden        bool                 `json:"hidden"`
-	PurgedAtEpoch memory.Millis        `json:"purged_at_epoch,omitempty"`
-	Restore       string               `json:"restore"`
+// Receipt returns what was captured of a session, stored, shown to it, and spent.
+func (m Memory) Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
+	return ask(ctx, m, "GET", "/api/sessions/{id}/receipt", r, (*Local).receipt)
 }
 
-// Revived counts dead letters that were put back in the queue, and the events that no model
-// has read and that will be shown to one.
-type Revived struct {
-	Revived int `json:"revived"`
-	Unread  int `json:"unread"`
+// Projects lists projects, the one that was worked on last first.
+func (m Memory) Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
+	return ask(ctx, m, "GET", "/api/projects", r, (*Local).projects)
 }
 
-// Status is the answer of a route that only says what was done.
-type Status struct {
-	Status string `json:"status"`
+// Aliases lists the paths whose sessions belong to another project.
+func (m Memory) Aliases(ctx context.Context, r AliasesRequest) (Aliases, error) {
+	return ask(ctx, m, "GET", "/api/projects/aliases", r, (*Local).aliases)
 }
 
-// Preview is a context block with its cost in tokens and the reason for each line.
-type Preview struct {
-	Text    string             `json:"context"`
-	Tokens  int                `json:"tokens"`
-	Layers  []memory.LayerCost `json:"layers"`
-	Skipped []memory.LayerCost `json:"skipped"`
-	// Budget is that of the request, 0 for the setting. EffectiveBudget is the budget that
-	// was used: at most what the host accepts.
-	Budget          int           `json:"budget"`
-	EffectiveBudget int           `json:"effective_budget"`
-	BuildMS         float64       `json:"build_ms"`
-	Source          string        `json:"source"`
-	ProjectPath     string        `json:"project_path"`
-	Lines           []PreviewLine `json:"lines"`
-	// LeftOut are lines that the host loads by itself; Why names the file.
-	LeftOut []memory.ContextLine `json:"left_out"`
+// Learnings lists learnings, active ones first.
+func (m Memory) Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
+	return ask(ctx, m, "GET", "/api/learnings", r, (*Local).learnings)
 }
 
-// PreviewLine is a line of the block with its line number, from 1.
-type PreviewLine struct {
-	Number int `json:"number"`
-	memory.ContextLine
+// Symbols lists the functions and types that sessions changed, the latest change first.
+func (m Memory) Symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], error) {
+	return ask(ctx, m, "GET", "/api/symbols", r, (*Local).symbols)
 }
 
-// Reindexing is the progress of a rebuild of the search index.
-type Reindexing struct {
-	Running bool `json:"running"`
-	// Done and Total count records; Total is 0 while it is not known.
-	Done  int `json:"done"`
-	Total int `json:"total"`
-	// Error is why the last rebuild failed.
-	Error string `json:"error,omitempty"`
+// Stats returns the numbers of records and events, and the cost of model calls.
+func (m Memory) Stats(ctx context.Context, r StatsRequest) (Stats, error) {
+	return ask(ctx, m, "GET", "/api/stats", r, (*Local).stats)
 }
 
-// ImportRequest has records of another memory. Sessions come before the records that name
-// them.
-type ImportRequest struct {
-	Records []memory.Portable `json:"records"`
-	memory.ImportOptions
+// Queue returns the events that wait to be distilled and those that failed for good.
+func (m Memory) Queue(ctx context.Context, r QueueRequest) (Queue, error) {
+	return ask(ctx, m, "GET", "/api/queue", r, (*Local).queue)
 }
 
-// ImportAnswer has the outcome of each record, in order.
-type ImportAnswer struct {
-	Results []memory.Imported `json:"results"`
+// Preview builds the context block of a session that would start now. Nothing is booked.
+func (m Memory) Preview(ctx context.Context, r ContextRequest) (Preview, error) {
+	return ask(ctx, m, "GET", "/api/context/preview", r, (*Local).preview)
 }
 
-// ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
-const ImportPath = "/api/admin/import"
-
-// BackfillRequest has events that were read from transcripts, in order.
-type BackfillRequest struct {
-	Events []memory.Event `json:"events"`
+// AddObservation stores an observation that somebody writes and returns it as stored.
+func (m Memory) AddObservation(ctx context.Context, n NewObservation) (Observation, error) {
+	return ask(ctx, m, "POST", "/api/observations", n, (*Local).addObservation)
 }
 
-// BackfillAnswer has the status of each event, in order. With Busy none was taken in: too much
-// waits to be distilled, so that the request is to be repeated.
-type BackfillAnswer struct {
-	Statuses []memory.Status `json:"statuses"`
-	Busy     bool            `json:"busy,omitempty"`
-	// Waiting is the number of backfilled events that wait to be distilled.
-	Waiting int `json:"waiting"`
+// EditObservation changes fields of an observation and returns it as stored.
+func (m Memory) EditObservation(ctx context.Context, edit ObservationEdit) (Observation, error) {
+	return ask(ctx, m, "PATCH", "/api/observations/{id}", edit, (*Local).editObservation)
 }
 
-// BackfillPath is the route that takes in events of transcripts: POST, BackfillRequest,
-// BackfillAnswer.
-const BackfillPath = "/api/admin/backfill"
-
-// OpenCode is a code that lets a browser in once, by /open?code=CODE.
-type OpenCode struct {
-	Code string `json:"code"`
-	// Until is when it ends.
-	Until memory.Millis `json:"until_epoch"`
+// HideObservation hides an observation from all lists and searches. With Purge it is
+// deleted for good after 10 minutes; until then it can be restored.
+func (m Memory) HideObservation(ctx context.Context, r HideRequest) (Hidden, error) {
+	return ask(ctx, m, "DELETE", "/api/observations/{id}", r, (*Local).hideObservation)
 }
 
-// OpenPath is the route that makes such a code: POST, OpenCode.
-const OpenPath = "/api/admin/open"
-
-// StreamEvent is the data of an event of the stream: which record changed. Operation is
-// insert, update or delete.
-type StreamEvent struct {
-	Kind      memory.RecordKind `json:"kind"`
-	ID        int64             `json:"id"`
-	Operation string            `json:"operation"`
+// RestoreObservation shows a hidden observation again.
+func (m Memory) RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error) {
+	return ask(ctx, m, "POST", "/api/observations/{id}/restore", r, (*Local).restoreObservation)
 }
 
-// StreamPath is the route of changes as server-sent events: GET.
-const StreamPath = "/api/stream"
+// AddLearning stores a learning that somebody writes and returns it as stored.
+func (m Memory) AddLearning(ctx context.Context, n NewLearning) (Learning, error) {
+	return ask(ctx, m, "POST", "/api/learnings", n, (*Local).addLearning)
+}
+
+// EditLearning changes fields of a learning and returns it as stored.
+func (m Memory) EditLearning(ctx context.Context, edit LearningEdit) (Learning, error) {
+	return ask(ctx, m, "PATCH", "/api/learnings/{id}", edit, (*Local).editLearning)
+}
+
+// AddAlias has what is done in a path from now on belong to a project; CodeConflict while
+// there are records of the path.
+func (m Memory) AddAlias(ctx context.Context, n NewAlias) (memory.ProjectAlias, error) {
+	return ask(ctx, m, "POST", "/api/projects/aliases", n, (*Local).addAlias)
+}
+
+// RemoveAlias removes an alias; records stay where they are.
+func (m Memory) RemoveAlias(ctx context.Context, r AliasRequest) (memory.ProjectAlias, error) {
+	return ask(ctx, m, "POST", "/api/projects/unalias", r, (*Local).removeAlias)
+}
+
+// MergeProjects makes the records of a project those of another one.
+func (m Memory) MergeProjects(ctx context.Context, merge memory.ProjectMerge) (memory.ProjectMerged, error) {
+	return ask(ctx, m, "POST", MergePath, merge, (*Local).mergeProjects)
+}
+
+// RetryQueue puts dead letters back in the queue.
+func (m Memory) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error) {
+	return ask(ctx, m, "POST", "/api/queue/retry", r, (*Local).retryQueue)
+}
+
+// NoteLookups notes for the receipts that observations were read in full.
+func (m Memory) NoteLookups(ctx context.Context, n LookupNote) (Status, error) {
+	return ask(ctx, m, "POST", NotePath, n, (*Local).noteLookups)
+}

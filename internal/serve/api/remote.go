@@ -20,7 +20,7 @@ import (
 
 // Remote is the memory of a running worker, asked through its socket.
 type Remote struct {
-	Forward
+	Memory
 	Info   wire.WorkerInfo
 	client *http.Client
 }
@@ -50,12 +50,12 @@ func NewRemote(info wire.WorkerInfo) *Remote {
 		},
 	}
 	r := &Remote{Info: info, client: &http.Client{Transport: transport}}
-	r.Forward = r.ask
+	r.Memory = r.send
 	return r
 }
 
-// ask sends a call to its route.
-func (r *Remote) ask(ctx context.Context, c Call) error {
+// send sends a call to its route.
+func (r *Remote) send(ctx context.Context, c Call) error {
 	path, err := pathOf(c.Path, c.Request)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *Remote) ask(ctx context.Context, c Call) error {
 		body = c.Request
 	}
 	limit := remoteTimeout
-	if c.Path == MergeProjectsEndpoint.Path {
+	if c.Path == MergePath {
 		limit = mergeTimeout
 	}
 	return r.DoWithin(ctx, limit, c.Method, path, body, c.Answer)

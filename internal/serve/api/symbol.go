@@ -39,11 +39,8 @@ func (s *Symbol) Change() memory.SymbolChange {
 		LineStart: s.LineStart, LineEnd: s.LineEnd, ChangeType: s.ChangeType, RenamedFrom: s.RenamedFrom, Session: s.SessionDBID, SnapshotAt: s.CreatedAtEpoch}
 }
 
-// Symbols implements Memory.
-func (l *Local) Symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], error) {
-	if err := check(&r); err != nil {
-		return Page[Symbol]{}, err
-	}
+// symbols answers Memory.Symbols.
+func (l *Local) symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], error) {
 	if err := r.checkRange(); err != nil {
 		return Page[Symbol]{}, err
 	}

@@ -67,7 +67,7 @@ func (r *fakeRecord) hit() api.Hit {
 
 // memory returns the memory of the records.
 func (f *fake) memory() api.Memory {
-	return api.Forward(func(_ context.Context, c api.Call) error {
+	return api.Memory(func(_ context.Context, c api.Call) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.asked = append(f.asked, c.Method+" "+c.Path)

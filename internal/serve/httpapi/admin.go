@@ -32,7 +32,7 @@ func (a *server) version(context.Context, struct{}) (map[string]any, error) {
 
 // stats answers the worker's own statistics together with the counts of the memory.
 func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any, error) {
-	counts, err := a.Memory.Stats(ctx, r)
+	counts, err := a.memory.Stats(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -67,32 +67,16 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (memory.Status
 	return a.Worker.Statusline(ctx, memory.StatusRequest{Host: memory.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath})
 }
 
-// importRecords stores records of another memory.
-func (a *server) importRecords(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
-	results, err := a.Importer.Import(ctx, r.Records, r.ImportOptions)
-	return api.ImportAnswer{Results: append([]memory.Imported{}, results...)}, err
-}
-
-// backfill takes in events of transcripts.
-func (a *server) backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
-	return a.Backfiller.Backfill(ctx, r)
-}
-
-// forget starts to erase what a page names.
-func (a *server) forget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
-	return a.Eraser.StartForget(r)
-}
-
 // erasure answers how the last erasure went.
-func (a *server) erasure(context.Context, struct{}) (api.Erasure, error) { return a.Eraser.Erasure() }
+func (a *server) erasure(context.Context, struct{}) (api.Erasure, error) { return a.Worker.Erasure() }
 
 func (a *server) reindex(context.Context, struct{}) (api.Reindexing, error) {
-	err := a.Reindexer.StartReindex()
-	return a.Reindexer.Reindexing(), err
+	err := a.Worker.StartReindex()
+	return a.Worker.Reindexing(), err
 }
 
 func (a *server) reindexing(context.Context, struct{}) (api.Reindexing, error) {
-	return a.Reindexer.Reindexing(), nil
+	return a.Worker.Reindexing(), nil
 }
 
 // shutdown starts the worker's stop and does not wait for its end. Accepted events are

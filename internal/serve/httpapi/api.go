@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -24,15 +25,12 @@ type Deps struct {
 	Memory   *api.Local
 	Ingester Ingester
 	// Blocks builds the context blocks of sessions that start.
-	Blocks    api.Blocks
-	Books     Books
-	Worker    Worker
-	Reindexer Reindexer
-	Importer  Importer
-	// Backfiller takes in events of transcripts.
-	Backfiller Backfiller
-	Eraser     Eraser
-	Reminder   Reminder
+	Blocks   api.Blocks
+	Books    Books
+	Worker   Worker
+	Reminder Reminder
+	// Import stores records of another memory. An error leaves those that were stored before it.
+	Import func(context.Context, api.ImportRequest) (api.ImportAnswer, error)
 	// Changes are told to streams; nil: there are none.
 	Changes Changes
 	// MCP serves /mcp; nil: no such route.
@@ -82,7 +80,8 @@ type Options struct {
 // server is the handler behind the guard.
 type server struct {
 	Deps
-	opts Options
+	opts   Options
+	memory api.Memory
 	// large is a semaphore: an element for each body over smallBody in memory.
 	large chan struct{}
 	// recallFailing is set while the Reminder fails, so that a failure is logged once.
@@ -110,7 +109,7 @@ func newServer(deps Deps, opts Options) *server {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random},
+	return &server{Deps: deps, opts: opts, memory: deps.Memory.Memory(), large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random},
 		streams: make(chan struct{}, maxStreams)}
 }
 

@@ -74,15 +74,15 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f, Backfiller: f, Eraser: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Import: f.Import}
 }
 
 func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
 	return api.BackfillAnswer{Statuses: make([]memory.Status, len(r.Events))}, nil
 }
 
-func (f *fakeWorker) Import(_ context.Context, records []memory.Portable, _ memory.ImportOptions) ([]memory.Imported, error) {
-	return make([]memory.Imported, len(records)), nil
+func (f *fakeWorker) Import(_ context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
+	return api.ImportAnswer{Results: make([]memory.Imported, len(r.Records))}, nil
 }
 
 func (f *fakeWorker) StartReindex() error {
@@ -517,7 +517,7 @@ func (f *fakeWorker) Settings() []settings.View {
 	return []settings.View{settings.Value{Setting: settings.Setting{Key: settings.KeyGeminiAPIKey, Secret: true}, Value: "a-secret-key-of-some-length", Origin: settings.FromFile}.View()}
 }
 
-func (f *fakeWorker) StartForget(r api.ForgetRequest) (api.Erasure, error) {
+func (f *fakeWorker) StartForget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
 	f.forgotten = append(f.forgotten, r)
 	return api.Erasure{State: api.ErasureRunning, AskedAt: memory.MillisOf(noon), ForgetRequest: r}, f.err
 }

@@ -48,26 +48,22 @@ type Worker interface {
 	Settings() []settings.View
 	// Statusline returns the counts for a host's status line.
 	Statusline(ctx context.Context, request memory.StatusRequest) (memory.Statusline, error)
+	// StartReindex begins to rebuild the search index in the background; CodeConflict when a
+	// rebuild is running.
+	StartReindex() error
+	// Reindexing returns the progress of the running rebuild, or else of the last one.
+	Reindexing() api.Reindexing
+	// StartForget begins to erase records for good, in a process that stops the worker
+	// meanwhile; CodeConflict while another erasure runs.
+	StartForget(ctx context.Context, r api.ForgetRequest) (api.Erasure, error)
+	// Erasure returns how the last one went.
+	Erasure() (api.Erasure, error)
+	// Backfill takes in events of transcripts.
+	Backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 	// Done is closed when the worker stops.
 	Done() <-chan struct{}
-}
-
-// Reindexer rebuilds the search index in the background.
-type Reindexer interface {
-	// StartReindex begins; CodeConflict when a rebuild is running.
-	StartReindex() error
-	// Reindexing returns the progress of the running rebuild, or else of the last one.
-	Reindexing() api.Reindexing
-}
-
-// Eraser erases records for good, in a process that stops the worker meanwhile.
-type Eraser interface {
-	// StartForget begins and returns at once; CodeConflict while another erasure runs.
-	StartForget(r api.ForgetRequest) (api.Erasure, error)
-	// Erasure returns how the last one went.
-	Erasure() (api.Erasure, error)
 }
 
 // Changes is the store's ordered feed of changes. fakeChanges in the tests is another one.
@@ -85,16 +81,4 @@ type Viewer interface {
 	// Serve answers a request. token is what the page's writes send as PageHeader; "" for a
 	// visitor that may only read.
 	Serve(w http.ResponseWriter, r *http.Request, token string)
-}
-
-// Backfiller takes in events of transcripts.
-type Backfiller interface {
-	Backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error)
-}
-
-// Importer stores records of another memory.
-type Importer interface {
-	// Import returns the outcome of each record, in order. An error leaves those that were
-	// stored before it.
-	Import(ctx context.Context, records []memory.Portable, options memory.ImportOptions) ([]memory.Imported, error)
 }

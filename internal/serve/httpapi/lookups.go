@@ -50,7 +50,7 @@ func (a *server) answerLookup(w http.ResponseWriter, r *http.Request, status int
 	if note.HostSessionID == "" {
 		note.Host, note.HostSessionID = readerOf(r)
 	}
-	if err := a.Memory.NoteLookups(ctx, note); err != nil {
+	if _, err := a.memory.NoteLookups(ctx, note); err != nil {
 		a.opts.Logger.Warn("note lookup", "error", err)
 	}
 	return nil

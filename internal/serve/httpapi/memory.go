@@ -18,8 +18,9 @@ type handler func(http.ResponseWriter, *http.Request, []api.Param) error
 type caller func(http.ResponseWriter, *http.Request, []api.Param) (any, error)
 
 // endpoint returns the route of a method of Memory; answer is an example.
-func endpoint[Q, A any](a *server, e api.Endpoint[Q, A], about string, answer A, example string) route {
-	return call(a, e.Method, e.Path, about, func(ctx context.Context, q Q) (A, error) { return e.Call(a.Memory, ctx, q) }, answer, example)
+func endpoint[Q, A any](a *server, method func(api.Memory, context.Context, Q) (A, error), about string, answer A, example string) route {
+	c := api.CallOf(method)
+	return call(a, c.Method, c.Path, about, func(ctx context.Context, q Q) (A, error) { return method(a.memory, ctx, q) }, answer, example)
 }
 
 // call returns a route that answers what a function returns for a request, which is
@@ -89,7 +90,7 @@ func (a *server) observation(w http.ResponseWriter, r *http.Request, declared []
 	if err != nil {
 		return err
 	}
-	o, err := a.Memory.Observation(r.Context(), q)
+	o, err := a.memory.Observation(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (a *server) batch(w http.ResponseWriter, r *http.Request, declared []api.Pa
 	if err != nil {
 		return err
 	}
-	found, err := a.Memory.Batch(r.Context(), q)
+	found, err := a.memory.Batch(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -130,5 +131,5 @@ type retireRequest struct {
 // retireLearning makes a learning inactive. Its row stays, so that no observer adds
 // it again.
 func (a *server) retireLearning(ctx context.Context, q retireRequest) (api.Learning, error) {
-	return a.Memory.EditLearning(ctx, api.LearningEdit{ID: q.ID, LearningEdit: memory.LearningEdit{Active: new(bool)}})
+	return a.memory.EditLearning(ctx, api.LearningEdit{ID: q.ID, LearningEdit: memory.LearningEdit{Active: new(bool)}})
 }

@@ -93,7 +93,7 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		"stats of too long": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Stats(ctx, api.StatsRequest{Days: api.MaxDays + 1})
 		},
-		"queue": func(ctx context.Context, m api.Memory) (any, error) { return m.Queue(ctx) },
+		"queue": func(ctx context.Context, m api.Memory) (any, error) { return m.Queue(ctx, api.QueueRequest{}) },
 		"preview": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Preview(ctx, api.ContextRequest{ProjectPath: "/p", Host: "claude-code", HostSessionID: "s1", Source: "resume", Budget: 500})
 		},
@@ -133,8 +133,8 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, wantErr := call(t.Context(), s.api.Memory)
-			got, err := call(t.Context(), api.NewRemote(wire.WorkerInfo{Socket: s.socketPath, Wire: wire.Version}))
+			want, wantErr := call(t.Context(), s.api.Memory.Memory())
+			got, err := call(t.Context(), api.NewRemote(wire.WorkerInfo{Socket: s.socketPath, Wire: wire.Version}).Memory)
 			if diff := cmp.Diff(api.NewErrorBody(wantErr), api.NewErrorBody(err)); diff != "" {
 				t.Fatalf("errors (-local +remote):\n%s", diff)
 			}

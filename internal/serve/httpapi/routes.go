@@ -73,14 +73,14 @@ func (a *server) workerRoutes() []route {
 	reindex := call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "")
 	reindex.status = http.StatusAccepted
 	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
-	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.importRecords,
+	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.Import,
 		api.ImportAnswer{Results: []memory.Imported{{}}}, `{"records":[]}`)
-	backfilling := call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.backfill,
+	backfilling := call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.Worker.Backfill,
 		api.BackfillAnswer{Statuses: []memory.Status{""}}, `{"events":[]}`)
 	backfilling.socketOnly = true
 	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
 	opening.socketOnly = true
-	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.forget,
+	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.Worker.StartForget,
 		api.Erasure{}, `{"observations":[12]}`)
 	forgetting.status, forgetting.pageOnly = http.StatusAccepted, true
 	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
@@ -88,14 +88,14 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
 		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
 		call(a, "GET", "/api/version", "program and wire version", a.version, map[string]any{}, ""),
-		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
+		call(a, "GET", "/api/stats", "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
 		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
 			settingsAnswer{Settings: []settings.View{{}}}, ""),
 		call(a, "GET", "/api/openapi.json", "this document", func(context.Context, struct{}) (object, error) { return a.describe(), nil }, map[string]any{}, ""),
 		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
 			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},
-		endpoint(a, api.QueueEndpoint, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
-		endpoint(a, api.RetryQueueEndpoint, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
+		endpoint(a, api.Memory.Queue, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
+		endpoint(a, api.Memory.RetryQueue, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
 		statusline,
 		shutdown,
 		reindex,
@@ -121,7 +121,7 @@ func (a *server) captureRoutes() []route {
 		ingest(wire.PathComplete, "a session has ended", memory.KindSessionEnd),
 		{method: "GET", path: wire.PathContext, handle: a.context, about: "the context block of a session that starts", hook: true,
 			params: api.ParamsOf(api.ContextRequest{}), answer: memory.ContextBlock{}},
-		endpoint(a, api.PreviewEndpoint, "the context block that a session would get now, with the reason for each line; nothing is booked",
+		endpoint(a, api.Memory.Preview, "the context block that a session would get now, with the reason for each line; nothing is booked",
 			api.Preview{Lines: []api.PreviewLine{{}}}, "project_path=/home/ada/tally&budget=500"),
 	}
 }
@@ -144,11 +144,11 @@ func (a *server) searchRoutes() []route {
 		return r
 	}
 	timeline := api.Timeline{Timeline: []api.Entry{{}}}
-	byQuery := call(a, "GET", "/api/search/timeline-by-query", "the records before and after the best hit of a query", a.Memory.Timeline, timeline, "query=rounding+error")
+	byQuery := call(a, "GET", "/api/search/timeline-by-query", "the records before and after the best hit of a query", a.memory.Timeline, timeline, "query=rounding+error")
 	byQuery.params = byQuery.params[1:] // without anchor
 	byQuery.params[0].Required = true
 	return []route{
-		endpoint(a, api.SearchEndpoint, "records of every kind; without a query the newest that pass the filter",
+		endpoint(a, api.Memory.Search, "records of every kind; without a query the newest that pass the filter",
 			hitsPage(slices.Concat(observationHits, summaryHits, promptHits)), "query=why+do+totals+differ&project=tally&explain=1"),
 		oneKind("/api/search/observations", "observations", memory.RecordObservation, observationHits, "query=rounding&type=bugfix&dateFrom=2026-03-01"),
 		oneKind("/api/search/sessions", "summaries of sessions", memory.RecordSummary, summaryHits, "query=release&format=full&limit=3"),
@@ -163,9 +163,9 @@ func (a *server) searchRoutes() []route {
 		by("/api/search/by-concept", "observations with a concept, or with one of several", "concepts",
 			api.Param{Name: "concept", About: "how-it-works why-it-exists what-changed problem-solution gotcha pattern trade-off", Example: "gotcha", Also: []string{"concepts"}},
 			api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
-		call(a, "GET", "/api/search/recent-context", "the latest sessions, each with its summary and its observations", a.Memory.Recent,
+		endpoint(a, api.Memory.Recent, "the latest sessions, each with its summary and its observations",
 			api.RecentSessions{Sessions: []api.RecentSession{{Summary: &api.SummaryHeadline{}, Observations: []api.RecentObservation{{}}}}}, "project=tally&limit=3"),
-		endpoint(a, api.TimelineEndpoint, "the records before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),
+		endpoint(a, api.Memory.Timeline, "the records before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),
 		byQuery,
 		call(a, "GET", "/api/search/help", "every search route with its parameters and an example", a.help, helpPage{}, ""),
 	}
@@ -173,50 +173,50 @@ func (a *server) searchRoutes() []route {
 
 // recordRoutes returns the routes that list, show, write, change and hide records.
 func (a *server) recordRoutes() []route {
-	add := endpoint(a, api.AddObservationEndpoint, "adds an observation by hand", whole,
+	add := endpoint(a, api.Memory.AddObservation, "adds an observation by hand", whole,
 		`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`)
-	alias := endpoint(a, api.AddAliasEndpoint, "has what is done in a path from now on belong to a project, a root or label", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`)
-	learn := endpoint(a, api.AddLearningEndpoint, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
+	alias := endpoint(a, api.Memory.AddAlias, "has what is done in a path from now on belong to a project, a root or label", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`)
+	learn := endpoint(a, api.Memory.AddLearning, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
 	add.status, learn.status, alias.status = http.StatusCreated, http.StatusCreated, http.StatusCreated
-	read := endpoint(a, api.ObservationEndpoint, "an observation in full", whole, "")
+	read := endpoint(a, api.Memory.Observation, "an observation in full", whole, "")
 	read.handle = a.observation
-	batch := endpoint(a, api.BatchEndpoint, "observations by number, in the order asked for",
+	batch := endpoint(a, api.Memory.Batch, "observations by number, in the order asked for",
 		api.Batch{Missing: []memory.ObservationID{0}, Results: []api.Observation{whole, index}}, `{"ids":[124,"#7"]}`)
 	batch.handle = a.batch
-	lookups := endpoint(a, api.NoteLookupsEndpoint, "notes that a session has read observations in full without this API", api.Status{},
+	lookups := endpoint(a, api.Memory.NoteLookups, "notes that a session has read observations in full without this API", api.Status{},
 		`{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`)
 	lookups.status, lookups.handle = http.StatusAccepted, a.noteLookups
 	return []route{
-		endpoint(a, api.ObservationsEndpoint, "observations, the newest first, pinned ones ahead", api.Listing[api.Observation]{Results: []api.Observation{index, whole}}, "project=tally&limit=5"),
+		endpoint(a, api.Memory.Observations, "observations, the newest first, pinned ones ahead", api.Listing[api.Observation]{Results: []api.Observation{index, whole}}, "project=tally&limit=5"),
 		add,
 		batch,
 		lookups,
 		read,
-		endpoint(a, api.EditObservationEndpoint, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
-		endpoint(a, api.HideObservationEndpoint, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
-		endpoint(a, api.RestoreObservationEndpoint, "restores a hidden observation", whole, "{}"),
+		endpoint(a, api.Memory.EditObservation, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
+		endpoint(a, api.Memory.HideObservation, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
+		endpoint(a, api.Memory.RestoreObservation, "restores a hidden observation", whole, "{}"),
 
-		endpoint(a, api.SessionsEndpoint, "sessions, the most recently updated first",
+		endpoint(a, api.Memory.Sessions, "sessions, the most recently updated first",
 			api.Page[api.SessionDigest]{Results: []api.SessionDigest{{Summary: &api.SummaryHeadline{}}}}, "project=tally"),
-		endpoint(a, api.SessionEndpoint, "a session with its records, the oldest first",
+		endpoint(a, api.Memory.Session, "a session with its records, the oldest first",
 			api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}, ""),
-		endpoint(a, api.ReceiptEndpoint, "a session's receipt: captured events and their results, context shown, records looked up later, cost", store.SessionReceipt{}, ""),
-		endpoint(a, api.SummariesEndpoint, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
-		endpoint(a, api.PromptsEndpoint, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
-		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),
-		endpoint(a, api.AliasesEndpoint, "paths whose sessions belong to another project", api.Aliases{Results: []memory.ProjectAlias{{}}}, ""),
+		endpoint(a, api.Memory.Receipt, "a session's receipt: captured events and their results, context shown, records looked up later, cost", store.SessionReceipt{}, ""),
+		endpoint(a, api.Memory.Summaries, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
+		endpoint(a, api.Memory.Prompts, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
+		endpoint(a, api.Memory.Projects, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),
+		endpoint(a, api.Memory.Aliases, "paths whose sessions belong to another project", api.Aliases{Results: []memory.ProjectAlias{{}}}, ""),
 		alias,
-		endpoint(a, api.RemoveAliasEndpoint, "removes an alias; records stay where they are", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally"}`),
-		unhurried(endpoint(a, api.MergeProjectsEndpoint, "makes the records of a project those of another one, in one step that is not undone", memory.ProjectMerged{},
+		endpoint(a, api.Memory.RemoveAlias, "removes an alias; records stay where they are", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally"}`),
+		unhurried(endpoint(a, api.Memory.MergeProjects, "makes the records of a project those of another one, in one step that is not undone", memory.ProjectMerged{},
 			`{"from":"label:tally","into":"/home/ada/tally","dry_run":true}`)),
-		endpoint(a, api.SymbolsEndpoint, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
+		endpoint(a, api.Memory.Symbols, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
 			"project=tally&file=money&since=2026-03-01"),
 
-		endpoint(a, api.LearningsEndpoint, "learnings: active ones first, by project, the most certain first",
+		endpoint(a, api.Memory.Learnings, "learnings: active ones first, by project, the most certain first",
 			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),
 		learn,
-		endpoint(a, api.EditLearningEndpoint, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
-		call(a, "DELETE", api.EditLearningEndpoint.Path, "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
+		endpoint(a, api.Memory.EditLearning, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
+		call(a, "DELETE", "/api/learnings/{id}", "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
 	}
 }
 

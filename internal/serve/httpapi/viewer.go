@@ -143,7 +143,7 @@ func (a *server) hasCookie(r *http.Request) bool {
 // what pages that others wrote tell them to. A route for pages only refuses them too.
 func (a *server) checkWriter(r *http.Request, rt route) error {
 	browser := rt.pageOnly || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
-	if !browser || rt.method == http.MethodGet || rt.path == api.BatchEndpoint.Path || a.hasToken(r) {
+	if !browser || rt.method == http.MethodGet || rt.path == api.BatchPath || a.hasToken(r) {
 		return nil
 	}
 	page := []byte(r.Header.Get(PageHeader))

@@ -59,7 +59,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	_ = c.server.memory.NoteLookups(ctx, note) // it is not worth an error
+	_, _ = c.server.memory.NoteLookups(ctx, note) // it is not worth an error
 	return a, nil
 }
 

@@ -78,7 +78,7 @@ func (m *fakeMemory) server(o mcpserver.Options) *mcpserver.Server {
 	}
 	o.Version = "1.2.3"
 	o.Clock = func() time.Time { return *m.now.Load() }
-	return mcpserver.New(m.local, o)
+	return mcpserver.New(m.local.Memory(), o)
 }
 
 func must(t testing.TB, err error) {

@@ -32,7 +32,7 @@ const (
 // TestDefinitions: names, schemas and hints of the tools, and their cost, which every
 // session pays.
 func TestDefinitions(t *testing.T) {
-	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
+	s := mcpserver.New(nil, mcpserver.Options{})
 	lines := talk(t, s, append(append([]string{}, hello...), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)...)
 	var answer struct {
 		Result struct {
@@ -240,18 +240,16 @@ func TestLookups(t *testing.T) {
 // searchFunc is the Search of a memory; nil is an empty memory.
 type searchFunc func(ctx context.Context) error
 
-func (f searchFunc) memory() api.Memory { return searchOnly{search: f} }
-
-type searchOnly struct {
-	api.Memory
-	search searchFunc
-}
-
-func (m searchOnly) Search(ctx context.Context, _ api.SearchRequest) (api.SearchPage, error) {
-	if m.search == nil {
-		return api.SearchPage{}, memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
+func (f searchFunc) memory() api.Memory {
+	return func(ctx context.Context, c api.Call) error {
+		switch {
+		case c.Path != "/api/search":
+			return fmt.Errorf("unexpected call of %s", c.Path)
+		case f == nil:
+			return memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
+		}
+		return f(ctx)
 	}
-	return api.SearchPage{}, m.search(ctx)
 }
 
 // TestFaults: a panic or an internal error is an answer without its text, and the next
@@ -332,7 +330,7 @@ func TestConcurrentCalls(t *testing.T) {
 
 // TestBrokenLines: an invalid line is refused; the next ones are answered.
 func TestBrokenLines(t *testing.T) {
-	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
+	s := mcpserver.New(nil, mcpserver.Options{})
 	c := connect(t, s)
 	for _, line := range []string{"garbage", `{"jsonrpc":"2.0"`, `[]`, `"x"`, "\xff\xfe", `{"id":1}`, strings.Repeat("x", 5<<20)} {
 		c.say(line)
@@ -411,7 +409,7 @@ func post(t *testing.T, h http.Handler, body string, header ...string) *httptest
 // TestHTTP: each message is answered on its own with JSON; there are no MCP sessions.
 func TestHTTP(t *testing.T) {
 	m := newMemory(t)
-	h := mcpserver.New(m.local, mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
+	h := mcpserver.New(m.local.Memory(), mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
 	w := post(t, h, hello[0])
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Mcp-Session-Id") != "" || !strings.Contains(w.Body.String(), "serverInfo") {
 		t.Errorf("initialize: %d %v %s", w.Code, w.Header(), w.Body)

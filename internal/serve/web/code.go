@@ -14,11 +14,10 @@ const codeLimit = 50
 // codeView is what the page of the code shows.
 type codeView struct {
 	menu
+	pager
 	// File and Symbol are those that the page is restricted to, "" for none.
 	File, Symbol string
 	Files        []codeFile
-	Total, First int
-	Newer, Older string
 	// All is the page without a filter, "" if it is that one.
 	All string
 }
@@ -41,30 +40,19 @@ type codeChange struct {
 
 // code lists the functions and types that sessions changed, by file: the file of the latest
 // change first.
-func (v *visit) code() (view, error) {
-	q, err := request[api.SymbolsRequest](v, url.Values{"limit": {strconv.Itoa(codeLimit)}})
-	if err != nil {
-		return view{}, err
-	}
-	found, err := v.memory.Symbols(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
-	sent := api.Values(q)
-	sent.Del("limit")
-	sent.Del("offset")
-	shown := codeView{Symbol: q.Name, Files: byFile(found.Results), Total: found.Total, First: q.Offset + 1}
+func (v *visit) code() view {
+	q := request[api.SymbolsRequest](v, url.Values{"limit": {strconv.Itoa(codeLimit)}})
+	found := ask(v, api.Memory.Symbols, q)
+	sent := withoutPage(q)
+	shown := codeView{Symbol: q.Name, Files: byFile(found.Results), menu: v.projectMenu("/code", sent, q.Project),
+		pager: pagerOf("/code", sent, q.Offset, codeLimit, found.Count, found.Total)}
 	if len(q.Files) > 0 {
 		shown.File = q.Files[0]
 	}
 	if len(sent) > 0 {
 		shown.All = "/code"
 	}
-	shown.Newer, shown.Older = pager("/code", sent, q.Offset, codeLimit, found.Count, found.Total)
-	if shown.menu, err = v.projectMenu("/code", sent, q.Project); err != nil {
-		return view{}, err
-	}
-	return view{Title: "Code " + line(shown.File), JSON: address(api.SymbolsEndpoint.Path, api.Values(q)), Data: shown}, nil
+	return view{Title: "Code " + line(shown.File), JSON: inAPI(api.Memory.Symbols, q), Data: shown}
 }
 
 // byFile groups changes, the latest first, by file and project.

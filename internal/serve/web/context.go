@@ -55,35 +55,25 @@ type link struct{ Href, Label string }
 
 // context shows the block that a session would get that starts now in a project, by default in
 // the one that was worked on last.
-func (v *visit) context() (view, error) {
-	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true})
-	if err != nil {
-		return view{}, err
-	}
+func (v *visit) context() view {
+	projects := ask(v, api.Memory.Projects, api.ProjectsRequest{Brief: true}).Results
 	sent := v.URL.Query()
 	asked := cmp.Or(sent.Get("project_path"), sent.Get("project"))
-	if asked == "" && len(projects.Results) == 0 {
-		return view{Title: "Context", Data: contextView{}}, nil
+	if asked == "" && len(projects) == 0 {
+		return view{Title: "Context", Data: contextView{}}
 	}
 	shown := contextView{Least: leastBudget, Most: mostBudget, Step: budgetStep}
-	path := projectPath(projects.Results, asked)
-	shown.Projects = projectOptions(projects.Results, path)
-	known := slices.ContainsFunc(projects.Results, func(p api.Project) bool { return p.ProjectPath == path })
-	q, err := v.contextRequest(path, known)
-	if err != nil {
-		return view{}, err
-	}
-	if shown.Session, err = v.goingOn(&q); err != nil {
-		return view{}, err
-	}
+	path := projectPath(projects, asked)
+	shown.Projects = projectOptions(projects, path)
+	known := slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == path })
+	q := v.contextRequest(path, known)
+	shown.Session = v.goingOn(&q)
 	for _, s := range sources {
 		shown.Sources = append(shown.Sources, option{s, s, s == q.Source})
 	}
-	if shown.Preview, err = v.memory.Preview(v.ctx(), q); err != nil {
-		return view{}, err
-	}
+	shown.Preview = ask(v, api.Memory.Preview, q)
 	shown.Lines, shown.Cut = contextLines(&shown.Preview)
-	return view{Title: "Context " + line(path), JSON: address(api.PreviewEndpoint.Path, api.Values(q)), Data: shown}, nil
+	return view{Title: "Context " + line(path), JSON: inAPI(api.Memory.Preview, q), Data: shown}
 }
 
 // projectPath returns the root of the project that a path or label names, by default of the
@@ -112,31 +102,31 @@ func projectOptions(projects []api.Project, path string) (options []option) {
 
 // contextRequest returns the request for the preview in the project at path. Of a known project
 // it has what is checked out there, unless the address says it; no other directory is looked at.
-func (v *visit) contextRequest(path string, known bool) (api.ContextRequest, error) {
+func (v *visit) contextRequest(path string, known bool) api.ContextRequest {
 	more := url.Values{"project_path": {path}}
 	if v.URL.Query().Get("host") == "" {
 		more.Set("host", string(memory.HostClaudeCode)) // its limit is that of most sessions
 	}
-	q, err := request[api.ContextRequest](v, more)
-	if err == nil && known && q.WorktreeRoot == "" && v.opts.Place != nil {
+	q := request[api.ContextRequest](v, more)
+	if v.err == nil && known && q.WorktreeRoot == "" && v.opts.Place != nil {
 		v.opts.Place(&q)
 	}
-	return q, err
+	return q
 }
 
 // goingOn names in q the project's last session if q is about one that goes on and names none.
 // It returns the name of that session, "" for none.
-func (v *visit) goingOn(q *api.ContextRequest) (string, error) {
+func (v *visit) goingOn(q *api.ContextRequest) string {
 	if q.Source != "resume" && q.Source != "compact" || q.HostSessionID != "" {
-		return q.HostSessionID, nil
+		return q.HostSessionID
 	}
-	last, err := v.memory.Sessions(v.ctx(), api.SessionsRequest{Dated: api.Dated{Paged: api.Paged{Project: q.ProjectPath, Limit: 1}}})
-	if err != nil || len(last.Results) == 0 {
-		return "", err
+	last := ask(v, api.Memory.Sessions, api.SessionsRequest{Dated: api.Dated{Paged: api.Paged{Project: q.ProjectPath, Limit: 1}}})
+	if len(last.Results) == 0 {
+		return ""
 	}
 	s := &last.Results[0]
 	q.Host, q.HostSessionID = string(s.Host), s.HostSessionID
-	return sessionName(s.ID), nil
+	return sessionName(s.ID)
 }
 
 // contextLines returns the lines of a block, and whether some are cut off.

@@ -66,7 +66,7 @@ func TestContextRequest(t *testing.T) {
 		w := httptest.NewRecorder()
 		v.Serve(w, httptest.NewRequest(http.MethodGet, tt.path, nil), "")
 		asked := f.asked[len(f.asked)-1]
-		if want := api.PreviewEndpoint.Path + "?" + tt.want.Encode(); asked != want {
+		if want := "/api/context/preview" + "?" + tt.want.Encode(); asked != want {
 			t.Errorf("%s asked for %s, want %s", tt.path, asked, want)
 		}
 		if link := strings.ReplaceAll(asked, "&", "&amp;"); !strings.Contains(w.Body.String(), `href="`+link+`" rel="nofollow">This page as JSON`) {

@@ -17,30 +17,19 @@ const feedLimit = 50
 // feed lists the newest records that pass the filter q. The page before=AT.N continues
 // after the Nth record of the millisecond AT, so that records which come in meanwhile
 // neither move nor double any.
-func (v *visit) feed() (view, error) {
+func (v *visit) feed() view {
 	f := filter.Parse(v.URL.Query().Get("q"))
 	if f.Words != "" {
-		return view{Redirect: filtered("/search", f)}, nil
+		return view{Redirect: filtered("/search", f)}
 	}
 	sent := f.Feed()
 	sent.Set("limit", strconv.Itoa(feedLimit))
-	q, err := request[api.SearchRequest](v, sent)
-	if err != nil {
-		return view{}, err
-	}
+	q := request[api.SearchRequest](v, sent)
 	from := v.URL.Query().Get("before")
-	if err := continueAt(&q, from); err != nil {
-		return view{}, err
-	}
+	v.fail(continueAt(&q, from))
 	q.Format = api.FormatFull
-	page, err := v.memory.Search(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
-	head, err := v.listOf("/", f)
-	if err != nil {
-		return view{}, err
-	}
+	page := ask(v, api.Memory.Search, q)
+	head := v.listOf("/", f)
 	rows, times := make([]row, len(page.Results)), make([]memory.Millis, len(page.Results))
 	for i := range page.Results {
 		rows[i] = rowOf(&page.Results[i])
@@ -55,13 +44,13 @@ func (v *visit) feed() (view, error) {
 		older = address("/", next)
 	}
 	q.Format = ""
-	return view{Title: "Feed", JSON: address(api.SearchEndpoint.Path, api.Values(q)), Data: struct {
+	return view{Title: "Feed", JSON: inAPI(api.Memory.Search, q), Data: struct {
 		list
 		Groups     []group
 		Older      string
 		Live, Rest bool
 		Total      int
-	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}, nil
+	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}
 }
 
 // continueAt makes q the request for the page that begins at a place of placeOf.

@@ -127,7 +127,7 @@ func fixture(t *testing.T, records string) *web.Viewer {
 	if records != "" {
 		logs = []web.Log{{Name: "worker", Path: "testdata/worker.log"}}
 	}
-	return web.New(&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock},
+	return web.New((&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock}).Memory(),
 		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: logs})
 }
 

@@ -15,12 +15,11 @@ const learningsLimit = 50
 // learningsView is what the page of the learnings shows.
 type learningsView struct {
 	menu
-	Categories   []choice
-	All          choice
-	Groups       []learningGroup
-	Filtered     bool
-	Total, First int
-	Newer, Older string
+	pager
+	Categories []choice
+	All        choice
+	Groups     []learningGroup
+	Filtered   bool
 }
 
 // learningGroup is the learnings of one project, those that hold apart from the others.
@@ -38,28 +37,16 @@ type learningRow struct {
 
 // learnings lists what is known to hold in the projects: the active ones first, by project, the
 // surest first.
-func (v *visit) learnings() (view, error) {
-	q, err := request[api.LearningsRequest](v, url.Values{"limit": {strconv.Itoa(learningsLimit)}})
-	if err != nil {
-		return view{}, err
-	}
-	found, err := v.memory.Learnings(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
-	sent := api.Values(q)
-	sent.Del("limit")
-	sent.Del("offset")
-	shown := learningsView{Groups: byProject(found.Results), Total: found.Total, First: q.Offset + 1, Filtered: q.Project != "" || q.Category != ""}
-	shown.Newer, shown.Older = pager("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total)
+func (v *visit) learnings() view {
+	q := request[api.LearningsRequest](v, url.Values{"limit": {strconv.Itoa(learningsLimit)}})
+	found := ask(v, api.Memory.Learnings, q)
+	sent := withoutPage(q)
+	shown := learningsView{Groups: byProject(found.Results), Filtered: q.Project != "" || q.Category != "", menu: v.projectMenu("/learnings", sent, q.Project),
+		All: choose("/learnings", sent, "all", "true"), pager: pagerOf("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total)}
 	for _, c := range memory.LearningCategories() {
 		shown.Categories = append(shown.Categories, choose("/learnings", sent, "category", c))
 	}
-	shown.All = choose("/learnings", sent, "all", "true")
-	if shown.menu, err = v.projectMenu("/learnings", sent, q.Project); err != nil {
-		return view{}, err
-	}
-	return view{Title: "Learnings", JSON: address(api.LearningsEndpoint.Path, api.Values(q)), Data: shown}, nil
+	return view{Title: "Learnings", JSON: inAPI(api.Memory.Learnings, q), Data: shown}
 }
 
 // byProject groups learnings, which are in the order of their groups.

@@ -88,7 +88,7 @@ type list struct {
 }
 
 // listOf returns the head of the list at path with a filter.
-func (v *visit) listOf(path string, f filter.Filter) (list, error) {
+func (v *visit) listOf(path string, f filter.Filter) list {
 	l := list{Path: path, Filter: f, Text: f.String()}
 	for _, t := range f.Tokens {
 		l.Chips = append(l.Chips, toggle(f, path, t, t.String(), ""))
@@ -99,25 +99,23 @@ func (v *visit) listOf(path string, f filter.Filter) (list, error) {
 	for _, k := range memory.RecordKinds() {
 		l.Kinds = append(l.Kinds, toggle(f, path, filter.Token{Name: "kind", Value: string(k)}, string(k), ""))
 	}
-	projects, err := v.labels()
-	for _, label := range projects {
+	for _, label := range v.labels() {
 		l.Project = append(l.Project, toggle(f, path, filter.Token{Name: "project", Value: label}, label, ""))
 	}
-	return l, err
+	return l
 }
 
 // maxProjects bounds the projects that a menu offers; others are typed.
 const maxProjects = 30
 
 // labels returns the labels of the projects that were worked on last, each once.
-func (v *visit) labels() (labels []string, err error) {
-	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Brief: true, Limit: maxProjects})
-	for _, p := range projects.Results {
+func (v *visit) labels() (labels []string) {
+	for _, p := range ask(v, api.Memory.Projects, api.ProjectsRequest{Brief: true, Limit: maxProjects}).Results {
 		if !long(p.Project) && !slices.Contains(labels, p.Project) {
 			labels = append(labels, p.Project)
 		}
 	}
-	return labels, err
+	return labels
 }
 
 // menu is the choice of a project on a page whose filters are parameters of its address.
@@ -128,16 +126,16 @@ type menu struct {
 }
 
 // projectMenu returns the menu of the page at path, whose other parameters are in sent.
-func (v *visit) projectMenu(path string, sent url.Values, chosen string) (menu, error) {
+func (v *visit) projectMenu(path string, sent url.Values, chosen string) menu {
 	m := menu{Chosen: chosen}
-	labels, err := v.labels()
+	labels := v.labels()
 	if chosen != "" && !long(chosen) && !slices.Contains(labels, chosen) {
 		labels = append(labels, chosen)
 	}
 	for _, label := range labels {
 		m.Projects = append(m.Projects, choose(path, sent, "project", label))
 	}
-	return m, err
+	return m
 }
 
 // choose returns the link that sets a parameter of the page at path, or removes it if it has
@@ -154,21 +152,37 @@ func choose(path string, sent url.Values, name, value string) choice {
 	return c
 }
 
-// pager returns the addresses of the pages before and after one of count records from offset
-// on, of total; "" for none. A page has at most limit records.
-func pager(path string, sent url.Values, offset, limit, count, total int) (newer, older string) {
+// withoutPage returns the parameters of a request but those of its page.
+func withoutPage(q any) url.Values {
+	sent := api.Values(q)
+	sent.Del("limit")
+	sent.Del("offset")
+	return sent
+}
+
+// pager is where a page is in a list: its first record, of Total, and the addresses of the pages
+// before and after it, "" for none.
+type pager struct {
+	Total, First int
+	Newer, Older string
+}
+
+// pagerOf returns the pager of a page of count records from offset on, of total. A page has at
+// most limit records.
+func pagerOf(path string, sent url.Values, offset, limit, count, total int) pager {
+	p := pager{Total: total, First: offset + 1}
 	turn := func(offset int) string {
 		next := maps.Clone(sent)
 		next.Set("offset", strconv.Itoa(offset))
 		return address(path, next)
 	}
 	if offset > 0 {
-		newer = turn(max(0, offset-limit))
+		p.Newer = turn(max(0, offset-limit))
 	}
 	if count > 0 && offset+count < total {
-		older = turn(offset + count)
+		p.Older = turn(offset + count)
 	}
-	return newer, older
+	return p
 }
 
 // HeadOf returns the list, for the template of its filter.

@@ -86,14 +86,14 @@ func (f logFilter) passes(l *text.LogLine) bool {
 }
 
 // logs shows the newest lines of the logs that pass the filter.
-func (v *visit) logs() (view, error) {
+func (v *visit) logs() view {
 	if len(v.opts.Logs) == 0 {
-		return view{}, errNoWorker
+		v.fail(errNoWorker)
 	}
 	q := v.URL.Query()
 	f := logFilter{Text: strings.TrimSpace(q.Get("q")), Log: q.Get("log"), Level: slog.LevelDebug}
 	if level := q.Get("level"); level != "" && f.Level.UnmarshalText([]byte(level)) != nil {
-		return view{}, memory.Errorf(memory.CodeInvalid, "level is %.40q", level).WithHint("debug, info, warn or error")
+		v.fail(memory.Errorf(memory.CodeInvalid, "level is %.40q", level).WithHint("debug, info, warn or error"))
 	}
 	var lines []logLine
 	var logs []choice
@@ -119,7 +119,7 @@ func (v *visit) logs() (view, error) {
 	}
 	slices.SortStableFunc(lines, func(a, b logLine) int { return b.At.Compare(a.At) })
 	shown.Lines, shown.Logs, shown.Levels = lines[:min(len(lines), maxLogLines)], logs, levelChoices(f)
-	return view{Title: "Logs", Data: shown}, nil
+	return view{Title: "Logs", Data: shown}
 }
 
 // logChoice returns the link that shows one log alone, or all again.

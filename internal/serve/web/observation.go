@@ -13,21 +13,16 @@ import (
 const around = 5
 
 // observation shows one observation in full, with what happened around it.
-func (v *visit) observation() (view, error) {
-	q, err := request[api.ObservationRequest](v, nil)
-	if err != nil {
-		return view{}, err
+func (v *visit) observation() view {
+	o := ask(v, api.Memory.Observation, request[api.ObservationRequest](v, nil)).Whole()
+	if v.err != nil {
+		return view{}
 	}
-	o, err := v.memory.Observation(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
-	o = o.Whole()
 	own := o.Entry()
-	ask := api.TimelineRequest{Anchor: strconv.FormatInt(int64(o.ID), 10), Before: around, After: around, Project: o.ProjectPath}
-	_, rows, err := v.linesAround(ask)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return view{}, err
+	near := api.TimelineRequest{Anchor: strconv.FormatInt(int64(o.ID), 10), Before: around, After: around, Project: o.ProjectPath}
+	_, rows := v.linesAround(near)
+	if memory.CodeOf(v.err) == memory.CodeNotFound {
+		v.err = nil // it was hidden in between: the page shows what it was
 	}
 	for i := range rows {
 		rows[i].Dated = true
@@ -46,7 +41,7 @@ func (v *visit) observation() (view, error) {
 		MoreFacts    int
 		MoreFiles    int
 		MoreConcepts int
-	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, rows, timelineHref(&own, ""), facts, files, concepts}}, nil
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, rows, timelineHref(&own, ""), facts, files, concepts}}
 }
 
 // maxItems bounds the items of a list in a record that a page shows.

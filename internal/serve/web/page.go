@@ -22,7 +22,9 @@ type page struct {
 	Key string
 	// Script is a module of static/ that the page needs, "" for none.
 	Script string
-	load   func(*visit) (view, error)
+	// OfWorker pages are about the process that serves them.
+	OfWorker bool
+	load     func(*visit) view
 }
 
 // pages are all pages, in the order of the navigation.
@@ -35,10 +37,10 @@ var pages = []page{
 	{Path: "/code", Name: "code", Nav: "Code", Key: "c", load: (*visit).code},
 	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
 	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},
-	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
-	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings},
+	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", OfWorker: true, load: (*visit).queue},
+	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", OfWorker: true, load: (*visit).settings},
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
-	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},
+	{Path: "/doctor", Name: "doctor", OfWorker: true, load: (*visit).doctor},
 	{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation},
 	{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session},
 }
@@ -62,20 +64,40 @@ type visit struct {
 	now time.Time
 	// token is what the page's writes send; "" for a visitor that may only read.
 	token string
+	// err is the first error. After it nothing is asked any more, and answers are empty.
+	err error
 }
 
-// ctx returns the context of the request.
-func (v *visit) ctx() context.Context { return v.Context() }
+// fail notes an error, unless there already is one.
+func (v *visit) fail(err error) {
+	if v.err == nil {
+		v.err = err
+	}
+}
+
+// ask returns the answer of a method of the memory.
+func ask[Q, A any](v *visit, method func(api.Memory, context.Context, Q) (A, error), q Q) (answer A) {
+	if v.err == nil {
+		answer, v.err = method(v.memory, v.Context(), q)
+	}
+	return answer
+}
+
+// inAPI returns the API's address of what a method answers to q.
+func inAPI[Q, A any](method func(api.Memory, context.Context, Q) (A, error), q Q) string {
+	return address(api.CallOf(method).Path, api.Values(q))
+}
 
 // request parses the parameters of the URL into an API request, together with those of more,
 // which win. The text of a filter, q, is not among them: to the API it would be a query.
-func request[Q any](v *visit, more url.Values) (q Q, err error) {
+func request[Q any](v *visit, more url.Values) (q Q) {
 	sent := v.URL.Query()
 	sent.Del("q")
 	for name, values := range more {
 		sent[name] = values
 	}
-	return q, api.Parse(&q, api.ParamsOf(q), sent.Encode(), v.PathValue)
+	v.fail(api.Parse(&q, api.ParamsOf(q), sent.Encode(), v.PathValue))
+	return q
 }
 
 // address returns a path with parameters.

@@ -40,18 +40,10 @@ type stage struct{ Name, State string }
 type size struct{ Name, Bytes string }
 
 // queue shows what waits to be distilled, what failed, and how the worker does.
-func (v *visit) queue() (view, error) {
-	if v.opts.Worker == nil {
-		return view{}, errNoWorker
-	}
-	q, err := v.memory.Queue(v.ctx())
-	if err != nil {
-		return view{}, err
-	}
-	h, err := readHealth(v.ctx(), v.opts.Worker)
-	if err != nil {
-		return view{}, err
-	}
+func (v *visit) queue() view {
+	q := ask(v, api.Memory.Queue, api.QueueRequest{})
+	h, err := readHealth(v.Context(), v.opts.Worker)
+	v.fail(err)
 	shown := queueView{Queue: q, Now: memory.MillisOf(v.now), Health: h, Well: true}
 	for _, s := range v.opts.Worker.Settings() {
 		if s.Key == settings.KeyProvider {
@@ -72,7 +64,7 @@ func (v *visit) queue() (view, error) {
 			shown.Sizes = append(shown.Sizes, size{name, text.Bytes(h.Sizes[name])})
 		}
 	}
-	return view{Title: "Queue", JSON: api.QueueEndpoint.Path, Data: shown}, nil
+	return view{Title: "Queue", JSON: inAPI(api.Memory.Queue, api.QueueRequest{}), Data: shown}
 }
 
 // firstOf returns the first maxQueued of a list, and how many follow.
@@ -100,18 +92,13 @@ func (q queueView) Meaning(u store.Unread) string { return u.Meaning() }
 
 // doctor shows what `claude-mem doctor` finds. It waits until the doctor has ended, so the page
 // of the queue loads this one later, as a fragment.
-func (v *visit) doctor() (view, error) {
-	if v.opts.Worker == nil {
-		return view{}, errNoWorker
-	}
-	raw, err := v.opts.Worker.Examine(v.ctx())
-	if err != nil {
-		return view{}, err
-	}
+func (v *visit) doctor() view {
 	var r report
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return view{}, fmt.Errorf("read what doctor found: %w", err)
+	raw, err := v.opts.Worker.Examine(v.Context())
+	if err == nil {
+		err = json.Unmarshal(raw, &r)
 	}
+	v.fail(err)
 	// The worst first; within a status in the order of the checks.
 	order := []string{"fail", "warn", "ok"}
 	slices.SortStableFunc(r.Findings, func(a, b finding) int {
@@ -124,5 +111,5 @@ func (v *visit) doctor() (view, error) {
 	return view{Title: "Doctor", Data: struct {
 		report
 		Wrong, Fine []finding
-	}{r, r.Findings[:wrong], r.Findings[wrong:]}}, nil
+	}{r, r.Findings[:wrong], r.Findings[wrong:]}}
 }

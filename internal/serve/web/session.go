@@ -22,20 +22,11 @@ type turn struct {
 }
 
 // session shows a session by turns, and its receipt.
-func (v *visit) session() (view, error) {
-	q, err := request[api.SessionRequest](v, nil)
-	if err != nil {
-		return view{}, err
-	}
+func (v *visit) session() view {
+	q := request[api.SessionRequest](v, nil)
 	q.Format = api.FormatFull
-	records, err := v.memory.Session(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
-	receipt, err := v.memory.Receipt(v.ctx(), api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)})
-	if err != nil {
-		return view{}, err
-	}
+	records := ask(v, api.Memory.Session, q)
+	receipt := ask(v, api.Memory.Receipt, api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)})
 	turns := turnsOf(&records)
 	after, _ := strconv.Atoi(v.URL.Query().Get("turn")) // a word is as none
 	after = min(max(0, after), len(turns))
@@ -51,7 +42,7 @@ func (v *visit) session() (view, error) {
 		Turns       []turn
 		AllTurns    int
 		Next        string
-	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, len(turns), next}}, nil
+	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, len(turns), next}}
 }
 
 // turnsOf returns the records of a session by turn, the first first.
@@ -84,24 +75,18 @@ func turnsOf(records *api.SessionRecords) []turn {
 }
 
 // sessions lists the sessions, the most recently updated first.
-func (v *visit) sessions() (view, error) {
-	q, err := request[api.SessionsRequest](v, nil)
-	if err != nil {
-		return view{}, err
-	}
-	found, err := v.memory.Sessions(v.ctx(), q)
-	if err != nil {
-		return view{}, err
-	}
+func (v *visit) sessions() view {
+	q := request[api.SessionsRequest](v, nil)
+	found := ask(v, api.Memory.Sessions, q)
 	older := ""
 	if q.Offset+found.Count < found.Total {
 		next := api.Values(q)
 		next.Set("offset", strconv.Itoa(q.Offset+found.Count))
 		older = address("/sessions", next)
 	}
-	return view{Title: "Sessions", JSON: address(api.SessionsEndpoint.Path, api.Values(q)), Data: struct {
+	return view{Title: "Sessions", JSON: inAPI(api.Memory.Sessions, q), Data: struct {
 		api.Page[api.SessionDigest]
 		Project string
 		Older   string
-	}{found, q.Project, older}}, nil
+	}{found, q.Project, older}}
 }

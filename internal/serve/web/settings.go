@@ -26,10 +26,7 @@ type shownSetting struct {
 
 // settings lists the settings by group; with the parameter changed those that are not at their
 // default.
-func (v *visit) settings() (view, error) {
-	if v.opts.Worker == nil {
-		return view{}, errNoWorker
-	}
+func (v *visit) settings() view {
 	only := v.URL.Query().Get("changed") != ""
 	var groups []settingGroup
 	all, changed := v.opts.Worker.Settings(), 0
@@ -52,5 +49,5 @@ func (v *visit) settings() (view, error) {
 		Groups       []settingGroup
 		All, Changed int
 		Only         bool
-	}{groups, len(all), changed, only}}, nil
+	}{groups, len(all), changed, only}}
 }

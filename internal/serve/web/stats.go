@@ -33,31 +33,22 @@ type statsView struct {
 }
 
 // stats shows the counts of the memory and charts of the last days.
-func (v *visit) stats() (view, error) {
+func (v *visit) stats() view {
 	more := url.Values{}
 	if v.URL.Query().Get("days") == "" {
 		more.Set("days", strconv.Itoa(periods[0]))
 	}
-	q, err := request[api.StatsRequest](v, more)
-	if err != nil {
-		return view{}, err
-	}
+	q := request[api.StatsRequest](v, more)
 	q.Brief = false
-	shown := statsView{Days: q.Days}
-	if shown.Stats, err = v.memory.Stats(v.ctx(), q); err != nil {
-		return view{}, err
-	}
 	sent := api.Values(q)
+	shown := statsView{Days: q.Days, Stats: ask(v, api.Memory.Stats, q), menu: v.projectMenu("/stats", sent, q.Project)}
 	for _, days := range slices.Sorted(slices.Values(periods)) {
 		c := choose("/stats", sent, "days", strconv.Itoa(days))
 		c.Label = text.Count(days, "day")
 		shown.Periods = append(shown.Periods, c)
 	}
-	if shown.menu, err = v.projectMenu("/stats", sent, q.Project); err != nil {
-		return view{}, err
-	}
 	shown.draw(v.now)
-	return view{Title: "Stats", JSON: address(api.StatsEndpoint.Path, api.Values(q)), Data: shown}, nil
+	return view{Title: "Stats", JSON: inAPI(api.Memory.Stats, q), Data: shown}
 }
 
 // draw makes the charts of the days up to now.

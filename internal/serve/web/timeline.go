@@ -15,27 +15,21 @@ const timelineSide = 20
 
 // timeline lists what happened around the record, session, time or text that the parameter
 // around names; without one, what happened last.
-func (v *visit) timeline() (view, error) {
+func (v *visit) timeline() view {
 	around := v.URL.Query().Get("around")
 	anchor := cmp.Or(around, v.now.Format(time.RFC3339))
 	n := strconv.Itoa(timelineSide)
-	ask, err := request[api.TimelineRequest](v, url.Values{"anchor": {anchor}, "depth_before": {n}, "depth_after": {n}})
-	if err != nil {
-		return view{}, err
-	}
-	found, rows, err := v.linesAround(ask)
-	if err != nil {
-		return view{}, err
-	}
-	shown := timelineView{Around: around, Project: ask.Project, Groups: byDay(v.now, rows), Records: records(rows)}
+	q := request[api.TimelineRequest](v, url.Values{"anchor": {anchor}, "depth_before": {n}, "depth_after": {n}})
+	found, rows := v.linesAround(q)
+	shown := timelineView{Around: around, Project: q.Project, Groups: byDay(v.now, rows), Records: records(rows)}
 	at := max(slices.IndexFunc(rows, func(r row) bool { return r.IsAnchor }), 0)
 	if at >= timelineSide {
-		shown.Earlier = timelineHref(&rows[0].Entry, ask.Project)
+		shown.Earlier = timelineHref(&rows[0].Entry, q.Project)
 	}
 	if len(rows)-1-at >= timelineSide {
-		shown.Later = timelineHref(&rows[len(rows)-1].Entry, ask.Project)
+		shown.Later = timelineHref(&rows[len(rows)-1].Entry, q.Project)
 	}
-	return view{Title: "Timeline " + found.Anchor, JSON: address(api.TimelineEndpoint.Path, api.Values(ask)), Data: shown}, nil
+	return view{Title: "Timeline " + found.Anchor, JSON: inAPI(api.Memory.Timeline, q), Data: shown}
 }
 
 // timelineView is what the timeline shows.
@@ -49,19 +43,15 @@ type timelineView struct {
 }
 
 // linesAround returns a timeline and its lines, at most as many on each side of the anchor as
-// ask asks for records.
-func (v *visit) linesAround(ask api.TimelineRequest) (api.Timeline, []row, error) {
-	found, err := v.memory.Timeline(v.ctx(), ask.Widened())
-	if err != nil {
-		return found, nil, err
-	}
-	var rows []row
-	for _, l := range found.Lines(ask.Before, ask.After) {
+// q asks for records.
+func (v *visit) linesAround(q api.TimelineRequest) (found api.Timeline, rows []row) {
+	found = ask(v, api.Memory.Timeline, q.Widened())
+	for _, l := range found.Lines(q.Before, q.After) {
 		r := row{Entry: l.Entry, Note: l.Asked}
 		r.Href = hrefOf(&r.Entry)
 		rows = append(rows, r)
 	}
-	return found, rows, nil
+	return found, rows
 }
 
 // records counts the rows that are records.

@@ -142,7 +142,7 @@ func (v *Viewer) Serve(w http.ResponseWriter, r *http.Request, token string) {
 	visit := &visit{Request: r, Viewer: v, now: v.opts.Clock().In(v.opts.Location), token: token}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		v.fail(w, visit, http.StatusMethodNotAllowed, memory.Errorf(memory.CodeInvalid, "pages are only read").
+		v.showError(w, visit, http.StatusMethodNotAllowed, memory.Errorf(memory.CodeInvalid, "pages are only read").
 			WithHint("changes are made by the API below /api"))
 		return
 	}
@@ -155,7 +155,7 @@ func (v *Viewer) Serve(w http.ResponseWriter, r *http.Request, token string) {
 			return
 		}
 	}
-	v.fail(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no page %.80s", r.URL.Path).WithHint("the pages are in the navigation above"))
+	v.showError(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no page %.80s", r.URL.Path).WithHint("the pages are in the navigation above"))
 }
 
 // serveIf serves a page if the path of the request is its, and reports whether it was.
@@ -171,10 +171,15 @@ func (v *Viewer) serveIf(w http.ResponseWriter, visit *visit, p page) bool {
 		}
 		visit.SetPathValue(strings.TrimSuffix(name, "}"), value)
 	}
-	shown, err := p.load(visit)
+	var shown view
+	if p.OfWorker && v.opts.Worker == nil {
+		visit.err = errNoWorker
+	} else {
+		shown = p.load(visit)
+	}
 	switch {
-	case err != nil:
-		v.fail(w, visit, statusOf(err), err)
+	case visit.err != nil:
+		v.showError(w, visit, statusOf(visit.err), visit.err)
 	case shown.Redirect != "":
 		http.Redirect(w, visit.Request, shown.Redirect, http.StatusSeeOther)
 	default:
@@ -188,7 +193,7 @@ func (v *Viewer) serveIf(w http.ResponseWriter, visit *visit, p page) bool {
 func (v *Viewer) serveStatic(w http.ResponseWriter, visit *visit, name string) {
 	file, ok := v.static[name]
 	if !ok {
-		v.fail(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no file %.80s", name))
+		v.showError(w, visit, http.StatusNotFound, memory.Errorf(memory.CodeNotFound, "there is no file %.80s", name))
 		return
 	}
 	h := w.Header()
@@ -208,9 +213,9 @@ type frame struct {
 	Version string
 }
 
-// fail answers with the page of an error. Only the text of a *memory.Error is shown.
-func (v *Viewer) fail(w http.ResponseWriter, visit *visit, status int, err error) {
-	if status >= http.StatusInternalServerError && visit.ctx().Err() == nil {
+// showError answers with the page of an error. Only the text of a *memory.Error is shown.
+func (v *Viewer) showError(w http.ResponseWriter, visit *visit, status int, err error) {
+	if status >= http.StatusInternalServerError && visit.Context().Err() == nil {
 		v.opts.Logger.Error("page failed", "path", visit.URL.Path, "error", err)
 	}
 	body := api.NewErrorBody(err)

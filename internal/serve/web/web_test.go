@@ -36,7 +36,7 @@ type fake struct {
 
 // memory returns the fake as a memory.
 func (f *fake) memory() api.Memory {
-	return api.Forward(func(_ context.Context, c api.Call) error {
+	return api.Memory(func(_ context.Context, c api.Call) error {
 		f.asked = append(f.asked, c.Path+"?"+api.Values(c.Request).Encode())
 		if f.err != nil {
 			return f.err

@@ -1,0 +1,251 @@
+package api
+
+import "claudemem/internal/memory"
+
+// Page is a page of a list.
+type Page[T any] struct {
+	Count   int `json:"count"`
+	Total   int `json:"total"`
+	Limit   int `json:"limit"`
+	Offset  int `json:"offset"`
+	Results []T `json:"results"`
+}
+
+// Listing is a page of records in a format.
+type Listing[T any] struct {
+	Count   int    `json:"count"`
+	Total   int    `json:"total"`
+	Limit   int    `json:"limit"`
+	Offset  int    `json:"offset"`
+	Format  string `json:"format"`
+	Results []T    `json:"results"`
+}
+
+// SearchPage is a page of hits. Type, File or Concept is set by the routes for them.
+type SearchPage struct {
+	Query   *string `json:"query,omitempty"`
+	Type    string  `json:"type,omitempty"`
+	File    string  `json:"file,omitempty"`
+	Concept string  `json:"concept,omitempty"`
+	Count   int     `json:"count"`
+	Total   int     `json:"total"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+	Format  string  `json:"format"`
+	// Understood is nil if the text was searched for as it is.
+	Understood *memory.Understood `json:"understood,omitempty"`
+	Results    []Hit              `json:"results"`
+}
+
+// Unscored returns the number of lines at the end whose hits only passed the filter.
+func (p *SearchPage) Unscored(lines []Line) int {
+	n := 0
+	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {
+		n++
+	}
+	return n
+}
+
+// Lines returns the hits as at most so many lines, those of a turn as one, and cuts the
+// page after the last hit that they show.
+func (p *SearchPage) Lines(most int) []Line {
+	entries := mapped(p.Results, (*Hit).Entry)
+	lines, used := Lines(entries, most)
+	p.Results = p.Results[:used]
+	return lines
+}
+
+// Searched reports whether a text was searched for. A text such as "last week" is only a
+// filter.
+func (p *SearchPage) Searched() bool {
+	return p.Query != nil && *p.Query != "" && (p.Understood == nil || p.Understood.Text != "")
+}
+
+// Batch are the requested observations. Total is the number of requested ones, Missing
+// lists those that are hidden or do not exist.
+type Batch struct {
+	Count   int                    `json:"count"`
+	Total   int                    `json:"total"`
+	Format  string                 `json:"format"`
+	Missing []memory.ObservationID `json:"missing"`
+	Results []Observation          `json:"results"`
+}
+
+// Timeline lists the records around an anchor, the oldest first.
+type Timeline struct {
+	Query           string        `json:"query,omitempty"`
+	Anchor          string        `json:"anchor"`
+	AnchorTimestamp memory.Millis `json:"anchor_timestamp"`
+	DepthBefore     int           `json:"depth_before"`
+	DepthAfter      int           `json:"depth_after"`
+	Timeline        []Entry       `json:"timeline"`
+}
+
+// Session is a session as a list shows it.
+type Session struct {
+	ID               memory.SessionID     `json:"id"`
+	Host             memory.Host          `json:"host"`
+	HostSessionID    string               `json:"host_session_id"`
+	Project          string               `json:"project"`
+	ProjectPath      string               `json:"project_path"`
+	Status           memory.SessionStatus `json:"status"`
+	Title            string               `json:"title"`
+	PromptCount      int                  `json:"prompt_count"`
+	StartedAtEpoch   memory.Millis        `json:"started_at_epoch"`
+	UpdatedAtEpoch   memory.Millis        `json:"updated_at_epoch"`
+	CompletedAtEpoch memory.Millis        `json:"completed_at_epoch,omitempty"`
+}
+
+// SessionDigest is a session with the number of its observations, the number of events
+// that are not distilled yet, and its newest summary.
+type SessionDigest struct {
+	Session
+	LastPrompt   string           `json:"last_prompt"`
+	Observations int              `json:"observations"`
+	Undistilled  int              `json:"undistilled"`
+	Summary      *SummaryHeadline `json:"summary"`
+}
+
+// SummaryHeadline is the newest summary of a session, in short.
+type SummaryHeadline struct {
+	Request    string `json:"request"`
+	Completion string `json:"completion"`
+	Learnings  string `json:"learnings"`
+	NextSteps  string `json:"next_steps"`
+}
+
+// SessionRecords is a session with its records, the oldest first.
+type SessionRecords struct {
+	Session
+	ULID         memory.ULID   `json:"ulid"`
+	CreatedAtISO string        `json:"created_at_iso"`
+	RecordsTotal int           `json:"records_total"`
+	Prompts      []Prompt      `json:"prompts"`
+	Summaries    []Summary     `json:"summaries"`
+	Observations []Observation `json:"observations"`
+}
+
+// Project is a project as a list shows it.
+type Project struct {
+	Project      string        `json:"project"`
+	ProjectPath  string        `json:"project_path"`
+	Sessions     int           `json:"sessions"`
+	Observations int           `json:"observations"`
+	LastAtEpoch  memory.Millis `json:"last_at_epoch"`
+	// Aliases are the paths whose sessions belong to the project, too.
+	Aliases []string `json:"aliases,omitempty"`
+}
+
+// Learning is a learning with the name of its project.
+type Learning struct {
+	Project string `json:"project"`
+	memory.Learning
+}
+
+// Hidden is the answer to hiding an observation: until when it can be restored, and how.
+type Hidden struct {
+	ID            memory.ObservationID `json:"id"`
+	Hidden        bool                 `json:"hidden"`
+	PurgedAtEpoch memory.Millis        `json:"purged_at_epoch,omitempty"`
+	Restore       string               `json:"restore"`
+}
+
+// Revived counts dead letters that were put back in the queue, and the events that no model
+// has read and that will be shown to one.
+type Revived struct {
+	Revived int `json:"revived"`
+	Unread  int `json:"unread"`
+}
+
+// Status is the answer of a route that only says what was done.
+type Status struct {
+	Status string `json:"status"`
+}
+
+// Preview is a context block with its cost in tokens and the reason for each line.
+type Preview struct {
+	Text    string             `json:"context"`
+	Tokens  int                `json:"tokens"`
+	Layers  []memory.LayerCost `json:"layers"`
+	Skipped []memory.LayerCost `json:"skipped"`
+	// Budget is that of the request, 0 for the setting. EffectiveBudget is the budget that
+	// was used: at most what the host accepts.
+	Budget          int           `json:"budget"`
+	EffectiveBudget int           `json:"effective_budget"`
+	BuildMS         float64       `json:"build_ms"`
+	Source          string        `json:"source"`
+	ProjectPath     string        `json:"project_path"`
+	Lines           []PreviewLine `json:"lines"`
+	// LeftOut are lines that the host loads by itself; Why names the file.
+	LeftOut []memory.ContextLine `json:"left_out"`
+}
+
+// PreviewLine is a line of the block with its line number, from 1.
+type PreviewLine struct {
+	Number int `json:"number"`
+	memory.ContextLine
+}
+
+// Reindexing is the progress of a rebuild of the search index.
+type Reindexing struct {
+	Running bool `json:"running"`
+	// Done and Total count records; Total is 0 while it is not known.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// Error is why the last rebuild failed.
+	Error string `json:"error,omitempty"`
+}
+
+// ImportRequest has records of another memory. Sessions come before the records that name
+// them.
+type ImportRequest struct {
+	Records []memory.Portable `json:"records"`
+	memory.ImportOptions
+}
+
+// ImportAnswer has the outcome of each record, in order.
+type ImportAnswer struct {
+	Results []memory.Imported `json:"results"`
+}
+
+// ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
+const ImportPath = "/api/admin/import"
+
+// BackfillRequest has events that were read from transcripts, in order.
+type BackfillRequest struct {
+	Events []memory.Event `json:"events"`
+}
+
+// BackfillAnswer has the status of each event, in order. With Busy none was taken in: too much
+// waits to be distilled, so that the request is to be repeated.
+type BackfillAnswer struct {
+	Statuses []memory.Status `json:"statuses"`
+	Busy     bool            `json:"busy,omitempty"`
+	// Waiting is the number of backfilled events that wait to be distilled.
+	Waiting int `json:"waiting"`
+}
+
+// BackfillPath is the route that takes in events of transcripts: POST, BackfillRequest,
+// BackfillAnswer.
+const BackfillPath = "/api/admin/backfill"
+
+// OpenCode is a code that lets a browser in once, by /open?code=CODE.
+type OpenCode struct {
+	Code string `json:"code"`
+	// Until is when it ends.
+	Until memory.Millis `json:"until_epoch"`
+}
+
+// OpenPath is the route that makes such a code: POST, OpenCode.
+const OpenPath = "/api/admin/open"
+
+// StreamEvent is the data of an event of the stream: which record changed. Operation is
+// insert, update or delete.
+type StreamEvent struct {
+	Kind      memory.RecordKind `json:"kind"`
+	ID        int64             `json:"id"`
+	Operation string            `json:"operation"`
+}
+
+// StreamPath is the route of changes as server-sent events: GET.
+const StreamPath = "/api/stream"
