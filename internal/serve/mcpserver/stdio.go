@@ -26,7 +26,8 @@ const (
 // ServeStdio serves one client, a message a line, until it ends its input or ctx
 // ends. Calls made before that are still answered.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.mcp.Connect(ctx, &stdio{in: in, out: out}, nil)
+	client := &stdio{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: client, Writer: client, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("serve client: %w", err)
 	}
@@ -44,60 +45,76 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return nil
 }
 
-// stdio is one client on a pair of streams. Unlike the SDK's own transport it
-// survives an invalid line: it answers with an error and reads the next line.
+// stdio is one client on a pair of streams, for the SDK's transport. That one ends at an invalid
+// line, which stdio answers with an error instead.
 type stdio struct {
-	in  io.Reader
-	out io.Writer
-
-	incoming  chan []byte // unbuffered: a line is read when the previous one was taken
-	closed    chan struct{}
-	closeOnce sync.Once
-
-	mu sync.Mutex // guards out and what follows
+	in   *bufio.Reader
+	left []byte // of the line that is being read
 	// open counts the calls that are not answered.
-	open  int
-	ended bool // the input has
-	// answered is closed when the input has ended and open is 0.
-	answered     chan struct{}
-	answeredOnce sync.Once
+	open sync.WaitGroup
+
+	mu  sync.Mutex // guards out
+	out io.Writer
 }
 
-// Connect implements mcp.Transport.
-func (c *stdio) Connect(context.Context) (mcp.Connection, error) {
-	c.incoming, c.closed, c.answered = make(chan []byte), make(chan struct{}), make(chan struct{})
-	// A read of standard input cannot be interrupted: this goroutine ends with the
-	// input or with the process.
-	go c.readLines()
-	return c, nil
-}
-
-// SessionID implements mcp.Connection; a stream has none.
-func (c *stdio) SessionID() string { return "" }
-
-// readLines sends each line of the input that is not blank to c.incoming until the input
-// ends or c is closed, and then closes c.incoming. It refuses a line longer than
-// maxLine.
-func (c *stdio) readLines() {
-	defer close(c.incoming)
-	reader := bufio.NewReaderSize(c.in, 64<<10)
-	for {
-		line, whole, err := readLine(reader)
-		switch line = bytes.TrimSpace(line); {
+// Read implements io.Reader: it reads the lines that are messages. At the end of the input it
+// waits, at most answerLimit, until all calls are answered.
+func (c *stdio) Read(p []byte) (int, error) {
+	for len(c.left) == 0 {
+		line, whole, err := readLine(c.in)
+		line = bytes.TrimSpace(line)
+		message, invalid := jsonrpc.DecodeMessage(line)
+		switch {
 		case !whole:
 			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxLine))
-		case len(line) > 0:
-			select {
-			case c.incoming <- line:
-			case <-c.closed:
-				return
+		case len(line) == 0:
+		case invalid != nil || !json.Valid(line):
+			c.refuse(idOf(line), jsonrpc.CodeParseError, "a line is one JSON-RPC message")
+		default:
+			if request, ok := message.(*jsonrpc.Request); ok && request.ID.IsValid() {
+				c.open.Add(1)
 			}
+			c.left = append(line, '\n')
 		}
-		if err != nil {
-			return
+		if err != nil && len(c.left) == 0 {
+			c.awaitAnswers()
+			return 0, io.EOF
 		}
 	}
+	n := copy(p, c.left)
+	c.left = c.left[n:]
+	return n, nil
 }
+
+// awaitAnswers waits, at most answerLimit, until all calls are answered.
+func (c *stdio) awaitAnswers() {
+	answered := make(chan struct{})
+	go func() {
+		c.open.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(answerLimit):
+	}
+}
+
+// Write implements io.Writer: it writes a message.
+func (c *stdio) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	n, err := c.out.Write(line)
+	c.mu.Unlock()
+	if message, invalid := jsonrpc.DecodeMessage(line); invalid == nil {
+		if _, ok := message.(*jsonrpc.Response); ok {
+			c.open.Done()
+		}
+	}
+	return n, err
+}
+
+// Close implements io.Closer. A read of standard input cannot be interrupted: the goroutine of
+// the transport ends with the input or with the process.
+func (c *stdio) Close() error { return nil }
 
 // readLine reads a line; whole is false for one that is too long, which is skipped.
 func readLine(reader *bufio.Reader) (line []byte, whole bool, err error) {
@@ -114,74 +131,6 @@ func readLine(reader *bufio.Reader) (line []byte, whole bool, err error) {
 			return line, whole, err
 		}
 	}
-}
-
-// Read implements mcp.Connection.
-func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		select {
-		case line, more := <-c.incoming:
-			if !more {
-				return nil, c.awaitAnswers(ctx)
-			}
-			message, err := jsonrpc.DecodeMessage(line)
-			if err != nil {
-				c.refuse(idOf(line), jsonrpc.CodeParseError, "a line is one JSON-RPC message")
-				continue
-			}
-			if request, ok := message.(*jsonrpc.Request); ok && request.ID.IsValid() {
-				c.mu.Lock()
-				c.open++
-				c.mu.Unlock()
-			}
-			return message, nil
-		case <-c.closed:
-			return nil, io.EOF
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// awaitAnswers waits, at most answerLimit, until all calls are answered; it returns io.EOF.
-func (c *stdio) awaitAnswers(ctx context.Context) error {
-	c.mu.Lock()
-	c.ended = true
-	c.closeAnswered()
-	c.mu.Unlock()
-	limit := time.NewTimer(answerLimit)
-	defer limit.Stop()
-	select {
-	case <-c.answered:
-	case <-limit.C:
-	case <-c.closed:
-	case <-ctx.Done():
-	}
-	return io.EOF
-}
-
-// closeAnswered closes answered, once, when the input has ended and no call is open;
-// c.mu is held.
-func (c *stdio) closeAnswered() {
-	if c.ended && c.open <= 0 {
-		c.answeredOnce.Do(func() { close(c.answered) })
-	}
-}
-
-// Write implements mcp.Connection.
-func (c *stdio) Write(_ context.Context, message jsonrpc.Message) error {
-	line, err := jsonrpc.EncodeMessage(message)
-	if err != nil {
-		return fmt.Errorf("encode message: %w", err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.out.Write(append(line, '\n'))
-	if _, ok := message.(*jsonrpc.Response); ok {
-		c.open--
-		c.closeAnswered()
-	}
-	return err
 }
 
 // refuse answers an invalid message with an error, under its id if it has one. Write
@@ -204,10 +153,4 @@ func idOf(line []byte) json.RawMessage {
 		return nil
 	}
 	return message.ID
-}
-
-// Close implements mcp.Connection.
-func (c *stdio) Close() error {
-	c.closeOnce.Do(func() { close(c.closed) })
-	return nil
 }
