@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -148,8 +149,10 @@ func TestCorruptions(t *testing.T) {
 	}{
 		{name: "flip", count: 60, harm: flip},
 		{name: "flip of text", count: 60, harm: func(path string) {
-			n := random.IntN(40)
-			changeText(t, filepath.Dir(path), fmt.Sprintf("sentence %d of", n), fmt.Sprintf("sentence %d if", n))
+			stored := storedNarrative(t, path, 1+random.IntN(40))
+			flipped := []byte(stored)
+			flipped[random.IntN(len(flipped))] ^= 1 << random.IntN(8)
+			changeText(t, filepath.Dir(path), stored, string(flipped))
 		}},
 		{name: "flip, same time", count: 60, still: true, harm: flip, unseen: 5},
 		{name: "flip of text, same time", count: 40, still: true, harm: func(path string) {
@@ -202,6 +205,19 @@ func TestCorruptions(t *testing.T) {
 			t.Errorf("%s: %d changed the output and were not told, at most %d may be", h.name, untold, h.unseen)
 		}
 	}
+}
+
+// storedNarrative returns the narrative of an observation as the file has it: it may be packed.
+func storedNarrative(t *testing.T, path string, id int) (stored string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.QueryRow("SELECT narrative FROM observations WHERE id = ?", id).Scan(&stored), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return stored
 }
 
 // copied returns a copy of a data directory, whose database has the time of the original.
