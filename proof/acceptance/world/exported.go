@@ -18,7 +18,8 @@ func exportedULID(kind, n int) memory.ULID {
 }
 
 // WriteExport writes an export of observations of a project, a thousand of them in a session
-// with a prompt and a summary each, as `claude-mem export` orders them. Their numbers begin at
+// with a prompt and a summary each, as `claude-mem export` orders them. They are records that
+// were imported before, so that another import changes nothing of them. Their numbers begin at
 // first, a multiple of 1000: exports with other numbers have other records.
 func WriteExport(t testing.TB, path, project string, first, observations int) {
 	t.Helper()
@@ -51,12 +52,12 @@ func WriteExport(t testing.TB, path, project string, first, observations int) {
 			Title: fmt.Sprintf("Total %d was rounded twice", n), Narrative: strings.Repeat(fmt.Sprintf("Amount %d is rounded when it is read and again when it is summed. ", n), 4),
 			Facts: []string{fmt.Sprintf("amounts are cents since change %d", n), "sums are exact"}, Concepts: []string{"gotcha"},
 			Files:  []memory.FileRef{{Path: fmt.Sprintf("money/part%d.go", n%500), Role: memory.FileModified}},
-			Origin: memory.OriginObserver, Provenance: memory.FromProject, TimesSeen: 1, CreatedAt: at + memory.Millis(n),
+			Origin: memory.OriginImport, Provenance: memory.FromOutside, TimesSeen: 1, CreatedAt: at + memory.Millis(n),
 		}})
 	}
 	for n := first / 1000; n < first/1000+sessions; n++ {
 		write(memory.Portable{Summary: &memory.PortableSummary{ULID: exportedULID(3, n), Session: exportedULID(0, n), PromptNumber: 1,
-			Request: fmt.Sprintf("Mend total %d", n), Origin: memory.OriginObserver, CreatedAt: at}})
+			Request: fmt.Sprintf("Mend total %d", n), Origin: memory.OriginImport, Provenance: memory.FromOutside, CreatedAt: at}})
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
