@@ -132,7 +132,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 		}
 	}
 	if !s.Filters() && len(s.Observations)+len(s.Sessions) == 0 {
-		err = memory.Errorf(memory.CodeInvalid, "nothing is named").WithHint("name observations (12), sessions (S12) or a filter, such as --query TEXT")
+		err = memory.Errorf(memory.CodeInvalid, "name what to forget").WithHint("observations (12), sessions (S12) or a filter, such as --query TEXT")
 	}
 	return s, err
 }

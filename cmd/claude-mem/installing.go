@@ -44,7 +44,7 @@ func showRemoval(p *printer, r *install.Removal) {
 	showFiles(p, r.Files)
 	for _, path := range r.Restored {
 		if filepath.Base(path) == "settings.json" {
-			p.printf("%s gets back the bytes that it had before the install.\n", path)
+			p.printf("%s is restored, byte for byte.\n", path)
 		}
 	}
 	for _, id := range r.Enable {

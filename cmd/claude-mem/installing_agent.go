@@ -103,7 +103,7 @@ func showAgentRemoval(p *printer, r *install.AgentRemoval) {
 	showDiffs(p, r.Files)
 	for _, c := range r.Files {
 		if c.After != nil && slices.Contains(r.Restored, c.Path) {
-			p.printf("%s gets back the bytes that it had before the install.\n", c.Path)
+			p.printf("%s is restored, byte for byte.\n", c.Path)
 		}
 	}
 	showDirectories(p, r.Directories)

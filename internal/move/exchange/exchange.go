@@ -102,10 +102,10 @@ type Reader struct {
 func NewReader(from io.Reader) (*Reader, Header, error) {
 	r := &Reader{from: bufio.NewReaderSize(from, 64<<10)}
 	var h Header
-	const hint = "`claude-mem export FILE` writes what this command reads"
+	other := memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint("`claude-mem export FILE` writes what this command reads")
 	line, err := r.next()
 	if bad := (*LineError)(nil); errors.As(err, &bad) || errors.Is(err, io.EOF) {
-		return nil, h, memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint(hint)
+		return nil, h, other
 	}
 	if err != nil {
 		return nil, h, err
@@ -114,7 +114,7 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 		return nil, h, memory.Errorf(memory.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import -` reads it")
 	}
 	if json.Unmarshal(line, &h) != nil || h.Version < 1 {
-		return nil, h, memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem: its first line is no header").WithHint(hint)
+		return nil, h, other
 	}
 	if h.Version > Version {
 		return nil, h, memory.Errorf(memory.CodeInvalid, "the export has format %d, and this program reads %d", h.Version, Version).

@@ -34,7 +34,7 @@ var errNoProgram = memory.Errorf(memory.CodeUnavailable, "this worker cannot run
 // cannot be started.
 func (w *Worker) StartForget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
 	if len(r.Observations)+len(r.Sessions) == 0 {
-		return api.Erasure{}, memory.Errorf(memory.CodeInvalid, "nothing is named").WithHint("observations or sessions, as numbers")
+		return api.Erasure{}, memory.Errorf(memory.CodeInvalid, "name what to forget").WithHint("observations or sessions, as numbers")
 	}
 	if w.cfg.Command == nil {
 		return api.Erasure{}, errNoProgram

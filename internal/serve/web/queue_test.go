@@ -30,7 +30,7 @@ func TestQueueEmpty(t *testing.T) {
 	if err := v.templates()["queue"].ExecuteTemplate(&b, "fragment", frame{view: view{Data: shown}}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "Nothing waits") || strings.Contains(b.String(), "Retry all") || strings.Contains(b.String(), "Failed</h2>") {
+	if !strings.Contains(b.String(), "All caught up") || strings.Contains(b.String(), "Retry all") || strings.Contains(b.String(), "Failed</h2>") {
 		t.Errorf("%s", b.String())
 	}
 }
@@ -48,7 +48,7 @@ func (lateWorker) Stats(context.Context) map[string]any {
 func TestQueueBehind(t *testing.T) {
 	f := &fake{text: "x"}
 	body := serve(New(f.memory(), Options{Worker: lateWorker{f}, Clock: func() time.Time { return noon }}), "/queue").Body.String()
-	for _, want := range []string{"88 records, being rebuilt, 1,200 changes behind", "30 to be made", "2 files to be taken in", "1 unreadable"} {
+	for _, want := range []string{"88 records, being rebuilt, 1,200 changes behind", "30 vectors to be made", "2 files to be taken in", "1 unreadable"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page is without %q", want)
 		}
@@ -59,7 +59,7 @@ func TestQueueBehind(t *testing.T) {
 func TestDoctorOrder(t *testing.T) {
 	body := (&fake{text: "x"}).get(t, "/doctor?fragment=1").Body.String()
 	broken, warning, fine := strings.Index(body, ">broken<"), strings.Index(body, ">warning<"), strings.Index(body, "<details")
-	if broken < 0 || warning < broken || fine < warning || !strings.Contains(body, "2 checks without a finding") {
+	if broken < 0 || warning < broken || fine < warning || !strings.Contains(body, "2 checks passed") {
 		t.Errorf("broken at %d, warning at %d, fine at %d: %s", broken, warning, fine, body)
 	}
 }

@@ -18,7 +18,7 @@ async function examine() {
   }
   const again = document.createElement("button");
   again.type = "button";
-  again.textContent = "Look again";
+  again.textContent = "Check again";
   again.addEventListener("click", examine);
   doctor.append(again);
   doctor.setAttribute("aria-busy", "false");
