@@ -21,6 +21,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// newestSchema makes the newest schema in an empty database: what all migrations make, without
+// the tables and rows that later ones drop. TestFreshSchema writes it, with -update, and compares.
+//
+//go:embed schema.sql
+var newestSchema string
+
 // applicationID marks our files in SQLite's header ("CMem"), so that a database
 // of another program under our name is not taken for an empty memory.
 const applicationID = 0x434d656d
@@ -30,6 +36,8 @@ type migration struct {
 	version int
 	name    string
 	script  string
+	// refill does what SQL cannot express; nil for nothing.
+	refill func(ctx context.Context, tx *sql.Tx) error
 }
 
 // migrations are the embedded steps in order, numbered from 1 without a gap.
@@ -62,7 +70,7 @@ func mustReadMigrations(files fs.FS) []migration {
 		if err != nil {
 			panic(err)
 		}
-		steps = append(steps, migration{version, path.Base(name), string(script)})
+		steps = append(steps, migration{version, path.Base(name), string(script), refills[version]})
 	}
 	return steps
 }
@@ -170,7 +178,8 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// migrate brings the schema up to this program's version, one transaction a step.
+// migrate brings the schema up to this program's version, one transaction a step. An empty
+// database gets it in one.
 func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	version, err := schemaVersion(ctx, db)
 	if err != nil {
@@ -184,16 +193,15 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 			return err
 		}
 	}
-	for _, step := range migrations[version:] {
+	steps := migrations[version:]
+	if version == 0 {
+		steps = []migration{{SchemaVersion(), "schema.sql", newestSchema, nil}}
+	}
+	for _, step := range steps {
 		if err := step.apply(ctx, db); err != nil {
 			return fmt.Errorf("migration %s: %w", step.name, err)
 		}
 		log.Info("schema migrated", "version", step.version)
-	}
-	if version == 0 { // nothing was there that could have become smaller
-		if _, err := db.ExecContext(ctx, "DELETE FROM counters WHERE name = 'compact'"); err != nil {
-			return err
-		}
 	}
 	compact(ctx, db, log)
 	if version == SchemaVersion() {
@@ -253,8 +261,8 @@ func (m migration) apply(ctx context.Context, db *sql.DB) error {
 	if _, err := tx.ExecContext(ctx, script); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	if refill := refills[m.version]; refill != nil {
-		if err := refill(ctx, tx); err != nil {
+	if m.refill != nil {
+		if err := m.refill(ctx, tx); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 	}
