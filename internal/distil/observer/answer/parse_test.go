@@ -65,9 +65,6 @@ func describe(a Answer) string {
 	return b.String()
 }
 
-// TestMalformed reads the cases in testdata/answers: pairs of files NAME/answer
-// and NAME/want. The want was written by hand, from what a reader of the memory
-// would expect.
 // TestSupersedes reads the numbers of reversed records however they are written.
 func TestSupersedes(t *testing.T) {
 	const begin = "<observation><type>change</type><title>Ports moved</title>"
@@ -104,6 +101,9 @@ func TestSupersedes(t *testing.T) {
 	}
 }
 
+// TestMalformed reads the cases in testdata/answers: pairs of files NAME/answer
+// and NAME/want. The want was written by hand, from what a reader of the memory
+// would expect; "prose" is an answer that is refused and asked for again.
 func TestMalformed(t *testing.T) {
 	archives, err := filepath.Glob("testdata/answers/*.txtar")
 	if err != nil || len(archives) == 0 {
