@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/api"
@@ -27,14 +28,14 @@ func TestLiveMemory(t *testing.T) {
 	env, _ := seeded(t)
 	dataDir := env["CLAUDE_MEM_DATA_DIR"]
 	a, _, _ := testApp(t, env)
-	m := newLiveMemory(a, dataDir)
-	defer m.close()
+	m := a.Place(dataDir).Live()
+	defer m.Close()
 	read := func(away bool) {
 		t.Helper()
 		found, err := m.Search(t.Context(), api.SearchRequest{Kinds: []string{"observation"}})
 		must(t, err)
-		if found.Total != 3 || m.away.Load() != away {
-			t.Errorf("%d observations, away is %v, want %v", found.Total, m.away.Load(), away)
+		if found.Total != 3 || m.Away() != away {
+			t.Errorf("%d observations, away is %v, want %v", found.Total, m.Away(), away)
 		}
 	}
 	read(true)
@@ -45,7 +46,7 @@ func TestLiveMemory(t *testing.T) {
 		t.Error("the change was not made without a worker")
 	}
 	for range 2 {
-		worker, err := daemon.Open(t.Context(), daemon.Config{DataDir: dataDir, Version: version, Port: new(int)})
+		worker, err := daemon.Open(t.Context(), daemon.Config{DataDir: dataDir, Version: wire.Program, Port: new(int)})
 		must(t, err)
 		read(false)
 		must(t, worker.Close(context.Background()))
@@ -56,7 +57,7 @@ func TestLiveMemory(t *testing.T) {
 	if _, err := m.Search(gone, api.SearchRequest{}); err == nil {
 		t.Error("a question that nobody waits for is answered")
 	}
-	if _, err := newLiveMemory(a, filepath.Join(t.TempDir(), "none")).Search(t.Context(), api.SearchRequest{}); memory.CodeOf(err) != memory.CodeNoMemory {
+	if _, err := a.Place(filepath.Join(t.TempDir(), "none")).Live().Search(t.Context(), api.SearchRequest{}); memory.CodeOf(err) != memory.CodeNoMemory {
 		t.Errorf("without a memory: %v", err)
 	}
 }

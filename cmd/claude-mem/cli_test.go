@@ -13,6 +13,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/serve/api"
 )
 
@@ -173,12 +176,12 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
 	must(t, err)
 	_, help, _ := command(t, nil, "help", "scripting")
-	for _, row := range exitCodes {
-		if !strings.Contains(string(doc), fmt.Sprintf("| %d | %s |", row.exit, row.meaning)) {
-			t.Errorf("docs/cli.md has no row %d %s", row.exit, row.meaning)
+	for _, row := range cli.ExitCodes {
+		if !strings.Contains(string(doc), fmt.Sprintf("| %d | %s |", row.Exit, row.Meaning)) {
+			t.Errorf("docs/cli.md has no row %d %s", row.Exit, row.Meaning)
 		}
-		if !strings.Contains(help, fmt.Sprintf("  %d  %s\n", row.exit, row.meaning)) {
-			t.Errorf("`claude-mem help scripting` has no row %d %s", row.exit, row.meaning)
+		if !strings.Contains(help, fmt.Sprintf("  %d  %s\n", row.Exit, row.Meaning)) {
+			t.Errorf("`claude-mem help scripting` has no row %d %s", row.Exit, row.Meaning)
 		}
 	}
 }
@@ -191,16 +194,16 @@ func TestExitCodes(t *testing.T) {
 	t.Setenv("CLAUDE_MEM_DATA_DIR", dataDir)
 	t.Chdir(project)
 	newer := t.TempDir()
-	raw, err := os.ReadFile(databasePath(dataDir))
+	raw, err := os.ReadFile(access.DatabasePath(dataDir))
 	must(t, err)
-	must(t, os.WriteFile(databasePath(newer), raw, 0o600))
-	db, err := sql.Open("sqlite", databasePath(newer))
+	must(t, os.WriteFile(access.DatabasePath(newer), raw, 0o600))
+	db, err := sql.Open("sqlite", access.DatabasePath(newer))
 	must(t, err)
 	_, err = db.Exec("PRAGMA user_version = 9999")
 	must(t, err)
 	must(t, db.Close())
 	damaged := t.TempDir()
-	must(t, os.WriteFile(databasePath(damaged), slices.Repeat([]byte("no database "), 1000), 0o600))
+	must(t, os.WriteFile(access.DatabasePath(damaged), slices.Repeat([]byte("no database "), 1000), 0o600))
 	occupied := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(occupied, nil, 0o600))
 	for _, tt := range []struct {
@@ -312,7 +315,7 @@ func TestWantsColor(t *testing.T) {
 		{terminal, "", "", true}, {terminal, "NO_COLOR", "1", false}, {terminal, "NO_COLOR", "", true}, {terminal, "TERM", "dumb", false},
 		{terminal, "TERM", "xterm", true}, {file, "", "", false}, {file, "CLICOLOR_FORCE", "1", false}, {null, "", "", false},
 	} {
-		got := wantsColor(tt.w, func(key string) string {
+		got := print.WantsColor(tt.w, func(key string) string {
 			if key == tt.key {
 				return tt.text
 			}
@@ -336,7 +339,7 @@ func TestNearest(t *testing.T) {
 		{"antropic", []string{"auto", "claude", "anthropic", "openai"}, "anthropic"}, {"opnai", []string{"openrouter", "openai"}, "openai"},
 		{"ñandú", []string{"nandu"}, "nandu"}, {"limt", []string{"all", "limit"}, "limit"}, {"start", nil, ""},
 	} {
-		if got := nearest(tt.word, tt.candidates); got != tt.want {
+		if got := cli.Nearest(tt.word, tt.candidates); got != tt.want {
 			t.Errorf("nearest(%q, %v) = %q, want %q", tt.word, tt.candidates, got, tt.want)
 		}
 	}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	"claudemem/internal/leaf/settings"
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/agentfiles"
@@ -17,7 +18,7 @@ import (
 // agentFilesCommand returns the command `claude-mem agent-files`: keep blocks of past work
 // in files that agents read anyway.
 func (a *app) agentFilesCommand() *cobra.Command {
-	return parent(&cobra.Command{
+	return cli.Parent(&cobra.Command{
 		Use:   "agent-files",
 		Short: "Keep recent records in CLAUDE.md, AGENTS.md, Cursor rules",
 		Long: `Keep a block of recent records in files that agents read anyway, between two markers.
@@ -88,22 +89,20 @@ JSON: ` + agentFilesForm + `; action is what was done.`,
 // syncsFiles completes a command about agent files: it writes the targets, or removes all
 // blocks if there are none to choose.
 func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Command {
-	asJSON := jsonFlag(cmd)
-	project := a.projectFlag(cmd, "", ofCurrent)
+	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
 	var named []string
 	if hasTargets {
 		cmd.Flags().StringSliceVar(&named, "target", nil, "root, folders, cursor (default: the setting AGENT_FILES)")
-		completeFlag(cmd, "target", fixed("root", "folders", "cursor"))
+		cli.CompleteFlag(cmd, "target", cli.Fixed("root", "folders", "cursor"))
 	}
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		ctx := cmd.Context()
-		r := agentfiles.Request{DryRun: dry, DataDir: m.dataDir}
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+		r := agentfiles.Request{DryRun: dry, DataDir: m.DataDir}
 		var err error
 		if r.Project, err = a.projectDir(ctx, m.Memory, *project); err != nil {
 			return err
 		}
 		if hasTargets {
-			if r.Targets, err = a.targets(m.dataDir, named); err != nil {
+			if r.Targets, err = a.Targets(m.DataDir, named); err != nil {
 				return err
 			}
 			if len(r.Targets) == 0 && !dry {
@@ -118,55 +117,33 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 		if err != nil {
 			return err
 		}
-		return a.printAgentFiles(&report, *asJSON, dry)
+		return a.printAgentFiles(&report, dry)
 	})
 	return cmd
 }
 
-// targets returns the targets that are named, else those of the setting.
-func (a *app) targets(dataDir string, named []string) ([]agentfiles.Target, error) {
-	if len(named) == 0 {
-		resolved, err := settings.Load(dataDir, a.getenv)
-		if err != nil {
-			a.note("warning: %v", err)
-		}
-		named = resolved.Items(settings.KeyAgentFiles)
-	}
-	return agentfiles.ParseTargets(named)
-}
-
 // projectDir returns the root directory of the project that --project names.
 func (a *app) projectDir(ctx context.Context, m api.Memory, named string) (string, error) {
-	project, err := a.projectOr(named)
-	if err != nil || named == "" || isPath(named) {
-		return project, err
+	if named == "" || cli.IsPath(named) {
+		return a.ProjectOr(named)
 	}
-	all, err := allProjects(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	at := slices.IndexFunc(all, func(p api.Project) bool { return p.Project == project })
-	if at < 0 {
-		return "", memory.Errorf(memory.CodeNotFound, "there is no project %q", oneLine(project, 60)).
-			WithHint("`claude-mem projects` lists the projects; --project takes a directory too")
-	}
-	return all[at].ProjectPath, nil
+	return a.RootOf(ctx, m, named, "there is no project")
 }
 
 // printAgentFiles prints a report; an error says that some file could not be changed.
-func (a *app) printAgentFiles(r *agentfiles.Report, asJSON, dry bool) error {
-	err := a.show(asJSON, r, func(p *printer) {
+func (a *app) printAgentFiles(r *agentfiles.Report, dry bool) error {
+	err := a.Show(r, func(p *print.Printer) {
 		for _, f := range r.Files {
-			p.printf("%s  %s\n", p.style(styleBold, oneLine(f.Path, 0)), outcomeOf(f, dry))
+			p.Printf("%s  %s\n", p.Style(print.Bold, print.Line(f.Path, 0)), outcomeOf(f, dry))
 		}
 		switch {
 		case len(r.Files) == 0 && dry && len(r.Targets) == 0:
-			a.note("No file of %s has a block. The setting AGENT_FILES is off.", oneLine(r.Project, 0))
+			a.Note("No file of %s has a block. The setting AGENT_FILES is off.", print.Line(r.Project, 0))
 		case len(r.Files) == 0:
-			a.note("No file of %s has a block, and there are no records for one.", oneLine(r.Project, 0))
+			a.Note("No file of %s has a block, and there are no records for one.", print.Line(r.Project, 0))
 		}
 		if r.Partial {
-			a.note("The project has more folders than were looked into: others may have blocks too.")
+			a.Note("The project has more folders than were looked into: others may have blocks too.")
 		}
 	})
 	if failed := r.Failed(); err == nil && failed > 0 && !dry {
@@ -198,5 +175,5 @@ func outcomeOf(f agentfiles.File, dry bool) string {
 	case strings.HasPrefix(f.Problem, "line "):
 		return not + f.Problem
 	}
-	return not + "it " + oneLine(f.Problem, 0)
+	return not + "it " + print.Line(f.Problem, 0)
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"unicode/utf8"
 
-	"claudemem/internal/leaf/text"
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -32,81 +35,76 @@ its old name.`,
   claude-mem changes --file src/cart.ts --name Cart.add
   claude-mem changes --all --json`,
 	}
-	asJSON := jsonFlag(cmd)
 	f := a.changesFlags(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		r, err := f.request(a)
 		if err != nil {
 			return err
 		}
-		found, err := m.Symbols(cmd.Context(), r)
-		if done, err := printed(a, *asJSON, found, err, emptyPage[api.Symbol](f.page)); done {
-			return err
-		}
-		a.people().changes(found.Results, r.Project == "")
-		f.page.noteMore(a, len(found.Results), found.Total)
-		switch {
-		case len(found.Results) > 0:
-		case found.Total > 0:
-			a.note("There are only %s; use a smaller --offset.", text.Count(found.Total, "change"))
-		case f.filtered():
-			a.note("No changed function or type passes the filter.")
-		case r.Project != "":
-			a.note("No changed functions or types in %s. `--all` lists those of all projects.", r.Project)
-		default:
-			a.note("No changed functions or types yet.")
-		}
-		return nil
+		found, err := m.Symbols(ctx, r)
+		return cli.Answer(a.App, found, err, cli.EmptyPage[api.Symbol](f.page), func(p *print.Printer) error {
+			printChanges(p, found.Results, r.Project == "")
+			switch {
+			case f.page.NoteRest(a.App, len(found.Results), found.Total, "change"):
+			case f.filtered():
+				a.Note("No changed function or type passes the filter.")
+			case r.Project != "":
+				a.Note("No changed functions or types in %s. `--all` lists those of all projects.", r.Project)
+			default:
+				a.Note("No changed functions or types yet.")
+			}
+			return nil
+		})
 	})
 	return cmd
 }
 
 // changesFlags are the flags of changes.
 type changesFlags struct {
-	scope         *scope
-	page          *page
-	times         *timeFlags
+	scope         *cli.Scope
+	page          *cli.Page
+	times         *cli.Times
 	session, name string
 	files         []string
 }
 
 // changesFlags adds the flags of changes to cmd and returns where their values will be.
 func (a *app) changesFlags(cmd *cobra.Command) *changesFlags {
-	f := &changesFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 30), times: addTimes(cmd)}
+	f := &changesFlags{scope: a.ScopeFlags(cmd), page: cli.PageFlags(cmd, 30), times: cli.AddTimes(cmd)}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.session, "session", "s", "", "changes of this session, such as S12, in any project")
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names")
 	flags.StringVar(&f.name, "name", "", "name of a function or type: add, Cart.add")
-	completeFlag(cmd, "session", a.sessionChoices())
+	cli.CompleteFlag(cmd, "session", a.SessionChoices())
 	return f
 }
 
 // filtered reports whether there is a filter beside the project.
 func (f *changesFlags) filtered() bool {
-	return f.session != "" || *f.times != (timeFlags{}) || f.name != "" || len(f.files) > 0
+	return f.session != "" || *f.times != (cli.Times{}) || f.name != "" || len(f.files) > 0
 }
 
 // request returns the request of the flags; CodeInvalid for a session or a time that cannot
 // be parsed. A session is of one project: without --project that counts.
 func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
 	of := f.scope
-	if f.session != "" && *f.scope.named == "" {
+	if f.session != "" && *f.scope.Named == "" {
 		of = nil
 	}
-	if r.Paged, err = f.page.paged(of); err != nil {
+	if r.Paged, err = f.page.Paged(of); err != nil {
 		return r, err
 	}
 	r.Files, r.Name = f.files, f.name
 	if r.Session, err = api.SessionNumber(f.session); err != nil {
 		return r, err
 	}
-	r.Since, r.Until, err = f.times.parse(a.now())
+	r.Since, r.Until, err = f.times.Parse(a.Now())
 	return r, err
 }
 
-// changes prints changes file by file, the files in the order of their first change. The
+// printChanges prints changes file by file, the files in the order of their first change. The
 // deleted half of a renamed symbol is left out: the other one names it.
-func (p *printer) changes(found []api.Symbol, withProject bool) {
+func printChanges(p *print.Printer, found []api.Symbol, withProject bool) {
 	all := make([]memory.SymbolChange, len(found))
 	projects := map[memory.SessionID]string{}
 	for i := range found {
@@ -124,11 +122,11 @@ func (p *printer) changes(found []api.Symbol, withProject bool) {
 		in[f] = append(in[f], c)
 	}
 	for _, f := range files {
-		p.heading(joined("  ", oneLine(f.path, 0), textIf(withProject, oneLine(f.project, 60))))
+		p.Heading(print.Join("  ", print.Line(f.path, 0), print.If(withProject, print.Line(f.project, 60))))
 		for _, c := range in[f] {
-			mark, session := "["+oneLine(c.Mark(), 80)+"]", fmt.Sprintf("S%d", c.Session)
+			mark, session := "["+print.Line(c.Mark(), 80)+"]", fmt.Sprintf("S%d", c.Session)
 			rest := 16 + utf8.RuneCountInString(mark+session)
-			p.printf("%s  %s  %s  %s\n", p.when(c.SnapshotAt), p.fit(c.Declaration(), 200, rest), mark, p.style(styleDim, session))
+			p.Printf("%s  %s  %s  %s\n", p.When(c.SnapshotAt), p.Fit(c.Declaration(), 200, rest), mark, p.Style(print.Dim, session))
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
@@ -35,16 +37,16 @@ PowerShell, in the file that $PROFILE names:
 			root := cmd.Root()
 			switch given[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
+				return root.GenBashCompletionV2(a.Stdout, true)
 			case "zsh":
-				return root.GenZshCompletion(a.stdout)
+				return root.GenZshCompletion(a.Stdout)
 			case "fish":
-				return root.GenFishCompletion(a.stdout, true)
+				return root.GenFishCompletion(a.Stdout, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.stdout)
+				return root.GenPowerShellCompletionWithDesc(a.Stdout)
 			}
-			err := memory.Errorf(memory.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
-			return err.WithHint(didYouMean(given[0], shells, "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
+			err := memory.Errorf(memory.CodeInvalid, "no completions for %q", print.Line(given[0], 40))
+			return err.WithHint(cli.DidYouMean(given[0], shells, "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
 		},
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/setup"
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -14,36 +18,19 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return parent(&cobra.Command{
+	return cli.Parent(&cobra.Command{
 		Use:   "config",
 		Short: "Show and change settings",
 		Long: `Show and change settings. For commands and hooks an environment variable of the same
 name overrides config.json; for the worker the file overrides the environment.
 The prefix CLAUDE_MEM_ may be left out.`,
 		Example: "  claude-mem config list\n  claude-mem config get CONTEXT_BUDGET\n  claude-mem config set CONTEXT_BUDGET 1500",
-	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
+	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), (&setup.Verbs{App: a.App}).ConfigImportCommand())
 }
 
-// loadSettings reads the settings of a command. It warns of a broken file and uses the
-// last good copy.
-func (a *app) loadSettings() (*settings.Settings, string, error) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return nil, "", err
-	}
-	resolved, err := settings.Load(dataDir, a.getenv)
-	if err != nil {
-		a.note("warning: %s", err)
-	}
-	for _, problem := range resolved.Problems() {
-		a.note("warning: %s; it has no effect", problem)
-	}
-	return resolved, dataDir, nil
-}
-
-// setting returns the setting of a key, with or without its prefix, and the data directory.
+// printSetting returns the setting of a key, with or without its prefix, and the data directory.
 func (a *app) setting(name string) (settings.Value, string, error) {
-	resolved, dataDir, err := a.loadSettings()
+	resolved, dataDir, err := a.LoadSettings()
 	if err != nil {
 		return settings.Value{}, "", err
 	}
@@ -61,10 +48,10 @@ JSON: a list of {"key", "value", "origin": default|config.json|environment|confi
 settings.json|broken config.json, "default", "group", "kind", "choices"?, "help", "error"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
 	}
-	asJSON := jsonFlag(cmd)
+	a.JSONFlag(cmd)
 	changed := cmd.Flags().Bool("changed", false, "only settings that are not at their default")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		resolved, _, err := a.loadSettings()
+		resolved, _, err := a.LoadSettings()
 		if err != nil {
 			return err
 		}
@@ -74,25 +61,25 @@ settings.json|broken config.json, "default", "group", "kind", "choices"?, "help"
 				out = append(out, v.View())
 			}
 		}
-		return a.show(*asJSON, out, func(p *printer) {
+		return a.Show(out, func(p *print.Printer) {
 			if len(out) == 0 {
-				a.note("all settings at their defaults")
+				a.Note("all settings at their defaults")
 			}
 			for _, s := range out {
-				p.setting(s)
+				printSetting(p, s)
 			}
 		})
 	}
 	return cmd
 }
 
-// setting prints a setting with its origin and its help.
-func (p *printer) setting(s settings.View) {
+// printSetting prints a setting with its origin and its help.
+func printSetting(p *print.Printer, s settings.View) {
 	origin := string(s.Origin)
 	if s.Default != "" && origin != string(settings.FromDefault) {
-		origin += "; default " + oneLine(s.Default, 60)
+		origin += "; default " + print.Line(s.Default, 60)
 	}
-	p.printf("%s = %s%s\n    %s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, "  ("+origin+")"), s.Help)
+	p.Printf("%s = %s%s\n    %s\n", p.Style(print.Bold, s.Key), print.Line(s.Value, 120), p.Style(print.Dim, "  ("+origin+")"), s.Help)
 }
 
 func (a *app) configGetCommand() *cobra.Command {
@@ -102,14 +89,14 @@ func (a *app) configGetCommand() *cobra.Command {
 		Long:    "Print the effective value of a setting.\n\nJSON: an object as in `claude-mem config list --json`.",
 		Example: "  claude-mem config get WORKER_PORT",
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.ValidArgsFunction = firstOnly(a.completeSetting)
+	a.JSONFlag(cmd)
+	cmd.ValidArgsFunction = cli.FirstOnly(a.CompleteSetting)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
 		v, _, err := a.setting(given[0])
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, v.View(), func(p *printer) { p.printf("%s\n", v.Shown()) })
+		return a.Show(v.View(), func(p *print.Printer) { p.Printf("%s\n", v.Shown()) })
 	}
 	return cmd
 }
@@ -127,7 +114,7 @@ START_LINE from the next session on; AGENT_FILES from the next summary on; all o
 after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 
-		ValidArgsFunction: a.completeSetting,
+		ValidArgsFunction: a.CompleteSetting,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			setting, dataDir, err := a.setting(given[0])
 			if err != nil {
@@ -135,7 +122,7 @@ after a restart.`,
 			}
 			key, value := setting.Key, given[1]
 			if value == "-" {
-				if value, err = readValue(a.stdin); err != nil {
+				if value, err = readValue(a.Stdin); err != nil {
 					return err
 				}
 			}
@@ -152,23 +139,23 @@ after a restart.`,
 				return unknownValue(setting.Setting, value, err)
 			}
 			if len(pending) > 0 {
-				a.note("settings.json is ignored from now on: its restricting settings were copied into config.json; `claude-mem config import` shows and imports the others")
+				a.Note("settings.json is ignored from now on: its restricting settings were copied into config.json; `claude-mem config import` shows and imports the others")
 			}
 			if value != "" {
 				setting.Value = value
-				a.note("%s = %s", key, oneLine(setting.Shown(), 120))
-				if _, err := mode.Load(value, modesDir(dataDir)); key == settings.KeyMode && memory.CodeOf(err) == memory.CodeNotFound { // it may be written later
-					a.note("warning: unknown mode %q; `claude-mem mode list` lists the modes", oneLine(value, 60))
+				a.Note("%s = %s", key, print.Line(setting.Shown(), 120))
+				if _, err := mode.Load(value, access.ModesDir(dataDir)); key == settings.KeyMode && memory.CodeOf(err) == memory.CodeNotFound { // it may be written later
+					a.Note("warning: unknown mode %q; `claude-mem mode list` lists the modes", print.Line(value, 60))
 				}
 			}
-			if a.getenv(key) != "" && a.getenv(key) != value {
-				a.note("note: the environment variable %s overrides it for commands and hooks", key)
+			if a.Getenv(key) != "" && a.Getenv(key) != value {
+				a.Note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
 			_, _ = daemon.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
 			if appliesAtOnce(setting.Setting) {
-				a.note("a running worker applies it at once")
+				a.Note("a running worker applies it at once")
 			} else {
-				a.note("`claude-mem worker restart` applies it to a running worker")
+				a.Note("`claude-mem worker restart` applies it to a running worker")
 			}
 			return nil
 		},
@@ -202,27 +189,25 @@ func readValue(r io.Reader) (string, error) {
 	return value, nil
 }
 
-const settingPrefix = "CLAUDE_MEM_"
-
 // unknownSetting adds to the error the nearest setting, or those that contain the word.
 func unknownSetting(name string, err error) error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
-	bare := strings.TrimPrefix(strings.ToUpper(name), settingPrefix)
+	bare := strings.TrimPrefix(strings.ToUpper(name), cli.SettingPrefix)
 	var keys, near []string
 	for _, s := range settings.All() {
-		key := strings.TrimPrefix(s.Key, settingPrefix)
+		key := strings.TrimPrefix(s.Key, cli.SettingPrefix)
 		keys = append(keys, key)
 		if strings.Contains(key, bare) || strings.Contains(bare, key) {
 			near = append(near, s.Key)
 		}
 	}
-	e := memory.Errorf(memory.CodeNotFound, "there is no setting %q", oneLine(name, 60))
+	e := memory.Errorf(memory.CodeNotFound, "there is no setting %q", print.Line(name, 60))
 	if len(near) > 0 && len(near) <= 5 && bare != "" {
 		return e.WithHint("did you mean " + strings.Join(near, ", ") + "?")
 	}
-	return e.WithHint(didYouMean(bare, keys, settingPrefix+"%s", "`claude-mem config list` shows every setting"))
+	return e.WithHint(cli.DidYouMean(bare, keys, cli.SettingPrefix+"%s", "`claude-mem config list` shows every setting"))
 }
 
 // unknownValue adds the nearest valid value to the error about a value.
@@ -230,9 +215,9 @@ func unknownValue(s settings.Setting, value string, err error) error {
 	if memory.CodeOf(err) != memory.CodeInvalid || s.Kind != settings.Choice {
 		return err
 	}
-	if meant := nearest(value, strings.Fields(s.Choices)); meant != "" {
+	if meant := cli.Nearest(value, strings.Fields(s.Choices)); meant != "" {
 		return memory.Errorf(memory.CodeInvalid, "%w", err).
-			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, settingPrefix), meant))
+			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, cli.SettingPrefix), meant))
 	}
 	return err
 }

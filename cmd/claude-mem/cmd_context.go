@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/claudedir"
@@ -76,14 +79,13 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
 	source := cmd.Flags().String("source", contextSources[0], "with --preview: the start of the session: "+strings.Join(contextSources, ", "))
 	session := cmd.Flags().String("session", "", "with --preview: a session, named as for sessions show\n(default: a new one; for resume and compact the last)")
-	project := a.projectFlag(cmd, "", "with --preview: "+ofCurrent)
-	completeFlag(cmd, "source", fixed(contextSources...))
-	completeFlag(cmd, "session", a.namedSessionChoices())
+	project := a.ProjectFlag(cmd, "", "with --preview: "+cli.OfCurrent)
+	cli.CompleteFlag(cmd, "source", cli.Fixed(contextSources...))
+	cli.CompleteFlag(cmd, "session", a.NamedSessionChoices())
 	why := cmd.Flags().String("why", "", "explain lines: '#12', S3 or a line's number")
-	asJSON := jsonFlag(cmd)
 	host := cmd.Flags().Lookup("host")
 	cmd.Run = nil
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *budget < 0 {
 			return memory.Errorf(memory.CodeInvalid, "--budget %d: want at least 0", *budget)
 		}
@@ -94,25 +96,25 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 		if err != nil {
 			return err
 		}
-		preview, err := a.previewContext(cmd.Context(), m, api.ContextRequest{
+		preview, err := a.previewContext(ctx, m, api.ContextRequest{
 			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
 		if err != nil {
-			return a.emptyMemory(err, *asJSON, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
+			return a.EmptyMemory(err, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
 				Layers: []memory.LayerCost{}, Skipped: []memory.LayerCost{}, Source: *source,
 				Lines: []api.PreviewLine{}, LeftOut: []memory.ContextLine{}}})
 		}
 		if *why != "" {
-			return a.printWhy(preview, *why, wanted, *asJSON)
+			return a.printWhy(preview, *why, wanted)
 		}
-		return a.show(*asJSON, preview, func(p *printer) {
-			p.preview(preview)
-			if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
-				a.note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
+		return a.Show(preview, func(p *print.Printer) {
+			printPreview(p, preview)
+			if names, err := wire.SpoolOf(m.DataDir).List(a.Now()); err == nil && len(names) > 0 {
+				a.Note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
 			}
 			if preview.Text == "" {
-				a.note("A session started now would get no context block.")
+				a.Note("A session started now would get no context block.")
 			} else {
-				a.note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
+				a.Note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
 			}
 		})
 	})
@@ -120,7 +122,7 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 
 // previewContext returns a block; session and project of the request are names as the
 // user types them.
-func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.ContextRequest) (*contextPreview, error) {
+func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.ContextRequest) (*contextPreview, error) {
 	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
 	if err != nil {
 		return nil, err
@@ -129,10 +131,10 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 		r.HostSessionID = "last" // these are of a session that there is already
 	}
 	r.StartDir = where.WorktreeRoot
-	if r.ProjectPath == "" || isPath(r.ProjectPath) {
+	if r.ProjectPath == "" || cli.IsPath(r.ProjectPath) {
 		r.StartDir, _ = filepath.Abs(cmp.Or(r.ProjectPath, ".")) // without it nothing is left out
 	}
-	r.ConfigDir, _ = claudedir.Config(a.getenv, a.home())
+	r.ConfigDir, _ = claudedir.Config(a.Getenv, a.Home())
 	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
 	preview := &contextPreview{BuiltBy: builtByWorker}
 	if r.HostSessionID != "" {
@@ -146,11 +148,11 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 	if preview.Preview, err = m.Preview(ctx, r); err != nil {
 		return nil, err
 	}
-	if m.files != nil {
+	if m.FromFiles() {
 		preview.BuiltBy = builtByDatabase
 	}
 	if preview.Budget == 0 {
-		if resolved, err := settings.Load(m.dataDir, a.getenv); err == nil {
+		if resolved, err := settings.Load(m.DataDir, a.Getenv); err == nil {
 			preview.Budget = resolved.Int(settings.KeyContextBudget)
 		}
 	}
@@ -159,30 +161,17 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 
 // previewProject returns the checkout of a path, or of a project by its name.
 func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
-	if name = cmp.Or(name, "."); isPath(name) {
-		return a.checkoutAt(name)
+	if name = cmp.Or(name, "."); cli.IsPath(name) {
+		return a.CheckoutAt(name)
 	}
-	var paths []string
-	known, err := allProjects(ctx, m)
+	root, err := a.RootOf(ctx, m, name, "there is no project")
 	if err != nil {
 		return repo.Identity{}, err
 	}
-	for _, p := range known {
-		if p.Project == name {
-			paths = append(paths, p.ProjectPath)
-		}
-	}
-	switch {
-	case len(paths) == 0:
-		return repo.Identity{}, memory.Errorf(memory.CodeNotFound, "there is no project %.60q", name).WithHint("`claude-mem projects` lists them")
-	case len(paths) > 1:
-		return repo.Identity{}, memory.Errorf(memory.CodeInvalid, "%.60q names several projects", name).
-			WithHint("name the directory: " + oneLine(strings.Join(paths, ", "), 300))
-	}
-	where := repo.Identity{Project: paths[0]}
-	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() { // else nothing is checked out there
-		where = repo.Identify("", paths[0])
-		where.Project = paths[0]
+	where := repo.Identity{Project: root}
+	if info, err := os.Stat(root); err == nil && info.IsDir() { // else nothing is checked out there
+		where = repo.Identify("", root)
+		where.Project = root
 	}
 	return where, nil
 }
@@ -200,16 +189,16 @@ func parseWhy(text string) (whyOf, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return whyOf{}, nil
 	}
-	switch id, err := parseID(text); {
-	case err != nil || id.ulid != "":
+	switch id, err := cli.ParseID(text); {
+	case err != nil || id.Ulid != "":
 		return whyOf{}, memory.Errorf(memory.CodeInvalid, "--why %.40q names no line", text).
 			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
-	case id.session:
-		return whyOf{session: memory.SessionID(id.number)}, nil
+	case id.Session:
+		return whyOf{session: memory.SessionID(id.Number)}, nil
 	case strings.HasPrefix(text, "#"):
-		return whyOf{observation: memory.ObservationID(id.number)}, nil
+		return whyOf{observation: memory.ObservationID(id.Number)}, nil
 	default:
-		return whyOf{line: int(id.number)}, nil
+		return whyOf{line: int(id.Number)}, nil
 	}
 }
 
@@ -222,7 +211,7 @@ func (w whyOf) asksFor(l *api.PreviewLine) bool {
 }
 
 // printWhy explains the lines that ref names.
-func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
+func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf) error {
 	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !wanted.asksFor(&l) })
 	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !wanted.asksFor(&api.PreviewLine{ContextLine: l}) })
 	if len(lines)+len(leftOut) == 0 {
@@ -232,22 +221,22 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 		}
 		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
-	return a.show(asJSON, map[string]any{"lines": lines, "left_out": leftOut}, func(p *printer) {
+	return a.Show(map[string]any{"lines": lines, "left_out": leftOut}, func(p *print.Printer) {
 		for _, l := range leftOut {
 			lines = append(lines, api.PreviewLine{ContextLine: l})
 		}
-		p.why(lines)
+		printLines(p, lines)
 	})
 }
 
-// why prints lines of a block and why each is in it, or left out of it: those have no
+// printLines prints lines of a block and why each is in it, or left out of it: those have no
 // number.
-func (p *printer) why(lines []api.PreviewLine) {
+func printLines(p *print.Printer, lines []api.PreviewLine) {
 	for _, l := range lines {
-		about := joined(" · ", cmp.Or(textIf(l.Number != 0, fmt.Sprintf("line %d", l.Number)), "left out"), l.Layer, text.Count(l.Tokens, "token"),
-			textIf(l.Observation != 0, observationNumbers(&l)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
-			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
-		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))
+		about := print.Join(" · ", cmp.Or(print.If(l.Number != 0, fmt.Sprintf("line %d", l.Number)), "left out"), l.Layer, text.Count(l.Tokens, "token"),
+			print.If(l.Observation != 0, observationNumbers(&l)), print.If(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
+			print.If(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
+		p.Printf("%s\n  %s %s\n  %s\n", text.Terminal(l.Text), p.Style(print.Bold, "why:"), print.Line(l.Why, 0), p.Style(print.Dim, about))
 	}
 }
 
@@ -256,43 +245,43 @@ func observationNumbers(l *api.PreviewLine) string {
 	if len(l.Observations) == 0 {
 		return fmt.Sprintf("#%d", l.Observation)
 	}
-	return strings.Join(mapped(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
+	return strings.Join(print.Mapped(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
 }
 
-// preview prints a block, and below it its cost.
-func (p *printer) preview(v *contextPreview) {
+// printPreview prints a block, and below it its cost.
+func printPreview(p *print.Printer, v *contextPreview) {
 	if v.Text != "" {
-		p.printf("%s\n\n", v.Text)
+		p.Printf("%s\n\n", v.Text)
 	}
-	p.printf("%s\n", p.style(styleDim, strings.Repeat("─", 72)))
-	p.heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), oneLine(memory.ProjectLabel(v.ProjectPath), 60), v.Source))
-	by := textOr(v.BuiltBy == builtByDatabase, "from the database", "by the worker")
-	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, text.Count(v.EffectiveBudget, "token"), by, v.BuildMS)
+	p.Printf("%s\n", p.Style(print.Dim, strings.Repeat("─", 72)))
+	p.Heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), print.Line(memory.ProjectLabel(v.ProjectPath), 60), v.Source))
+	by := print.Or(v.BuiltBy == builtByDatabase, "from the database", "by the worker")
+	p.Printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, text.Count(v.EffectiveBudget, "token"), by, v.BuildMS)
 	switch {
 	case v.Budget > v.EffectiveBudget:
-		p.printf("  the budget is %d; the host accepts %d\n", v.Budget, v.EffectiveBudget)
+		p.Printf("  the budget is %d; the host accepts %d\n", v.Budget, v.EffectiveBudget)
 	case v.Budget < v.EffectiveBudget:
-		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
+		p.Printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
 	frame := v.Tokens
-	layers := mapped(v.Layers, func(l *memory.LayerCost) []string {
+	layers := print.Mapped(v.Layers, func(l *memory.LayerCost) []string {
 		frame -= l.Tokens
-		return []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
+		return []string{print.Line(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
 	})
 	if v.Text != "" {
 		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
-	p.columns(layers)
-	p.table("Left out", mapped(v.Skipped, func(l *memory.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
+	p.Columns(layers)
+	p.Table("Left out", print.Mapped(v.Skipped, func(l *memory.LayerCost) []string { return []string{print.Line(l.Name, 40), skippedText(l)} }))
 }
 
 // linesText returns the number of lines of a layer, "" for none.
 func linesText(l *memory.LayerCost) string {
-	return textIf(l.Items > 0, text.Count(l.Items, "line"))
+	return print.If(l.Items > 0, text.Count(l.Items, "line"))
 }
 
 // skippedText returns the reason why a layer was left out, and its cost.
 func skippedText(l *memory.LayerCost) string {
-	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, text.Count(l.Tokens, "token")))
-	return oneLine(l.Reason, 100) + textIf(cost != "", " ("+cost+")")
+	cost := print.Join(", ", linesText(l), print.If(l.Tokens > 0, text.Count(l.Tokens, "token")))
+	return print.Line(l.Reason, 100) + print.If(cost != "", " ("+cost+")")
 }

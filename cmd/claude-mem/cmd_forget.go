@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/daemon"
@@ -44,74 +48,72 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 		Example: "  claude-mem forget 12 S3\n  claude-mem forget --query 'Project Nightjar' --yes\n" +
 			"  claude-mem forget --project ../shop --since 2026-03-01 --until 2026-03-02",
 	}
-	asJSON := jsonFlag(cmd)
 	f := a.forgetFlags(cmd)
 	yes := cmd.Flags().BoolP("yes", "y", false, "erase; without it nothing is changed")
 	report := cmd.Flags().Bool("report", false, "note for the viewer how it ended")
 	_ = cmd.Flags().MarkHidden("report") // it exists
-	cmd.ValidArgsFunction = completion(a.recordChoices())
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) (err error) {
-		ctx := cmd.Context()
+	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
 		var done daemon.Forgetting
 		if *report {
 			defer func() {
 				failed := err
-				if errors.As(err, new(*quietExit)) { // it has ended; done.Left says what is left
+				if errors.As(err, new(*cli.QuietExit)) { // it has ended; done.Left says what is left
 					failed = nil
 				}
-				err = errors.Join(err, daemon.ReportErasure(m.dataDir, &done, failed))
+				err = errors.Join(err, daemon.ReportErasure(m.DataDir, &done, failed))
 			}()
 		}
 		selected, err := f.selection(ctx, m, given)
 		if err != nil {
 			return err
 		}
-		m.close()
-		forget := func() (daemon.Forgetting, error) { return daemon.WouldForget(ctx, m.dataDir, selected) }
+		m.Close()
+		forget := func() (daemon.Forgetting, error) { return daemon.WouldForget(ctx, m.DataDir, selected) }
 		if *yes {
 			forget = func() (daemon.Forgetting, error) {
-				return daemon.Forget(ctx, m.dataDir, selected, a.getenv, func() error { return a.startWorker(ctx, m.dataDir) })
+				return daemon.Forget(ctx, m.DataDir, selected, a.Getenv, func() error { return service.Start(ctx, m.DataDir) })
 			}
 		}
 		if done, err = forget(); err != nil {
 			return err
 		}
-		return a.showForgetting(&done, *yes, *asJSON)
+		return a.showForgetting(&done, *yes)
 	})
 	return cmd
 }
 
 // forgetFlags are the filters of forget.
 type forgetFlags struct {
-	rangeFlags
+	cli.RangeFlags
 	query, file, session *string
 }
 
 func (a *app) forgetFlags(cmd *cobra.Command) *forgetFlags {
 	flags := cmd.Flags()
 	f := &forgetFlags{
-		rangeFlags: a.rangeFlags(cmd),
+		RangeFlags: a.RangeFlags(cmd),
 		query:      flags.String("query", "", "what contains this text"),
 		file:       flags.String("file", "", "what is about this file or folder"),
 		session:    flags.String("session", "", "a whole session: S12, the host's name for it or its beginning, or last"),
 	}
-	completeFlag(cmd, "session", a.sessionChoices())
+	cli.CompleteFlag(cmd, "session", a.SessionChoices())
 	return f
 }
 
 // selection returns what the arguments and filters select; CodeInvalid for nothing.
-func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []string) (s memory.Forgetting, err error) {
-	ids, err := parseIDs(given)
+func (f *forgetFlags) selection(ctx context.Context, m *access.Memory, given []string) (s memory.Forgetting, err error) {
+	ids, err := cli.ParseIDs(given)
 	if err != nil {
 		return s, err
 	}
 	for _, id := range ids {
-		if err := id.selectFor(ctx, m.Memory, &s); err != nil {
+		if err := selectRecord(ctx, m.Memory, id, &s); err != nil {
 			return s, err
 		}
 	}
 	if *f.session != "" {
-		found, err := m.Receipt(ctx, api.ReceiptRequest{Name: *f.session, Project: here()})
+		found, err := m.Receipt(ctx, api.ReceiptRequest{Name: *f.session, Project: cli.Here()})
 		if err != nil {
 			return s, err
 		}
@@ -120,14 +122,14 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 	if s.Text = strings.TrimSpace(*f.query); s.Text != "" && len(s.Text) < minForgetText {
 		return s, memory.Errorf(memory.CodeInvalid, "%q is too short", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
 	}
-	if s.ProjectPath, s.Since, s.Until, err = f.parse(ctx, m); err != nil {
+	if s.ProjectPath, s.Since, s.Until, err = f.Parse(ctx, m); err != nil {
 		return s, err
 	}
 	if *f.file != "" {
 		s.File = filepath.ToSlash(filepath.Clean(*f.file))
 		if root := s.ProjectPath; root != "" {
 			s.File = strings.TrimPrefix(s.File, root+"/")
-		} else if root := here(); root != "" {
+		} else if root := cli.Here(); root != "" {
 			s.File = strings.TrimPrefix(s.File, filepath.ToSlash(root)+"/")
 		}
 	}
@@ -141,18 +143,18 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 // of most records.
 const minForgetText = 4
 
-// selectFor adds the record to a selection. An observation that is hidden has to be named
+// selectRecord adds a record to a selection. An observation that is hidden has to be named
 // by its number.
-func (id recordID) selectFor(ctx context.Context, m api.Memory, s *memory.Forgetting) error {
+func selectRecord(ctx context.Context, m api.Memory, id cli.RecordID, s *memory.Forgetting) error {
 	switch {
-	case id.ulid == "" && !id.session:
-		s.Observations = append(s.Observations, memory.ObservationID(id.number))
+	case id.Ulid == "" && !id.Session:
+		s.Observations = append(s.Observations, memory.ObservationID(id.Number))
 		return nil
-	case id.ulid == "":
-		s.Sessions = append(s.Sessions, memory.SessionID(id.number))
+	case id.Ulid == "":
+		s.Sessions = append(s.Sessions, memory.SessionID(id.Number))
 		return nil
 	}
-	o, session, err := id.read(ctx, m)
+	o, session, err := id.Read(ctx, m)
 	switch {
 	case err != nil:
 		return err
@@ -171,52 +173,41 @@ type forgettingJSON struct {
 }
 
 // showForgetting prints what was erased, or would be.
-func (a *app) showForgetting(f *daemon.Forgetting, erased, asJSON bool) error {
+func (a *app) showForgetting(f *daemon.Forgetting, erased bool) error {
 	out := forgettingJSON{erased, *f}
 	for _, list := range []*[]string{&out.Titles, &out.Backups, &out.Left} {
 		*list = append([]string{}, *list...) // JSON: [] instead of null
 	}
-	err := a.show(asJSON, out, func(p *printer) {
+	err := a.Show(out, func(p *print.Printer) {
 		if f.Empty() && f.Files == 0 {
-			p.printf("Nothing to forget.\n")
+			p.Printf("Nothing to forget.\n")
 			return
 		}
 		for _, title := range f.Titles {
-			p.printf("  %s\n", oneLine(title, 0))
+			p.Printf("  %s\n", print.Line(title, 0))
 		}
-		counts := joined(", ", plural(f.Sessions, "session"), plural(f.Observations, "observation"), plural(f.Prompts, "prompt"),
-			textIf(f.Summaries > 0, fmt.Sprintf("%d summaries", f.Summaries)), plural(f.Learnings, "learning"), plural(f.Symbols, "symbol change"),
-			plural(f.Events, "waiting event"), plural(f.Kept, "kept event"), textIf(erased, plural(f.Files, "other file")))
-		p.printf("%s %s\n", p.style(styleBold, textOr(erased, "Erased:", "Would erase:")), counts)
+		counts := print.Join(", ", print.Plural(f.Sessions, "session"), print.Plural(f.Observations, "observation"), print.Plural(f.Prompts, "prompt"),
+			print.If(f.Summaries > 0, fmt.Sprintf("%d summaries", f.Summaries)), print.Plural(f.Learnings, "learning"), print.Plural(f.Symbols, "symbol change"),
+			print.Plural(f.Events, "waiting event"), print.Plural(f.Kept, "kept event"), print.If(erased, print.Plural(f.Files, "other file")))
+		p.Printf("%s %s\n", p.Style(print.Bold, print.Or(erased, "Erased:", "Would erase:")), counts)
 	})
 	if err != nil {
 		return err
 	}
 	if !erased && f.Spooled > 0 {
-		a.note("%s in the spool will be looked through too", text.Count(f.Spooled, "delivery"))
+		a.Note("%s in the spool will be looked through too", text.Count(f.Spooled, "delivery"))
 	}
 	for _, left := range f.Left {
-		a.note("not erased: %s", oneLine(left, 300))
+		a.Note("not erased: %s", print.Line(left, 300))
 	}
 	if len(f.Backups) > 0 {
-		a.note("%s: %s", textOr(erased, "Deleted backups of before", "Backups that will be deleted, in favour of a new one"), oneLine(strings.Join(f.Backups, ", "), 300))
+		a.Note("%s: %s", print.Or(erased, "Deleted backups of before", "Backups that will be deleted, in favour of a new one"), print.Line(strings.Join(f.Backups, ", "), 300))
 	}
 	if !erased && !f.Empty() {
-		a.note("Nothing was changed. The same command with --yes erases it; there is no undo.")
+		a.Note("Nothing was changed. The same command with --yes erases it; there is no undo.")
 	}
 	if len(f.Left) > 0 {
-		return quietly(memory.CodeStorage)
+		return cli.Quietly(memory.CodeStorage)
 	}
 	return nil
-}
-
-// plural returns "3 prompts", "" for none.
-func plural(n int, noun string) string { return textIf(n > 0, text.Count(n, noun)) }
-
-// textOr returns one of two texts.
-func textOr(first bool, one, other string) string {
-	if first {
-		return one
-	}
-	return other
 }

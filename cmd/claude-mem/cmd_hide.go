@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -22,7 +25,7 @@ JSON: {"hidden": [ID...]}.`,
 		Example: "  claude-mem hide 12 13",
 
 		Annotations:       map[string]string{undoneBy: "unhide"},
-		ValidArgsFunction: completion(a.observationChoices()),
+		ValidArgsFunction: cli.Completion(a.ObservationChoices()),
 	}, "hidden", "unhide", func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
 		_, err := m.HideObservation(ctx, api.HideRequest{ID: id})
 		return err
@@ -75,7 +78,7 @@ JSON: {"unpinned": [ID...]}.`,
 
 // pinning adds to cmd what pins or unpins observations.
 func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra.Command {
-	cmd.ValidArgsFunction = completion(a.observationChoices())
+	cmd.ValidArgsFunction = cli.Completion(a.ObservationChoices())
 	return a.changesEach(cmd, done, undo, func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
 		_, err := m.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
 		return err
@@ -85,41 +88,24 @@ func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra
 // changesEach adds to cmd what calls do with each observation of the arguments and prints their
 // numbers after done, then the command that undoes it. It ends at the first error.
 func (a *app) changesEach(cmd *cobra.Command, done, undo string, do func(context.Context, api.Memory, memory.ObservationID) error) *cobra.Command {
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		ids, err := parseObservations(given)
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		ids, err := cli.ParseObservations(given)
 		if err != nil {
 			return err
 		}
 		words := "claude-mem " + undo
 		for _, id := range ids {
-			if err := do(cmd.Context(), m.Memory, id); err != nil {
+			if err := do(ctx, m.Memory, id); err != nil {
 				return err
 			}
 			words += fmt.Sprintf(" %d", id)
 		}
-		return a.show(*asJSON, map[string][]memory.ObservationID{done: notNil(ids)}, func(p *printer) {
+		return a.Show(map[string][]memory.ObservationID{done: print.NotNil(ids)}, func(p *print.Printer) {
 			for _, id := range ids {
-				p.printf("%s: #%d\n", done, id)
+				p.Printf("%s: #%d\n", done, id)
 			}
-			a.note("To undo it: %s", words)
+			a.Note("To undo it: %s", words)
 		})
 	})
 	return cmd
-}
-
-// parseObservations parses the numbers of observations, as 12 or '#12'.
-func parseObservations(given []string) ([]memory.ObservationID, error) {
-	ids, err := parseIDs(given)
-	if err != nil {
-		return nil, err
-	}
-	var numbers []memory.ObservationID
-	for _, id := range ids {
-		if id.session || id.ulid != "" {
-			return nil, memory.Errorf(memory.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'")
-		}
-		numbers = append(numbers, memory.ObservationID(id.number))
-	}
-	return numbers, nil
 }

@@ -11,14 +11,13 @@ import (
 	"slices"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/wire"
-	"claudemem/internal/find/hostfiles"
-	"claudemem/internal/find/recall"
-	"claudemem/internal/find/worktree"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -69,7 +68,7 @@ func runHook(args []string) (done bool) {
 func (a *app) hookCommands() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, v := range hookVerbs {
-		prints := textOr(v.verb == hook.VerbStatusline, "the line (docs/statusline.md)", "one JSON object for the host")
+		prints := print.Or(v.verb == hook.VerbStatusline, "the line (docs/statusline.md)", "one JSON object for the host")
 		cmd := &cobra.Command{
 			Use:   string(v.verb),
 			Short: v.short,
@@ -125,7 +124,7 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 	if dataDir == "" {
 		return nil, errNoBlock
 	}
-	block, err := blockFromDatabase(ctx, dataDir, request)
+	block, err := access.Place{DataDir: dataDir, Getenv: os.Getenv, Clock: time.Now}.Context(ctx, request)
 	if err != nil {
 		block.SystemMessage = troubleText(err)
 	}
@@ -140,25 +139,6 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 	return reply.Bytes(), nil
 }
 
-// blockFromDatabase makes a context block from the files alone, without a worker. With
-// broken settings it has only a message to the user.
-func blockFromDatabase(ctx context.Context, dataDir string, request memory.ContextRequest) (memory.ContextBlock, error) {
-	m, err := openMemory(ctx, dataDir)
-	if err != nil {
-		return memory.ContextBlock{}, err
-	}
-	defer func() { _ = m.Close() }() // it has only read
-	resolved, err := settings.Load(dataDir, os.Getenv)
-	if resolved.Closed() {
-		return memory.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
-	}
-	options := daemon.RecallOptions(resolved, m)
-	options.Finder = glancing{m, dataDir}
-	options.WorkTree = worktree.New(worktree.Options{Slack: options.Slack})
-	options.HostFiles = hostfiles.New(time.Now)
-	return recall.New(m, options).Context(ctx, request)
-}
-
 // troubleText returns the message for the user about a database that cannot be used: the
 // worker cannot start for the same reason. "" when the error is temporary or no fault.
 func troubleText(err error) string {
@@ -166,13 +146,7 @@ func troubleText(err error) string {
 	if !ok || e.Code != memory.CodeNewerSchema && e.Code != memory.CodeStorage {
 		return ""
 	}
-	return "claude-mem: " + withHint(err)
-}
-
-// withHint returns an error's text, with its hint in brackets.
-func withHint(err error) string {
-	hint := hintOf(err)
-	return err.Error() + textIf(hint != "", " ("+hint+")")
+	return "claude-mem: " + cli.WithHint(err)
 }
 
 // noteInjection writes to the spool which records were shown; the next worker books them.
@@ -182,12 +156,4 @@ func noteInjection(dataDir string, injection memory.Injection) {
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
 	id := memory.NewDeliveryID(time.Now(), random)
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
-}
-
-// fallbackBlocks builds blocks from the database, as a hook does without a worker.
-type fallbackBlocks string
-
-// Context implements api.Blocks.
-func (dataDir fallbackBlocks) Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error) {
-	return blockFromDatabase(ctx, string(dataDir), request)
 }

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -16,7 +19,7 @@ import (
 // learnCommand returns the command `claude-mem learn`: add, list and correct learnings
 // about a project.
 func (a *app) learnCommand() *cobra.Command {
-	return parent(&cobra.Command{
+	return cli.Parent(&cobra.Command{
 		Use:   "learn",
 		Short: "Add, list and correct learnings about a project",
 		Long: `Learnings are statements about a project, shown at every session start. Observers
@@ -31,27 +34,27 @@ Without a running worker, a command that changes learnings does the worker's par
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
 "times_seen", "provenance", "active", "origin"?, "waiting"?, "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
-// printLearning prints a learning as JSON, or as a line behind the word done ("kept:").
-func (a *app) printLearning(l api.Learning, err error, asJSON bool, done string) error {
+// showLearning prints a learning as JSON, or as a line behind the word done ("kept:").
+func (a *app) showLearning(l api.Learning, err error, done string) error {
 	if err != nil {
 		return err
 	}
-	return a.show(asJSON, l, func(p *printer) {
-		p.printf("%s ", done)
-		p.learningLine(&l, true)
+	return a.Show(l, func(p *print.Printer) {
+		p.Printf("%s ", done)
+		printLearning(p, &l, true)
 	})
 }
 
-// learningLine prints a learning as a line of a list.
-func (p *printer) learningLine(l *api.Learning, withProject bool) {
-	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
-	retired := textIf(!l.Active, textOr(l.Waiting, "waiting for approval", "retired"))
+// printLearning prints a learning as a line of a list.
+func printLearning(p *print.Printer, l *api.Learning, withProject bool) {
+	p.Printf("%s %s: %s", p.Style(print.Dim, fmt.Sprintf("%d", l.ID)), p.Style(print.Bold, l.Category), print.Line(l.Content, 0))
+	retired := print.If(!l.Active, print.Or(l.Waiting, "waiting for approval", "retired"))
 	if l.SupersededBy != 0 {
 		retired = fmt.Sprintf("superseded by %d", l.SupersededBy)
 	}
-	about := joined(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), textIf(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
-		retired, textIf(l.Origin != "", "imported"), textIf(withProject, oneLine(l.Project, 60)))
-	p.printf("%s\n", p.style(styleDim, " ("+about+")"))
+	about := print.Join(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), print.If(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
+		retired, print.If(l.Origin != "", "imported"), print.If(withProject, print.Line(l.Project, 60)))
+	p.Printf("%s\n", p.Style(print.Dim, " ("+about+")"))
 }
 
 // learnAddCommand returns the command `claude-mem learn add`: add a learning about a
@@ -69,19 +72,18 @@ JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n" +
 			"  claude-mem learn add workflow 'Run make test before a commit.' --project ../shop --confidence 0.8",
 	}
-	asJSON := jsonFlag(cmd)
-	project := a.projectFlag(cmd, "", ofCurrent)
-	cmd.ValidArgsFunction = firstOnly(completion(fixed(memory.LearningCategories()...)))
+	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(cli.Fixed(memory.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		where, err := a.projectOr(*project)
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		where, err := a.ProjectOr(*project)
 		if err != nil {
 			return err
 		}
-		m.create = true
-		l, err := m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
+		m.Create = true
+		l, err := m.AddLearning(ctx, api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
 			Content: strings.Join(given[1:], " "), Confidence: confidence, Origin: a.origin()})
-		return a.printLearning(l, err, *asJSON, "kept:")
+		return a.showLearning(l, err, "kept:")
 	})
 	return cmd
 }
@@ -97,38 +99,35 @@ func (a *app) learnListCommand() *cobra.Command {
 JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
 	}
-	asJSON := jsonFlag(cmd)
-	scope := a.scopeFlags(cmd)
+	scope := a.ScopeFlags(cmd)
 	category := cmd.Flags().String("category", "", "only learnings of this category")
 	retired := cmd.Flags().Bool("retired", false, "also retired and superseded learnings")
-	limit := limitFlag(cmd, 100)
-	completeFlag(cmd, "category", fixed(memory.LearningCategories()...))
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+	limit := cli.LimitFlag(cmd, 100)
+	cli.CompleteFlag(cmd, "category", cli.Fixed(memory.LearningCategories()...))
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *category != "" {
 			if err := memory.CheckLearning(*category, "x", 1); err != nil {
 				return err
 			}
 		}
-		project, err := scope.project()
+		project, err := scope.Project()
 		if err != nil {
 			return err
 		}
-		found, err := readListing(project, *limit, func(p api.Paged) ([]api.Learning, int, error) {
-			page, err := m.Learnings(cmd.Context(), api.LearningsRequest{Category: *category, All: *retired, Paged: p})
+		found, err := cli.ReadListing(project, *limit, func(p api.Paged) ([]api.Learning, int, error) {
+			page, err := m.Learnings(ctx, api.LearningsRequest{Category: *category, All: *retired, Paged: p})
 			return page.Results, page.Total, err
 		})
-		if done, err := printed(a, *asJSON, found, err, found); done {
-			return err
-		}
-		p := a.people()
-		for i := range found.Results {
-			p.learningLine(&found.Results[i], project == "")
-		}
-		if found.Count == 0 {
-			a.note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
-		}
-		a.noteMore(found.Count, found.Total)
-		return nil
+		return cli.Answer(a.App, found, err, found, func(p *print.Printer) error {
+			for i := range found.Results {
+				printLearning(p, &found.Results[i], project == "")
+			}
+			if found.Count == 0 {
+				a.Note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
+			}
+			a.NoteMore(found.Count, found.Total)
+			return nil
+		})
 	})
 	return cmd
 }
@@ -145,19 +144,18 @@ A new text has confidence 1 unless --confidence sets another.
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn edit 7 'Amounts are whole cents, never floats.'\n  claude-mem learn edit 7 --category convention --confidence 0.9\n  claude-mem learn edit 7 --active",
 	}
-	asJSON := jsonFlag(cmd)
 	category := cmd.Flags().String("category", "", "its category")
 	confidence := cmd.Flags().Float64("confidence", 0, "its confidence, 0 to 1")
-	completeFlag(cmd, "category", fixed(memory.LearningCategories()...))
-	cmd.ValidArgsFunction = firstOnly(completion(a.learningChoices()))
+	cli.CompleteFlag(cmd, "category", cli.Fixed(memory.LearningCategories()...))
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.LearningChoices()))
 	active := cmd.Flags().Bool("active", false, "reactivate it when it was retired or superseded")
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		var edit memory.LearningEdit
 		if len(given) > 1 {
 			text := strings.Join(given[1:], " ")
 			edit.Content = &text
 		}
-		edit.Category, edit.Confidence = ifChanged(cmd, "category", category), ifChanged(cmd, "confidence", confidence)
+		edit.Category, edit.Confidence = cli.IfChanged(cmd, "category", category), cli.IfChanged(cmd, "confidence", confidence)
 		if *active {
 			edit.Active = active
 		}
@@ -165,7 +163,8 @@ JSON: ` + learningForm + `.`,
 			return memory.Errorf(memory.CodeInvalid, "nothing to change").
 				WithHint("give a new text, --category, --confidence or --active")
 		}
-		return a.editLearning(cmd.Context(), m.Memory, given[0], edit, *asJSON, "changed:")
+		l, err := changeLearning(ctx, m.Memory, given[0], edit)
+		return a.showLearning(l, err, "changed:")
 	})
 	return cmd
 }
@@ -184,17 +183,16 @@ JSON: {"approved": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn approve 7 9\n  claude-mem learn approve --all",
 		Args:    cobra.ArbitraryArgs, // none with --all
 
-		ValidArgsFunction: completion(a.learningChoices()),
+		ValidArgsFunction: cli.Completion(a.LearningChoices()),
 	}
-	asJSON := jsonFlag(cmd)
 	every := cmd.Flags().Bool("all", false, "approve all that wait, of all projects")
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		if *every == (len(given) > 0) {
 			return memory.Errorf(memory.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
 		}
 		if *every {
-			found, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
-				page, err := m.Learnings(cmd.Context(), api.LearningsRequest{All: true, Paged: p})
+			found, err := cli.ReadListing("", math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
+				page, err := m.Learnings(ctx, api.LearningsRequest{All: true, Paged: p})
 				return page.Results, page.Total, err
 			})
 			if err != nil {
@@ -208,19 +206,19 @@ JSON: {"approved": [` + learningForm + `]}.`,
 		}
 		approved := []api.Learning{}
 		for _, name := range given {
-			l, err := a.changeLearning(cmd.Context(), m.Memory, name, memory.LearningEdit{Active: new(true)})
+			l, err := changeLearning(ctx, m.Memory, name, memory.LearningEdit{Active: new(true)})
 			if err != nil {
 				return err
 			}
 			approved = append(approved, l)
 		}
-		return a.show(*asJSON, map[string][]api.Learning{"approved": approved}, func(p *printer) {
+		return a.Show(map[string][]api.Learning{"approved": approved}, func(p *print.Printer) {
 			for i := range approved {
-				p.printf("approved: ")
-				p.learningLine(&approved[i], true)
+				p.Printf("approved: ")
+				printLearning(p, &approved[i], true)
 			}
 			if len(approved) == 0 {
-				p.printf("No learnings wait for approval.\n")
+				p.Printf("No learnings wait for approval.\n")
 			}
 		})
 	})
@@ -238,26 +236,20 @@ func (a *app) learnRetireCommand() *cobra.Command {
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn retire 7",
 
-		ValidArgsFunction: firstOnly(completion(a.learningChoices())),
+		ValidArgsFunction: cli.FirstOnly(cli.Completion(a.LearningChoices())),
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		return a.editLearning(cmd.Context(), m.Memory, given[0], memory.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		l, err := changeLearning(ctx, m.Memory, given[0], memory.LearningEdit{Active: new(bool)})
+		return a.showLearning(l, err, "retired:")
 	})
 	return cmd
 }
 
-// editLearning changes the learning with the number name and prints it after done.
-func (a *app) editLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit, asJSON bool, done string) error {
-	l, err := a.changeLearning(ctx, m, name, edit)
-	return a.printLearning(l, err, asJSON, done)
-}
-
 // changeLearning changes the learning with the number name.
-func (a *app) changeLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit) (l api.Learning, err error) {
-	id, err := strconv.ParseInt(name, 10, 64)
-	if err != nil || id <= 0 {
-		return l, memory.Errorf(memory.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
+func changeLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit) (l api.Learning, err error) {
+	id, err := api.LearningNumber(name)
+	if err != nil {
+		return l, memory.Errorf(memory.CodeInvalid, "%q is not the id of a learning", print.Line(name, 40)).
 			WithHint("`claude-mem learn list` shows the ids")
 	}
 	return m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})

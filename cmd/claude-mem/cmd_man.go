@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -41,7 +43,7 @@ always writes the same bytes.`,
 				return memory.Errorf(memory.CodeStorage, "write manual pages: %w", err).
 					WithHint("name a directory that can be written")
 			}
-			a.note("%s written to %s", text.Count(len(pages), "manual page"), dir)
+			a.Note("%s written to %s", text.Count(len(pages), "manual page"), dir)
 			return nil
 		},
 	}
@@ -66,7 +68,7 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 // no date, so that a version always writes the same page.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" %s \"claude-mem manual\"\n", roffWord(strings.ToUpper(manName(cmd))), roffWord("claude-mem "+version))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" %s \"claude-mem manual\"\n", roffWord(strings.ToUpper(manName(cmd))), roffWord("claude-mem "+wire.Program))
 	section := func(name, text string) {
 		if text != "" {
 			b.WriteString(".SH " + name + "\n" + text)
@@ -77,7 +79,7 @@ func manPage(cmd *cobra.Command) string {
 		section("SYNOPSIS", fmt.Sprintf("\\fB%s\\fR [\\fIflags\\fR]\n", roffText(strings.TrimSuffix(cmd.UseLine(), " [flags]"))))
 	}
 	// Some versions of groff lack the signs.
-	section("DESCRIPTION", roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
+	section("DESCRIPTION", roffLines(strings.ReplaceAll(cmd.Long, print.GlyphLegend, "The signs of records are explained by --help.")))
 	commands, flags := "", ""
 	var related, topics []string
 	if cmd.HasParent() {
@@ -103,16 +105,16 @@ func manPage(cmd *cobra.Command) string {
 	section("EXAMPLES", roffLines(cmd.Example))
 	see := ""
 	for _, name := range append(related, topics...) {
-		see += textIf(see != "", ",\n") + fmt.Sprintf(".BR %s (1)", roffText(name))
+		see += print.If(see != "", ",\n") + fmt.Sprintf(".BR %s (1)", roffText(name))
 	}
-	section("SEE ALSO", see+textIf(see != "", "\n"))
+	section("SEE ALSO", see+print.If(see != "", "\n"))
 	return b.String()
 }
 
 // manFlag returns a flag's entry on a manual page, in roff.
 func manFlag(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
-	names := textIf(f.Shorthand != "", "-"+f.Shorthand+", ") + "--" + f.Name + textIf(kind != "", " "+kind)
+	names := print.If(f.Shorthand != "", "-"+f.Shorthand+", ") + "--" + f.Name + print.If(kind != "", " "+kind)
 	if !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue) {
 		usage += " (default " + f.DefValue + ")"
 	}
@@ -149,7 +151,7 @@ func roffText(text string) string {
 			escaped += string(r)
 		}
 	}
-	return textIf(strings.HasPrefix(escaped, "."), `\&`) + escaped // else it is a request
+	return print.If(strings.HasPrefix(escaped, "."), `\&`) + escaped // else it is a request
 }
 
 // roffWord quotes an argument of a request.

@@ -2,12 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 
 	"github.com/spf13/cobra"
@@ -16,7 +21,7 @@ import (
 // modeCommand returns the command `claude-mem mode`: show and check modes: the rules of
 // what to remember.
 func (a *app) modeCommand() *cobra.Command {
-	return parent(&cobra.Command{
+	return cli.Parent(&cobra.Command{
 		Use:   "mode",
 		Short: "Show and check modes: the rules of what to remember",
 		Long: `A mode defines what to remember: the types and concepts of observations and the
@@ -27,9 +32,6 @@ contains only the differences from the mode that it "inherits".
 		Example: "  claude-mem mode list\n  claude-mem mode show research\n  claude-mem mode check ~/.claude-mem/modes/mine.json",
 	}, a.modeListCommand(), a.modeShowCommand(), a.modeCheckCommand())
 }
-
-// modesDir returns the directory of the user's modes.
-func modesDir(dataDir string) string { return filepath.Join(dataDir, "modes") }
 
 // modeLineJSON is a line of the list of modes.
 type modeLineJSON struct {
@@ -51,13 +53,13 @@ func (a *app) modeListCommand() *cobra.Command {
 JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 		Example: "  claude-mem mode list",
 	}
-	asJSON := jsonFlag(cmd)
+	a.JSONFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		resolved, dataDir, err := a.loadSettings()
+		resolved, dataDir, err := a.LoadSettings()
 		if err != nil {
 			return err
 		}
-		modes, err := mode.List(modesDir(dataDir))
+		modes, err := mode.List(access.ModesDir(dataDir))
 		if err != nil {
 			return err
 		}
@@ -72,12 +74,12 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 			found = found || line.Active
 			out = append(out, line)
 		}
-		return a.show(*asJSON, out, func(p *printer) {
+		return a.Show(out, func(p *print.Printer) {
 			for _, m := range out {
 				m.print(p)
 			}
 			if !found {
-				a.note("warning: unknown mode %q in settings; using %q", oneLine(used, 60), mode.Default)
+				a.Note("warning: unknown mode %q in settings; using %q", print.Line(used, 60), mode.Default)
 			}
 		})
 	}
@@ -85,14 +87,14 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 }
 
 // print prints the line of a mode in the list, "*" before the active one.
-func (m modeLineJSON) print(p *printer) {
-	mark := cmp.Or(textIf(m.Active, "*"), " ")
-	p.printf("%s %s  %s\n", mark, p.style(styleBold, m.Name), oneLine(m.Description, 100))
+func (m modeLineJSON) print(p *print.Printer) {
+	mark := cmp.Or(print.If(m.Active, "*"), " ")
+	p.Printf("%s %s  %s\n", mark, p.Style(print.Bold, m.Name), print.Line(m.Description, 100))
 	if m.File != "" {
-		p.printf("    %s\n", p.style(styleDim, m.File))
+		p.Printf("    %s\n", p.Style(print.Dim, m.File))
 	}
 	if m.Error != "" {
-		p.printf("    %s: %s\n", p.style(styleRed, "cannot be used"), oneLine(m.Error, 0))
+		p.Printf("    %s: %s\n", p.Style(print.Red, "cannot be used"), print.Line(m.Error, 0))
 	}
 }
 
@@ -116,23 +118,23 @@ JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallbac
 Without prompt_tokens this is the form of a mode's file.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.ValidArgsFunction = firstOnly(completion(a.modeChoices()))
+	a.JSONFlag(cmd)
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ModeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions for the model")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
-	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {
-		m, err := mode.Load(given[0], modesDir(dataDir))
+	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		m, err := mode.Load(given[0], access.ModesDir(dataDir))
 		if err != nil {
-			return unknownMode(given[0], modesDir(dataDir), err)
+			return unknownMode(given[0], access.ModesDir(dataDir), err)
 		}
 		system := mode.System(m, "")
 		if *prompt {
-			a.people().printf("%s\n", safe(strings.TrimRight(system, "\n")))
+			a.People().Printf("%s\n", text.Terminal(strings.TrimRight(system, "\n")))
 			return nil
 		}
-		m.Concepts, m.Wording.Worth, m.Wording.Skip, m.Wording.Bad = notNil(m.Concepts), notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
+		m.Concepts, m.Wording.Worth, m.Wording.Skip, m.Wording.Bad = print.NotNil(m.Concepts), print.NotNil(m.Wording.Worth), print.NotNil(m.Wording.Skip), print.NotNil(m.Wording.Bad)
 		out := modeJSON{m, memory.EstimateTokens(system)}
-		return a.show(*asJSON, out, out.print)
+		return a.Show(out, out.print)
 	})
 	return cmd
 }
@@ -143,34 +145,34 @@ func unknownMode(name, dir string, err error) error {
 		return err
 	}
 	modes, _ := mode.List(dir) // an error leaves the hint out
-	if meant := nearest(name, mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
+	if meant := cli.Nearest(name, print.Mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
 		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
 	}
 	return err
 }
 
 // print prints a mode in full for people.
-func (m modeJSON) print(p *printer) {
-	p.printf("%s  %s\n", p.style(styleBold, m.Name), oneLine(m.Description, 0))
-	p.heading("Types")
+func (m modeJSON) print(p *print.Printer) {
+	p.Printf("%s  %s\n", p.Style(print.Bold, m.Name), print.Line(m.Description, 0))
+	p.Heading("Types")
 	for _, t := range m.Types {
-		fallback := textIf(t.ID == m.Fallback, " (when the model names no type)")
-		p.printf("  %s %s: %s%s\n", t.Glyph, t.ID, oneLine(t.Definition, 0), p.style(styleDim, fallback))
+		fallback := print.If(t.ID == m.Fallback, " (when the model names no type)")
+		p.Printf("  %s %s: %s%s\n", t.Glyph, t.ID, print.Line(t.Definition, 0), p.Style(print.Dim, fallback))
 	}
-	p.list("Concepts", "", mapped(m.Concepts, func(c *mode.Concept) string { return c.ID + ": " + c.Definition }))
-	p.list("Role", "", []string{m.Wording.Role})
-	p.list("Worth recording", "- ", m.Wording.Worth)
-	p.list("Not worth recording", "- ", m.Wording.Skip)
-	p.printf("The instructions have about %d tokens; --prompt prints them.\n", m.PromptTokens)
+	printList(p, "Concepts", "", print.Mapped(m.Concepts, func(c *mode.Concept) string { return c.ID + ": " + c.Definition }))
+	printList(p, "Role", "", []string{m.Wording.Role})
+	printList(p, "Worth recording", "- ", m.Wording.Worth)
+	printList(p, "Not worth recording", "- ", m.Wording.Skip)
+	p.Printf("The instructions have about %d tokens; --prompt prints them.\n", m.PromptTokens)
 }
 
-// list prints foreign lines below a heading; nothing when there are none.
-func (p *printer) list(title, mark string, lines []string) {
+// printList prints foreign lines below a heading; nothing when there are none.
+func printList(p *print.Printer, title, mark string, lines []string) {
 	if len(lines) > 0 {
-		p.heading(title)
+		p.Heading(title)
 	}
 	for _, line := range lines {
-		p.printf("  %s%s\n", mark, oneLine(line, 0))
+		p.Printf("  %s%s\n", mark, print.Line(line, 0))
 	}
 }
 
@@ -187,26 +189,25 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		file := given[0]
 		if !strings.ContainsAny(file, `/\.`) {
-			file = filepath.Join(modesDir(dataDir), file+".json")
+			file = filepath.Join(access.ModesDir(dataDir), file+".json")
 		}
 		problems := mode.Check(file)
 		ok := len(problems) == 0
-		err := a.show(*asJSON, map[string]any{"file": file, "ok": ok, "problems": notNil(problems)}, func(p *printer) {
+		err := a.Show(map[string]any{"file": file, "ok": ok, "problems": print.NotNil(problems)}, func(p *print.Printer) {
 			for _, problem := range problems {
-				p.printf("%s\n", oneLine(problem.String(), 0))
+				p.Printf("%s\n", print.Line(problem.String(), 0))
 			}
 			if ok {
-				p.printf("%s can be used\n", file)
+				p.Printf("%s can be used\n", file)
 			}
 		})
 		if err == nil && !ok {
-			err = quietly(memory.CodeInvalid)
+			err = cli.Quietly(memory.CodeInvalid)
 		}
 		return err
 	})
-	return cmd
 }

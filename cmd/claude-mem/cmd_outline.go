@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/outline"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -38,8 +40,8 @@ the code does not parse as a whole, so that symbols may be missing; kind is func
 type or test.`,
 		Example: "  claude-mem outline src/cart.ts\n  claude-mem outline --json store/claim.go store/confirm.go",
 	}
-	cmd.ValidArgsFunction = fileNames
-	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = cli.FileNames
+	a.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, files []string) error {
 		outlines := make([]outlineJSON, 0, len(files))
 		var failed error // of the first file that cannot be read; the others are shown
@@ -56,12 +58,12 @@ type or test.`,
 		if len(outlines) == 0 {
 			return failed
 		}
-		err := a.show(*asJSON, outlines, func(p *printer) {
+		err := a.Show(outlines, func(p *print.Printer) {
 			for i, o := range outlines {
 				if i > 0 {
-					p.printf("\n")
+					p.Printf("\n")
 				}
-				p.outline(o)
+				printOutline(p, o)
 				a.noteOutline(o)
 			}
 		})
@@ -81,12 +83,12 @@ func outlineOf(file string) (outlineJSON, error) {
 		return outlineJSON{}, err
 	}
 	found := outline.Of(file, src)
-	return outlineJSON{file, found.Language, found.Broken, notNil(found.Symbols)}, nil
+	return outlineJSON{file, found.Language, found.Broken, print.NotNil(found.Symbols)}, nil
 }
 
 // readSource returns the contents of a source file.
 func readSource(path string) ([]byte, error) {
-	shown := oneLine(path, 120)
+	shown := print.Line(path, 120)
 	src, _, err := openfile.Beginning(path, outline.MaxSize+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -101,25 +103,25 @@ func readSource(path string) ([]byte, error) {
 	return src, nil
 }
 
-// outline prints the name of a file, and the lines and the signature of each symbol: after
+// printOutline prints the name of a file, and the lines and the signature of each symbol: after
 // its qualified name where it belongs to another symbol.
-func (p *printer) outline(o outlineJSON) {
-	p.heading(oneLine(o.File, 0))
+func printOutline(p *print.Printer, o outlineJSON) {
+	p.Heading(print.Line(o.File, 0))
 	for _, s := range o.Symbols {
 		lines := fmt.Sprintf("%5d-%-5d", s.Start, s.End)
-		p.printf("  %s  %s  %s\n", p.style(styleDim, lines), oneLine(s.Name, 80), p.style(styleDim, oneLine(s.Signature, 0)))
+		p.Printf("  %s  %s  %s\n", p.Style(print.Dim, lines), print.Line(s.Name, 80), p.Style(print.Dim, print.Line(s.Signature, 0)))
 	}
 }
 
 // noteOutline writes to standard error why a file shows no symbols, or fewer than it has.
 func (a *app) noteOutline(o outlineJSON) {
-	file := oneLine(o.File, 120)
+	file := print.Line(o.File, 120)
 	switch {
 	case o.Language == "":
-		a.note("%s: the language is not supported", file)
+		a.Note("%s: the language is not supported", file)
 	case o.Broken:
-		a.note("%s: the code does not parse as a whole; symbols may be missing", file)
+		a.Note("%s: the code does not parse as a whole; symbols may be missing", file)
 	case len(o.Symbols) == 0:
-		a.note("%s: no symbols", file)
+		a.Note("%s: no symbols", file)
 	}
 }

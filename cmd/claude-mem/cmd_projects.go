@@ -8,8 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -20,7 +24,7 @@ import (
 
 // projectsCommand returns the command `claude-mem projects`: list, merge and alias projects.
 func (a *app) projectsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.listsProjects(&cobra.Command{
 		Use:   "projects",
 		Short: "List the projects that have records, merge them",
 		Long: `List the projects that have records, most recently used first. ` + "`projects`" + ` alone is
@@ -32,17 +36,14 @@ a directory belong to another project.
 
 ` + projectsForm,
 		Example: "  claude-mem projects\n  claude-mem projects --json\n  claude-mem projects merge label:shop ../shop",
-		Args:    knownCommand,
-	}
-	cmd.RunE = a.listProjects(cmd)
-	list := &cobra.Command{
+		Args:    cli.KnownCommand,
+	})
+	cmd.AddCommand(a.listsProjects(&cobra.Command{
 		Use:     "list",
 		Short:   "List projects, the most recently used first",
 		Long:    "List the projects that have records, most recently used first.\n\n" + projectsForm,
 		Example: "  claude-mem projects list\n  claude-mem projects list --json",
-	}
-	list.RunE = a.listProjects(list)
-	cmd.AddCommand(list, a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand())
+	}), a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand())
 	return cmd
 }
 
@@ -50,41 +51,38 @@ a directory belong to another project.
 const projectsForm = `JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"project",
 "project_path", "sessions", "observations", "last_at_epoch", "aliases"?}]}.`
 
-// listProjects adds the flags of the list to a command and returns what it runs.
-func (a *app) listProjects(cmd *cobra.Command) runE {
-	asJSON := jsonFlag(cmd)
-	page := pageFlags(cmd, 20)
-	return a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		paged, err := page.paged(nil)
+// listsProjects completes a command that lists projects.
+func (a *app) listsProjects(cmd *cobra.Command) *cobra.Command {
+	page := cli.PageFlags(cmd, 20)
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+		paged, err := page.Paged(nil)
 		if err != nil {
 			return err
 		}
-		found, err := m.Projects(cmd.Context(), api.ProjectsRequest{Limit: paged.Limit, Offset: paged.Offset})
-		if done, err := printed(a, *asJSON, found, err, emptyPage[api.Project](page)); done {
-			return err
-		}
-		p := a.people()
-		nameless := ""
-		for _, d := range found.Results {
-			p.printf("%s  %s  %s, %s  %s\n", p.when(d.LastAtEpoch),
-				p.style(styleBold, oneLine(d.Project, 60)), text.Count(d.Sessions, "session"), text.Count(d.Observations, "observation"),
-				p.style(styleDim, oneLine(d.ProjectPath, 0)))
-			for _, alias := range d.Aliases {
-				p.printf("            %s\n", p.style(styleDim, "also "+oneLine(alias, 0)))
+		found, err := m.Projects(ctx, api.ProjectsRequest{Limit: paged.Limit, Offset: paged.Offset})
+		return cli.Answer(a.App, found, err, cli.EmptyPage[api.Project](page), func(p *print.Printer) error {
+			for i := range found.Results {
+				printProject(p, &found.Results[i])
 			}
-			if strings.HasPrefix(d.ProjectPath, labelOnly) && nameless == "" {
-				nameless = d.ProjectPath
+			if !page.NoteRest(a.App, len(found.Results), found.Total, "project") {
+				a.Note("No projects yet.")
 			}
-		}
-		page.noteMore(a, len(found.Results), found.Total)
-		if found.Total == 0 {
-			a.note("No projects yet.")
-		}
-		if nameless != "" {
-			a.note("The directory of a project with label: is not known. To give its records to another project: claude-mem projects merge %s PROJECT", shellWord(runtime.GOOS, oneLine(nameless, 60)))
-		}
-		return nil
+			if i := slices.IndexFunc(found.Results, func(d api.Project) bool { return strings.HasPrefix(d.ProjectPath, labelOnly) }); i >= 0 {
+				a.Note("The directory of a project with label: is not known. To give its records to another project: claude-mem projects merge %s PROJECT",
+					cli.ShellWord(runtime.GOOS, print.Line(found.Results[i].ProjectPath, 60)))
+			}
+			return nil
+		})
 	})
+}
+
+// printProject prints a project in a list, and its aliases.
+func printProject(p *print.Printer, d *api.Project) {
+	p.Printf("%s  %s  %s, %s  %s\n", p.When(d.LastAtEpoch), p.Style(print.Bold, print.Line(d.Project, 60)),
+		text.Count(d.Sessions, "session"), text.Count(d.Observations, "observation"), p.Style(print.Dim, print.Line(d.ProjectPath, 0)))
+	for _, alias := range d.Aliases {
+		p.Printf("            %s\n", p.Style(print.Dim, "also "+print.Line(alias, 0)))
+	}
 }
 
 // projectsMergeCommand returns the command `claude-mem projects merge`: merge one
@@ -106,44 +104,43 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 "observations", "learnings", "combined", "symbols"}.`,
 		Example: "  claude-mem projects merge label:shop ../shop\n  claude-mem projects merge ~/old/shop ~/shop --alias --yes",
 	}
-	asJSON := jsonFlag(cmd)
 	yes := cmd.Flags().Bool("yes", false, "merge, do not just show")
 	alias := cmd.Flags().Bool("alias", false, "later sessions in FROM belong to INTO, too")
-	cmd.ValidArgsFunction = completion(a.projectChoices())
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		from, err := a.projectNamed(given[0])
+	cmd.ValidArgsFunction = cli.Completion(a.ProjectChoices())
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		from, err := a.ProjectNamed(given[0])
 		if err != nil {
 			return err
 		}
-		into, err := a.projectNamed(given[1])
+		into, err := a.ProjectNamed(given[1])
 		if err != nil {
 			return err
 		}
-		merged, err := m.MergeProjects(cmd.Context(), memory.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
+		merged, err := m.MergeProjects(ctx, memory.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, merged, func(p *printer) { a.showMerged(p, &merged, *alias) })
+		return a.Show(merged, func(p *print.Printer) { a.showMerged(p, &merged, *alias) })
 	})
 	return cmd
 }
 
 // showMerged prints what a merge moved, or would move.
-func (a *app) showMerged(p *printer, m *memory.ProjectMerged, alias bool) {
-	learnings := plural(m.Learnings, "learning")
+func (a *app) showMerged(p *print.Printer, m *memory.ProjectMerged, alias bool) {
+	learnings := print.Plural(m.Learnings, "learning")
 	if m.Combined > 0 {
 		learnings += fmt.Sprintf(" (%d of them in both)", m.Combined)
 	}
-	p.printf("%s %s\n", p.style(styleBold, textOr(m.Merged, "Moved:", "Would move:")), joined(", ", plural(m.Sessions, "session"), plural(m.Observations, "observation"),
-		plural(m.Prompts, "prompt"), textIf(m.Summaries > 0, fmt.Sprintf("%d summaries", m.Summaries)), learnings, plural(m.Symbols, "symbol change")))
-	p.printf("  from %s\n  into %s\n", oneLine(m.From, 0), oneLine(m.Into, 0))
+	p.Printf("%s %s\n", p.Style(print.Bold, print.Or(m.Merged, "Moved:", "Would move:")), print.Join(", ", print.Plural(m.Sessions, "session"), print.Plural(m.Observations, "observation"),
+		print.Plural(m.Prompts, "prompt"), print.If(m.Summaries > 0, fmt.Sprintf("%d summaries", m.Summaries)), learnings, print.Plural(m.Symbols, "symbol change")))
+	p.Printf("  from %s\n  into %s\n", print.Line(m.From, 0), print.Line(m.Into, 0))
 	switch {
 	case !m.Merged:
-		a.note("Nothing was changed. The same command with --yes merges; there is no undo but a backup: `claude-mem backup` makes one.")
+		a.Note("Nothing was changed. The same command with --yes merges; there is no undo but a backup: `claude-mem backup` makes one.")
 	case alias:
-		a.note("Later sessions in %s belong to %s.", oneLine(m.From, 0), oneLine(m.Into, 0))
+		a.Note("Later sessions in %s belong to %s.", print.Line(m.From, 0), print.Line(m.Into, 0))
 	case !strings.HasPrefix(m.From, labelOnly):
-		a.note("Later sessions in %s begin a project of their own; to change that: claude-mem projects alias %s %s", oneLine(m.From, 0), shellWord(runtime.GOOS, m.From), shellWord(runtime.GOOS, m.Into))
+		a.Note("Later sessions in %s begin a project of their own; to change that: claude-mem projects alias %s %s", print.Line(m.From, 0), cli.ShellWord(runtime.GOOS, m.From), cli.ShellWord(runtime.GOOS, m.Into))
 	}
 }
 
@@ -160,64 +157,61 @@ Excluding a project goes by the true directory.
 
 JSON: [{"path", "project", "created_at_epoch"}].`,
 		Example: "  claude-mem projects alias ../shop-hotfix ../shop\n  claude-mem projects alias",
-		Args: args(func(cmd *cobra.Command, given []string) error {
+		Args: cli.Args(func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return nil
 			}
 			return cobra.ExactArgs(2)(cmd, given)
 		}),
 	}
-	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(given) == 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		return completion(a.projectChoices())(cmd, given, word)
+		return cli.Completion(a.ProjectChoices())(cmd, given, word)
 	}
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		if len(given) == 0 {
-			return a.listAliases(cmd.Context(), m, *asJSON)
+			return a.listAliases(ctx, m.Memory)
 		}
 		path, err := aliasPath(given[0])
 		if err != nil {
 			return err
 		}
-		project, err := a.projectNamed(given[1])
+		project, err := a.ProjectNamed(given[1])
 		if err != nil {
 			return err
 		}
-		m.create = true
-		alias, err := m.AddAlias(cmd.Context(), api.NewAlias{Path: path, Project: project})
+		m.Create = true
+		alias, err := m.AddAlias(ctx, api.NewAlias{Path: path, Project: project})
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, []memory.ProjectAlias{alias}, func(p *printer) {
-			p.alias(&alias)
-			a.note("To undo it: claude-mem projects unalias %s", shellWord(runtime.GOOS, alias.Path))
+		return a.Show([]memory.ProjectAlias{alias}, func(p *print.Printer) {
+			printAlias(p, &alias)
+			a.Note("To undo it: claude-mem projects unalias %s", cli.ShellWord(runtime.GOOS, alias.Path))
 		})
 	})
 	return cmd
 }
 
 // listAliases prints the aliases of projects.
-func (a *app) listAliases(ctx context.Context, m *workerOrFiles, asJSON bool) error {
+func (a *app) listAliases(ctx context.Context, m api.Memory) error {
 	found, err := m.Aliases(ctx, api.AliasesRequest{})
-	if done, err := printed(a, asJSON, found.Results, err, []memory.ProjectAlias{}); done {
-		return err
-	}
-	p := a.people()
-	for i := range found.Results {
-		p.alias(&found.Results[i])
-	}
-	if found.Count == 0 {
-		a.note("No aliases.")
-	}
-	return nil
+	return cli.Answer(a.App, found.Results, err, []memory.ProjectAlias{}, func(p *print.Printer) error {
+		for i := range found.Results {
+			printAlias(p, &found.Results[i])
+		}
+		if found.Count == 0 {
+			a.Note("No aliases.")
+		}
+		return nil
+	})
 }
 
-// alias prints an alias as a line.
-func (p *printer) alias(alias *memory.ProjectAlias) {
-	p.printf("%s belongs to %s\n", oneLine(alias.Path, 0), p.style(styleBold, oneLine(alias.Project, 0)))
+// printAlias prints an alias as a line.
+func printAlias(p *print.Printer, alias *memory.ProjectAlias) {
+	p.Printf("%s belongs to %s\n", print.Line(alias.Path, 0), p.Style(print.Bold, print.Line(alias.Project, 0)))
 }
 
 // projectsUnaliasCommand returns the command `claude-mem projects unalias`: remove an alias.
@@ -231,18 +225,17 @@ they are.
 JSON: {"path", "project", "created_at_epoch"}.`,
 		Example: "  claude-mem projects unalias ../shop-hotfix",
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.ValidArgsFunction = firstOnly(completion(a.aliasChoices()))
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.aliasChoices()))
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		path, err := aliasPath(given[0])
 		if err != nil {
 			return err
 		}
-		alias, err := m.RemoveAlias(cmd.Context(), api.AliasRequest{Path: path})
+		alias, err := m.RemoveAlias(ctx, api.AliasRequest{Path: path})
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, alias, func(p *printer) { p.printf("%s is a project of its own again\n", oneLine(alias.Path, 0)) })
+		return a.Show(alias, func(p *print.Printer) { p.Printf("%s is a project of its own again\n", print.Line(alias.Path, 0)) })
 	})
 	return cmd
 }
@@ -263,9 +256,9 @@ func aliasPath(name string) (string, error) {
 }
 
 // aliasChoices completes the paths of aliases.
-func (a *app) aliasChoices() choices {
-	return remembered(a, func(ctx context.Context, m api.Memory) ([]memory.ProjectAlias, error) {
+func (a *app) aliasChoices() cli.Choices {
+	return cli.Remembered(a.App, func(ctx context.Context, m api.Memory) ([]memory.ProjectAlias, error) {
 		found, err := m.Aliases(ctx, api.AliasesRequest{})
 		return found.Results, err
-	}, func(alias *memory.ProjectAlias) cobra.Completion { return described(alias.Path, alias.Project) })
+	}, func(alias *memory.ProjectAlias) cobra.Completion { return cli.Described(alias.Path, alias.Project) })
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -29,50 +33,20 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 are the reasons for waiting that still hold; the unread events' reasons are login, quota, rate_limit,
 transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whose payloads are kept.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
-		Args:    knownCommand,
+		Args:    cli.KnownCommand,
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		q, err := m.Queue(cmd.Context(), api.QueueRequest{})
-		if done, err := printed(a, *asJSON, q, err, api.EmptyQueue()); done {
-			return err
-		}
-		a.people().queue(&q)
-		if len(q.DeadLetters) > 0 || slices.ContainsFunc(q.Unread, func(u store.Unread) bool { return u.Kept > 0 }) {
-			a.note("`claude-mem queue retry` retries them")
-		}
-		return nil
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+		q, err := m.Queue(ctx, api.QueueRequest{})
+		return cli.Answer(a.App, q, err, api.EmptyQueue(), func(p *print.Printer) error {
+			p.Queue(&q)
+			if len(q.DeadLetters) > 0 || slices.ContainsFunc(q.Unread, func(u store.Unread) bool { return u.Kept > 0 }) {
+				a.Note("`claude-mem queue retry` retries them")
+			}
+			return nil
+		})
 	})
 	cmd.AddCommand(a.queueRetryCommand())
 	return cmd
-}
-
-// queue prints notices, counts, waiting sessions and failed events.
-func (p *printer) queue(q *api.Queue) {
-	p.notices(q.Notices)
-	p.books(q.Queue)
-	for _, b := range q.Waiting {
-		p.printf("%s  S%d %s: %s", p.when(b.NewestAt), b.Session, oneLine(b.Project, 60), text.Count(b.Events, "event"))
-		if b.NextDue > memory.MillisOf(p.now) {
-			p.printf(", tried again in %ds", int(b.NextDue.Sub(memory.MillisOf(p.now)).Seconds())+1)
-		}
-		p.printf("\n")
-	}
-	for _, u := range q.Unread {
-		p.printf("%s  %s remembered without a model: %s", p.when(u.At), text.Count(u.Events, "event"), oneLine(u.Meaning(), 60))
-		if u.Kept > 0 {
-			p.printf("; %d of them kept for a model", u.Kept)
-		}
-		p.printf("\n")
-	}
-	for _, d := range q.DeadLetters {
-		what := string(d.Kind)
-		if d.ToolName != "" {
-			what += " " + oneLine(d.ToolName, 40)
-		}
-		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.when(d.OccurredAt),
-			p.style(styleRed, "failed"), d.Session, what, text.Count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
-	}
 }
 
 // queueRetryCommand returns the command `claude-mem queue retry`: retry failed events.
@@ -92,29 +66,27 @@ JSON: {"revived": N, "unread": N}: the failed events that were put back, and the
 will be shown to the model.`,
 		Example: "  claude-mem queue retry",
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.ValidArgsFunction = completion(a.deadLetterChoices())
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, keys []string) error {
+	cmd.ValidArgsFunction = cli.Completion(a.DeadLetterChoices())
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, keys []string) error {
 		if len(keys) == 0 {
 			keys = nil // all; an empty list would name none
 		}
-		done, err := m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
+		done, err := m.RetryQueue(ctx, api.RetryRequest{Keys: keys})
 		switch {
 		case err != nil && (memory.CodeOf(err) != memory.CodeNoMemory || len(keys) > 0):
 			return err
 		case len(keys) > 0 && done.Revived == 0:
-			return memory.Errorf(memory.CodeNotFound, "no failed event with key %s", oneLine(strings.Join(keys, ", "), 200)).
+			return memory.Errorf(memory.CodeNotFound, "no failed event with key %s", print.Line(strings.Join(keys, ", "), 200)).
 				WithHint("`claude-mem queue` lists the failed events with their keys")
 		}
-		return a.show(*asJSON, done, func(p *printer) {
-			p.printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
+		return a.Show(done, func(p *print.Printer) {
+			p.Printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
 			if done.Unread > 0 {
-				p.printf("%s that no model has read: shown to it when it answers\n", text.Count(done.Unread, "event"))
+				p.Printf("%s that no model has read: shown to it when it answers\n", text.Count(done.Unread, "event"))
 			}
 			if left := len(keys) - done.Revived; left > 0 {
-				a.note("%s matched no failed event.", text.Count(left, "key"))
+				a.Note("%s matched no failed event.", text.Count(left, "key"))
 			}
 		})
 	})
-	return cmd
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/run/daemon"
 
@@ -25,19 +27,18 @@ index is rebuilt automatically.
 JSON: {"records", "ms"}.`,
 		Example: "  claude-mem reindex",
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
-		started := a.now()
-		report, end := a.progress("Indexing")
-		records, err := daemon.Reindex(cmd.Context(), dataDir, report)
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		started := a.Now()
+		report, end := a.Progress("Indexing")
+		records, err := daemon.Reindex(ctx, dataDir, report)
 		end()
 		if err != nil {
-			return a.emptyMemory(err, *asJSON, map[string]int{"records": 0, "ms": 0})
+			return a.EmptyMemory(err, map[string]int{"records": 0, "ms": 0})
 		}
-		took := a.now().Sub(started)
-		return a.show(*asJSON, map[string]int64{"records": int64(records), "ms": took.Milliseconds()}, func(p *printer) {
-			p.printf("%s indexed in %v\n", text.Count(records, "record"), took.Round(time.Millisecond))
+		took := a.Now().Sub(started)
+		return a.Show(map[string]int64{"records": int64(records), "ms": took.Milliseconds()}, func(p *print.Printer) {
+			p.Printf("%s indexed in %v\n", text.Count(records, "record"), took.Round(time.Millisecond))
 		})
 	})
-	return cmd
 }

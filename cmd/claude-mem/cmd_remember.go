@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -18,7 +22,7 @@ var agentVariables = []string{"CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AG
 
 // origin returns who runs the command: an agent, or a person.
 func (a *app) origin() memory.Origin {
-	if slices.ContainsFunc(agentVariables, func(name string) bool { return a.getenv(name) != "" }) {
+	if slices.ContainsFunc(agentVariables, func(name string) bool { return a.Getenv(name) != "" }) {
 		return memory.OriginAgent
 	}
 	return memory.OriginUser
@@ -47,24 +51,23 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			"  claude-mem remember --type decision --title 'SQLite, not PostgreSQL' 'One file is enough for one user.'\n" +
 			"  claude-mem remember --project ../shop 'Amounts come in cents from the gateway.'",
 	}
-	asJSON := jsonFlag(cmd)
 	title := cmd.Flags().String("title", "", "its title (default: the first sentence)")
 	kind := a.typeFlag(cmd, "its type (default: discovery)")
-	project := a.projectFlag(cmd, "", ofCurrent)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		where, err := a.projectOr(*project)
+	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		where, err := a.ProjectOr(*project)
 		if err != nil {
 			return err
 		}
-		m.create = true
-		o, err := m.AddObservation(cmd.Context(), api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: a.origin()})
+		m.Create = true
+		o, err := m.AddObservation(ctx, api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: a.origin()})
 		if err != nil {
 			return err
 		}
 		if strings.HasPrefix(o.ProjectPath, labelOnly) {
-			a.note("The directory of %q is not known; the first project of that name takes it over.", oneLine(o.Project, 60))
+			a.Note("The directory of %q is not known; the first project of that name takes it over.", print.Line(o.Project, 60))
 		}
-		return a.showObservation(o, *asJSON, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
+		return a.showObservation(o, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
 	})
 	return cmd
 }
@@ -81,33 +84,32 @@ are masked, and text within <private> tags is not kept.
 JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		Example: "  claude-mem edit 12 --title 'The cache never expired' --type bugfix\n  claude-mem edit '#12' --narrative 'The TTL was in milliseconds, the cache takes seconds.'",
 	}
-	asJSON := jsonFlag(cmd)
 	title := cmd.Flags().String("title", "", "its title")
 	narrative := cmd.Flags().String("narrative", "", "its text")
 	kind := a.typeFlag(cmd, "its type")
-	cmd.ValidArgsFunction = firstOnly(completion(a.observationChoices()))
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
-		ids, err := parseObservations(given)
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ObservationChoices()))
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		ids, err := cli.ParseObservations(given)
 		if err != nil {
 			return err
 		}
 		if len(ids) != 1 {
-			return memory.Errorf(memory.CodeInvalid, "%q is not one observation", oneLine(given[0], 40))
+			return memory.Errorf(memory.CodeInvalid, "%q is not one observation", print.Line(given[0], 40))
 		}
 		changed := memory.ObservationType(*kind)
-		edit := memory.ObservationEdit{Title: ifChanged(cmd, "title", title), Narrative: ifChanged(cmd, "narrative", narrative), Type: ifChanged(cmd, "type", &changed)}
+		edit := memory.ObservationEdit{Title: cli.IfChanged(cmd, "title", title), Narrative: cli.IfChanged(cmd, "narrative", narrative), Type: cli.IfChanged(cmd, "type", &changed)}
 		if edit == (memory.ObservationEdit{}) {
 			return memory.Errorf(memory.CodeInvalid, "nothing to change").WithHint("give --title, --narrative or --type; `claude-mem pin` pins it")
 		}
-		before, err := m.Observation(cmd.Context(), api.ObservationRequest{Name: fmt.Sprint(ids[0])})
+		before, err := m.Observation(ctx, api.ObservationRequest{Name: fmt.Sprint(ids[0])})
 		if err != nil {
 			return err
 		}
-		o, err := m.EditObservation(cmd.Context(), api.ObservationEdit{ID: ids[0], ObservationEdit: edit})
+		o, err := m.EditObservation(ctx, api.ObservationEdit{ID: ids[0], ObservationEdit: edit})
 		if err != nil {
 			return err
 		}
-		return a.showObservation(o, *asJSON, "changed:", undoEdit(before.Whole(), edit))
+		return a.showObservation(o, "changed:", undoEdit(before.Whole(), edit))
 	})
 	return cmd
 }
@@ -115,17 +117,17 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 // typeFlag adds --type, with its completion.
 func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
 	kind := cmd.Flags().StringP("type", "t", "", usage)
-	completeFlag(cmd, "type", a.typeChoices())
+	cli.CompleteFlag(cmd, "type", a.TypeChoices())
 	return kind
 }
 
 // showObservation prints an observation after done, then the command that undoes it.
-func (a *app) showObservation(o api.Observation, asJSON bool, done, undo string) error {
-	return a.show(asJSON, shownObservation{memory.RecordObservation, o}, func(p *printer) {
+func (a *app) showObservation(o api.Observation, done, undo string) error {
+	return a.Show(print.Shown(&o), func(p *print.Printer) {
 		whole := o.Whole()
-		p.printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.style(styleBold, oneLine(whole.Title, 0)),
-			p.style(styleDim, "("+joined(", ", string(o.Type), oneLine(o.Project, 60))+")"))
-		a.note("To undo it: %s", undo)
+		p.Printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.Style(print.Bold, print.Line(whole.Title, 0)),
+			p.Style(print.Dim, "("+print.Join(", ", string(o.Type), print.Line(o.Project, 60))+")"))
+		a.Note("To undo it: %s", undo)
 	})
 }
 
@@ -133,13 +135,13 @@ func (a *app) showObservation(o api.Observation, asJSON bool, done, undo string)
 func undoEdit(before api.Observation, edit memory.ObservationEdit) string {
 	words := fmt.Sprintf("claude-mem edit %d", before.ID)
 	if edit.Title != nil {
-		words += " --title " + shellWord(runtime.GOOS, before.Title)
+		words += " --title " + cli.ShellWord(runtime.GOOS, before.Title)
 	}
 	if edit.Narrative != nil {
-		words += " --narrative " + shellWord(runtime.GOOS, before.Narrative)
+		words += " --narrative " + cli.ShellWord(runtime.GOOS, before.Narrative)
 	}
 	if edit.Type != nil {
-		words += " --type " + shellWord(runtime.GOOS, string(before.Type))
+		words += " --type " + cli.ShellWord(runtime.GOOS, string(before.Type))
 	}
 	return words
 }

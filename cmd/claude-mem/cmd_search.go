@@ -3,9 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -35,7 +40,7 @@ and no query the newest come first. No worker is needed.
 
 Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
 
-` + glyphLegend + `
+` + print.GlyphLegend + `
 
 JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format", "understood"?,
 "results": [` + recordForm + `]};
@@ -45,36 +50,32 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
   claude-mem search --file src/auth -n 5
   claude-mem search 'parseToken AND NOT test' --all --explain`,
 	}
-	asJSON := jsonFlag(cmd)
 	f := a.searchFlags(cmd)
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, words []string) error {
-		r, err := f.request(strings.Join(words, " "), a.now())
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
+		r, err := f.request(strings.Join(words, " "), a.Now())
 		if err != nil {
 			return err
 		}
 		if len(r.Query) > maxQuery {
 			r.Query = strings.ToValidUTF8(r.Query[:maxQuery], "")
-			a.note("Only the first %d bytes of the query are used.", maxQuery)
+			a.Note("Only the first %d bytes of the query are used.", maxQuery)
 		}
-		ctx, asked := cmd.Context(), r
-		if !*asJSON && mergesTurns(r) {
+		ctx, asked := ctx, r
+		if !a.JSON && mergesTurns(r) {
 			asked.Limit = max(r.Limit, min(2*r.Limit, api.MaxLimit))
 		}
 		found, err := m.Search(ctx, asked)
 		empty := api.SearchPage{Query: &r.Query, Limit: r.Limit, Offset: r.Offset, Format: r.Format, Results: []api.Hit{}}
-		if done, err := printed(a, *asJSON, found, err, empty); done {
-			return err
-		}
-		return a.printFound(ctx, m.Memory, r, &found)
+		return cli.Answer(a.App, found, err, empty, func(p *print.Printer) error { return a.printFound(ctx, m.Memory, p, r, &found) })
 	})
 	return cmd
 }
 
 // searchFlags are the flags of search.
 type searchFlags struct {
-	scope                  *scope
-	page                   *page
-	times                  *timeFlags
+	scope                  *cli.Scope
+	page                   *cli.Page
+	times                  *cli.Times
 	order                  string
 	full, explain          bool
 	kinds, types, concepts []string
@@ -83,7 +84,7 @@ type searchFlags struct {
 
 // searchFlags adds the flags of a search to cmd and returns where their values will be.
 func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
-	f := &searchFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 10), times: addTimes(cmd)}
+	f := &searchFlags{scope: a.ScopeFlags(cmd), page: cli.PageFlags(cmd, 10), times: cli.AddTimes(cmd)}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.kinds, "kind", "k", nil, "observation, summary or prompt")
 	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
@@ -92,21 +93,21 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")
 	flags.BoolVar(&f.explain, "explain", false, "show the parts of each score")
-	completeFlag(cmd, "kind", fixed("observation", "summary", "prompt"))
-	completeFlag(cmd, "type", a.typeChoices())
-	completeFlag(cmd, "concept", a.conceptChoices())
-	completeFlag(cmd, "order", fixed("relevance", "newest", "oldest"))
+	cli.CompleteFlag(cmd, "kind", cli.Fixed("observation", "summary", "prompt"))
+	cli.CompleteFlag(cmd, "type", a.TypeChoices())
+	cli.CompleteFlag(cmd, "concept", a.ConceptChoices())
+	cli.CompleteFlag(cmd, "order", cli.Fixed("relevance", "newest", "oldest"))
 	return f
 }
 
 // request returns the search request of the flags; CodeInvalid for a time that cannot be
 // parsed.
 func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
-	if r.Paged, err = f.page.paged(f.scope); err != nil {
+	if r.Paged, err = f.page.Paged(f.scope); err != nil {
 		return r, err
 	}
 	r.Query, r.Kinds, r.Types, r.Concepts, r.Files = strings.TrimSpace(text), f.kinds, f.types, f.concepts, f.files
-	if r.Since, r.Until, err = f.times.parse(now); err != nil {
+	if r.Since, r.Until, err = f.times.Parse(now); err != nil {
 		return r, err
 	}
 	if r.Query == "" && !r.Filtered() {
@@ -122,25 +123,24 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 
 // printFound prints results as people and agents read them: a line or two for each
 // record or turn, then how to get more. Offsets are of records.
-func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest, found *api.SearchPage) error {
-	p := a.people()
+func (a *app) printFound(ctx context.Context, m api.Memory, p *print.Printer, r api.SearchRequest, found *api.SearchPage) error {
 	lines := resultLines(found, r)
 	for i, l := range lines {
 		h := &found.Results[l.Shown]
 		if r.Format == api.FormatFull {
 			if i > 0 {
-				p.printf("\n")
+				p.Printf("\n")
 			}
-			p.hitInFull(h)
+			p.Hit(h)
 		} else {
-			p.entry(l, r.Project == "")
+			p.Entry(l, r.Project == "")
 		}
 		if h.Why != nil {
-			p.explanation(h.Why)
+			p.Explanation(h.Why)
 		}
 	}
 	for _, line := range understoodNotes(found.Understood) {
-		a.note("%s", line)
+		a.Note("%s", line)
 	}
 	if len(found.Results) == 0 {
 		return a.nothingFound(ctx, m, r, found.Total)
@@ -148,16 +148,16 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	switch n := found.Unscored(lines); {
 	case !found.Searched() || n == 0:
 	case n < len(lines):
-		a.note("The last %s do not match the text; they are the newest that pass the filter.", text.Count(n, "result"))
+		a.Note("The last %s do not match the text; they are the newest that pass the filter.", text.Count(n, "result"))
 	default:
-		a.note("No result matches the text; these are the newest that pass the filter.")
+		a.Note("No result matches the text; these are the newest that pass the filter.")
 	}
 	left := found.Total - r.Offset - len(found.Results)
 	shown := shownIDs(found.Results, 3)
-	more := joined("; ", textIf(r.Format != api.FormatFull && len(shown) > 0, fmt.Sprintf("`claude-mem show %s` shows them in full", strings.Join(shown, " "))),
-		textIf(left > 0, fmt.Sprintf("%d more: --offset %d", left, r.Offset+len(found.Results))))
+	more := print.Join("; ", print.If(r.Format != api.FormatFull && len(shown) > 0, fmt.Sprintf("`claude-mem show %s` shows them in full", strings.Join(shown, " "))),
+		print.If(left > 0, fmt.Sprintf("%d more: --offset %d", left, r.Offset+len(found.Results))))
 	if more != "" {
-		a.note("%s", more)
+		a.Note("%s", more)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func resultLines(found *api.SearchPage, r api.SearchRequest) []api.Line {
 // nothingFound says which other projects have matches.
 func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchRequest, total int) error {
 	if total > 0 {
-		a.note("There are only %s; use a smaller --offset.", text.Count(total, "result"))
+		a.Note("There are only %s; use a smaller --offset.", text.Count(total, "result"))
 		return nil
 	}
 	if project := r.Project; project != "" {
@@ -192,10 +192,37 @@ func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchReques
 			return err
 		}
 		if elsewhere.Total > 0 {
-			a.note("No match in %s. `--all` shows %s of other projects.", oneLine(project, 0), text.Count(elsewhere.Total, "result"))
+			a.Note("No match in %s. `--all` shows %s of other projects.", print.Line(project, 0), text.Count(elsewhere.Total, "result"))
 			return nil
 		}
 	}
-	a.note("No match. Use fewer words or filters; `claude-mem recent` lists the newest.")
+	a.Note("No match. Use fewer words or filters; `claude-mem recent` lists the newest.")
 	return nil
+}
+
+// shownIDs returns the ids of the first hits, at most most, as arguments of show.
+func shownIDs(hits []api.Hit, most int) []string {
+	var ids []string
+	for i := range hits {
+		entry := hits[i].Entry()
+		if id := strings.TrimPrefix(entry.Name(), "#"); len(ids) < most && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// understoodNotes returns the notes about changes that the search made to the query.
+func understoodNotes(u *memory.Understood) []string {
+	if u == nil {
+		return nil
+	}
+	notes := u.Reading(time.Local, func(said string) string { return print.Line(said, 40) })
+	for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
+		notes = append(notes, fmt.Sprintf("No record has %q; searched for %q.", print.Line(wrong, 40), print.Line(u.Corrected[wrong], 40)))
+	}
+	for _, note := range u.Notes {
+		notes = append(notes, print.Line(note, 0))
+	}
+	return notes
 }

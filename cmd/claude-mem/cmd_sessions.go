@@ -2,8 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/serve/api"
 
@@ -11,7 +15,7 @@ import (
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.listsSessions(&cobra.Command{
 		Use:   "sessions",
 		Short: "List sessions and show their receipts",
 		Long: `List the sessions of the project that you are in, or of another one, the newest
@@ -19,17 +23,14 @@ first, each with its state and its counts of records. ` + "`sessions`" + ` alone
 
 ` + sessionsForm,
 		Example: "  claude-mem sessions\n  claude-mem sessions --project shop -n 5\n  claude-mem sessions show S3",
-		Args:    knownCommand,
-	}
-	cmd.RunE = a.listSessions(cmd)
-	list := &cobra.Command{
+		Args:    cli.KnownCommand,
+	})
+	cmd.AddCommand(a.listsSessions(&cobra.Command{
 		Use:     "list",
 		Short:   "List sessions, the newest first",
 		Long:    "List sessions, the newest first.\n\n" + sessionsForm,
 		Example: "  claude-mem sessions list\n  claude-mem sessions list --all --json",
-	}
-	list.RunE = a.listSessions(list)
-	cmd.AddCommand(list, a.sessionsShowCommand())
+	}), a.sessionsShowCommand())
 	return cmd
 }
 
@@ -39,48 +40,42 @@ const sessionsForm = `JSON: as GET /api/sessions, {"count", "total", "limit", "o
 "observations", "undistilled", "summary": {"request", "completion", "learnings", "next_steps"} or null,
 "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?}]}.`
 
-// listSessions adds the flags of the list to a command and returns what it runs.
-func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) error {
-	asJSON := jsonFlag(cmd)
-	page := pageFlags(cmd, 20)
-	scope := a.scopeFlags(cmd)
-	return a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		paged, err := page.paged(scope)
+// listsSessions completes a command that lists sessions.
+func (a *app) listsSessions(cmd *cobra.Command) *cobra.Command {
+	page := cli.PageFlags(cmd, 20)
+	scope := a.ScopeFlags(cmd)
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+		paged, err := page.Paged(scope)
 		if err != nil {
 			return err
 		}
 		where := paged.Project
-		found, err := m.Sessions(cmd.Context(), api.SessionsRequest{Dated: api.Dated{Paged: paged}})
-		if done, err := printed(a, *asJSON, found, err, emptyPage[api.SessionDigest](page)); done {
-			return err
-		}
-		p := a.people()
-		for i := range found.Results {
-			p.sessionLine(&found.Results[i], where == "")
-		}
-		page.noteMore(a, len(found.Results), found.Total)
-		switch {
-		case len(found.Results) > 0:
-		case found.Total > 0:
-			a.note("There are only %s; use a smaller --offset.", text.Count(found.Total, "session"))
-		case where != "":
-			a.note("No sessions of %s. `--all` lists the sessions of all projects.", oneLine(where, 0))
-		default:
-			a.note("No sessions yet.")
-		}
-		return nil
+		found, err := m.Sessions(ctx, api.SessionsRequest{Dated: api.Dated{Paged: paged}})
+		return cli.Answer(a.App, found, err, cli.EmptyPage[api.SessionDigest](page), func(p *print.Printer) error {
+			for i := range found.Results {
+				printSession(p, &found.Results[i], where == "")
+			}
+			switch {
+			case page.NoteRest(a.App, len(found.Results), found.Total, "session"):
+			case where != "":
+				a.Note("No sessions of %s. `--all` lists the sessions of all projects.", print.Line(where, 0))
+			default:
+				a.Note("No sessions yet.")
+			}
+			return nil
+		})
 	})
 }
 
-// sessionLine prints a session in a list: age, id, subject, state and counts.
-func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
+// printSession prints a session in a list: age, id, subject, state and counts.
+func printSession(p *print.Printer, s *api.SessionDigest, withProject bool) {
 	request := ""
 	if s.Summary != nil {
 		request = s.Summary.Request
 	}
 	name := fmt.Sprintf("S%d", s.ID)
-	counts := joined(", ", string(s.Status), text.Count(s.PromptCount, "prompt"), text.Count(s.Observations, "observation"),
-		textIf(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), textIf(withProject, oneLine(s.Project, 60)))
-	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch), p.style(styleBold, name),
-		p.fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.style(styleDim, counts))
+	counts := print.Join(", ", string(s.Status), text.Count(s.PromptCount, "prompt"), text.Count(s.Observations, "observation"),
+		print.If(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), print.If(withProject, print.Line(s.Project, 60)))
+	p.Printf("%s  %s %s  %s\n", p.When(s.UpdatedAtEpoch), p.Style(print.Bold, name),
+		p.Fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.Style(print.Dim, counts))
 }

@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -45,20 +46,19 @@ SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_
 price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
 	}
-	asJSON := jsonFlag(cmd)
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *days < 1 || *days > api.MaxDays {
 			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
-		stats, err := a.gatherStats(cmd.Context(), m, *days)
+		stats, err := a.gatherStats(ctx, m, *days)
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, stats, func(p *printer) {
+		return a.Show(stats, func(p *print.Printer) {
 			stats.print(p)
 			if stats.Totals.Sessions == 0 {
-				a.note("No session captured yet; `claude-mem demo` shows an example.")
+				a.Note("No session captured yet; `claude-mem demo` shows an example.")
 			}
 		})
 	})
@@ -81,22 +81,22 @@ type memoryStats struct {
 }
 
 // gatherStats returns the counts with and without a worker.
-func (a *app) gatherStats(ctx context.Context, m *workerOrFiles, days int) (_ *memoryStats, err error) {
-	stats := &memoryStats{DataDir: m.dataDir, Sizes: daemon.SizesOf(m.dataDir)}
+func (a *app) gatherStats(ctx context.Context, m *access.Memory, days int) (_ *memoryStats, err error) {
+	stats := &memoryStats{DataDir: m.DataDir, Sizes: daemon.SizesOf(m.DataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
 	if memory.CodeOf(err) == memory.CodeNoMemory {
-		stats.Stats, err = api.EmptyStats(a.now(), days), nil
+		stats.Stats, err = api.EmptyStats(a.Now(), days), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	spool := wire.SpoolOf(m.dataDir)
-	names, err := spool.List(a.now())
+	spool := wire.SpoolOf(m.DataDir)
+	names, err := spool.List(a.Now())
 	if err != nil {
 		return nil, err
 	}
 	stats.Spool.Waiting, stats.Spool.Corrupt = len(names), spool.CountCorrupt()
-	status, err := daemon.Look(ctx, m.dataDir)
+	status, err := daemon.Look(ctx, m.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -105,31 +105,31 @@ func (a *app) gatherStats(ctx context.Context, m *workerOrFiles, days int) (_ *m
 }
 
 // print prints the statistics for people.
-func (s *memoryStats) print(p *printer) {
-	p.heading("Memory")
-	p.printf("  %s, %s, %s, %s, %s\n", text.Count(s.Totals.Observations, "observation"), text.Count(s.Totals.Summaries, "summary"),
+func (s *memoryStats) print(p *print.Printer) {
+	p.Heading("Memory")
+	p.Printf("  %s, %s, %s, %s, %s\n", text.Count(s.Totals.Observations, "observation"), text.Count(s.Totals.Summaries, "summary"),
 		text.Count(s.Totals.Sessions, "session"), text.Count(s.Totals.Prompts, "prompt"), text.Count(s.Totals.Projects, "project"))
-	p.printf("  %s in %s%s\n", text.Bytes(s.Sizes.Total), s.DataDir, sizesText(s.Sizes))
-	p.heading("Queue")
-	p.books(s.Queue)
+	p.Printf("  %s in %s%s\n", text.Bytes(s.Sizes.Total), s.DataDir, sizesText(s.Sizes))
+	p.Heading("Queue")
+	p.Books(s.Queue)
 	if s.Receipts.Captured.Events > 0 {
-		p.printf("  %s\n", kindsText(s.Receipts.Captured.Kinds))
+		p.Printf("  %s\n", print.KindsText(s.Receipts.Captured.Kinds))
 	}
 	if s.Spool.Waiting > 0 {
-		p.printf("  %s in the spool, waiting for the worker\n", text.Count(s.Spool.Waiting, "delivery"))
+		p.Printf("  %s in the spool, waiting for the worker\n", text.Count(s.Spool.Waiting, "delivery"))
 	}
 	if s.Spool.Corrupt > 0 {
-		p.printf("  %s in the spool unreadable\n", p.style(styleRed, text.Count(s.Spool.Corrupt, "file")))
+		p.Printf("  %s in the spool unreadable\n", p.Style(print.Red, text.Count(s.Spool.Corrupt, "file")))
 	}
-	p.reasons("Skipped", s.Receipts.Skipped, skipMeaning)
-	p.redacted("Redacted", s.Receipts.Redacted)
-	p.givenInAll(s.Receipts, s.Ledger.PeriodDays)
-	p.account(s.Ledger)
-	p.heading("Worker")
+	p.Reasons("Skipped", s.Receipts.Skipped, print.SkipMeaning)
+	p.Redacted("Redacted", s.Receipts.Redacted)
+	p.GivenInAll(s.Receipts, s.Ledger.PeriodDays)
+	p.Account(s.Ledger)
+	p.Heading("Worker")
 	if s.Worker.Running {
-		p.printf("  running, version %s\n", s.Worker.Version)
+		p.Printf("  running, version %s\n", s.Worker.Version)
 	} else {
-		p.printf("  not running\n")
+		p.Printf("  not running\n")
 	}
 }
 
@@ -147,21 +147,5 @@ func sizesText(s daemon.Sizes) string {
 			parts = append(parts, part.name+" "+text.Bytes(part.bytes))
 		}
 	}
-	return textIf(len(parts) > 0, ": "+strings.Join(parts, ", "))
-}
-
-// books prints the counts of events, and says so if they do not balance.
-func (p *printer) books(b memory.Books) {
-	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
-		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),
-		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", text.Count(b.Duplicates, "duplicate"))))
-	if b.Lost > 0 {
-		p.printf("  %s\n", p.style(styleRed, text.Count(b.Lost, "event")+" lost: neither the worker nor a hook could keep them"))
-	}
-	if !b.Balanced() {
-		p.printf("  %s\n", p.style(styleRed, "the books do not balance: please report this"))
-	}
-	if b.Failed > 0 {
-		p.printf("  %s: `claude-mem queue` lists them\n", p.style(styleRed, text.Count(b.Failed, "dead letter")))
-	}
+	return print.If(len(parts) > 0, ": "+strings.Join(parts, ", "))
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -25,7 +28,7 @@ ends now. It shows the project of the anchor, or else the project that you are i
 
 Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
-` + glyphLegend + `
+` + print.GlyphLegend + `
 
 JSON: as GET /api/search/timeline, {"anchor", "anchor_timestamp", "depth_before", "depth_after",
 "timeline": [as search --json, without score, with "created_at_iso" and "is_anchor"?]};
@@ -35,41 +38,38 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
   claude-mem timeline the day the migration broke
   claude-mem timeline 2d --all`,
 	}
-	asJSON := jsonFlag(cmd)
 	before := cmd.Flags().IntP("before", "B", 10, "how many before the anchor")
 	after := cmd.Flags().IntP("after", "A", 10, "how many after it")
 	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: that of the anchor)")
 	all := cmd.Flags().BoolP("all", "a", false, "all projects")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
-	completeFlag(cmd, "project", a.projectChoices())
-	cmd.ValidArgsFunction = firstOnly(completion(a.recordChoices()))
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, words []string) error {
+	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
+	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.RecordChoices()))
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
 		if *before < 0 || *after < 0 {
 			return memory.Errorf(memory.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
 		}
-		ctx := cmd.Context()
-		r := timelineTarget(strings.Join(words, " "), a.now())
+		r := timelineTarget(strings.Join(words, " "), a.Now())
 		r.Before, r.After = *before, *after
 		var home string
 		r.Anchor, home = resolveAnchor(ctx, m.Memory, r.Anchor)
 		var err error
-		if r.Project, err = a.projectNamed(*project); err != nil {
+		if r.Project, err = a.ProjectNamed(*project); err != nil {
 			return err
 		}
 		if r.Project == "" && !*all {
 			r.Project = home
 		}
 		asked := r
-		if !*asJSON {
+		if !a.JSON {
 			asked = r.Widened()
 		}
 		found, err := m.Timeline(ctx, asked)
 		empty := api.Timeline{Anchor: r.Anchor, DepthBefore: *before, DepthAfter: *after, Timeline: []api.Entry{}}
-		if done, err := printed(a, *asJSON, found, err, empty); done {
-			return err
-		}
-		a.printTimeline(&found, r)
-		return nil
+		return cli.Answer(a.App, found, err, empty, func(p *print.Printer) error {
+			a.printTimeline(p, &found, r)
+			return nil
+		})
 	})
 	return cmd
 }
@@ -77,13 +77,13 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 // timelineTarget returns the anchor or the query that the words mean.
 func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	text = strings.TrimSpace(text)
-	switch _, err := parseID(text); {
+	switch _, err := cli.ParseID(text); {
 	case err == nil: // also of a year: alone it is no time here
 		return api.TimelineRequest{Anchor: text}
 	case text == "":
 		return api.TimelineRequest{Anchor: api.ISO(memory.MillisOf(now))}
 	}
-	at, err := parseTime(text, now, false)
+	at, err := cli.ParseTime(text, now, false)
 	if err != nil {
 		return api.TimelineRequest{Query: text[:min(len(text), maxQuery)]}
 	}
@@ -93,45 +93,45 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 // resolveAnchor returns an anchor by its number, with the project of the record that it
 // names; an anchor that names no record has the project of the current directory.
 func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, project string) {
-	id, err := parseID(anchor)
+	id, err := cli.ParseID(anchor)
 	if err != nil {
-		return anchor, here()
+		return anchor, cli.Here()
 	}
-	o, s, err := id.read(ctx, m)
+	o, s, err := id.Read(ctx, m)
 	switch {
 	case err == nil && o != nil:
 		return fmt.Sprintf("#%d", o.ID), o.ProjectPath
 	case err == nil:
 		return fmt.Sprintf("S%d", s.ID), s.ProjectPath
-	case id.session:
-		return fmt.Sprintf("S%d", id.number), here()
-	case id.ulid == "":
-		return fmt.Sprintf("#%d", id.number), here()
+	case id.Session:
+		return fmt.Sprintf("S%d", id.Number), cli.Here()
+	case id.Ulid == "":
+		return fmt.Sprintf("#%d", id.Number), cli.Here()
 	}
-	return anchor, here() // the timeline says why it found none
+	return anchor, cli.Here() // the timeline says why it found none
 }
 
 // printTimeline prints the lines around the anchor that were asked for, the anchor marked
 // with ▶, then a hint, or a note when there are no records. Lines name their project if r
 // names none.
-func (a *app) printTimeline(t *api.Timeline, r api.TimelineRequest) {
-	p, project := a.people(), r.Project
+func (a *app) printTimeline(p *print.Printer, t *api.Timeline, r api.TimelineRequest) {
+	project := r.Project
 	records := 0
 	for _, e := range t.Lines(r.Before, r.After) {
-		mark := textOr(e.IsAnchor || e.Kind == api.KindAnchor, p.style(styleBold, "▶ "), "  ")
+		mark := print.Or(e.IsAnchor || e.Kind == api.KindAnchor, p.Style(print.Bold, "▶ "), "  ")
 		if e.Kind == api.KindAnchor {
-			p.printf("%s%s  · %s\n", mark, p.when(e.CreatedAtEpoch), oneLine(t.Anchor, 60))
+			p.Printf("%s%s  · %s\n", mark, p.When(e.CreatedAtEpoch), print.Line(t.Anchor, 60))
 			continue
 		}
 		records++
-		p.entryLine(mark, e, project == "")
+		p.EntryLine(mark, e, project == "")
 	}
 	switch {
 	case records > 0:
-		a.note("`claude-mem show ID` shows one in full")
+		a.Note("`claude-mem show ID` shows one in full")
 	case project != "":
-		a.note("No records of %s around the anchor. `--all` includes all projects.", project)
+		a.Note("No records of %s around the anchor. `--all` includes all projects.", project)
 	default:
-		a.note("No records around the anchor.")
+		a.Note("No records around the anchor.")
 	}
 }

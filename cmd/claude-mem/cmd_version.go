@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/wire"
 
 	"github.com/spf13/cobra"
@@ -20,24 +21,24 @@ JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version 
 the protocol between hook and worker.`,
 		Example: "  claude-mem version --json",
 	}
-	asJSON := jsonFlag(cmd)
+	a.JSONFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		return a.show(*asJSON, struct {
+		return a.Show(struct {
 			Version  string `json:"version"`
 			Wire     int    `json:"wire"`
 			Go       string `json:"go"`
 			OS       string `json:"os"`
 			Arch     string `json:"arch"`
 			Revision string `json:"revision,omitempty"`
-		}{version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision()},
-			func(p *printer) { p.printf("%s\n", versionLine()) })
+		}{wire.Program, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision()},
+			func(p *print.Printer) { p.Printf("%s\n", versionLine()) })
 	}
 	return cmd
 }
 
 // versionLine returns the version for people; --version prints it too.
 func versionLine() string {
-	return fmt.Sprintf("claude-mem %s (wire %d, %s, %s/%s)", version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("claude-mem %s (wire %d, %s, %s/%s)", wire.Program, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision returns the commit that the program was built from, "" if the build did not

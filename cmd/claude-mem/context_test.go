@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -42,7 +43,7 @@ func contents(t *testing.T, dir string) map[string][32]byte {
 func TestPreviewChangesNothing(t *testing.T) {
 	dataDir, project := t.TempDir(), t.TempDir()
 	ctx := context.Background()
-	s, err := store.Open(ctx, databasePath(dataDir), store.Options{})
+	s, err := store.Open(ctx, access.DatabasePath(dataDir), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 // What the layers and the frame cost adds up to what the block costs.
 func TestPreviewAddsUp(t *testing.T) {
 	a, out, _ := testApp(t, nil)
-	a.people().preview(&contextPreview{BuiltBy: builtByDatabase, Session: "S3", Preview: api.Preview{
+	printPreview(a.People(), &contextPreview{BuiltBy: builtByDatabase, Session: "S3", Preview: api.Preview{
 		Text: "<claude-mem-context>\n…\n</claude-mem-context>", Tokens: 100, Budget: 9000, EffectiveBudget: 2857, BuildMS: 1.25,
 		Source: "resume", ProjectPath: "/home/ada/tally",
 		Layers:  []memory.LayerCost{{Name: "sessions", Tokens: 60, Items: 2}, {Name: "closing", Tokens: 10}},

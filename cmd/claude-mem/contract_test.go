@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/cmd/claude-mem/internal/access"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -361,7 +363,7 @@ func TestJSONContract(t *testing.T) {
 	env, project := seeded(t)
 	t.Setenv("CLAUDE_MEM_DATA_DIR", env["CLAUDE_MEM_DATA_DIR"])
 	t.Chdir(project)
-	modes := modesDir(env["CLAUDE_MEM_DATA_DIR"])
+	modes := access.ModesDir(env["CLAUDE_MEM_DATA_DIR"])
 	must(t, os.MkdirAll(modes, 0o700))
 	must(t, os.WriteFile(filepath.Join(modes, "broken.json"), []byte(`{"inherits":"code","types":[{"id":"A b"}]}`), 0o600))
 	must(t, os.WriteFile("broken.jsonl", []byte("{\"claude_mem_export\":1}\nbroken\n"), 0o600))

@@ -91,19 +91,6 @@ func TestJSONFormsAreInTheHelp(t *testing.T) {
 	}
 }
 
-func TestRunsOfNumbers(t *testing.T) {
-	for _, tt := range []struct {
-		numbers []int64
-		want    string
-	}{
-		{nil, ""}, {[]int64{4}, "#4"}, {[]int64{4, 5}, "#4, #5"}, {[]int64{4, 5, 6}, "#4-#6"}, {[]int64{9, 6, 5, 4, 4, 1}, "#1, #4-#6, #9"},
-	} {
-		if got := runs(tt.numbers, "#"); got != tt.want {
-			t.Errorf("%v: got %q, want %q", tt.numbers, got, tt.want)
-		}
-	}
-}
-
 // Which calls of `context` are a person's and which the host's, whose time is short.
 func TestPreviewing(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -120,7 +107,7 @@ func TestPreviewing(t *testing.T) {
 func TestReceiptIsSafeForATerminal(t *testing.T) {
 	evil := "a\x1b[31mb\nc\x07"
 	a, out, _ := testApp(t, nil)
-	a.people().receipt(&store.SessionReceipt{
+	a.People().Receipt(&store.SessionReceipt{
 		Title: evil, Project: evil, HostSessionID: evil,
 		Captured: store.CapturedEvents{Events: 1, Kinds: []store.EventsOf{{Kind: memory.KindTool, Tool: evil, Events: 1}}},
 		Skipped:  []store.EventsFor{{Reason: evil, Events: 1}}, Failed: []store.EventsFor{{Reason: evil, Events: 1}},

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/cli"
+
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +71,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, words []string) error {
 			found, rest, _ := cmd.Root().Find(words)
 			if len(rest) > 0 {
-				return knownCommand(found, rest)
+				return cli.KnownCommand(found, rest)
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()
@@ -82,7 +84,7 @@ func helpCommand() *cobra.Command {
 			var found []cobra.Completion
 			for _, sub := range documented(above)[1:] {
 				if sub.Parent() == above && strings.HasPrefix(sub.Name(), word) {
-					found = append(found, described(sub.Name(), sub.Short))
+					found = append(found, cli.Described(sub.Name(), sub.Short))
 				}
 			}
 			return found, cobra.ShellCompDirectiveNoFileComp
@@ -104,7 +106,7 @@ A question mark marks a field that may be absent. With --json an error is the
 last line of standard error: {"error": {"code", "message", "hint"?}}.
 
 Exit codes:
-` + exitHelp() + `
+` + cli.ExitHelp() + `
 Hook commands (context, end, new, save, statusline, summary) always exit 0: a fault of
 the memory must not stop the agent.
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"claudemem/cmd/claude-mem/internal/cli"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +18,11 @@ import (
 func testApp(t *testing.T, env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	t.Helper()
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
-	return &app{
-		stdin: strings.NewReader(""), stdout: out, stderr: errs,
-		getenv: func(key string) string { return env[key] },
-		now:    time.Now,
-	}, out, errs
+	return &app{&cli.App{
+		Stdin: strings.NewReader(""), Stdout: out, Stderr: errs,
+		Getenv: func(key string) string { return env[key] },
+		Now:    time.Now,
+	}}, out, errs
 }
 
 // allCommands lists every command, hidden ones too.

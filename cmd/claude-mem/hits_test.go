@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -14,54 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestPrintHits(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(now.Add(-d)) }
+func TestShownIDs(t *testing.T) {
 	hits := []api.Hit{
-		{Kind: "observation", Observation: &api.Observation{ID: 12, Type: memory.TypeBugfix, Title: "Round the total once", Subtitle: "sum first",
-			Project: "tally", CreatedAtEpoch: ago(2 * time.Hour), ObservationDetail: &api.ObservationDetail{SessionDBID: 4}},
-			Why: &memory.Explanation{Parts: []memory.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
-				Factors: []memory.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
-		{Kind: "summary", Summary: &api.Summary{TurnHead: api.TurnHead{ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour)},
-			SummaryDetail: &api.SummaryDetail{Learned: "Half cents\nadd up."}}},
-		{Kind: "prompt", Prompt: &api.Prompt{TurnHead: api.TurnHead{ID: 9, Title: "why \x1b[31mdrift?", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(27 * time.Hour)},
-			PromptDetail: &api.PromptDetail{Text: "why drift?\nby a cent"}}},
-	}
-	tests := []struct {
-		name  string
-		print func(p *printer, h *api.Hit)
-		want  string
-	}{
-		{"list", func(p *printer, h *api.Hit) { p.entry(api.Line{Entry: h.Entry()}, false) }, "" +
-			"    2h ago  ● Round the total once #12\n" +
-			"              sum first\n" +
-			" yesterday  § Fix the totals S4\n" +
-			" yesterday  › why [31mdrift? S4\n"},
-		{"all projects", func(p *printer, h *api.Hit) { p.entryLine("▶ ", api.Line{Entry: h.Entry()}, true) }, "" +
-			"▶     2h ago  ● Round the total once #12 tally\n" +
-			"▶  yesterday  § Fix the totals S4 tally\n" +
-			"▶  yesterday  › why [31mdrift? S4 tally\n"},
-		{"in full", func(p *printer, h *api.Hit) { p.hitInFull(h) }, "" +
-			"● Round the total once  #12\nsum first\nbugfix · 2h ago · tally · S4\n" +
-			"§ Fix the totals  S4\nsummary · yesterday · tally\n   Learned: Half cents add up.\n" +
-			"› why [31mdrift?  S4\nprompt · yesterday · tally\n\nwhy drift?\nby a cent\n"},
-		{"explained", func(p *printer, h *api.Hit) {
-			if h.Why != nil {
-				p.explanation(h.Why)
-			}
-		}, "              0.900 = (keyword 0.500 + likeness 0.250) × recency 1.200; words round total; nearest fact_0\n"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			p := &printer{w: &out, now: now}
-			for i := range hits {
-				tt.print(p, &hits[i])
-			}
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
+		{Kind: "observation", Observation: &api.Observation{ID: 12, ObservationDetail: &api.ObservationDetail{SessionDBID: 4}}},
+		{Kind: "summary", Summary: &api.Summary{TurnHead: api.TurnHead{ID: 3, SessionDBID: 4}}},
+		{Kind: "prompt", Prompt: &api.Prompt{TurnHead: api.TurnHead{ID: 9, SessionDBID: 4}}},
 	}
 	if got, want := shownIDs(hits, 3), []string{"12", "S4"}; !slices.Equal(got, want) {
 		t.Errorf("shownIDs(3) = %v, want %v", got, want)
@@ -122,7 +79,7 @@ func TestSearchRequest(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	shop := "shop"
 	f := searchFlags{
-		scope: &scope{named: &shop}, page: &page{limit: 5, offset: 10}, times: &timeFlags{"2026-11-01", "2026-11-01"}, types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
+		scope: &cli.Scope{Named: &shop}, page: &cli.Page{Limit: 5, Offset: 10}, times: &cli.Times{Since: "2026-11-01", Until: "2026-11-01"}, types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
 		concepts: []string{"gotcha"}, kinds: []string{"observation"}, order: "newest", full: true, explain: true,
 	}
 	got, err := f.request(" rate  limiter ", now)
@@ -138,10 +95,10 @@ func TestSearchRequest(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, bad := range []searchFlags{
-		{page: &page{limit: 10}}, {page: &page{}, types: []string{"x"}}, {page: &page{limit: 1, offset: -1}, types: []string{"x"}}, {page: &page{limit: 1}, times: &timeFlags{since: "soon"}},
+		{page: &cli.Page{Limit: 10}}, {page: &cli.Page{}, types: []string{"x"}}, {page: &cli.Page{Limit: 1, Offset: -1}, types: []string{"x"}}, {page: &cli.Page{Limit: 1}, times: &cli.Times{Since: "soon"}},
 	} {
-		if bad.scope = (&scope{all: true}); bad.times == nil {
-			bad.times = &timeFlags{}
+		if bad.scope = (&cli.Scope{All: true}); bad.times == nil {
+			bad.times = &cli.Times{}
 		}
 		if _, err := bad.request("", now); memory.CodeOf(err) != memory.CodeInvalid {
 			t.Errorf("request of %+v: %v, want an error with code invalid", bad, err)

@@ -4,20 +4,18 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"time"
 
-	"claudemem/internal/capture/wire"
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
+	"claudemem/cmd/claude-mem/internal/setup"
+	"claudemem/cmd/claude-mem/internal/transfer"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 )
-
-// version is the version of this program.
-var version = wire.Program
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -29,49 +27,25 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
 	defer stop()
-	a := &app{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, now: time.Now,
-	}
+	a := &app{&cli.App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}}
 	return a.execute(ctx, args)
 }
 
-// app holds the inputs and outputs of a command.
-type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	now            func() time.Time
-}
+// app is the command line with the commands of this package.
+type app struct{ *cli.App }
 
 // execute runs the command line args, reports an error and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
-	out := &output{w: a.stdout}
-	a.stdout = out
+	out := &print.Output{W: a.Stdout}
+	a.Stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	err := out.outcome(root.ExecuteContext(ctx))
-	report(a.stderr, err, asksForJSON(args))
-	return exitCode(err)
-}
-
-// people returns a printer for output that people read: colours and width fit the
-// terminal.
-func (a *app) people() *printer {
-	p := &printer{now: a.now(), color: wantsColor(a.stdout, a.getenv)}
-	p.w = terminalWriter{a.stdout, p.color}
-	if f, ok := fileOf(a.stdout); ok && isTerminal(f) {
-		p.width, _, _ = term.GetSize(f.Fd()) // 0 when it cannot be found out
-	}
-	return p
-}
-
-// note writes a message for people to standard error.
-func (a *app) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(terminalWriter{w: a.stderr}, format+"\n", args...)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := out.Outcome(root.ExecuteContext(ctx))
+	cli.Report(a.Stderr, err, cli.AsksForJSON(args))
+	return cli.ExitCode(err)
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -84,18 +58,19 @@ func (a *app) rootCommand() *cobra.Command {
   claude-mem search rate limiter  # search the records`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          knownCommand,
+		Args:          cli.KnownCommand,
 	}
 	// Not cobra's own flag: with a template for it the linker keeps every method of every
 	// type, 2.7 MB.
 	printVersion := root.Flags().BoolP("version", "v", false, "version for claude-mem")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *printVersion {
-			return a.show(false, nil, func(p *printer) { p.printf("%s\n", versionLine()) })
+			a.People().Printf("%s\n", versionLine())
+			return nil
 		}
 		return cmd.Help()
 	}
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(cli.WrongFlag)
 	root.SetHelpFunc(help(root.HelpFunc()))
 	root.AddGroup(
 		&cobra.Group{ID: groupMemory, Title: "Memory:"},
@@ -105,6 +80,7 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	helping := helpCommand()
 	root.SetHelpCommand(helping)
+	running, moving, setting := &service.Verbs{App: a.App}, &transfer.Verbs{App: a.App}, &setup.Verbs{App: a.App}
 	add := func(group string, commands ...*cobra.Command) {
 		for _, cmd := range commands {
 			cmd.GroupID = group
@@ -113,32 +89,12 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
-		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand())
-	add(groupRun, helping, a.openCommand(), a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(),
-		a.importCommand(), a.versionCommand(), a.installCommand(), a.uninstallCommand(), a.doctorCommand())
+		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), running.DemoCommand())
+	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), a.modeCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
+		moving.ImportCommand(), a.versionCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
 	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.manCommand(), a.mcpCommand())
 	root.AddCommand(scriptingTopic())
-	withDefaults(root)
+	cli.WithDefaults(root)
 	return root
-}
-
-// parent adds subcommands to a command, which alone prints its help.
-func parent(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
-	cmd.Args, cmd.RunE = knownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	cmd.AddCommand(subs...)
-	return cmd
-}
-
-// ifChanged returns a flag's value if the flag was given, else nil.
-func ifChanged[T any](cmd *cobra.Command, flag string, value *T) *T {
-	if cmd.Flags().Changed(flag) {
-		return value
-	}
-	return nil
-}
-
-// jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print JSON for programs")
 }

@@ -26,14 +26,14 @@ func TestMCPWithoutWorker(t *testing.T) {
 		dataDir := env["CLAUDE_MEM_DATA_DIR"]
 		// In the back-off of a start that failed: no test binary is to be the worker.
 		for _, ago := range []time.Duration{4 * time.Hour, 3 * time.Hour, 2 * time.Hour, time.Hour, 0} {
-			_, err := wire.ClaimStart(dataDir, a.now().Add(-ago), false)
+			_, err := wire.ClaimStart(dataDir, a.Now().Add(-ago), false)
 			must(t, err)
 		}
 		if mute {
 			muteWorker(t, dataDir)
 		}
-		m := newClientMemory(t.Context(), a, dataDir)
-		m.patience = 50 * time.Millisecond
+		m := a.Place(dataDir).Client(t.Context())
+		m.Patience = 50 * time.Millisecond
 		ctx := t.Context()
 		found, err := m.Search(ctx, api.SearchRequest{Types: []string{"bugfix"}, Dated: api.Dated{Paged: api.Paged{Project: project}}})
 		if err != nil || found.Total != 1 {
@@ -55,7 +55,7 @@ func TestMCPWithoutWorker(t *testing.T) {
 		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: api.ObservationRefs{1}}); err != nil || len(batch.Results) != 1 {
 			t.Errorf("mute %t: after a refused write: %+v, %v", mute, batch, err)
 		}
-		m.waking.Wait()
+		m.Wait()
 	}
 }
 
@@ -66,7 +66,7 @@ func muteWorker(t *testing.T, dataDir string) {
 	listener, err := net.Listen("unix", socket)
 	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: version, Wire: wire.Version, Socket: socket}))
+	must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: wire.Program, Wire: wire.Version, Socket: socket}))
 }
 
 // TestCompletionsOfAMuteWorker: a worker that does not answer costs completions a part
@@ -78,7 +78,7 @@ func TestCompletionsOfAMuteWorker(t *testing.T) {
 	muteWorker(t, env["CLAUDE_MEM_DATA_DIR"])
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a loaded machine may be slow
 	defer cancel()
-	if found := a.sessionChoices()(ctx); len(found) == 0 {
+	if found := a.SessionChoices()(ctx); len(found) == 0 {
 		t.Error("no sessions are offered")
 	}
 }
@@ -90,7 +90,7 @@ func TestDeletedProjectOfAMuteWorker(t *testing.T) {
 	a, _, _ := testApp(t, env)
 	must(t, os.RemoveAll(project))
 	muteWorker(t, env["CLAUDE_MEM_DATA_DIR"])
-	if got, err := a.projectNamed(project); err != nil || got != project {
+	if got, err := a.ProjectNamed(project); err != nil || got != project {
 		t.Errorf("project %q, %v, want %q", got, err, project)
 	}
 }
@@ -112,7 +112,7 @@ func TestMCPWithAnotherVersion(t *testing.T) {
 	a, _, _ := testApp(t, env)
 	dataDir := env["CLAUDE_MEM_DATA_DIR"]
 	refusingWorker(t, dataDir, "0.0.1")
-	m := newClientMemory(t.Context(), a, dataDir)
+	m := a.Place(dataDir).Client(t.Context())
 	_, err := m.AddObservation(t.Context(), api.NewObservation{Narrative: "x", Project: project})
 	var e *memory.Error
 	if !errors.As(err, &e) || e.Code != memory.CodeInvalid || e.Hint != "say more" {

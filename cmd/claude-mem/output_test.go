@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
-	"os"
 	"strings"
 	"testing"
 )
@@ -31,7 +29,7 @@ func TestFullOutput(t *testing.T) {
 	for _, args := range []string{"recent", "recent --json", "stats", "search limiter", "version", "--help", "search --help", "completion bash", "worker logs", "config list"} {
 		for _, room := range []int{0, 20} {
 			a, _, errs := testApp(t, env)
-			a.stdout = &fullDisk{room}
+			a.Stdout = &fullDisk{room}
 			exit := a.execute(t.Context(), strings.Fields(args))
 			if args == "worker logs" { // there is no log, so nothing is lost
 				if exit != 0 {
@@ -43,27 +41,5 @@ func TestFullOutput(t *testing.T) {
 				t.Errorf("%s with room for %d bytes: exit %d, %s; want 7", args, room, exit, errs)
 			}
 		}
-	}
-}
-
-// Whoever reads no more, as head, makes no error; another error of the command is told.
-func TestOutcome(t *testing.T) {
-	r, w, err := os.Pipe()
-	must(t, err)
-	must(t, r.Close())
-	defer func() { must(t, w.Close()) }()
-	gone := &output{w: w}
-	if _, err := io.WriteString(gone, "x"); err == nil {
-		t.Fatal("a pipe without a reader takes what is written")
-	}
-	if err := gone.outcome(nil); err != nil {
-		t.Errorf("the reader is gone: %v", err)
-	}
-	other := errors.New("other")
-	if err := gone.outcome(other); !errors.Is(err, other) {
-		t.Errorf("got %v, want the command's own error", err)
-	}
-	if err := (&output{}).outcome(nil); err != nil {
-		t.Errorf("nothing failed: %v", err)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/access"
+	"claudemem/cmd/claude-mem/internal/service"
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store"
@@ -162,7 +164,7 @@ func runStatusline(ts *testscript.TestScript, neg bool, args []string) {
 // refuses the login: calls.
 func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 	ctx := context.Background()
-	s, err := store.Open(ctx, databasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")), store.Options{})
+	s, err := store.Open(ctx, access.DatabasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")), store.Options{})
 	ts.Check(err)
 	defer func() { ts.Check(s.Close()) }()
 	receipts, err := s.Enqueue(ctx, memory.Arrival{Key: "p1", Event: memory.Event{
@@ -203,7 +205,7 @@ func stopWorkers(t *testing.T, dataDir string) {
 	}
 	for stopped := true; stopped; {
 		var err error
-		if stopped, err = daemon.Stop(context.Background(), dataDir, stopLimit); err != nil {
+		if stopped, err = daemon.Stop(context.Background(), dataDir, service.StopLimit); err != nil {
 			t.Errorf("%s: stop worker: %v", dataDir, err)
 			return
 		}
@@ -228,7 +230,7 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		var books memory.Books
-		m, err := openMemory(context.Background(), data)
+		m, err := store.OpenReadOnly(context.Background(), access.DatabasePath(data))
 		if err == nil {
 			books, err = m.Books(context.Background())
 			_ = m.Close()
@@ -278,7 +280,7 @@ func indexed(ts *testscript.TestScript, neg bool, args []string) {
 		return n, err
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; {
-		newest, err := number(databasePath(data), `SELECT coalesce(max(seq), 0) FROM changes`)
+		newest, err := number(access.DatabasePath(data), `SELECT coalesce(max(seq), 0) FROM changes`)
 		ts.Check(err)
 		at, err := number(filepath.Join(data, "index.db"), `SELECT seq FROM cursor WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'build')`)
 		if err == nil && at >= newest {
@@ -345,7 +347,7 @@ func noted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	m, err := openMemory(context.Background(), ts.Getenv("CLAUDE_MEM_DATA_DIR"))
+	m, err := store.OpenReadOnly(context.Background(), access.DatabasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")))
 	ts.Check(err)
 	defer func() { _ = m.Close() }()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -373,7 +375,7 @@ func setSchema(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: schema N")
 	}
-	db, err := sql.Open("sqlite", databasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")))
+	db, err := sql.Open("sqlite", access.DatabasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")))
 	ts.Check(err)
 	_, err = db.Exec("PRAGMA user_version = " + args[0])
 	ts.Check(err)

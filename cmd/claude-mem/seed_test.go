@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
 )
@@ -23,7 +24,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 	midnight := time.Date(started.Year(), started.Month(), started.Day(), 0, 0, 0, 0, started.Location())
 	at := max(memory.MillisOf(started.Add(-time.Hour)), memory.MillisOf(midnight))
 	now := at
-	s, err := store.Open(ctx, databasePath(dataDir), store.Options{Clock: func() time.Time { return now.Time() }})
+	s, err := store.Open(ctx, access.DatabasePath(dataDir), store.Options{Clock: func() time.Time { return now.Time() }})
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	arrive := func(arrivals ...memory.Arrival) {

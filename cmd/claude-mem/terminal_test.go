@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 )
 
@@ -48,7 +49,7 @@ func TestTerminalWriter(t *testing.T) {
 		{true, "سلام ✓ é 語", "سلام ✓ é 語"},
 	} {
 		var out strings.Builder
-		n, err := terminalWriter{&out, tt.styled}.Write([]byte(tt.in))
+		n, err := print.Terminal{W: &out, Styled: tt.styled}.Write([]byte(tt.in))
 		if err != nil || n != len(tt.in) || out.String() != tt.want {
 			t.Errorf("%q: %q, %d, %v, want %q", tt.in, out.String(), n, err, tt.want)
 		}

@@ -83,8 +83,16 @@ func compareImports(t *testing.T, row string, used, allowed []string) {
 }
 
 // rowOf splits a package's path in the module: internal/keep/index/words is of the row keep,
-// its stage index/words. A package outside internal is a row of its own.
+// its stage index/words. A package outside internal is a row of its own, with the packages in
+// its own internal: cmd/claude-mem/internal/cli is cli in the row cmd/claude-mem, whose own
+// package is main.
 func rowOf(path string) (row, stage string) {
+	if command, inside, ok := strings.Cut(path, "/internal/"); ok {
+		return command, inside
+	}
+	if strings.HasPrefix(path, "cmd/") {
+		return path, "main"
+	}
 	inside, ok := strings.CutPrefix(path, "internal/")
 	if !ok {
 		return path, ""

@@ -20,7 +20,7 @@ func walkFolder(t *testing.T, name string) string {
 	case "main":
 		return "cmd/claude-mem"
 	}
-	for _, pattern := range []string{"internal/*/" + name, "internal/*/*/" + name} {
+	for _, pattern := range []string{"internal/*/" + name, "internal/*/*/" + name, "cmd/claude-mem/internal/" + name} {
 		if found, _ := filepath.Glob(pattern); len(found) == 1 {
 			return found[0]
 		}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+
+	"github.com/spf13/cobra"
+)
+
+// Scope is the projects that a command lists.
+type Scope struct {
+	app   *App
+	Named *string
+	All   bool
+}
+
+// ScopeFlags adds --project and --all.
+func (a *App) ScopeFlags(cmd *cobra.Command) *Scope {
+	s := &Scope{app: a, Named: a.ProjectFlag(cmd, "", OfCurrent)}
+	cmd.Flags().BoolVarP(&s.All, "all", "a", false, "all projects")
+	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	return s
+}
+
+// Project returns the root or name of the project, "" for all.
+func (s *Scope) Project() (string, error) {
+	if s.All {
+		return "", nil
+	}
+	return s.app.ProjectOr(*s.Named)
+}
+
+// OfCurrent is the usage of --project where "" is the project of the current directory.
+const OfCurrent = "a project's directory or name (default: the one you are in)"
+
+// ProjectFlag adds --project, with its completion.
+func (a *App) ProjectFlag(cmd *cobra.Command, value, usage string) *string {
+	project := cmd.Flags().StringP("project", "p", value, usage)
+	CompleteFlag(cmd, "project", a.ProjectChoices())
+	return project
+}
+
+// ProjectOr returns the project that --project names, by its name or by a directory in
+// it; "" means the current directory. CodeNotFound for a path that does not exist.
+func (a *App) ProjectOr(named string) (string, error) {
+	return a.ProjectNamed(cmp.Or(named, "."))
+}
+
+// ProjectNamed returns a project by a directory in it, or by its name. A deleted directory
+// still names the project that had it as its root.
+func (a *App) ProjectNamed(name string) (string, error) {
+	if !IsPath(name) {
+		return name, nil
+	}
+	where, err := a.CheckoutAt(name)
+	return where.Project, err
+}
+
+// CheckoutAt returns the checkout at a directory, which exists or is a project's root.
+func (a *App) CheckoutAt(name string) (repo.Identity, error) {
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return repo.Identity{Project: name}, nil //nolint:nilerr // the working directory is gone: it may be a project's name
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
+		return repo.Identity{}, memory.Errorf(memory.CodeNotFound, "no such directory: %q", print.Line(name, 200)).
+			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
+	}
+	return repo.Identify("", dir), nil
+}
+
+// RootOf returns the root of a project that has records, by a directory in it or by its name;
+// CodeInvalid for a name of several, CodeNotFound with the words of unknown for one of none.
+func (a *App) RootOf(ctx context.Context, m api.Memory, name, unknown string) (string, error) {
+	named, err := a.ProjectNamed(name)
+	if err != nil {
+		return "", err
+	}
+	projects, err := allProjects(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, p := range projects {
+		if p.ProjectPath == named || p.Project == named {
+			found = append(found, p.ProjectPath)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", memory.Errorf(memory.CodeNotFound, "%s %q", unknown, print.Line(named, 200)).WithHint("`claude-mem projects` lists the projects")
+	case 1:
+		return found[0], nil
+	default:
+		return "", memory.Errorf(memory.CodeInvalid, "several projects are named %q", print.Line(named, 200)).WithHint("name one by its directory: " + print.Line(strings.Join(found, ", "), 300))
+	}
+}
+
+// rememberLimit bounds reading the projects for a directory that does not exist.
+const rememberLimit = 5 * time.Second
+
+// remembersProject reports whether the memory has a project with this root. A worker that
+// does not answer costs as much time as in a completion; then the files are read.
+func (a *App) remembersProject(root string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), rememberLimit)
+	defer cancel()
+	m, err := a.Memory()
+	if err != nil {
+		return false
+	}
+	defer m.Close()
+	m.Patience = completeLimit / 2
+	projects, err := allProjects(ctx, m.Memory)
+	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
+}
+
+// allProjects returns every project of a memory, without its number of observations.
+func allProjects(ctx context.Context, m api.Memory) ([]api.Project, error) {
+	all, err := ReadListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
+		page, err := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: p.Limit, Offset: p.Offset})
+		return page.Results, page.Total, err
+	})
+	return all.Results, err
+}
+
+// Here returns the project of the current directory.
+func Here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return repo.Identify("", dir).Project
+}
+
+// IsPath reports whether a project is named by a directory.
+func IsPath(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
+}

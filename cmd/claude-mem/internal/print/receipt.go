@@ -1,0 +1,193 @@
+package print
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// Receipt prints a session's receipt, in the order of events.
+func (p *Printer) Receipt(r *store.SessionReceipt) {
+	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", r.ID)), p.Style(Bold, Line(cmp.Or(r.Title, r.FirstPrompt, "(no prompt)"), 100)))
+	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
+		Line(r.Project, 60), Line(string(r.Host), 30), string(r.Status), p.Ago(r.UpdatedAt), Line(r.HostSessionID, 80),
+	}, " · ")))
+	p.captured(&r.Captured)
+	p.Reasons("Skipped", r.Skipped, SkipMeaning)
+	p.Reasons("Failed", r.Failed, func(text string) string { return Line(text, 100) })
+	p.Redacted("Redacted in what is stored", r.Redacted)
+	p.stored(&r.Stored)
+	p.given(r.Given)
+	p.lookedUpSection(r)
+	p.receiptCost(&r.Cost)
+}
+
+// captured prints the part of a receipt about captured events.
+func (p *Printer) captured(c *store.CapturedEvents) {
+	p.Heading("Captured")
+	if c.Events == 0 {
+		p.Printf("  nothing\n")
+		return
+	}
+	p.Printf("  %s = %d processed + %d skipped + %d failed + %d pending + %d in work", text.Count(c.Events, "event"),
+		c.Processed, c.Skipped, c.Failed, c.Pending, c.Processing)
+	p.Printf("%s\n  %s\n", forgotten(c.Forgotten), KindsText(c.Kinds))
+}
+
+// forgotten returns the term of a sum of events for n forgotten ones, "" for none.
+func forgotten(n int) string { return If(n > 0, fmt.Sprintf(" + %d forgotten", n)) }
+
+// KindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
+func KindsText(kinds []store.EventsOf) string {
+	var texts []string
+	for i := 0; i < len(kinds); {
+		kind, n := kinds[i].Kind, 0
+		var tools []string
+		for ; i < len(kinds) && kinds[i].Kind == kind; i++ {
+			n += kinds[i].Events
+			if kinds[i].Tool != "" {
+				tools = append(tools, fmt.Sprintf("%s %d", Line(kinds[i].Tool, 60), kinds[i].Events))
+			}
+		}
+		shown := text.Count(n, strings.ReplaceAll(Line(string(kind), 30), "_", " "))
+		if kind == memory.KindTool {
+			shown = text.Count(n, "tool call")
+		}
+		texts = append(texts, shown+If(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Reasons prints a table of events by reason; meaning turns a reason into words.
+func (p *Printer) Reasons(title string, reasons []store.EventsFor, meaning func(string) string) {
+	p.Table(title, Mapped(reasons, func(r *store.EventsFor) []string {
+		return []string{fmt.Sprint(r.Events), meaning(r.Reason), KindsText(r.Kinds)}
+	}))
+}
+
+// skipMeanings explain the reasons of intake.
+var skipMeanings = map[string]string{
+	memory.SkipTool: "tool on the skip list", memory.SkipOwn: "claude-mem's own", memory.SkipPrivate: "private turn",
+	memory.SkipExcluded: "excluded project", memory.SkipNotTyped: "prompt not typed by a person", memory.SkipInternal: "run started by claude-mem",
+}
+
+// SkipMeaning returns the reason of intake in words, or as it is.
+func SkipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], Line(reason, 60)) }
+
+// Redacted prints a table of how often each rule redacted something.
+func (p *Printer) Redacted(title string, rules []store.RedactedRule) {
+	p.Table(title, Mapped(rules, func(r *store.RedactedRule) []string { return []string{fmt.Sprint(r.Count), Line(r.Rule, 60)} }))
+}
+
+// stored prints the part of a receipt about stored records.
+func (p *Printer) stored(s *store.StoredRecords) {
+	p.Heading("Stored")
+	p.Printf("  %s\n", text.Count(s.Prompts, "prompt"))
+	ids := Mapped(s.Observations, func(o *store.StoredObservation) memory.ObservationID { return o.ID })
+	turns := Mapped(s.Summaries, func(y *store.StoredSummary) int { return y.PromptNumber })
+	p.Printf("  %s%s\n", text.Count(len(ids), "observation"), If(len(ids) > 0, ": "+runs(ids, "#")))
+	p.Printf("  %s%s\n", text.Count(len(turns), "summary"), If(len(turns) > 0, " of turns "+runs(turns, "")))
+	if s.Hidden > 0 {
+		p.Printf("  %s hidden\n", text.Count(s.Hidden, "observation"))
+	}
+}
+
+// runs returns numbers with consecutive ones joined: #3-#5, #9.
+func runs[N ~int | ~int64](numbers []N, sign string) string {
+	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[i]))
+		switch j - i {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[j]))
+		default:
+			parts[len(parts)-1] += fmt.Sprintf("-%s%d", sign, numbers[j])
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// given prints the part of a receipt about what the session was shown.
+func (p *Printer) given(given []memory.Injection) {
+	if len(given) == 0 {
+		p.Table("Shown", [][]string{{"nothing"}})
+		return
+	}
+	p.Table("Shown", Mapped(given, func(in *memory.Injection) []string {
+		where := Line(store.PlaceOf(in), 30)
+		if where == store.GivenInBlock {
+			where += " at " + Line(cmp.Or(in.Source, "startup"), 20)
+		}
+		layers := Mapped(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", Line(l.Name, 40), l.Tokens) })
+		shown := Join(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
+		return []string{p.Ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")}
+	}))
+}
+
+// lookedUpSection prints the section "Opened later": which records that were shown to the
+// session, or made of it, were opened later; without any, that none of them was.
+func (p *Printer) lookedUpSection(r *store.SessionReceipt) {
+	p.Heading("Opened later")
+	known := map[memory.ObservationID]bool{}
+	for _, in := range r.Given {
+		for _, id := range in.Observations {
+			known[id] = true
+		}
+	}
+	if len(r.LookedUp) == 0 {
+		p.Printf("  0 of %d records opened\n", len(known)+len(r.Stored.Observations))
+		return
+	}
+	given, made := 0, 0
+	p.Columns(Mapped(r.LookedUp, func(l *store.LookedUp) []string {
+		if l.Given {
+			given++
+		}
+		if l.Made {
+			made++
+		}
+		return []string{fmt.Sprintf("#%d", l.Observation), Line(cmp.Or(l.Title, "(gone)"), 60),
+			Join(" and ", If(l.Given, "shown"), If(l.Made, "made")),
+			text.Count(l.Times, "time") + If(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))}
+	}))
+	p.Printf("  %d of %d shown, %d of %d made\n", given, len(known), made, len(r.Stored.Observations))
+}
+
+// receiptCost prints the part of a receipt about tokens and model calls.
+func (p *Printer) receiptCost(c *store.SessionCost) {
+	p.Heading("Cost")
+	p.Columns(Mapped(c.Models, func(s *store.SpentOn) []string {
+		return append([]string{Line(modelName(*s), 60)}, spentCells(s.Spent)...)
+	}))
+	if len(c.Models) == 0 {
+		p.Printf("  no model calls\n")
+	}
+	p.Printf("  %s shown to the session\n", text.Count(c.TokensGiven, "token"))
+	if c.DiscoveryTokens > 0 {
+		p.Printf("  %s tokens spent on the work behind its observations\n", short(c.DiscoveryTokens))
+	}
+}
+
+// GivenInAll prints the records shown to sessions, and how many were opened later.
+func (p *Printer) GivenInAll(r *store.ReceiptTotals, days int) {
+	rows := Mapped(r.Given, func(g *store.GivenIn) []string {
+		return []string{Line(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")}
+	})
+	if r.ObservationsGiven > 0 {
+		rows = append(rows, []string{fmt.Sprintf("%d of %s opened later (%d %%)", r.ObservationsLookedUp,
+			text.Count(r.ObservationsGiven, "record"), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
+	}
+	p.Table(fmt.Sprintf("Shown to sessions, last %s", text.Count(days, "day")), rows)
+}

@@ -1,0 +1,171 @@
+package print
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+)
+
+// ShownObservation is an observation in full that says its kind.
+type ShownObservation struct {
+	Kind memory.RecordKind `json:"kind"`
+	api.Observation
+}
+
+// Shown returns an observation as it is shown.
+func Shown(o *api.Observation) ShownObservation {
+	return ShownObservation{memory.RecordObservation, *o}
+}
+
+// ShownOf returns observations as they are shown.
+func ShownOf(observations []api.Observation) []ShownObservation {
+	return Mapped(observations, Shown)
+}
+
+// Observation prints an observation in full.
+func (p *Printer) Observation(found *api.Observation) {
+	o := found.Whole()
+	p.Printf("%s %s  %s\n", o.Type.Glyph(), p.Style(Bold, Line(text.Reported(o.Foreign, o.Title), 0)), p.Style(Dim, fmt.Sprintf("#%d", o.ID)))
+	if o.Subtitle != "" {
+		p.Printf("%s\n", Line(o.Subtitle, 0))
+	}
+	where := []string{string(o.Type), p.Ago(o.CreatedAtEpoch), o.Project, fmt.Sprintf("S%d", o.SessionDBID)}
+	if o.PromptNumber > 0 { // none when it was written down by hand
+		where[len(where)-1] += fmt.Sprintf(" prompt %d", o.PromptNumber)
+	}
+	if o.Branch != "" {
+		where = append(where, "branch "+Line(o.Branch, 60))
+	}
+	p.Printf("%s\n", p.Style(Dim, strings.Join(where, " · ")))
+	if o.SupersededBy != 0 {
+		p.Printf("Superseded by #%d, which holds instead.\n", o.SupersededBy)
+	}
+	if o.Narrative != "" {
+		p.Printf("\n%s\n", text.Terminal(o.Narrative))
+	}
+	if len(o.Facts) > 0 {
+		p.Printf("\n")
+	}
+	for _, fact := range o.Facts {
+		p.Printf("- %s\n", Line(fact, 0))
+	}
+	p.paths("Modified", o.FilesModified)
+	p.paths("Read", o.FilesRead)
+	if len(o.Concepts) > 0 {
+		p.Printf("%s %s\n", p.Style(Dim, "Concepts:"), Line(strings.Join(o.Concepts, ", "), 0))
+	}
+}
+
+// paths prints a line with the label and paths; nothing without paths.
+func (p *Printer) paths(label string, paths []string) {
+	if len(paths) > 0 {
+		p.Printf("%s %s\n", p.Style(Dim, label+":"), Line(strings.Join(paths, ", "), 0))
+	}
+}
+
+// Session prints a session prompt by prompt, each with its summary and observations.
+func (p *Printer) Session(s *api.SessionRecords) {
+	title := s.Title
+	if title == "" && len(s.Prompts) > 0 {
+		title = s.Prompts[0].Text
+	}
+	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", s.ID)), p.Style(Bold, Line(title, 100)))
+	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
+		Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80),
+	}, " · ")))
+	for number := 0; number <= s.PromptCount; number++ {
+		for _, prompt := range s.Prompts {
+			if prompt.PromptNumber == number {
+				p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", number)), Line(prompt.Text, 300))
+			}
+		}
+		for i := range s.Summaries {
+			if s.Summaries[i].PromptNumber == number {
+				p.summary(&s.Summaries[i])
+			}
+		}
+		for _, o := range s.Observations {
+			if o.PromptNumber == number {
+				entry := o.Entry()
+				p.Printf("   %s %s  %s\n", o.Type.Glyph(), Line(entry.Reported(), 100), p.Style(Dim, Join(", ", entry.Name(), entry.Mark())))
+			}
+		}
+	}
+}
+
+// summary prints the fields of a summary that are not empty, a line each.
+func (p *Printer) summary(y *api.Summary) {
+	for _, field := range []struct{ name, text string }{
+		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
+	} {
+		if field.text != "" {
+			p.Printf("   %s %s\n", p.Style(Dim, field.name+":"), Line(text.Reported(y.Provenance, field.text), 400))
+		}
+	}
+}
+
+// GlyphLegend explains the signs of records.
+const GlyphLegend = `Signs: ● bugfix, ◆ feature, ↻ refactor, ✓ change, ⚖ decision, ○ discovery and other
+types; § summary of a turn, › prompt, ▶ the anchor of a timeline.`
+
+// Entry prints a line of a list, and the subtitle below it.
+func (p *Printer) Entry(e api.Line, withProject bool) {
+	p.EntryLine("", e, withProject)
+	if e.Subtitle != "" {
+		p.Printf("%14s%s\n", "", p.Style(Dim, p.Fit(e.Subtitle, 120, 14)))
+	}
+}
+
+// EntryLine prints a line of a list: mark, age, glyph, title, the prompt that a summary
+// answers, and name.
+func (p *Printer) EntryLine(mark string, e api.Line, withProject bool) {
+	title, most := e.Reported(), 100
+	if e.Asked != "" {
+		title, most = title+" (asked: "+e.Asked+")", 160
+	}
+	name, where := Join(", ", e.Name(), e.Mark()), If(withProject && e.Project != "", " "+Line(e.Project, 60))
+	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
+	rest := 17 + utf8.RuneCountInString(name+where)
+	p.Printf("%s%s  %s %s %s%s\n", mark, p.When(e.CreatedAtEpoch), e.Glyph(), p.Fit(title, most, rest), p.Style(Dim, name), p.Style(Dim, where))
+}
+
+// Hit prints a record as show does.
+func (p *Printer) Hit(h *api.Hit) {
+	if h.Observation != nil {
+		p.Observation(h.Observation)
+		return
+	}
+	e := h.Entry()
+	p.Printf("%s %s  %s\n%s\n", e.Glyph(), p.Style(Bold, Line(e.Reported(), 0)), p.Style(Dim, e.Name()),
+		p.Style(Dim, strings.Join([]string{string(e.Kind), p.Ago(e.CreatedAtEpoch), Line(e.Project, 60)}, " · ")))
+	switch {
+	case h.Prompt != nil:
+		p.Printf("\n%s\n", text.Terminal(h.Prompt.Text))
+	case h.Summary != nil:
+		p.summary(h.Summary)
+	}
+}
+
+// Explanation prints a score with its terms and factors.
+func (p *Printer) Explanation(e *memory.Explanation) {
+	value := func(part *memory.ScorePart) string { return Line(part.Name, 40) + " " + scoreText(part.Value) }
+	terms := Mapped(e.Parts, value)
+	sum := strings.Join(terms, " + ")
+	if len(terms) > 1 && len(e.Factors) > 0 {
+		sum = "(" + sum + ")"
+	}
+	for i := range e.Factors {
+		sum += " × " + value(&e.Factors[i])
+	}
+	about := Join("; ", scoreText(e.Score())+" = "+sum,
+		If(len(e.Words) > 0, "words "+Line(strings.Join(e.Words, " "), 80)), If(e.Fragment != "", "nearest "+Line(e.Fragment, 40)))
+	p.Printf("%14s%s\n", "", p.Style(Dim, about))
+}
+
+// scoreText returns a score with three decimals.
+func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }

@@ -1,0 +1,63 @@
+package print
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPrintHits(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(now.Add(-d)) }
+	hits := []api.Hit{
+		{Kind: "observation", Observation: &api.Observation{ID: 12, Type: memory.TypeBugfix, Title: "Round the total once", Subtitle: "sum first",
+			Project: "tally", CreatedAtEpoch: ago(2 * time.Hour), ObservationDetail: &api.ObservationDetail{SessionDBID: 4}},
+			Why: &memory.Explanation{Parts: []memory.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
+				Factors: []memory.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
+		{Kind: "summary", Summary: &api.Summary{TurnHead: api.TurnHead{ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour)},
+			SummaryDetail: &api.SummaryDetail{Learned: "Half cents\nadd up."}}},
+		{Kind: "prompt", Prompt: &api.Prompt{TurnHead: api.TurnHead{ID: 9, Title: "why \x1b[31mdrift?", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(27 * time.Hour)},
+			PromptDetail: &api.PromptDetail{Text: "why drift?\nby a cent"}}},
+	}
+	tests := []struct {
+		name  string
+		print func(p *Printer, h *api.Hit)
+		want  string
+	}{
+		{"list", func(p *Printer, h *api.Hit) { p.Entry(api.Line{Entry: h.Entry()}, false) }, "" +
+			"    2h ago  ● Round the total once #12\n" +
+			"              sum first\n" +
+			" yesterday  § Fix the totals S4\n" +
+			" yesterday  › why [31mdrift? S4\n"},
+		{"all projects", func(p *Printer, h *api.Hit) { p.EntryLine("▶ ", api.Line{Entry: h.Entry()}, true) }, "" +
+			"▶     2h ago  ● Round the total once #12 tally\n" +
+			"▶  yesterday  § Fix the totals S4 tally\n" +
+			"▶  yesterday  › why [31mdrift? S4 tally\n"},
+		{"in full", func(p *Printer, h *api.Hit) { p.Hit(h) }, "" +
+			"● Round the total once  #12\nsum first\nbugfix · 2h ago · tally · S4\n" +
+			"§ Fix the totals  S4\nsummary · yesterday · tally\n   Learned: Half cents add up.\n" +
+			"› why [31mdrift?  S4\nprompt · yesterday · tally\n\nwhy drift?\nby a cent\n"},
+		{"explained", func(p *Printer, h *api.Hit) {
+			if h.Why != nil {
+				p.Explanation(h.Why)
+			}
+		}, "              0.900 = (keyword 0.500 + likeness 0.250) × recency 1.200; words round total; nearest fact_0\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			p := &Printer{W: &out, Now: now}
+			for i := range hits {
+				tt.print(p, &hits[i])
+			}
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

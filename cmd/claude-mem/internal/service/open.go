@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+
+	"github.com/spf13/cobra"
+)
+
+// OpenCommand returns the command `claude-mem open`: show the viewer in a browser.
+func (a *Verbs) OpenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "open [PAGE]",
+		Short: "Open the viewer in a browser",
+		Long: `Open the viewer in a browser; a worker is started if none runs. PAGE is the path of a
+page, as search or "search?q=type:bugfix", or a record: #12 or S3.
+
+The address has a code that lets the browser make changes. It is valid once, for a minute.
+
+JSON: {"url"}.`,
+		Example: "  claude-mem open\n  claude-mem open search\n  claude-mem open --print",
+	}
+	a.JSONFlag(cmd)
+	only := cmd.Flags().Bool("print", false, "print the address and open nothing")
+	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, args []string) error {
+		address, err := a.viewerAddress(ctx, dataDir, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if err := a.Show(map[string]string{"url": address}, func(p *print.Printer) { p.Printf("%s\n", address) }); err != nil || *only || a.JSON {
+			return err
+		}
+		if err := openBrowser(address); err != nil {
+			a.Note("no browser could be started (%v): open the address yourself", err)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// viewerAddress starts the worker if none runs and returns an address of its viewer that lets
+// a browser in once, at a page.
+func (a *Verbs) viewerAddress(ctx context.Context, dataDir, page string) (string, error) {
+	if err := Start(ctx, dataDir); err != nil {
+		return "", err
+	}
+	worker, err := api.FindWorker(dataDir)
+	if err != nil {
+		return "", err
+	}
+	if worker.Info.Port == 0 {
+		return "", memory.Errorf(memory.CodeUnavailable, "the worker has no TCP port").
+			WithHint("set CLAUDE_MEM_WORKER_PORT to a port and run `claude-mem worker restart`")
+	}
+	var code api.OpenCode
+	if err := worker.Do(ctx, http.MethodPost, api.OpenPath, nil, &code); err != nil {
+		return "", err
+	}
+	q := url.Values{"code": {code.Code}}
+	if to := pagePath(page); to != "/" {
+		q.Set("to", to)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d/open?%s", worker.Info.Port, q.Encode()), nil
+}
+
+// pagePath returns the path of a page: that of a record for its number.
+func pagePath(page string) string {
+	id, err := cli.ParseID(page)
+	switch {
+	case err == nil && id.Session:
+		return fmt.Sprintf("/session/%d", id.Number)
+	case err == nil && id.Ulid == "":
+		return fmt.Sprintf("/observation/%d", id.Number)
+	case page == "feed":
+		return "/"
+	}
+	return "/" + strings.TrimLeft(page, "/")
+}
+
+// openBrowser opens an address in the user's browser and does not wait for it.
+func openBrowser(address string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", address)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" && os.Getenv("BROWSER") == "" {
+			return fmt.Errorf("there is no display")
+		}
+		cmd = exec.Command("xdg-open", address)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}

@@ -1,0 +1,256 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/install"
+)
+
+// agentNames returns the hosts that --host takes.
+func agentNames() []string {
+	return append([]string{string(memory.HostClaudeCode)}, print.Mapped(install.Agents(), func(agent *install.Agent) string { return string(agent.Host) })...)
+}
+
+// agentOf returns the agent that --host names, nil for Claude Code and no name.
+func agentOf(name string) (*install.Agent, error) {
+	host := memory.Host(name).Canonical()
+	if host == "" || host == memory.HostClaudeCode {
+		return nil, nil
+	}
+	if agent := install.AgentOf(host); agent != nil {
+		return agent, nil
+	}
+	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
+		WithHint("--host takes " + strings.Join(agentNames(), ", ") + "; docs/hosts.md says how another one is connected")
+}
+
+// agentInstaller returns the installer of this program into an agent whose configuration
+// is in configDir, "" for the agent's usual directory.
+func (a *Verbs) agentInstaller(dataDir string, agent *install.Agent, configDir string) (*install.AgentInstaller, error) {
+	options, err := a.installOptions(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if options.ConfigDir = configDir; configDir == "" {
+		options.ConfigDir = agent.Dir(a.Getenv, a.Home())
+	}
+	if options.ConfigDir == "" {
+		return nil, memory.Errorf(memory.CodeInvalid, "there is no home directory")
+	}
+	return install.NewAgent(options, agent), nil
+}
+
+// installAgent shows the plan, asks, installs and prints the result, as install does for
+// Claude Code.
+func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	if o.settings || o.disable {
+		return memory.Errorf(memory.CodeInvalid, "--settings and --disable-node are for Claude Code").
+			WithHint("`claude-mem install --host " + string(agent.Host) + "` needs neither")
+	}
+	in, err := a.agentInstaller(o.dataDir, agent, "")
+	if err != nil {
+		return err
+	}
+	plan, err := in.Plan()
+	if err != nil {
+		return err
+	}
+	empty := plan.Empty()
+	if p := a.People(); !a.JSON && !empty {
+		p.Heading("claude-mem " + plan.Version + " for " + plan.Label)
+		showOwn(p, plan.Unfinished, plan.Directory, plan.Programs)
+		showDiffs(p, plan.Files)
+	}
+	if !empty && !o.dry {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
+		}
+		if plan, err = in.Install(ctx); err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		return print.JSON(a.Stdout, struct {
+			DryRun  bool               `json:"dry_run"`
+			Changed bool               `json:"changed"`
+			Agent   *install.AgentPlan `json:"agent"`
+		}{o.dry, !empty && !o.dry, plan})
+	}
+	switch {
+	case o.dry:
+		a.Note(dryRunNote)
+	case empty:
+		a.Note("Nothing to do: claude-mem is installed in %s.", plan.Label)
+	default:
+		a.Note("\nInstalled. %s remembers from its next session on.", plan.Label)
+		if plan.Note != "" {
+			a.Note("%s", plan.Note)
+		}
+	}
+	return a.offerHistory(ctx, o)
+}
+
+// showAgentRemoval prints the changes of an uninstall from an agent.
+func showAgentRemoval(p *print.Printer, r *install.AgentRemoval) {
+	if r.Empty() {
+		return
+	}
+	p.Heading("Removing claude-mem from " + r.Label)
+	showDiffs(p, r.Files)
+	for _, c := range r.Files {
+		if c.After != nil && slices.Contains(r.Restored, c.Path) {
+			p.Printf("%s is restored, byte for byte.\n", c.Path)
+		}
+	}
+	showDirectories(p, r.Directories)
+}
+
+// foundAgent is an agent besides Claude Code that is used on this machine.
+type foundAgent struct {
+	Host      memory.Host `json:"host"`
+	Label     string      `json:"label"`
+	ConfigDir string      `json:"config_dir"`
+	Installed bool        `json:"installed"`
+
+	agent *install.Agent
+}
+
+// foundAgents returns the agents that are found on this machine.
+func (a *Verbs) foundAgents(dataDir string) []foundAgent {
+	_, dirs := install.InstalledAgents(dataDir)
+	list := []foundAgent{} // JSON: [] instead of null
+	for _, agent := range install.Agents() {
+		if agent.IsFound(a.Getenv, a.Home()) {
+			dir := agent.Dir(a.Getenv, a.Home())
+			list = append(list, foundAgent{agent.Host, agent.Label, dir, slices.Contains(dirs, dir), install.AgentOf(agent.Host)})
+		}
+	}
+	return list
+}
+
+// offerAgents names the agents that are found and have no install, and asks a person at a
+// terminal whether to install into each.
+func (a *Verbs) offerAgents(ctx context.Context, o *installOptions) error {
+	for _, found := range a.foundAgents(o.dataDir) {
+		if found.Installed {
+			continue
+		}
+		a.Note("\nFound %s (%s): `claude-mem install --host %s`", found.Label, found.ConfigDir, found.Host)
+		if o.yes || o.dry || !print.IsTerminal(a.Stdin) {
+			continue
+		}
+		yes, err := a.Confirm("Show the changes for " + found.Label + "?")
+		if err != nil {
+			return err
+		}
+		if yes {
+			if err := a.installAgent(ctx, found.agent, &installOptions{dataDir: o.dataDir}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withAgents adds to the error of an install without the claude command that other agents
+// are found.
+func (a *Verbs) withAgents(dataDir string, err error) error {
+	coded, ok := errors.AsType[*memory.Error](err)
+	if !ok || coded.Code != memory.CodeNotFound {
+		return err
+	}
+	commands := print.Mapped(a.foundAgents(dataDir), func(found *foundAgent) string {
+		return "for " + found.Label + " `claude-mem install --host " + string(found.Host) + "`"
+	})
+	if len(commands) == 0 {
+		return err
+	}
+	more := *coded
+	return more.WithHint(coded.Hint + "; " + strings.Join(commands, ", "))
+}
+
+// installedAgents returns the installers of the agents that have an install; of one agent
+// only, also without an install, if it is not nil.
+func (a *Verbs) installedAgents(dataDir string, only *install.Agent) ([]*install.AgentInstaller, error) {
+	agents, dirs := install.InstalledAgents(dataDir)
+	var list []*install.AgentInstaller
+	for i, agent := range agents {
+		if only != nil && agent.Host != only.Host {
+			continue
+		}
+		in, err := a.agentInstaller(dataDir, agent, dirs[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	if only != nil && len(list) == 0 {
+		in, err := a.agentInstaller(dataDir, only, "")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	return list, nil
+}
+
+// dryRunNote ends the output of --dry-run.
+const dryRunNote = "\nNothing was changed: this was a dry run."
+
+// removalJSON is what uninstall prints with --json. Removal is that from Claude Code, nil if
+// the command is about another agent alone.
+type removalJSON struct {
+	DryRun  bool                    `json:"dry_run"`
+	Changed bool                    `json:"changed"`
+	Removal *install.Removal        `json:"removal,omitempty"`
+	Agents  []*install.AgentRemoval `json:"agents"`
+}
+
+// remove shows what an uninstall from Claude Code (nil: not from it) and from agents removes,
+// asks, and removes it; with o.dry it only shows. It returns nil when nothing is left to be
+// said: after a "no", and with a.json, when it prints the result itself.
+func (a *Verbs) remove(ctx context.Context, host *install.Installer, agents []*install.AgentInstaller, o *installOptions) (*removalJSON, error) {
+	done := &removalJSON{DryRun: o.dry, Agents: make([]*install.AgentRemoval, len(agents))}
+	var err error
+	empty := true
+	for i, in := range agents {
+		if done.Agents[i], err = in.PlanRemoval(); err != nil {
+			return nil, err
+		}
+		if empty = empty && done.Agents[i].Empty(); !a.JSON {
+			showAgentRemoval(a.People(), done.Agents[i])
+		}
+	}
+	if host != nil {
+		if done.Removal, err = host.PlanRemoval(); err != nil {
+			return nil, err
+		}
+		if empty = empty && done.Removal.Empty(); !a.JSON {
+			showRemoval(a.People(), done.Removal)
+		}
+	}
+	if done.Changed = !empty && !o.dry; done.Changed {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return nil, err
+		}
+		for i, in := range agents {
+			if done.Agents[i], err = in.Uninstall(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if host != nil {
+			if done.Removal, err = host.Uninstall(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if a.JSON {
+		return nil, print.JSON(a.Stdout, done)
+	}
+	return done, nil
+}

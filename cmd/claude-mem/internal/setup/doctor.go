@@ -1,0 +1,117 @@
+package setup
+
+import (
+	"fmt"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/run/doctor"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *Verbs) DoctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Diagnose problems and show how to fix them",
+		Long: `Check the programs, the plugin, the hooks, the worker, the database, the index, the
+books, the queue, the spool, the provider and the disk. Each problem is shown with its
+fix. Nothing is changed.
+
+--fix repairs what cannot lose data, then checks again: modes of claude-mem's own files,
+files that dead processes left, the worker, the index. It never changes the database,
+the settings, or a file of another program.
+
+--deep reads all of the database, the index and the spool, compares every record with
+its hash and the index with the records, and says how long each took. It works with and
+without a worker.
+
+Nothing is sent anywhere, except with --online: a provider with an API is asked
+whether it accepts the key, which costs nothing.
+
+The exit code is 0 when nothing is wrong or there are only warnings, and 9 when
+something is broken. docs/doctor.md explains every finding.
+
+JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok", "warn", "fail"},
+"findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
+--fix has repaired, "unfixed"?: why others were not}.`,
+		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --deep\n  claude-mem doctor --json",
+	}
+	a.JSONFlag(cmd)
+	fix := cmd.Flags().Bool("fix", false, "repair what cannot lose data")
+	deep := cmd.Flags().Bool("deep", false, "read everything, however long that takes")
+	online := cmd.Flags().Bool("online", false, "ask the provider whether it accepts the key")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg := a.doctorConfig()
+		cfg.Deep = *deep
+		if *online {
+			cfg.Ask = a.askProvider(cfg.DataDir)
+		}
+		examine := doctor.Examine
+		if *fix {
+			examine = doctor.Heal
+		}
+		report := examine(cmd.Context(), cfg)
+		err := a.Show(report, func(p *print.Printer) { printReport(p, report) })
+		if err == nil && report.Status == doctor.Fail {
+			err = &cli.QuietExit{Code: cli.ExitBroken}
+		}
+		return err
+	}
+	return cmd
+}
+
+// glyphs are the signs of findings, all in the Basic Multilingual Plane.
+var glyphs = map[doctor.Status]struct{ glyph, style string }{
+	doctor.OK:   {"✓", print.Green},
+	doctor.Warn: {"!", styleYellow},
+	doctor.Fail: {"✗", print.Red},
+}
+
+// styleYellow is the style of warnings.
+const styleYellow = "33"
+
+// printReport prints a report as people read it: one line a finding, and one for its fix.
+func printReport(p *print.Printer, r doctor.Report) {
+	width := 0
+	for _, f := range r.Findings {
+		width = max(width, len(f.Check))
+	}
+	for _, f := range r.Fixed {
+		p.Printf("%s %-*s  fixed: %s\n", p.Style(print.Green, "✓"), width, f.Check, text.Terminal(f.Text))
+	}
+	for _, why := range r.Unfixed {
+		p.Printf("%s %-*s  not fixed: %s\n", p.Style(print.Red, "✗"), width, "", text.Terminal(why))
+	}
+	if len(r.Fixed)+len(r.Unfixed) > 0 {
+		p.Printf("\n")
+	}
+	for i, f := range r.Findings {
+		g, check := glyphs[f.Status], f.Check
+		if i > 0 && r.Findings[i-1].Check == check {
+			check = ""
+		}
+		p.Printf("%s %-*s  %s\n", p.Style(g.style, g.glyph), width, check, text.Terminal(f.Text))
+		if f.Fix != "" {
+			p.Printf("  %-*s  %s %s\n", width, "", p.Style(print.Dim, "→"), text.Terminal(f.Fix))
+		}
+	}
+	p.Printf("\n%s\n", verdict(p, r))
+}
+
+// verdict returns the report's last line: whether all is well, and what to run if not.
+func verdict(p *print.Printer, r doctor.Report) string {
+	if r.Status == doctor.OK {
+		return p.Style(print.Green, fmt.Sprintf("No problems: %s.", text.Count(r.Counts.OK, "check")))
+	}
+	fixable := 0
+	for _, f := range r.Findings {
+		if f.Fixable {
+			fixable++
+		}
+	}
+	return print.Join(", ", print.If(r.Counts.Fail > 0, p.Style(print.Red, fmt.Sprintf("%d broken", r.Counts.Fail))),
+		print.If(r.Counts.Warn > 0, p.Style(styleYellow, text.Count(r.Counts.Warn, "warning")))) +
+		print.If(fixable > 0, fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)) + "."
+}

@@ -1,0 +1,334 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
+	"claudemem/cmd/claude-mem/internal/transfer"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/install"
+	"claudemem/internal/serve/api"
+	"claudemem/plugin"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *Verbs) InstallCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Install claude-mem in Claude Code or another agent",
+		Long: `Install claude-mem in Claude Code as a plugin: hooks, the memory's MCP server and the
+skill mem-search. Shows the changes and asks. Both programs are copied into the data
+directory, so you may delete what you install from. Running it again changes nothing, or
+updates the plugin to the version of this program.
+
+Then it names what can be imported, the memory of claude-mem for Node and transcripts of
+Claude Code, and asks about each at a terminal.
+
+Each of your files that changes is backed up in the data directory first;
+` + "`claude-mem uninstall`" + ` restores it. CLAUDE_CONFIG_DIR is honoured.
+
+--settings writes plain hooks into Claude Code's settings.json instead: capture and
+context without the claude command, and without MCP server and skill.
+
+--host installs into another agent: hooks and MCP server in its own files, which keep
+everything else. Without --host the agents that are found are named, and at a terminal
+you are asked.
+
+Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
+no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
+is under way; 5 the claude command failed; 7 the disk refused.
+
+JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "program", "version", "replaces"?,
+"plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
+"others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
+"older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
+"observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}],
+"history": what can be imported {"node"?: {"path", "observations"}, "transcripts"?: {"path", "sessions"}}}.
+With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "directory", "program", "version", "programs": [likewise],
+"files": [likewise], "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings\n  claude-mem install --host codex",
+	}
+	var o installOptions
+	cmd.Flags().BoolVar(&o.settings, "settings", false, "plain hooks in settings.json instead of a plugin")
+	cmd.Flags().BoolVar(&o.disable, "disable-node", false, "disable the plugin of claude-mem for Node, if it is enabled")
+	return a.changesHost(cmd, &o, a.install)
+}
+
+// installOptions are the flags of install and uninstall.
+type installOptions struct {
+	yes, dry, settings, disable bool
+	host, dataDir               string
+}
+
+// changesHost completes a command that changes the host's files, with the flags for
+// showing the changes and for confirming them; run gets the agent that --host names, nil for
+// Claude Code.
+func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Agent, *installOptions) error) *cobra.Command {
+	a.JSONFlag(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
+	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(agentNames(), ", "))
+	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		o.dataDir = dataDir
+		if a.JSON && !o.yes && !o.dry {
+			return cli.NotConfirmed("--json asks nothing")
+		}
+		agent, err := agentOf(o.host)
+		if err != nil {
+			return err
+		}
+		return run(ctx, agent, o)
+	})
+	return cmd
+}
+
+// goAhead reports whether to make the changes that were shown: with --yes, or when the
+// answer to the question is yes. An error says that nobody could be asked.
+func (a *Verbs) goAhead(o *installOptions) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	yes, err := a.Confirm("Go ahead?")
+	if err == nil && !yes {
+		a.Note("Nothing was changed.")
+	}
+	return yes, err
+}
+
+// install shows the plan, asks, installs, imports older settings and prints the result; it
+// also offers to disable other plugins of the name. With o.dry it only shows the plan,
+// with a.json it prints one JSON object in place of plan and result. Nothing to do and a
+// "no" are no errors.
+func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	if agent != nil {
+		return a.installAgent(ctx, agent, o)
+	}
+	in, err := a.installer(o.dataDir)
+	if err != nil {
+		return err
+	}
+	wish := install.Wish{Method: install.MethodPlugin, DisableOthers: o.disable}
+	if o.settings {
+		wish.Method = install.MethodSettings
+	}
+	plan, err := in.Plan(wish)
+	if err != nil {
+		return a.withAgents(o.dataDir, err)
+	}
+	if enabled := enabledOthers(plan); len(enabled) > 0 && !o.disable && !a.JSON {
+		a.Note("%s", otherText(plan, enabled))
+		if !o.yes && !o.dry && print.IsTerminal(a.Stdin) {
+			if wish.DisableOthers, err = a.Confirm("Disable " + strings.Join(enabled, " and ") + "?"); err != nil {
+				return err
+			}
+			if plan, err = in.Plan(wish); err != nil {
+				return err
+			}
+		} else {
+			a.Note("It stays enabled: `claude-mem install --disable-node` disables it, and so does `claude plugin disable %s`.\n", enabled[0])
+		}
+	}
+	observer := a.transfers().ObserverChoice()
+	older := a.OlderSettings(o.dataDir)
+	if !a.JSON {
+		showPlan(a.People(), plan)
+		if len(older) > 0 {
+			a.Note("")
+			a.showOlder(older)
+			a.Note("They are imported into config.json, API keys only if you say so.")
+		}
+		observer.Show(a.People())
+	}
+	empty := plan.Empty()
+	if !empty && !o.dry {
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
+		}
+		if plan, err = in.Install(ctx, wish); err != nil {
+			return err
+		}
+		if len(older) > 0 {
+			withKeys := false
+			if holdsKeys(older) && !o.yes && print.IsTerminal(a.Stdin) {
+				if withKeys, err = a.Confirm(askKeys); err != nil {
+					return err
+				}
+			}
+			wanted := settings.WithoutKeys(older)
+			if withKeys {
+				wanted = func(settings.Older) bool { return true }
+			}
+			if err := settings.Import(o.dataDir, wanted); err != nil {
+				return err
+			}
+			if holdsKeys(older) && !withKeys {
+				a.Note(keysNote)
+			}
+			was := observer
+			if observer = a.transfers().ObserverChoice(); observer != was && !a.JSON {
+				observer.Show(a.People())
+			}
+		}
+	}
+	if a.JSON {
+		return print.JSON(a.Stdout, struct {
+			DryRun   bool                    `json:"dry_run"`
+			Changed  bool                    `json:"changed"`
+			Plan     *install.Plan           `json:"plan"`
+			Older    []olderJSON             `json:"older"`
+			Observer transfer.ObserverChoice `json:"observer"`
+			Found    []foundAgent            `json:"found"`
+			History  cli.FoundHistory        `json:"history"`
+		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer, a.foundAgents(o.dataDir), a.FindHistory(ctx, o.dataDir)})
+	}
+	switch {
+	case o.dry:
+		a.Note(dryRunNote)
+	case empty:
+		if len(older) > 0 {
+			a.Note("\nsettings.json is not imported yet: `claude-mem config import` imports it.")
+		}
+		a.Note("\nNothing to do: claude-mem %s is installed.", plan.Version)
+	default:
+		a.installed(plan, o.dataDir)
+	}
+	if err := a.offerHistory(ctx, o); err != nil || o.host != "" {
+		return err
+	}
+	return a.offerAgents(ctx, o)
+}
+
+// installed prints the next steps.
+func (a *Verbs) installed(plan *install.Plan, dataDir string) {
+	a.Note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
+	if plan.Method == install.MethodSettings {
+		a.Note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
+	}
+	a.Note("`claude-mem recent` lists the records, `claude-mem uninstall` removes it again.")
+	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != wire.Program {
+		a.Note("A worker of version %s is running: `claude-mem worker restart` starts this version.", peer.Info.Version)
+	}
+}
+
+// installer returns the installer of this program into Claude Code.
+func (a *Verbs) installer(dataDir string) (*install.Installer, error) {
+	options, err := a.installOptions(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	options.ConfigDir, options.Moved = claudedir.Config(a.Getenv, a.Home())
+	if options.ConfigDir == "" {
+		return nil, memory.Errorf(memory.CodeInvalid, "there is no home directory").
+			WithHint("set CLAUDE_CONFIG_DIR to where Claude Code keeps its settings")
+	}
+	if path, err := claude.Find("claude", os.Environ()); err == nil {
+		options.CLI = install.Program{Path: path, Env: os.Environ()}
+	}
+	return install.New(options), nil
+}
+
+// installOptions returns the options for this program and its hook program, without those
+// of a host.
+func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return install.Options{}, memory.Errorf(memory.CodeInternal, "find own program: %w", err)
+	}
+	return install.Options{
+		DataDir: dataDir, DataDirMoved: a.Getenv(settings.DataDirKey) != "", Plugin: plugin.Files,
+		Program: self, HookProgram: service.HookProgram(self), Version: wire.Program, Clock: a.Now,
+		StopWorker: func(ctx context.Context) error {
+			_, err := daemon.Stop(ctx, dataDir, service.StopLimit)
+			return err
+		},
+	}, nil
+}
+
+func (a *Verbs) UninstallCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove claude-mem from the agents; the memory stays",
+		Long: `Remove claude-mem from Claude Code and all other agents, or from the one that --host
+names. Shows the changes and asks. A file of yours that has
+not changed since the install gets its old bytes back; from a changed one only our
+entries are removed. It works without the claude command, and on an incomplete
+installation. The memory is not changed.
+
+Exit codes: 0 done, nothing to do, or the answer was no; 6 nobody to ask and no --yes;
+2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
+
+JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
+"uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}?,
+"agents": [{"host", "label", "config_dir", "data_dir", "files": [likewise], "restored": [path], "directories": [path]}]}; with --host of
+another agent without "removal". It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall\n  claude-mem uninstall --host codex",
+	}
+	return a.changesHost(cmd, &installOptions{}, a.uninstall)
+}
+
+// uninstall removes claude-mem from agent, or if it is nil from Claude Code, and then from all
+// other agents unless --host is given. The memory stays.
+func (a *Verbs) uninstall(ctx context.Context, agent *install.Agent, o *installOptions) (err error) {
+	var host *install.Installer
+	if agent == nil {
+		if host, err = a.installer(o.dataDir); err != nil {
+			return err
+		}
+	}
+	var installers []*install.AgentInstaller
+	if agent != nil || o.host == "" {
+		if installers, err = a.installedAgents(o.dataDir, agent); err != nil {
+			return err
+		}
+	}
+	done, err := a.remove(ctx, host, installers, o)
+	if err != nil || done == nil {
+		return err
+	}
+	removal := cmp.Or(done.Removal, &install.Removal{})
+	for _, problem := range removal.Problems {
+		a.Note("%s; done without it.", problem)
+	}
+	for _, dir := range removal.Elsewhere {
+		a.Note("It is still installed for %s: %s", dir, cli.WithVariable(runtime.GOOS, "CLAUDE_CONFIG_DIR", dir, "claude-mem uninstall"))
+	}
+	switch {
+	case o.dry:
+		a.Note(dryRunNote)
+	case !done.Changed && agent != nil:
+		a.Note("Nothing to do: claude-mem is not installed in %s.", agent.Label)
+	case !done.Changed:
+		a.Note("Nothing to do: claude-mem is not installed in %s.", removal.ConfigDir)
+	default:
+		for _, r := range done.Agents {
+			a.Note("\nclaude-mem is removed from %s.", r.Label)
+		}
+		if !removal.Empty() {
+			a.Note("\nclaude-mem is removed from Claude Code.")
+		}
+		if agent == nil {
+			a.Note("A session that is open now may report missing hooks.")
+		}
+	}
+	a.Note("The memory stays in %s.", o.dataDir)
+	if targets, err := a.Targets(o.dataDir, nil); agent == nil && err == nil && len(targets) > 0 {
+		a.Note("Blocks of records stay in the files of your projects: `claude-mem agent-files clean` removes them, in each project.")
+	}
+	return nil
+}

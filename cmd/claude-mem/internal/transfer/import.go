@@ -1,0 +1,259 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/nodedb"
+	"claudemem/internal/run/daemon"
+
+	"github.com/spf13/cobra"
+)
+
+// ImportCommand returns the command `claude-mem import`: store the records of an export.
+func (a *Verbs) ImportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FILE|DIR|-",
+		Short: "Import an export, Claude Code transcripts or claude-mem for Node",
+		Long: `Import what ` + "`claude-mem export`" + ` has written, from FILE or standard input, into this memory.
+Records that are here already are left as they are, so an import can be repeated, and one
+that was interrupted goes on where it was. What you have forgotten does not come back, and
+what was forgotten in the other memory stays away, too. Records of projects that the settings
+exclude are left out. Nothing is deleted.
+
+Private text and secrets are taken out, as from everything that is captured. Import only
+files that you trust all the same: records say themselves where they come from. A line that
+cannot be imported is reported with its number, and the others are imported; then the exit
+code is 2. A running worker does it and goes on capturing; without one, this command does.
+
+FILE can also be claude-mem.db, the database of claude-mem for Node, of any version. It is
+copied first, and never changed. Observations keep their numbers where these are free.
+Projects that it knows by name only become those of the same name, if there is one.
+
+A directory such as ~/.claude/projects, or a file in it, has the transcripts of Claude Code's
+sessions: what happened before claude-mem was installed, or while it did not run, is captured
+from them. What was captured already is left as it is; docs/backfill.md tells what transcripts
+lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
+cost is shown first, and --yes answers the question. --project may be given more than once.
+
+JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
+"symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
+"waiting", "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete", "projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already,
+"differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
+those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
+projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
+"tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":
+{"lines", "broken", "too_long", "unknown", "copied", "prompts", "tools", "stops"}, "unreadable":
+[path and reason], "from"?, "until"?, "projects": [{"project", "project_path", "sessions",
+"prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
+"input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
+		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import -",
+		Args:    a.namesImport,
+	}
+	a.JSONFlag(cmd)
+	dryRun := cmd.Flags().Bool("dry-run", false, "show what the file or the transcripts have, and import nothing")
+	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
+	var t TranscriptFlags
+	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
+	t.Times = cli.AddTimesFor(cmd, "of transcripts: turns that began not earlier than this time", "of transcripts: turns that began not later than this time")
+	cmd.Flags().BoolVar(&t.model, "with-model", false, "of transcripts: have the observer's model read them; shows an estimate and asks")
+	cmd.Flags().BoolVarP(&t.yes, "yes", "y", false, "do not ask")
+	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
+	cmd.ValidArgsFunction = cli.FileNames
+	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		if given[0] != "-" && isTranscripts(given[0]) {
+			t.dry = *dryRun
+			return a.ImportTranscripts(ctx, dataDir, given[0], &t)
+		}
+		if t.given() {
+			return memory.Errorf(memory.CodeInvalid, "--project, --since, --until, --with-model and --yes are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
+		}
+		if given[0] != "-" {
+			if h, err := sqlite.ReadHeader(given[0]); err == nil && h != nil {
+				return a.ImportNode(ctx, dataDir, given[0], *dryRun)
+			}
+		}
+		from := a.Stdin
+		if given[0] != "-" {
+			file, err := openfile.Open(given[0], os.O_RDONLY, 0)
+			if err != nil {
+				return notOpened(given[0], err)
+			}
+			defer func() { _ = file.Close() }() // it was only read
+			from = file
+		}
+		return a.importFrom(ctx, dataDir, from, *dryRun, *mine)
+	})
+	return cmd
+}
+
+// namesImport checks that one file is named. Without one the error names the memory of
+// claude-mem for Node, or else the transcripts of Claude Code, where they are.
+func (a *Verbs) namesImport(cmd *cobra.Command, given []string) error {
+	if len(given) > 0 {
+		return cli.Args(cobra.ExactArgs(1))(cmd, given)
+	}
+	hint := "name a file that `claude-mem export` has written, claude-mem.db of claude-mem for Node, or the directory of Claude Code's transcripts"
+	config, _ := claudedir.Config(a.Getenv, a.Home())
+	if transcripts := filepath.Join(config, "projects"); config != "" && isTranscripts(transcripts) {
+		hint = "transcripts of Claude Code found: claude-mem import " + cli.ShellWord(runtime.GOOS, transcripts)
+	}
+	if dataDir, err := a.DataDir(); err == nil {
+		if path, n := nodedb.Found(cmd.Context(), dataDir); n > 0 {
+			hint = cli.NodeFound(path, n)
+		}
+	}
+	return memory.Errorf(memory.CodeInvalid, "no file is named").WithHint(hint)
+}
+
+// notOpened returns the error of a file that cannot be opened: CodeNotFound or CodeStorage.
+func notOpened(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return memory.Errorf(memory.CodeNotFound, "there is no file %q", print.Line(path, 200)).WithHint("`claude-mem export FILE` writes one")
+	}
+	failed := memory.Errorf(memory.CodeStorage, "open %q: %w", print.Line(path, 200), errors.Unwrap(err))
+	if errors.Is(err, openfile.ErrNotRegular) {
+		return failed.WithHint("standard input can be a pipe: `claude-mem import -`")
+	}
+	return failed
+}
+
+// importFrom imports an export and shows what was done, also before an error. Only a person at a
+// terminal can say that the records are their own: an agent may have been told to.
+func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine bool) error {
+	if dryRun {
+		done, err := daemon.CountExport(from)
+		return a.showImported(shownImport{Importing: done, DryRun: true}, err)
+	}
+	if mine {
+		var err error
+		if mine, err = a.Confirm("Are all records of this file your own? Then its rules and pins are in use at once."); err != nil {
+			a.Note("--mine asks at a terminal, and there is none: rules and pins come in inactive.")
+		} else if !mine {
+			return nil
+		}
+	}
+	report, end := a.Progress("Importing")
+	done, err := daemon.Import(ctx, dataDir, from, daemon.ImportOptions{Mine: mine, Ask: func(wide []string) bool {
+		end()
+		a.Note("The file forgets more than sessions. What it names could not be imported or captured again:\n  %s", strings.Join(wide, "\n  "))
+		take, err := a.Confirm("Take that over?")
+		return take && err == nil
+	}}, report)
+	end()
+	return a.showImported(shownImport{Importing: done}, err)
+}
+
+// shownImport is what an import did.
+type shownImport struct {
+	daemon.Importing
+	// Rows are those of a database of claude-mem for Node.
+	Rows   *nodedb.Rows `json:"rows,omitempty"`
+	DryRun bool         `json:"dry_run,omitempty"`
+}
+
+// ImportNode imports a database of claude-mem for Node.
+func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun bool) error {
+	database, err := nodedb.Open(ctx, path, dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = database.Close() }() // a copy that stays is removed by a later import
+	from, err := database.NewReader(ctx)
+	if err != nil {
+		return err
+	}
+	report, end := a.Progress("Importing")
+	var done daemon.Importing
+	if dryRun {
+		done, err = daemon.CountRecords(from)
+	} else {
+		done, err = daemon.ImportRecords(ctx, dataDir, from, daemon.ImportOptions{}, func(done int) { report(done, from.Rows.Total()) })
+	}
+	end()
+	if err == nil && !dryRun {
+		err = nodedb.Remember(dataDir, path, from.Rows.Observations)
+		if done.Added.Total() > 0 { // the worker indexes it; without the index search would ignore the words of a query
+			if err := service.Start(ctx, dataDir); err != nil {
+				a.Note("No worker could be started (%s): `claude-mem reindex` makes the records searchable.", print.Line(err.Error(), 200))
+			}
+		}
+	}
+	if n := len(a.OlderSettings(dataDir)); err == nil && n > 0 && settings.OfNode(dataDir) {
+		a.Note("%s of claude-mem for Node found; to see and import them: claude-mem config import", text.Count(n, "setting"))
+	}
+	return a.showImported(shownImport{done, &from.Rows, dryRun}, err)
+}
+
+// showImported shows what an import did, also before its error.
+func (a *Verbs) showImported(done shownImport, err error) error {
+	if err != nil {
+		if done.Added.Total() > 0 {
+			a.Note("imported before the error: %s", recordCounts(done.Added))
+		}
+		return err
+	}
+	done.Problems = print.NotNil(done.Problems)
+	if err := a.Show(done, func(p *print.Printer) {
+		if done.Rows != nil && done.Rows.Stubs > 0 {
+			p.Printf("%s of its rows without one: made\n", text.Count(done.Rows.Stubs, "session"))
+		}
+		if done.DryRun {
+			p.Printf("It has: %s. Nothing was imported.\n", recordCounts(done.Added))
+			for _, project := range done.Projects {
+				p.Printf("  %s: %s\n", print.Line(project.Project, 200), text.Count(project.Records, "record"))
+			}
+			for _, wide := range done.Wide {
+				p.Printf("  It forgets %s.\n", wide)
+			}
+			if done.Waiting > 0 {
+				p.Printf("%d of its rules and pins would be inactive until you approve them, unless you import it with --mine.\n", done.Waiting)
+			}
+			return
+		}
+		p.Printf("Imported: %s\n", recordCounts(done.Added))
+		if rest := print.Join(", ", print.If(done.Present > 0, fmt.Sprintf("%d here already", done.Present)),
+			print.If(done.Merged > 0, fmt.Sprintf("%d merged with the same content", done.Merged)),
+			print.If(done.Differs > 0, fmt.Sprintf("%d here and changed since, left as they are", done.Differs)),
+			print.If(done.Forgotten > 0, fmt.Sprintf("%d forgotten here", done.Forgotten)),
+			print.If(done.Excluded > 0, fmt.Sprintf("%d of excluded projects", done.Excluded)),
+			print.If(len(done.Wide) > 0 && !done.WideTaken, fmt.Sprintf("%d that forget more than sessions", len(done.Wide)))); rest != "" {
+			p.Printf("Not imported: %s\n", rest)
+		}
+	}); err != nil {
+		return err
+	}
+	unit := print.Or(done.Rows != nil, "row", "line")
+	for _, problem := range done.Problems {
+		a.Note("%s %d: %s", unit, problem.Line, print.Line(problem.Message, 300))
+	}
+	if done.Waiting > 0 && !done.DryRun {
+		a.Note("%d of its rules and pins are inactive, as they are of another memory: `claude-mem learn approve --all` approves the rules, `claude-mem pin ID` pins a record.", done.Waiting)
+	}
+	if more := done.Refused - len(done.Problems); more > 0 {
+		a.Note("%s more cannot be imported", text.Count(more, unit))
+	}
+	if !done.Complete {
+		a.Note("The file is not complete: its end is missing. Copy or export it again, and import it again.")
+	}
+	if done.Refused > 0 || !done.Complete {
+		return cli.Quietly(memory.CodeInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,351 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
+	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/transcript"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
+)
+
+// TranscriptFlags select what is imported of transcripts, and who distils it.
+type TranscriptFlags struct {
+	projects        []string
+	Times           *cli.Times
+	dry, model, yes bool
+}
+
+// given reports whether a flag that is for transcripts only was used.
+func (f *TranscriptFlags) given() bool {
+	return len(f.projects) > 0 || *f.Times != (cli.Times{}) || f.model || f.yes
+}
+
+// transcriptFilter is what they select.
+type transcriptFilter struct {
+	projects     []string
+	since, until memory.Millis
+}
+
+// filter parses the flags.
+func (f *TranscriptFlags) filter(a *Verbs) (filter transcriptFilter, err error) {
+	for _, name := range f.projects {
+		project, err := a.ProjectNamed(name)
+		if err != nil {
+			return filter, err
+		}
+		filter.projects = append(filter.projects, project)
+	}
+	filter.since, filter.until, err = f.Times.Parse(a.Now())
+	return filter, err
+}
+
+// takes reports whether an event of a project, in a turn that began at a time, is selected.
+func (f *transcriptFilter) takes(e *memory.Event, began memory.Millis) bool {
+	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, memory.ProjectLabel(e.ProjectPath)) {
+		return false
+	}
+	return began >= f.since && (f.until == 0 || began <= f.until)
+}
+
+// transcriptsImported is what an import of transcripts did, or would do.
+type transcriptsImported struct {
+	Files    int `json:"files"`
+	Sessions int `json:"sessions"`
+	// Added, Present and Skipped are events: taken in, here already, and of tools that are
+	// never captured.
+	Added   daemon.Backfilled `json:"added"`
+	Present daemon.Backfilled `json:"present"`
+	Skipped daemon.Backfilled `json:"skipped"`
+	// Excluded are events of excluded projects, Private those of private turns, Unselected
+	// those of other projects and times than were asked for.
+	Excluded   int                 `json:"excluded"`
+	Private    int                 `json:"private"`
+	Unselected int                 `json:"unselected"`
+	Read       transcript.Counts   `json:"read"`
+	Unreadable []string            `json:"unreadable"`
+	From       string              `json:"from,omitempty"`
+	Until      string              `json:"until,omitempty"`
+	Projects   []transcriptProject `json:"projects"`
+	DryRun     bool                `json:"dry_run,omitempty"`
+	Estimate   *costEstimate       `json:"estimate,omitempty"`
+}
+
+// transcriptProject is what was found of a project.
+type transcriptProject struct {
+	Project     string `json:"project"`
+	ProjectPath string `json:"project_path"`
+	Sessions    int    `json:"sessions"`
+	Prompts     int    `json:"prompts"`
+	Tools       int    `json:"tools"`
+	Present     int    `json:"present"`
+
+	sessions map[string]bool
+}
+
+// ImportTranscripts imports a transcript, or those below a directory.
+func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *TranscriptFlags) error {
+	filter, err := f.filter(a)
+	if err != nil {
+		return err
+	}
+	folders, err := transcript.Find(path, filter.since.Time())
+	if err != nil {
+		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", print.Line(path, 200), err)
+	}
+	resolved, err := settings.LoadForWorker(dataDir, a.Getenv)
+	if err != nil {
+		return err
+	}
+	// Lines of megabytes leave much garbage behind.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
+	im := &transcriptImport{app: a, ctx: ctx, folders: folders, filter: filter, flags: f, cfg: daemon.Config{
+		DataDir: dataDir, Settings: resolved, Version: wire.Program, Command: service.Detached(dataDir), IdleExit: new(time.Duration),
+	}}
+	if !f.dry { // it may be the worker
+		log, logFile, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = logFile.Close() }()
+		im.cfg.Logger = log
+	}
+	if observer := a.ObserverChoice(); f.model && observer.none {
+		a.Note("No model reads them: the provider in the settings is %s; %s.", observer.Provider, strings.TrimPrefix(observer.Who, noModel))
+		f.model = false
+	}
+	if f.dry || f.model {
+		if err := im.run(true); err != nil {
+			return err
+		}
+		if f.dry {
+			return a.showTranscripts(im.done)
+		}
+		if yes, err := im.confirmed(); err != nil || !yes {
+			return err
+		}
+	}
+	err = im.run(false)
+	if err == nil && im.done.Added.Total()+im.done.Present.Total() > 0 {
+		err = transcript.NoteImport(dataDir, a.Now())
+	}
+	if err != nil && im.done.Added.Total() > 0 {
+		a.Note("taken in before the error: %s", eventCounts(im.done.Added))
+	}
+	if err != nil {
+		return err
+	}
+	return a.showTranscripts(im.done)
+}
+
+// importMemory is the memory in bytes above which the collector works harder. Less than half of
+// it is in use at a time.
+const importMemory = 120 << 20
+
+// transcriptImport is an import of transcripts.
+type transcriptImport struct {
+	app     *Verbs
+	ctx     context.Context //nolint:containedctx // of one command
+	folders []transcript.Folder
+	filter  transcriptFilter
+	flags   *TranscriptFlags
+	cfg     daemon.Config
+	done    transcriptsImported
+	cost    estimator
+}
+
+// run reads the transcripts and hands their events to the worker; dry: counts them only.
+func (im *transcriptImport) run(dry bool) (err error) {
+	im.done = transcriptsImported{DryRun: dry, Unreadable: []string{}, Projects: []transcriptProject{}}
+	im.cost = estimator{settings: im.cfg.Settings}
+	total := int64(0)
+	for _, folder := range im.folders {
+		for i := range folder.Sessions {
+			total += folder.Sessions[i].Size
+			im.done.Files += 1 + len(folder.Sessions[i].Agents)
+		}
+	}
+	open := daemon.OpenBackfill
+	if dry {
+		open = daemon.ForeseeBackfill
+	}
+	to, err := open(im.ctx, im.cfg)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := to.Close(im.ctx); err == nil {
+			err = closing
+		}
+	}()
+	report, end := im.app.Progress("Reading transcripts: MB")
+	defer end()
+	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline}
+	if im.flags.model {
+		reader.Backfill = memory.BackfillModel
+	}
+	progress := func() { report(int(reader.Bytes>>20), int(total>>20)) }
+	to.Busy = func(int) { progress() }
+	projects := map[string]*transcriptProject{}
+	to.Outcome = func(e *memory.Event, status memory.Status) { im.count(projects, e, status) }
+	began := map[string]memory.Millis{}
+	defer func() { im.finish(reader, to, projects) }()
+	for _, folder := range im.folders {
+		reader.Enter()
+		for i := range folder.Sessions {
+			clear(began)
+			err := reader.Read(im.ctx, &folder.Sessions[i], func(e memory.Event) error {
+				if e.Kind == memory.KindPrompt || began[e.HostSessionID] == 0 {
+					began[e.HostSessionID] = e.OccurredAt
+				}
+				if !im.filter.takes(&e, began[e.HostSessionID]) {
+					im.done.Unselected++
+					return nil
+				}
+				progress()
+				return to.Add(im.ctx, e)
+			})
+			if err != nil && im.ctx.Err() != nil && memory.CodeOf(err) != memory.CodeUnavailable {
+				err = memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := to.Flush(im.ctx); err != nil {
+		return err
+	}
+	end()
+	left, ended := im.app.Progress("Distilling: events left")
+	defer ended()
+	to.Busy = func(waiting int) { left(waiting, 0) }
+	return to.Finish(im.ctx)
+}
+
+// count counts an event by what became of it.
+func (im *transcriptImport) count(projects map[string]*transcriptProject, e *memory.Event, status memory.Status) {
+	p := projects[e.ProjectPath]
+	if p == nil {
+		p = &transcriptProject{ProjectPath: e.ProjectPath, Project: memory.ProjectLabel(e.ProjectPath), sessions: map[string]bool{}}
+		projects[e.ProjectPath] = p
+	}
+	p.sessions[e.HostSessionID] = true
+	switch e.Kind {
+	case memory.KindPrompt:
+		p.Prompts++
+	case memory.KindTool:
+		p.Tools++
+	}
+	if status == memory.StatusDuplicate {
+		p.Present++
+	} else if status != memory.StatusSkipped {
+		im.cost.add(e)
+	}
+	at := api.ISO(e.OccurredAt)
+	if im.done.From == "" || at < im.done.From {
+		im.done.From = at
+	}
+	im.done.Until = max(im.done.Until, at)
+}
+
+// finish fills in the result.
+func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfiller, projects map[string]*transcriptProject) {
+	d := &im.done
+	d.Added, d.Present, d.Skipped = to.Added, to.Present, to.Skipped
+	d.Excluded, d.Private, d.Read = reader.Excluded, reader.Private, reader.Counts
+	d.Unreadable = append(d.Unreadable, reader.Unreadable...)
+	for _, p := range slices.SortedFunc(maps.Values(projects), func(a, b *transcriptProject) int {
+		return cmp.Or(cmp.Compare(b.Prompts, a.Prompts), strings.Compare(a.ProjectPath, b.ProjectPath))
+	}) {
+		p.Sessions = len(p.sessions)
+		d.Sessions += p.Sessions
+		d.Projects = append(d.Projects, *p)
+	}
+	if im.flags.model {
+		e := im.cost.estimate()
+		d.Estimate = &e
+	}
+}
+
+// confirmed shows what a model would read and cost, and asks.
+func (im *transcriptImport) confirmed() (bool, error) {
+	e := im.done.Estimate
+	im.app.Note("%s", e.text())
+	if im.flags.yes || e.Calls == 0 {
+		return true, nil
+	}
+	return im.app.Confirm("Have the model read " + text.Count(im.done.Added.Prompts, "turn") + "?")
+}
+
+// eventCounts returns the number of events by kind.
+func eventCounts(b daemon.Backfilled) string {
+	return fmt.Sprintf("%s, %s, %s", text.Count(b.Prompts, "prompt"), text.Count(b.Tools, "tool call"), text.Count(b.Stops, "closing message"))
+}
+
+// showTranscripts shows what an import of transcripts did, or would do.
+func (a *Verbs) showTranscripts(d transcriptsImported) error {
+	err := a.Show(d, func(p *print.Printer) {
+		p.Printf("%s in %s", text.Count(d.Sessions, "session"), text.Count(d.Files, "file"))
+		if d.From != "" {
+			p.Printf(", %s to %s", d.From[:10], d.Until[:10])
+		}
+		p.Printf("\n")
+		for i, project := range d.Projects {
+			if i == 20 {
+				p.Printf("  and %s\n", text.Count(len(d.Projects)-i, "more project"))
+				break
+			}
+			p.Printf("  %s: %s, %s, %s%s\n", text.Terminal(project.Project), text.Count(project.Sessions, "session"), text.Count(project.Prompts, "prompt"),
+				text.Count(project.Tools, "tool call"), print.If(project.Present > 0, fmt.Sprintf("; %s here already", text.Count(project.Present, "event"))))
+		}
+		if d.DryRun {
+			p.Printf("To import: %s. Nothing was imported.\n", eventCounts(d.Added))
+			if d.Estimate != nil {
+				p.Printf("%s\n", d.Estimate.text())
+			}
+		} else {
+			p.Printf("Imported: %s\n", eventCounts(d.Added))
+		}
+		if rest := print.Join(", ", print.If(d.Present.Total() > 0, fmt.Sprintf("%d here already", d.Present.Total())),
+			print.If(d.Skipped.Total() > 0, fmt.Sprintf("%d of tools that are not captured", d.Skipped.Total())),
+			print.If(d.Read.Copied > 0, fmt.Sprintf("%d copied from another session", d.Read.Copied)),
+			print.If(d.Private > 0, fmt.Sprintf("%d private", d.Private)),
+			print.If(d.Excluded > 0, fmt.Sprintf("%d of excluded projects", d.Excluded)),
+			print.If(d.Unselected > 0, fmt.Sprintf("%d of other projects or times", d.Unselected)),
+			print.If(d.Read.Unknown > 0, fmt.Sprintf("%d of an unknown kind", d.Read.Unknown)),
+			print.If(d.Read.Broken+d.Read.TooLong > 0, fmt.Sprintf("%d unreadable lines", d.Read.Broken+d.Read.TooLong))); rest != "" {
+			p.Printf("Left out: %s\n", rest)
+		}
+	})
+	for i, file := range d.Unreadable {
+		if i == 20 {
+			break
+		}
+		a.Note("not read to its end: %s", print.Line(file, 300))
+	}
+	if err == nil && len(d.Unreadable) > 0 {
+		return cli.Quietly(memory.CodeStorage)
+	}
+	return err
+}
+
+// isTranscripts reports whether a path is a transcript or a directory.
+func isTranscripts(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && (info.IsDir() || transcript.Is(path))
+}
