@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,13 +26,13 @@ const (
 // arguments are the arguments of a call. Models send numbers as strings, lists as
 // text and invented names; a value with only one possible meaning is accepted.
 //
-// Its methods take the name of an argument of the tool. A tool gets all of its
-// arguments and then checks err.
+// Its methods take the name of an argument of the tool. They, and ask, do nothing after the
+// first error, which is the answer of the call.
 type arguments struct {
 	declared []argument
 	values   map[string]any // by the name of the argument
 	unknown  []string       // the first five that the tool does not have, quoted
-	// err is the first error; after it the methods return zero values.
+	// err is the first error; after it the methods return zero values, and nothing is asked.
 	err error
 }
 
@@ -98,6 +99,20 @@ func (a *arguments) fail(err error) {
 	if a.err == nil {
 		a.err = err
 	}
+}
+
+// ask returns the answer of a method of the memory; after an error it is empty.
+func ask[Q, A any](ctx context.Context, c *call, method func(api.Memory, context.Context, Q) (A, error), q Q) (answer A) {
+	if c.args.err == nil {
+		answer, c.args.err = method(c.server.memory, ctx, q)
+	}
+	return answer
+}
+
+// refused returns no answer: the call has an error, err unless there already is one.
+func (c *call) refused(err error) *answer {
+	c.args.fail(err)
+	return nil
 }
 
 // bind sets the fields of *request from the tool's arguments for its parameters.

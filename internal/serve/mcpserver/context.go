@@ -8,30 +8,20 @@ import (
 )
 
 // getProjectContext shows the context block of a project.
-func getProjectContext(ctx context.Context, c *call) (*answer, error) {
-	named := c.args.short("project")
-	if c.args.err != nil {
-		return nil, c.args.err
-	}
-	place, err := c.place(ctx, named)
-	if err != nil {
-		return nil, err
-	}
+func getProjectContext(ctx context.Context, c *call) *answer {
+	place := c.place(ctx, c.args.short("project"))
 	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.Checkout.Root, Branch: place.Checkout.Branch, HeadCommit: place.Checkout.HeadCommit}
 	a := newAnswer("")
 	a.bare = true
 	for _, budget := range []int{0, maxTokens - tailTokens - 200} {
 		request.Budget = budget
-		block, err := c.server.memory.Preview(ctx, request)
-		if err != nil {
-			return nil, err
-		}
+		block := ask(ctx, c, api.Memory.Preview, request)
 		if block.Text == "" {
 			a.say("Nothing is remembered of %s yet.", labelOf(place.Project))
 			if known := c.known(ctx); known != "" {
 				a.tail("Known projects: %s.", known)
 			}
-			return a, nil
+			return a
 		}
 		if a.offer(block.Text, nil) {
 			a.set("context", block.Text)
@@ -40,29 +30,27 @@ func getProjectContext(ctx context.Context, c *call) (*answer, error) {
 	}
 	a.set("project", labelOf(place.Project))
 	a.tail("Next: search_memory looks further; get_observations(ids) reads what is marked (#123).")
-	return a, nil
+	return a
 }
 
 // place returns the named project and the state of its checkout.
-func (c *call) place(ctx context.Context, named string) (Place, error) {
+func (c *call) place(ctx context.Context, named string) Place {
 	switch named {
 	case "", "this", "this project", "current", ".":
 		if here := c.here(ctx); here.Project != "" {
-			return here, nil
+			return here
 		}
-		return Place{}, memory.Errorf(memory.CodeInvalid, "no project").WithHint("name one by its directory or name; known: " + c.known(ctx))
+		c.args.fail(memory.Errorf(memory.CodeInvalid, "no project").WithHint("name one by its directory or name; known: " + c.known(ctx)))
+		return Place{}
 	}
 	if dir, ok := c.directory(named); ok {
-		return c.server.opts.Identify(dir), nil
+		return c.server.opts.Identify(dir)
 	}
-	root, err := c.rootOf(ctx, named)
-	if err != nil {
-		return Place{}, err
-	}
+	root := c.rootOf(ctx, named)
 	if _, ok := c.directory(root); ok {
 		place := c.server.opts.Identify(root)
 		place.Project = root // even if nothing is checked out there any more
-		return place, nil
+		return place
 	}
-	return Place{Project: root}, nil
+	return Place{Project: root}
 }

@@ -14,28 +14,20 @@ import (
 const maxNote = 8000
 
 // saveMemory adds an observation.
-func saveMemory(ctx context.Context, c *call) (*answer, error) {
+func saveMemory(ctx context.Context, c *call) *answer {
 	content := c.args.text("text")
 	switch {
-	case c.args.err != nil:
-		return nil, c.args.err
 	case content == "":
-		return nil, memory.Errorf(memory.CodeInvalid, "no text").WithHint("send text, what is to be remembered")
+		return c.refused(memory.Errorf(memory.CodeInvalid, "no text").WithHint("send text, what is to be remembered"))
 	case len(content) > maxNote:
-		return nil, memory.Errorf(memory.CodeTooLarge, "the text has %d bytes", len(content)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
+		return c.refused(memory.Errorf(memory.CodeTooLarge, "the text has %d bytes", len(content)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories"))
 	}
 	note := api.NewObservation{Narrative: content, Title: c.args.short("title"), Type: c.args.short("type"),
 		Project: c.project(ctx), Origin: memory.OriginAgent}
-	if c.args.err != nil {
-		return nil, c.args.err
-	}
 	if note.Project == "" {
-		return nil, memory.Errorf(memory.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx))
+		return c.refused(memory.Errorf(memory.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx)))
 	}
-	kept, err := c.server.memory.AddObservation(ctx, note)
-	if err != nil {
-		return nil, err
-	}
+	kept := ask(ctx, c, api.Memory.AddObservation, note).Whole()
 	a, entry := newAnswer(""), kept.Entry()
 	a.set("id", entry.Name())
 	a.set("project", line(kept.Project, 60))
@@ -44,14 +36,14 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 		a.tail("What looked like a secret, or was private, was not kept.")
 	}
 	a.tail("forget_memory(ids: [%d]) takes it back.", kept.ID)
-	return a, nil
+	return a
 }
 
 // forgetMemory hides observations, or with undo restores them.
-func forgetMemory(ctx context.Context, c *call) (*answer, error) {
+func forgetMemory(ctx context.Context, c *call) *answer {
 	ids, undo := c.args.ids("ids"), c.args.flag("undo")
 	if c.args.err != nil {
-		return nil, c.args.err
+		return nil
 	}
 	var done, missing []memory.ObservationID
 	for _, id := range ids {
@@ -70,11 +62,11 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 			if known, ok := errors.AsType[*memory.Error](err); ok && len(done) > 0 {
 				err = memory.Errorf(known.Code, "%s; done before that: %s", known.Message, numbers(done)).WithHint(known.Hint)
 			}
-			return nil, err
+			return c.refused(err)
 		}
 	}
 	if len(done) == 0 {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; hidden ones come back with undo: true")
+		return c.refused(memory.Errorf(memory.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; hidden ones come back with undo: true"))
 	}
 	a := newAnswer("")
 	a.set("ids", done)
@@ -88,5 +80,5 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 	if len(missing) > 0 {
 		a.tail("Not there: %s.", numbers(missing))
 	}
-	return a, nil
+	return a
 }

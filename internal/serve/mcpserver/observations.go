@@ -16,18 +16,12 @@ import (
 const lookupLimit = 300 * time.Millisecond
 
 // getObservations shows observations in full, as many as fit.
-func getObservations(ctx context.Context, c *call) (*answer, error) {
+func getObservations(ctx context.Context, c *call) *answer {
 	ids := c.args.ids("ids")
-	if c.args.err != nil {
-		return nil, c.args.err
-	}
 	// Lookup is false: noteShown reports those that are shown.
-	page, err := c.server.memory.Batch(ctx, api.BatchRequest{IDs: ids, Format: api.FormatFull, Lookup: new(bool)})
-	if memory.CodeOf(err) == memory.CodeNoMemory {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
-	}
-	if err != nil {
-		return nil, err
+	page := ask(ctx, c, api.Memory.Batch, api.BatchRequest{IDs: ids, Format: api.FormatFull, Lookup: new(bool)})
+	if memory.CodeOf(c.args.err) == memory.CodeNoMemory {
+		c.args.err = memory.Errorf(memory.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
 	}
 	a := newAnswer("observations")
 	var shown, left []memory.ObservationID
@@ -43,8 +37,8 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 		}
 	}
 	if len(shown) == 0 {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no observation %s", numbers(page.Missing)).
-			WithHint("search_memory finds those that there are")
+		return c.refused(memory.Errorf(memory.CodeNotFound, "there is no observation %s", numbers(page.Missing)).
+			WithHint("search_memory finds those that there are"))
 	}
 	a.say("%s:", text.Count(len(shown), "observation"))
 	if len(page.Missing) > 0 {
@@ -60,7 +54,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	_, _ = c.server.memory.NoteLookups(ctx, note) // it is not worth an error
-	return a, nil
+	return a
 }
 
 // csv joins numbers with commas.

@@ -124,13 +124,10 @@ func (c *call) known(ctx context.Context) string {
 }
 
 // rootOf returns the root directory of the project with that name or path.
-func (c *call) rootOf(ctx context.Context, label string) (string, error) {
+func (c *call) rootOf(ctx context.Context, label string) string {
 	var paths []string
 	for offset := 0; ; {
-		found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: api.MaxLimit, Offset: offset})
-		if err != nil {
-			return "", err
-		}
+		found := ask(ctx, c, api.Memory.Projects, api.ProjectsRequest{Limit: api.MaxLimit, Offset: offset})
 		for _, p := range found.Results {
 			if p.Project == label || p.ProjectPath == label {
 				paths = append(paths, p.ProjectPath)
@@ -142,11 +139,12 @@ func (c *call) rootOf(ctx context.Context, label string) (string, error) {
 	}
 	switch len(paths) {
 	case 0:
-		return "", memory.Errorf(memory.CodeNotFound, "there is no project %q", line(label, 60)).WithHint("known: " + c.known(ctx))
+		c.args.fail(memory.Errorf(memory.CodeNotFound, "there is no project %q", line(label, 60)).WithHint("known: " + c.known(ctx)))
+		return ""
 	case 1:
-		return paths[0], nil
 	default:
-		return "", memory.Errorf(memory.CodeInvalid, "%q names several projects", line(label, 60)).
-			WithHint("name the directory: " + line(strings.Join(paths, ", "), 300))
+		c.args.fail(memory.Errorf(memory.CodeInvalid, "%q names several projects", line(label, 60)).
+			WithHint("name the directory: " + line(strings.Join(paths, ", "), 300)))
 	}
+	return paths[0]
 }

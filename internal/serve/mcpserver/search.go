@@ -21,19 +21,13 @@ const ahead = 40
 
 // searchMemory lists the hits of a search, one line for each record or turn. Counts and
 // offsets are of records.
-func searchMemory(ctx context.Context, c *call) (*answer, error) {
+func searchMemory(ctx context.Context, c *call) *answer {
 	q := api.SearchRequest{Format: api.FormatFull, Agent: true}
 	c.bind(&q)
 	q.Project = c.project(ctx)
-	if c.args.err != nil {
-		return nil, c.args.err
-	}
 	limit := q.Limit
 	q.Limit = min(limit+ahead, api.MaxLimit)
-	page, err := c.server.memory.Search(ctx, q)
-	if err != nil {
-		return nil, err
-	}
+	page := ask(ctx, c, api.Memory.Search, q)
 	total, open := totalOf(&page, q)
 	a := newAnswer("results")
 	a.set("project", in(q.Project))
@@ -57,7 +51,8 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 		a.tail("%s", note)
 	}
 	if listed == 0 {
-		return a, c.nothingFound(ctx, a, q)
+		c.nothingFound(ctx, a, q)
+		return a
 	}
 	if listed < len(lines) { // the rest did not fit
 		lines = page.Lines(listed)
@@ -82,7 +77,7 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	if next != "" {
 		a.tail("Next: %s", strings.TrimSpace(next))
 	}
-	return a, nil
+	return a
 }
 
 // totalOf returns how many hits there are in all; open says that there are more. The
@@ -95,25 +90,20 @@ func totalOf(page *api.SearchPage, q api.SearchRequest) (total int, open bool) {
 }
 
 // nothingFound says that there are no hits, and whether other projects have some.
-func (c *call) nothingFound(ctx context.Context, a *answer, q api.SearchRequest) error {
+func (c *call) nothingFound(ctx context.Context, a *answer, q api.SearchRequest) {
 	if q.Offset > 0 {
 		a.say("Nothing more found in %s from offset %d on.", in(q.Project), q.Offset)
-		return nil
+		return
 	}
 	a.say("Nothing found in %s.", in(q.Project))
 	if q.Project != "" {
 		q.Project, q.Limit, q.Format = "", api.MaxLimit, api.FormatIndex
-		elsewhere, err := c.server.memory.Search(ctx, q)
-		if err != nil {
-			return err
-		}
-		if n := len(elsewhere.Results); n > 0 {
+		if n := len(ask(ctx, c, api.Memory.Search, q).Results); n > 0 {
 			a.tail("Next: project: \"all\" finds %d in other projects.", n)
-			return nil
+			return
 		}
 	}
 	a.tail("Next: fewer or other words, or fewer filters; timeline(anchor: \"yesterday\") shows what was done when.")
-	return nil
 }
 
 // nothingYet returns the answer of an empty memory.

@@ -137,7 +137,8 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		if c.args, err = parseArguments(t.arguments, r.Params.Arguments); err != nil {
 			return failed(err), nil
 		}
-		a, err := t.run(ctx, c)
+		a := t.run(ctx, c)
+		err = c.args.err
 		if t.nothingYet && memory.CodeOf(err) == memory.CodeNoMemory {
 			a, err = nothingYet(), nil
 		}

@@ -12,36 +12,22 @@ import (
 	"claudemem/internal/serve/api"
 )
 
-// sessionNamed returns the receipt of a session: S12, a ULID, the host's id, or last.
-func (c *call) sessionNamed(ctx context.Context, name, project string) (store.SessionReceipt, error) {
-	if name == "" {
-		return store.SessionReceipt{}, memory.Errorf(memory.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
-	}
-	return c.server.memory.Receipt(ctx, api.ReceiptRequest{Name: name, Project: project})
-}
-
 // summariesAtOnce bounds the summaries that are read; an answer holds about five.
 const summariesAtOnce = 20
 
 // getSessionSummary shows a session's summaries, the newest first, below the latest one
 // the code that it changed, and then the index lines of its observations.
-func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
+func getSessionSummary(ctx context.Context, c *call) *answer {
 	name, offset, project := c.args.short("session_id"), c.args.number("offset"), c.project(ctx)
-	if c.args.err != nil {
-		return nil, c.args.err
+	if name == "" {
+		c.args.fail(memory.Errorf(memory.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`))
 	}
-	s, err := c.sessionNamed(ctx, name, project)
-	if memory.CodeOf(err) == memory.CodeNoMemory {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no session %q: nothing is remembered yet", line(name, 60))
-	}
-	if err != nil {
-		return nil, err
+	s := ask(ctx, c, api.Memory.Receipt, api.ReceiptRequest{Name: name, Project: project})
+	if memory.CodeOf(c.args.err) == memory.CodeNoMemory {
+		c.args.err = memory.Errorf(memory.CodeNotFound, "there is no session %q: nothing is remembered yet", line(name, 60))
 	}
 	id := fmt.Sprintf("S%d", s.ID)
-	summaries, err := c.server.memory.Summaries(ctx, api.RecordsRequest{Session: s.ID, Dated: api.Dated{Paged: api.Paged{Limit: summariesAtOnce, Offset: offset}}})
-	if err != nil {
-		return nil, err
-	}
+	summaries := ask(ctx, c, api.Memory.Summaries, api.RecordsRequest{Session: s.ID, Dated: api.Dated{Paged: api.Paged{Limit: summariesAtOnce, Offset: offset}}})
 	a := newAnswer("summaries")
 	a.set("session", map[string]any{"id": id, "host": line(string(s.Host), 40), "host_session_id": line(s.HostSessionID, 80),
 		"project": labelOf(s.ProjectPath), "status": line(string(s.Status), 40), "at": at(s.UpdatedAt)})
@@ -49,9 +35,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 		text.Count(s.Stored.Prompts, "prompt"), text.Count(summaries.Total, "summarised turn"), text.Count(len(s.Stored.Observations), "observation"))
 	changed := ""
 	if offset == 0 {
-		if changed, err = c.changedCode(ctx, s.ID); err != nil {
-			return nil, err
-		}
+		changed = c.changedCode(ctx, s.ID)
 	}
 	if offset == 0 && summaries.Total == 0 && (s.Title != "" || s.FirstPrompt != "") {
 		a.heading("It began with: " + line(cmp.Or(s.Title, s.FirstPrompt), 300))
@@ -59,13 +43,13 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 	shown := c.offerSummaries(a, summaries.Results, changed)
 	if left := summaries.Total - offset - shown; left > 0 {
 		a.tail("Next: %s earlier: offset: %d.", text.Count(left, "turn"), offset+shown)
-	} else if err := c.offerIndexOf(ctx, a, s, id); err != nil {
-		return nil, err
+	} else {
+		c.offerIndexOf(ctx, a, s, id)
 	}
 	if waiting := s.Captured.Pending + s.Captured.Processing; waiting > 0 {
 		a.tail("%s of it are not distilled yet.", text.Count(waiting, "event"))
 	}
-	return a, nil
+	return a
 }
 
 // offerSummaries adds summaries, the code that changed below the first of them, and
@@ -95,10 +79,10 @@ const (
 
 // changedCode returns a line with the functions and types that a session changed, file by
 // file, "" for none.
-func (c *call) changedCode(ctx context.Context, session memory.SessionID) (string, error) {
-	page, err := c.server.memory.Symbols(ctx, api.SymbolsRequest{Session: session, Dated: api.Dated{Paged: api.Paged{Limit: changesAtOnce}}})
-	if err != nil || len(page.Results) == 0 {
-		return "", err
+func (c *call) changedCode(ctx context.Context, session memory.SessionID) string {
+	page := ask(ctx, c, api.Memory.Symbols, api.SymbolsRequest{Session: session, Dated: api.Dated{Paged: api.Paged{Limit: changesAtOnce}}})
+	if len(page.Results) == 0 {
+		return ""
 	}
 	changes := make([]memory.SymbolChange, len(page.Results))
 	for i := range page.Results {
@@ -125,19 +109,16 @@ func (c *call) changedCode(ctx context.Context, session memory.SessionID) (strin
 	if more := len(changes) - shown + page.Total - len(page.Results); more > 0 {
 		said += fmt.Sprintf("; %d more", more)
 	}
-	return said + ".", nil
+	return said + "."
 }
 
 // offerIndexOf adds the lines of a session's observations, as many as fit.
-func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionReceipt, id string) error {
+func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionReceipt, id string) {
 	if len(s.Stored.Observations) == 0 {
-		return nil
+		return
 	}
-	page, err := c.server.memory.Search(ctx, api.SearchRequest{Session: s.ID, Kinds: []string{string(memory.RecordObservation)},
+	page := ask(ctx, c, api.Memory.Search, api.SearchRequest{Session: s.ID, Kinds: []string{string(memory.RecordObservation)},
 		Order: string(memory.OrderOldest), Dated: api.Dated{Paged: api.Paged{Limit: maxLimit}}})
-	if err != nil {
-		return err
-	}
 	shown := 0
 	var ids []memory.ObservationID
 	for i := range page.Results {
@@ -156,5 +137,4 @@ func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionRecei
 	if len(ids) > 0 {
 		a.tail("Next: get_observations(ids: [%s]) reads them in full.", csv(ids))
 	}
-	return nil
 }

@@ -14,16 +14,10 @@ import (
 const maxDepth = 50
 
 // timeline shows what happened around an anchor, the oldest first.
-func timeline(ctx context.Context, c *call) (*answer, error) {
-	request, err := c.timelineRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
+func timeline(ctx context.Context, c *call) *answer {
+	request := c.timelineRequest(ctx)
 	project := request.Project
-	around, err := c.server.memory.Timeline(ctx, request.Widened())
-	if err != nil {
-		return nil, err
-	}
+	around := ask(ctx, c, api.Memory.Timeline, request.Widened())
 	a := newAnswer("timeline")
 	a.set("project", in(project))
 	items := around.Lines(request.Before, request.After)
@@ -76,7 +70,7 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 		if project != "" {
 			a.tail("Next: project: \"all\" looks at all projects.")
 		}
-		return a, nil
+		return a
 	}
 	a.say("%s in %s, oldest first:", text.Count(records, "record"), in(project))
 	if left := len(all) - (to - from); left > 0 {
@@ -85,26 +79,25 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 	if len(ids) > 0 {
 		a.tail("Next: get_observations(ids: [%s]) reads in full; a session: get_session_summary.", csv(ids))
 	}
-	return a, nil
+	return a
 }
 
 // timelineRequest makes the request from the arguments.
-func (c *call) timelineRequest(ctx context.Context) (api.TimelineRequest, error) {
-	var r api.TimelineRequest
+func (c *call) timelineRequest(ctx context.Context) (r api.TimelineRequest) {
 	c.bind(&r)
-	if c.args.err == nil && r.Anchor == "" && r.Query == "" {
+	if r.Anchor == "" && r.Query == "" {
 		c.args.fail(memory.Errorf(memory.CodeInvalid, "neither anchor nor query").
 			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`))
 	}
 	if isRecord(r.Anchor) && r.Project == "" && c.args.err == nil {
 		r.Project = c.projectOf(ctx, r.Anchor)
-		return r, nil
+		return r
 	}
 	if at, ok := memory.ParseTime(r.Anchor, c.now, false); ok && !isRecord(r.Anchor) {
 		r.Anchor = api.ISO(at)
 	}
 	r.Project = c.project(ctx)
-	return r, c.args.err
+	return r
 }
 
 // isRecord reports whether an anchor is the number of an observation or a session.
@@ -120,7 +113,7 @@ func isRecord(anchor string) bool {
 // the client works.
 func (c *call) projectOf(ctx context.Context, anchor string) string {
 	if strings.HasPrefix(strings.ToUpper(anchor), "S") {
-		if s, err := c.sessionNamed(ctx, anchor, ""); err == nil {
+		if s, err := c.server.memory.Receipt(ctx, api.ReceiptRequest{Name: anchor}); err == nil {
 			return s.ProjectPath
 		}
 	} else if o, err := c.server.memory.Observation(ctx, api.ObservationRequest{Name: anchor}); err == nil {

@@ -20,7 +20,7 @@ var texts embed.FS
 // tool is one tool.
 type tool struct {
 	name, title string
-	run         func(context.Context, *call) (*answer, error)
+	run         func(context.Context, *call) *answer
 	hints       mcp.ToolAnnotations
 	// nothingYet: an empty memory is an answer, not an error.
 	nothingYet bool
