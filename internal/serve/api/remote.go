@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,6 +181,35 @@ func answerError(status int, raw []byte) error {
 	}
 	return &memory.Error{Code: body.Error.Code, Message: body.Error.Message, Hint: body.Error.Hint}
 }
+
+// Codes of errors that only HTTP has.
+const (
+	CodeUnauthorized memory.Code = "unauthorized"       // the token is missing or wrong
+	CodeMethod       memory.Code = "method_not_allowed" // the route has another method
+	CodeMediaType    memory.Code = "media_type"         // a write whose body is not JSON
+)
+
+// statuses is the one table from codes to HTTP statuses.
+var statuses = map[memory.Code]int{
+	memory.CodeInvalid:     http.StatusBadRequest,
+	memory.CodeNotFound:    http.StatusNotFound,
+	memory.CodeForbidden:   http.StatusForbidden,
+	memory.CodeConflict:    http.StatusConflict,
+	memory.CodeWireVersion: http.StatusConflict,
+	memory.CodeUnavailable: http.StatusServiceUnavailable,
+	memory.CodeTooLarge:    http.StatusRequestEntityTooLarge,
+	memory.CodeNewerSchema: http.StatusServiceUnavailable,
+	memory.CodeOlderSchema: http.StatusServiceUnavailable,
+	memory.CodeNoMemory:    http.StatusServiceUnavailable,
+	memory.CodeStorage:     http.StatusInsufficientStorage,
+	memory.CodeInternal:    http.StatusInternalServerError,
+	CodeUnauthorized:       http.StatusUnauthorized,
+	CodeMethod:             http.StatusMethodNotAllowed,
+	CodeMediaType:          http.StatusUnsupportedMediaType,
+}
+
+// StatusOf returns the HTTP status of an error with a code.
+func StatusOf(code memory.Code) int { return cmp.Or(statuses[code], http.StatusInternalServerError) }
 
 // ErrorBody is the shape of every error: of HTTP answers, and of commands with --json.
 type ErrorBody struct {

@@ -55,3 +55,18 @@ func TestUnansweredRequests(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryCodeHasAStatus(t *testing.T) {
+	for _, code := range []memory.Code{
+		memory.CodeInvalid, memory.CodeNotFound, memory.CodeForbidden, memory.CodeConflict, memory.CodeWireVersion,
+		memory.CodeUnavailable, memory.CodeTooLarge, memory.CodeNewerSchema, memory.CodeOlderSchema, memory.CodeNoMemory,
+		memory.CodeStorage, memory.CodeInternal, CodeUnauthorized, CodeMethod, CodeMediaType,
+	} {
+		if statuses[code] < 400 {
+			t.Errorf("code %s has status %d", code, statuses[code])
+		}
+	}
+	if len(statuses) != 15 {
+		t.Errorf("%d codes in the table", len(statuses))
+	}
+}

@@ -171,7 +171,7 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 	if !ok {
 		allowed := slices.Sorted(maps.Keys(methods))
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		a.fail(w, r, memory.Errorf(codeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
+		a.fail(w, r, memory.Errorf(api.CodeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
 			WithHint("use "+strings.Join(allowed, " or ")))
 		return
 	}

@@ -6,44 +6,14 @@ import (
 	"net/http"
 	"strconv"
 
-	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
-
-// Codes of errors that only HTTP has.
-const (
-	codeUnauthorized memory.Code = "unauthorized"       // the token is missing or wrong
-	codeMethod       memory.Code = "method_not_allowed" // the route has another method
-	codeMediaType    memory.Code = "media_type"         // a write whose body is not JSON
-)
-
-// statuses is the one table from codes to HTTP statuses.
-var statuses = map[memory.Code]int{
-	memory.CodeInvalid:     http.StatusBadRequest,
-	memory.CodeNotFound:    http.StatusNotFound,
-	memory.CodeForbidden:   http.StatusForbidden,
-	memory.CodeConflict:    http.StatusConflict,
-	memory.CodeWireVersion: http.StatusConflict,
-	memory.CodeUnavailable: http.StatusServiceUnavailable,
-	memory.CodeTooLarge:    http.StatusRequestEntityTooLarge,
-	memory.CodeNewerSchema: http.StatusServiceUnavailable,
-	memory.CodeOlderSchema: http.StatusServiceUnavailable,
-	memory.CodeNoMemory:    http.StatusServiceUnavailable,
-	memory.CodeStorage:     http.StatusInsufficientStorage,
-	memory.CodeInternal:    http.StatusInternalServerError,
-	codeUnauthorized:       http.StatusUnauthorized,
-	codeMethod:             http.StatusMethodNotAllowed,
-	codeMediaType:          http.StatusUnsupportedMediaType,
-}
 
 // fail answers with an error. The text of an error that is no memory.Error may contain
 // paths or content: it is logged, and the client gets "internal error".
 func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	body := api.NewErrorBody(err)
-	status, ok := statuses[body.Error.Code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
+	status := api.StatusOf(body.Error.Code)
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		a.opts.Logger.Error("request failed", "method", r.Method, "route", r.Pattern, "code", body.Error.Code, "error", err)
 		if a.opts.Failed != nil {

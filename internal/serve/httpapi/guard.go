@@ -12,6 +12,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // TokenCookie is the cookie in which a browser may send the token.
@@ -41,7 +42,7 @@ func (a *server) guarded(next http.Handler) http.Handler {
 			}
 		}()
 		if err := a.admit(r); err != nil {
-			if memory.CodeOf(err) == codeUnauthorized {
+			if memory.CodeOf(err) == api.CodeUnauthorized {
 				h.Set("WWW-Authenticate", "Bearer")
 			}
 			a.fail(w, r, err)
@@ -52,7 +53,7 @@ func (a *server) guarded(next http.Handler) http.Handler {
 }
 
 // admit returns nil for a request of this machine's user, else CodeForbidden or
-// codeUnauthorized with the reason.
+// api.CodeUnauthorized with the reason.
 func (a *server) admit(r *http.Request) error {
 	link := linkOf(r)
 	if !link.unix {
@@ -77,7 +78,7 @@ func (a *server) admit(r *http.Request) error {
 	}
 	// The code that /open takes is a proof by itself.
 	if a.needsToken(peer) && !a.hasToken(r) && !a.hasCookie(r) && (a.Viewer == nil || r.URL.Path != pathOpen) {
-		return memory.Errorf(codeUnauthorized, "the token is missing or wrong").
+		return memory.Errorf(api.CodeUnauthorized, "the token is missing or wrong").
 			WithHint("a browser gets in by `claude-mem open`; others send Authorization: Bearer TOKEN; it is in the file token of the data directory")
 	}
 	return nil
@@ -165,7 +166,7 @@ func checkRoute(r *http.Request, rt route) error {
 		// An HTML form cannot send this type, and a script needs a permission (CORS).
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || media != "application/json" {
-			return memory.Errorf(codeMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
+			return memory.Errorf(api.CodeMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
 		}
 	}
 	if rt.hook {

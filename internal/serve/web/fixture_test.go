@@ -123,12 +123,12 @@ func fixture(t *testing.T, records string) *web.Viewer {
 	searcher := search.New(s, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
 	// With a minute no part of a block is late on a loaded machine.
 	builder := recall.New(s, recall.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
-	var logs []web.Log
-	if records != "" {
-		logs = []web.Log{{Name: "worker", Path: "testdata/worker.log"}}
+	log := web.Log{Name: "worker", Path: "testdata/worker.log"}
+	if records == "" {
+		log.Path = filepath.Join(dir, "worker.log") // there is none yet
 	}
 	return web.New((&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock}).Memory(),
-		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: logs})
+		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: []web.Log{log}})
 }
 
 // load imports the records of a file.

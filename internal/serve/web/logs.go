@@ -56,8 +56,8 @@ func (f logFilter) LevelName() string {
 	return strings.ToLower(f.Level.String())
 }
 
-// link returns the page's address with a filter.
-func (f logFilter) link() string {
+// values returns the filter as parameters of the page.
+func (f logFilter) values() url.Values {
 	q := url.Values{}
 	if f.Text != "" {
 		q.Set("q", f.Text)
@@ -68,7 +68,7 @@ func (f logFilter) link() string {
 	if level := f.LevelName(); level != "" {
 		q.Set("level", level)
 	}
-	return address("/logs", q)
+	return q
 }
 
 // passes reports whether a line passes the filter. A line without a level has that of a
@@ -87,9 +87,6 @@ func (f logFilter) passes(l *text.LogLine) bool {
 
 // logs shows the newest lines of the logs that pass the filter.
 func (v *visit) logs() view {
-	if len(v.opts.Logs) == 0 {
-		v.fail(errNoWorker)
-	}
 	q := v.URL.Query()
 	f := logFilter{Text: strings.TrimSpace(q.Get("q")), Log: q.Get("log"), Level: slog.LevelDebug}
 	if level := q.Get("level"); level != "" && f.Level.UnmarshalText([]byte(level)) != nil {
@@ -106,7 +103,7 @@ func (v *visit) logs() view {
 		None, Cut    bool
 	}{Text: f.Text, Filter: f, None: true}
 	for _, log := range v.opts.Logs {
-		logs = append(logs, v.logChoice(f, log.Name))
+		logs = append(logs, choose("/logs", f.values(), "log", log.Name))
 		if f.Log != "" && f.Log != log.Name {
 			continue
 		}
@@ -122,16 +119,6 @@ func (v *visit) logs() view {
 	return view{Title: "Logs", Data: shown}
 }
 
-// logChoice returns the link that shows one log alone, or all again.
-func (v *visit) logChoice(f logFilter, name string) choice {
-	c := choice{Label: name, On: f.Log == name}
-	if f.Log = name; c.On {
-		f.Log = ""
-	}
-	c.Href = f.link()
-	return c
-}
-
 // levelChoices returns the links to the lines of at least a level.
 func levelChoices(f logFilter) (all []choice) {
 	for _, l := range []struct {
@@ -140,7 +127,7 @@ func levelChoices(f logFilter) (all []choice) {
 	}{{slog.LevelDebug, "all"}, {slog.LevelInfo, "info"}, {slog.LevelWarn, "warnings"}, {slog.LevelError, "errors"}} {
 		other := f
 		other.Level = l.level
-		all = append(all, choice{Label: l.label, Href: other.link(), On: f.Level == l.level})
+		all = append(all, choice{Label: l.label, Href: address("/logs", other.values()), On: f.Level == l.level})
 	}
 	return all
 }

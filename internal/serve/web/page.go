@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"time"
 
-	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
 
@@ -22,9 +21,7 @@ type page struct {
 	Key string
 	// Script is a module of static/ that the page needs, "" for none.
 	Script string
-	// OfWorker pages are about the process that serves them.
-	OfWorker bool
-	load     func(*visit) view
+	load   func(*visit) view
 }
 
 // pages are all pages, in the order of the navigation.
@@ -37,10 +34,10 @@ var pages = []page{
 	{Path: "/code", Name: "code", Nav: "Code", Key: "c", load: (*visit).code},
 	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
 	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},
-	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", OfWorker: true, load: (*visit).queue},
-	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", OfWorker: true, load: (*visit).settings},
+	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
+	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings},
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
-	{Path: "/doctor", Name: "doctor", OfWorker: true, load: (*visit).doctor},
+	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},
 	{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation},
 	{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session},
 }
@@ -106,20 +103,4 @@ func address(path string, q url.Values) string {
 		return path
 	}
 	return path + "?" + q.Encode()
-}
-
-// statusOf returns the HTTP status of an error page.
-func statusOf(err error) int {
-	switch memory.CodeOf(err) {
-	case memory.CodeInvalid:
-		return http.StatusBadRequest
-	case memory.CodeNotFound:
-		return http.StatusNotFound
-	case memory.CodeForbidden:
-		return http.StatusForbidden
-	case memory.CodeUnavailable, memory.CodeNoMemory:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusInternalServerError
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -39,7 +38,7 @@ type Options struct {
 	Clock func() time.Time
 	// Location is the zone in which times are shown; time.Local when nil.
 	Location *time.Location
-	// Worker is the process that serves the viewer; nil: pages about it say that there is none.
+	// Worker is the process that serves the viewer.
 	Worker Worker
 	// Place sets what is checked out at the project of a request for a context block, and
 	// where the host loads its own files; nil: nothing is known of that.
@@ -91,43 +90,27 @@ func readStatic() map[string]asset {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		all[path.Base(name)] = asset{body, contentType(name), hex.EncodeToString(sum[:6])}
+		all[path.Base(name)] = asset{body, contentTypes[path.Ext(name)], hex.EncodeToString(sum[:6])}
 	}
 	return all
 }
 
-// contentType returns the type of a file by its name; the machine's own table may say
-// otherwise of a script.
-func contentType(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	default:
-		return mime.TypeByExtension(path.Ext(name))
-	}
-}
+// contentTypes are those of the files in static/; the machine's own table may say otherwise of
+// a script.
+var contentTypes = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 // parseTemplates returns the template of each page with the parts that all share.
 func (v *Viewer) parseTemplates() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(v.functions()).ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range append(names(), "error") {
-		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+name+".html"))
+	for _, p := range append(pages, errorPage) {
+		all[p.Name] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+p.Name+".html"))
 	}
 	return all
 }
 
-// names returns the names of the pages.
-func names() (all []string) {
-	for _, p := range pages {
-		all = append(all, p.Name)
-	}
-	return all
-}
+// errorPage is the page of an error, at any path.
+var errorPage = page{Name: "error"}
 
 // Serve answers a request for a page or a file. token is what the page's writes must send;
 // "" for a visitor that may only read.
@@ -171,15 +154,10 @@ func (v *Viewer) serveIf(w http.ResponseWriter, visit *visit, p page) bool {
 		}
 		visit.SetPathValue(strings.TrimSuffix(name, "}"), value)
 	}
-	var shown view
-	if p.OfWorker && v.opts.Worker == nil {
-		visit.err = errNoWorker
-	} else {
-		shown = p.load(visit)
-	}
+	shown := p.load(visit)
 	switch {
 	case visit.err != nil:
-		v.showError(w, visit, statusOf(visit.err), visit.err)
+		v.showError(w, visit, api.StatusOf(memory.CodeOf(visit.err)), visit.err)
 	case shown.Redirect != "":
 		http.Redirect(w, visit.Request, shown.Redirect, http.StatusSeeOther)
 	default:
@@ -219,7 +197,7 @@ func (v *Viewer) showError(w http.ResponseWriter, visit *visit, status int, err 
 		v.opts.Logger.Error("page failed", "path", visit.URL.Path, "error", err)
 	}
 	body := api.NewErrorBody(err)
-	v.render(w, visit, status, page{Name: "error"}, view{Title: "Error", Data: struct {
+	v.render(w, visit, status, errorPage, view{Title: "Error", Data: struct {
 		Status        int
 		Message, Hint string
 	}{status, body.Error.Message, body.Error.Hint}})

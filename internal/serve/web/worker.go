@@ -18,9 +18,6 @@ type Worker interface {
 	Examine(ctx context.Context) ([]byte, error)
 }
 
-// errNoWorker is the error of a page about the worker in a viewer that has none.
-var errNoWorker = memory.Errorf(memory.CodeUnavailable, "this viewer does not run in a worker").WithHint("claude-mem worker start")
-
 // health is what the pages show of Stats, under the names of its JSON.
 type health struct {
 	PID       int               `json:"pid"`
