@@ -74,22 +74,20 @@ func (m *Model) inHelp(a action) tea.Cmd {
 	return nil
 }
 
+// distance returns the number of lines by which an action moves; ok is false for others.
+func (m *Model) distance(a action) (n int, ok bool) {
+	page := max(m.bodyHeight()-2, 1)
+	n, ok = map[action]int{down: 1, up: -1, pageDown: page, pageUp: -page, halfDown: page / 2, halfUp: -page / 2}[a]
+	return n, ok
+}
+
 // inRecord acts on a key while a record is read.
 func (m *Model) inRecord(a action) tea.Cmd {
-	page := max(m.bodyHeight()-2, 1)
+	if n, ok := m.distance(a); ok {
+		m.reader.top += n
+		return nil
+	}
 	switch a {
-	case down:
-		m.reader.top++
-	case up:
-		m.reader.top--
-	case pageDown:
-		m.reader.top += page
-	case pageUp:
-		m.reader.top -= page
-	case halfDown:
-		m.reader.top += page / 2
-	case halfUp:
-		m.reader.top -= page / 2
 	case first:
 		m.reader.top = 0
 	case last:
@@ -114,20 +112,11 @@ func (m *Model) step(n int) tea.Cmd {
 
 // inList acts on a key in a list.
 func (m *Model) inList(a action) tea.Cmd {
-	l, page := m.list(), max(m.bodyHeight()-2, 1)
+	if n, ok := m.distance(a); ok {
+		return m.step(n)
+	}
+	l := m.list()
 	switch a {
-	case down:
-		l.move(1)
-	case up:
-		l.move(-1)
-	case pageDown:
-		l.move(page)
-	case pageUp:
-		l.move(-page)
-	case halfDown:
-		l.move(page / 2)
-	case halfUp:
-		l.move(-page / 2)
 	case first:
 		if l.hasEnds && l.first != 0 {
 			return m.ask(l, atStart)

@@ -27,14 +27,12 @@ type Options struct {
 	Colours  bool
 	Clock    func() time.Time
 	Location *time.Location
-	// Every is the pause between two looks for new records, 0 for two seconds.
-	Every   time.Duration
-	In, Out *os.File
+	In, Out  *os.File
 	// Env is the environment of the terminal.
 	Env []string
 }
 
-// pollPause is the default of Options.Every. A look takes a few milliseconds.
+// pollPause is the pause between two looks for new records. A look takes a few milliseconds.
 const pollPause = 2 * time.Second
 
 // Run shows the memory until the reader quits or ctx ends. CodeInvalid if there is no
@@ -43,9 +41,6 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.In == nil || opts.Out == nil || !term.IsTerminal(opts.In.Fd()) || !term.IsTerminal(opts.Out.Fd()) {
 		return memory.Errorf(memory.CodeInvalid, "browse needs a terminal").
 			WithHint("`claude-mem recent` and `claude-mem search` print what it shows")
-	}
-	if opts.Every == 0 {
-		opts.Every = pollPause
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop() // questions on their way end with the program

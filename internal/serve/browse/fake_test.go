@@ -86,14 +86,6 @@ func (f *fake) memory() api.Memory {
 				return memory.Errorf(memory.CodeNotFound, "there is no observation")
 			}
 			*c.Answer.(*api.Observation) = *r.hit().Observation
-		case api.RecordsRequest:
-			found := api.Listing[api.Summary]{}
-			for _, r := range f.records {
-				if r.summary != nil && r.summary.SessionDBID == q.Session && r.summary.CreatedAtEpoch >= q.Since && r.summary.CreatedAtEpoch <= q.Until {
-					found.Results = append(found.Results, *r.summary)
-				}
-			}
-			*c.Answer.(*api.Listing[api.Summary]) = found
 		case api.ObservationEdit:
 			f.find(int64(q.ID)).Pinned = *q.Pinned
 		case api.HideRequest:
@@ -120,7 +112,7 @@ func (f *fake) search(q api.SearchRequest) (page api.SearchPage) {
 	var all []api.Hit
 	for _, r := range f.records {
 		at := r.CreatedAtEpoch
-		if !f.hidden[int64(r.ID)] && (q.Since == 0 || at >= q.Since) && (q.Until == 0 || at <= q.Until) && strings.Contains(r.Title, q.Query) {
+		if !f.hidden[int64(r.ID)] && (q.Since == 0 || at >= q.Since) && (q.Session == 0 || r.summary != nil && r.summary.SessionDBID == q.Session) && (q.Until == 0 || at <= q.Until) && strings.Contains(r.Title, q.Query) {
 			all = append(all, r.hit())
 		}
 	}
@@ -169,10 +161,10 @@ type rig struct {
 func run(t *testing.T, f *fake) *rig {
 	t.Helper()
 	m := newModel(t.Context(), Options{Memory: f.memory(), Away: func() bool { return f.away }, Name: "~/.claude-mem", Colours: true,
-		Clock: func() time.Time { return start.AddDate(1, 0, 0) }, Location: time.UTC, Every: time.Hour})
+		Clock: func() time.Time { return start.AddDate(1, 0, 0) }, Location: time.UTC})
 	r := &rig{t: t, model: m, fake: f}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
-		if d == m.opts.Every {
+		if d == pollPause {
 			return nil // tests poll by themselves
 		}
 		return func() tea.Msg { return msg }

@@ -55,7 +55,7 @@ type Model struct {
 type reader struct {
 	row    row
 	shown  bool
-	record record
+	record api.Hit
 	err    error
 	loaded bool
 	top    int
@@ -111,7 +111,7 @@ type (
 	typedAnswer  struct{ typed int }
 	recordAnswer struct {
 		asked  int
-		record record
+		record api.Hit
 		err    error
 	}
 	recordTime   struct{ asked int }
@@ -324,7 +324,7 @@ func (m *Model) readAgain() tea.Cmd {
 }
 
 // pollLater looks for new records after a while.
-func (m *Model) pollLater() tea.Cmd { return m.later(m.opts.Every, pollTime{}) }
+func (m *Model) pollLater() tea.Cmd { return m.later(pollPause, pollTime{}) }
 
 // poll reads the newest page of the feed again.
 func (m *Model) poll() tea.Cmd {

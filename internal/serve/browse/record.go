@@ -13,36 +13,20 @@ import (
 	"claudemem/internal/serve/api"
 )
 
-// record is a record in full: one of the pointers is set.
-type record struct {
-	observation *api.Observation
-	summary     *api.Summary
-	prompt      *api.Prompt
-}
-
-// readRecord reads the record of a row. That a person reads it is no lookup of a session.
-func readRecord(ctx context.Context, m api.Memory, r row) (rec record, err error) {
+// readRecord reads the record of a row in full. That a person reads it is no lookup of a session.
+func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
 	if r.kind == memory.RecordObservation {
 		o, err := m.Observation(ctx, api.ObservationRequest{Name: number(r.id)})
-		return record{observation: &o}, err
+		return api.Hit{Observation: &o}, err
 	}
-	q := api.RecordsRequest{Session: r.session, Format: api.FormatFull}
+	q := api.SearchRequest{Kinds: []string{string(r.kind)}, Session: r.session, Format: api.FormatFull}
 	q.Since, q.Until, q.Limit = r.own, r.own, pageLimit
-	missing := memory.Errorf(memory.CodeNotFound, "the record is not there any more")
-	if r.kind == memory.RecordSummary {
-		found, err := m.Summaries(ctx, q)
-		i := slices.IndexFunc(found.Results, func(s api.Summary) bool { return s.ID == r.id })
-		if err != nil || i < 0 {
-			return rec, cmp.Or[error](err, missing)
-		}
-		return record{summary: &found.Results[i]}, nil
-	}
-	found, err := m.Prompts(ctx, q)
-	i := slices.IndexFunc(found.Results, func(p api.Prompt) bool { return p.ID == r.id })
+	found, err := m.Search(ctx, q)
+	i := slices.IndexFunc(found.Results, func(h api.Hit) bool { return h.Entry().ID == r.id })
 	if err != nil || i < 0 {
-		return rec, cmp.Or[error](err, missing)
+		return api.Hit{}, cmp.Or[error](err, memory.Errorf(memory.CodeNotFound, "the record is not there any more"))
 	}
-	return record{prompt: &found.Results[i]}, nil
+	return found.Results[i], nil
 }
 
 // paragraph is a part of a record as it is read: lines in a style.
@@ -53,8 +37,8 @@ type paragraph struct {
 	hang int
 }
 
-// paragraphs returns a record as it is read. Its texts are clean.
-func (r record) paragraphs(now time.Time) (all []paragraph) {
+// paragraphsOf returns a record as it is read. Its texts are clean.
+func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 	say := func(st style, hang int, s string) {
 		if s != "" {
 			all = append(all, paragraph{st, s, hang})
@@ -101,8 +85,8 @@ func (r record) paragraphs(now time.Time) (all []paragraph) {
 		return fmt.Sprintf("S%d prompt %d", session, prompt)
 	}
 	switch {
-	case r.observation != nil:
-		o := r.observation.Whole()
+	case h.Observation != nil:
+		o := h.Observation.Whole()
 		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		say(plain, 0, line(o.Subtitle))
 		branch := ""
@@ -129,8 +113,8 @@ func (r record) paragraphs(now time.Time) (all []paragraph) {
 		if len(o.Concepts) > 0 {
 			part("Concepts", line(strings.Join(o.Concepts[:min(len(o.Concepts), maxItems)], ", ")))
 		}
-	case r.summary != nil:
-		s := r.summary
+	case h.Summary != nil:
+		s := h.Summary
 		say(bold, 2, "§ "+line(s.Title))
 		facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
 		if d := s.SummaryDetail; d != nil {
@@ -145,8 +129,8 @@ func (r record) paragraphs(now time.Time) (all []paragraph) {
 			items("Modified", d.FilesEdited)
 			items("Read", d.FilesRead)
 		}
-	case r.prompt != nil:
-		p := r.prompt
+	case h.Prompt != nil:
+		p := h.Prompt
 		say(bold, 2, "› "+line(p.Title))
 		branch := ""
 		if p.PromptDetail != nil && p.Branch != "" {
@@ -167,10 +151,10 @@ const maxItems = 100
 // maxReading is the longest line of a record on a wide screen: longer ones are hard to read.
 const maxReading = 100
 
-// lines returns a record in lines of at most n columns, painted.
-func (r record) lines(p painter, now time.Time, n int) (lines []string) {
+// linesOf returns a record in lines of at most n columns, painted.
+func linesOf(h *api.Hit, p painter, now time.Time, n int) (lines []string) {
 	n = min(n, maxReading)
-	for _, part := range r.paragraphs(now) {
+	for _, part := range paragraphsOf(h, now) {
 		if part.text == "" {
 			lines = append(lines, "")
 			continue

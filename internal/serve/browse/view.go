@@ -242,7 +242,7 @@ func (m *Model) recordLines(p painter, columns, n int) []string {
 		return fill([]string{p.paint(dim, cut("Reading…", columns))}, n)
 	}
 	if r.lines == nil || r.columns != columns {
-		r.lines, r.columns = r.record.lines(p, m.now(), columns), columns
+		r.lines, r.columns = linesOf(&r.record, p, m.now(), columns), columns
 	}
 	r.top = min(max(r.top, 0), max(len(r.lines)-n, 0))
 	return fill(slices.Clone(r.lines[r.top:]), n)
