@@ -204,10 +204,8 @@ func (d Param) parseRange(sent url.Values) (start, end string, err error) {
 		return start, end, nil
 	}
 	wrong := d.wrong(v, `is {"start":"2026-03-01","end":"2026-03-31"}, or send `+d.Name+"[start] and "+d.Name+"[end], or since and until")
-	var object map[string]any
-	decoder := json.NewDecoder(strings.NewReader(v))
-	decoder.UseNumber()
-	if err := decoder.Decode(&object); err != nil || object == nil {
+	var object map[string]json.RawMessage
+	if err := json.NewDecoder(strings.NewReader(v)).Decode(&object); err != nil || object == nil {
 		return "", "", wrong
 	}
 	for _, bound := range []struct {
@@ -215,15 +213,11 @@ func (d Param) parseRange(sent url.Values) (start, end string, err error) {
 		names []string
 	}{{&start, []string{"start", "since", "from"}}, {&end, []string{"end", "until", "to"}}} {
 		for _, name := range bound.names {
-			switch value := object[name].(type) {
-			case nil:
-			case string:
-				*bound.into = value
-			case json.Number:
-				*bound.into = value.String()
-			default:
+			text, err := scalar(object[name])
+			if err != nil {
 				return "", "", wrong
 			}
+			*bound.into = cmp.Or(text, *bound.into)
 		}
 	}
 	return start, end, nil

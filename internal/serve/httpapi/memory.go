@@ -68,14 +68,7 @@ func (a *server) searchBy(key string) caller {
 		if err != nil {
 			return nil, err
 		}
-		switch key {
-		case "type":
-			page.Type = about
-		case "files":
-			page.File = about
-		case "concepts":
-			page.Concept = about
-		}
+		*map[string]*string{"type": &page.Type, "files": &page.File, "concepts": &page.Concept}[key] = about
 		if *page.Query == "" {
 			page.Query = nil
 		}

@@ -38,6 +38,18 @@ type route struct {
 	pageOnly bool
 }
 
+// with returns the route with another status of success.
+func (r route) with(status int) route {
+	r.status = status
+	return r
+}
+
+// onSocket returns the route without TCP.
+func (r route) onSocket() route {
+	r.socketOnly = true
+	return r
+}
+
 // searchRoute reports whether help lists the route.
 func (r route) searchRoute() bool { return strings.HasPrefix(r.path, "/api/search") }
 
@@ -69,21 +81,9 @@ func (a *server) routes() []route {
 func (a *server) workerRoutes() []route {
 	statusline := call(a, "GET", wire.PathStatusline, "counts for a host's status line", a.statusline, memory.Statusline{}, "")
 	statusline.hook = true
-	shutdown := route{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, about: "starts the worker's stop; accepted events are kept", status: http.StatusAccepted, answer: api.Status{}}
-	reindex := call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "")
-	reindex.status = http.StatusAccepted
-	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
-	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.Import,
-		api.ImportAnswer{Results: []memory.Imported{{}}}, `{"records":[]}`)
-	backfilling := call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.Worker.Backfill,
-		api.BackfillAnswer{Statuses: []memory.Status{""}}, `{"events":[]}`)
-	backfilling.socketOnly = true
-	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
-	opening.socketOnly = true
 	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.Worker.StartForget,
 		api.Erasure{}, `{"observations":[12]}`)
-	forgetting.status, forgetting.pageOnly = http.StatusAccepted, true
-	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
+	forgetting.pageOnly = true
 	return []route{
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
 		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
@@ -97,13 +97,17 @@ func (a *server) workerRoutes() []route {
 		endpoint(a, api.Memory.Queue, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
 		endpoint(a, api.Memory.RetryQueue, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
 		statusline,
-		shutdown,
-		reindex,
-		reindexing,
-		importing,
-		backfilling,
-		opening,
-		forgetting,
+		{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, about: "starts the worker's stop; accepted events are kept",
+			status: http.StatusAccepted, answer: api.Status{}, socketOnly: true},
+		call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "").
+			onSocket().with(http.StatusAccepted),
+		call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "").onSocket(),
+		call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.Import,
+			api.ImportAnswer{Results: []memory.Imported{{}}}, `{"records":[]}`).onSocket(),
+		call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.Worker.Backfill,
+			api.BackfillAnswer{Statuses: []memory.Status{""}}, `{"events":[]}`).onSocket(),
+		call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}").onSocket(),
+		forgetting.with(http.StatusAccepted),
 		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, api.Erasure{}, ""),
 	}
 }
@@ -173,11 +177,6 @@ func (a *server) searchRoutes() []route {
 
 // recordRoutes returns the routes that list, show, write, change and hide records.
 func (a *server) recordRoutes() []route {
-	add := endpoint(a, api.Memory.AddObservation, "adds an observation by hand", whole,
-		`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`)
-	alias := endpoint(a, api.Memory.AddAlias, "has what is done in a path from now on belong to a project, a root or label", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`)
-	learn := endpoint(a, api.Memory.AddLearning, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
-	add.status, learn.status, alias.status = http.StatusCreated, http.StatusCreated, http.StatusCreated
 	read := endpoint(a, api.Memory.Observation, "an observation in full", whole, "")
 	read.handle = a.observation
 	batch := endpoint(a, api.Memory.Batch, "observations by number, in the order asked for",
@@ -185,12 +184,13 @@ func (a *server) recordRoutes() []route {
 	batch.handle = a.batch
 	lookups := endpoint(a, api.Memory.NoteLookups, "notes that a session has read observations in full without this API", api.Status{},
 		`{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`)
-	lookups.status, lookups.handle = http.StatusAccepted, a.noteLookups
+	lookups.handle = a.noteLookups
 	return []route{
 		endpoint(a, api.Memory.Observations, "observations, the newest first, pinned ones ahead", api.Listing[api.Observation]{Results: []api.Observation{index, whole}}, "project=tally&limit=5"),
-		add,
+		endpoint(a, api.Memory.AddObservation, "adds an observation by hand", whole,
+			`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`).with(http.StatusCreated),
 		batch,
-		lookups,
+		lookups.with(http.StatusAccepted),
 		read,
 		endpoint(a, api.Memory.EditObservation, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
 		endpoint(a, api.Memory.HideObservation, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
@@ -205,7 +205,8 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.Memory.Prompts, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
 		endpoint(a, api.Memory.Projects, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),
 		endpoint(a, api.Memory.Aliases, "paths whose sessions belong to another project", api.Aliases{Results: []memory.ProjectAlias{{}}}, ""),
-		alias,
+		endpoint(a, api.Memory.AddAlias, "has what is done in a path from now on belong to a project, a root or label", memory.ProjectAlias{},
+			`{"path":"/home/ada/old/tally","project":"/home/ada/tally"}`).with(http.StatusCreated),
 		endpoint(a, api.Memory.RemoveAlias, "removes an alias; records stay where they are", memory.ProjectAlias{}, `{"path":"/home/ada/old/tally"}`),
 		unhurried(endpoint(a, api.Memory.MergeProjects, "makes the records of a project those of another one, in one step that is not undone", memory.ProjectMerged{},
 			`{"from":"label:tally","into":"/home/ada/tally","dry_run":true}`)),
@@ -214,7 +215,8 @@ func (a *server) recordRoutes() []route {
 
 		endpoint(a, api.Memory.Learnings, "learnings: active ones first, by project, the most certain first",
 			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),
-		learn,
+		endpoint(a, api.Memory.AddLearning, "adds a learning", api.Learning{},
+			`{"project":"tally","category":"convention","content":"Errors are wrapped once."}`).with(http.StatusCreated),
 		endpoint(a, api.Memory.EditLearning, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
 		call(a, "DELETE", "/api/learnings/{id}", "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
 	}
