@@ -134,6 +134,7 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 		return Report{}, err
 	}
 	defer func() { _ = t.root.Close() }() // only its handle
+	t.dry = r.DryRun
 	if !r.DryRun {
 		held, err := hold(ctx, r.DataDir)
 		if err != nil {
@@ -151,26 +152,20 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 	}
 	marked, all := t.marked(ctx, limit)
 	report.Partial = !all
+	for _, name := range marked {
+		wanted = append(wanted, want{name: name, target: targetOf(name)})
+	}
 	done := map[string]bool{}
 	for _, w := range wanted {
 		at, err := t.locate(w.name, w.mkdir)
 		if done[at] && err == nil {
-			continue // a link to a file that has its block
+			continue // it has its block, by this name or another
 		}
 		done[at] = true
 		f := File{Path: w.name, Target: w.target}
 		if err == nil {
-			f.Action, err = t.apply(at, &w, r.DryRun)
+			f.Action, err = t.apply(at, &w)
 		}
-		report.add(f, err)
-	}
-	for _, name := range marked {
-		if done[name] {
-			continue
-		}
-		w := want{name: name, target: targetOf(name)}
-		f := File{Path: name, Target: w.target}
-		f.Action, err = t.apply(name, &w, r.DryRun)
 		report.add(f, err)
 	}
 	return report, ctx.Err()
@@ -264,8 +259,8 @@ func plan(t *tree, r *Request) []want {
 
 // apply gives the file at a place what is wanted, and returns what that is; "" if there
 // is nothing to say about the file.
-func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
-	if !dry {
+func (t *tree) apply(at string, w *want) (Action, error) {
+	if !t.dry {
 		atomicfile.RemoveOwnLeftovers(filepath.Join(t.dir, filepath.FromSlash(at)))
 	}
 	old, mode, err := t.read(at)
@@ -273,7 +268,7 @@ func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
 		if w.lines == nil || !w.create {
 			return "", nil
 		}
-		return ActionCreate, t.create(at, w, dry)
+		return ActionCreate, t.create(at, w)
 	}
 	if err != nil {
 		return "", plain(err)
@@ -287,7 +282,7 @@ func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
 	case w.lines == nil && !d.block:
 		return "", nil
 	case w.lines == nil:
-		return t.take(at, &d, old, mode, dry)
+		return t.take(at, &d, old, mode)
 	}
 	action := ActionUpdate
 	if !d.block {
@@ -297,19 +292,13 @@ func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
 	if string(text) == string(old) {
 		return ActionNone, nil
 	}
-	if dry {
-		return action, t.mayChange(at, mode)
-	}
 	return action, t.write(at, text, old, mode)
 }
 
 // create makes a file of nothing but its head and a block.
-func (t *tree) create(at string, w *want, dry bool) error {
-	if dry {
-		return t.mayChange(at, 0)
-	}
+func (t *tree) create(at string, w *want) error {
 	attrs, made := []string{attrCreated}, 0
-	if w.mkdir {
+	if w.mkdir && !t.dry {
 		var err error
 		if made, err = t.mkdir(at); err != nil {
 			return err
@@ -328,19 +317,14 @@ func (t *tree) create(at string, w *want, dry bool) error {
 
 // take takes the block out of a file, and deletes a file that we made and that has
 // nothing else.
-func (t *tree) take(at string, d *document, old []byte, mode fs.FileMode, dry bool) (Action, error) {
+func (t *tree) take(at string, d *document, old []byte, mode fs.FileMode) (Action, error) {
 	rest := d.without()
 	own := strings.TrimSpace(string(rest)) == ""
 	if at == cursorFile {
 		own = own || strings.ReplaceAll(string(rest), "\r\n", "\n") == cursorHead
 	}
-	switch {
-	case d.created() && own && dry:
-		return ActionDelete, t.mayChange(at, mode)
-	case d.created() && own:
+	if d.created() && own {
 		return ActionDelete, t.remove(at, mode, d.madeDirs())
-	case dry:
-		return ActionRemove, t.mayChange(at, mode)
 	}
 	return ActionRemove, t.write(at, rest, old, mode)
 }

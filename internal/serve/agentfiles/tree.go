@@ -30,6 +30,8 @@ type tree struct {
 	root *os.Root
 	// dir is its path without symbolic links.
 	dir string
+	// dry: nothing is written; what could not be written is found.
+	dry bool
 }
 
 // openTree opens the directory of a project. CodeInvalid for a directory whose files are
@@ -64,7 +66,7 @@ func openTree(dir string) (*tree, error) {
 	if err != nil {
 		return nil, memory.Errorf(memory.CodeNotFound, "open %s: %w", real, err).WithHint("--project names another project")
 	}
-	return &tree{root, real}, nil
+	return &tree{root: root, dir: real}, nil
 }
 
 // exists reports whether there is anything with this path.
@@ -116,7 +118,7 @@ func (t *tree) read(name string) ([]byte, fs.FileMode, error) {
 // write replaces a file, which had the content old (nil: it did not exist), unless
 // somebody has written to it or protects it.
 func (t *tree) write(name string, data, old []byte, mode fs.FileMode) error {
-	if err := t.mayChange(name, mode); err != nil {
+	if err := t.mayChange(name, mode); err != nil || t.dry {
 		return err
 	}
 	now, _, err := t.read(name)
@@ -146,7 +148,7 @@ func (t *tree) mayChange(name string, mode fs.FileMode) error {
 
 // remove deletes a file and the last dirs directories of its path if they are empty.
 func (t *tree) remove(name string, mode fs.FileMode, dirs int) error {
-	if err := t.mayChange(name, mode); err != nil {
+	if err := t.mayChange(name, mode); err != nil || t.dry {
 		return err
 	}
 	if err := t.root.Remove(name); err != nil {
