@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -108,14 +109,15 @@ func newChooser(e *episode) *chooser {
 func (c *chooser) add(s sentence, from source, late float64) {
 	s.text = text.FirstBytes(s.text, maxCandidate)
 	whole := s.text
-	s.text = strings.TrimRight(label.ReplaceAllString(withoutOpening(s.text), ""), ". 。")
+	s.text = withoutOpening(s.text)
+	s.text = strings.TrimRight(s.text[lang.Front(s.text, "label"):], ". 。")
 	if !s.code {
 		s.text = afterLeadIn(s.text)
 	}
 	if !strings.HasPrefix(whole, s.text) {
 		s.text = capitalWord(s.text)
 	}
-	if offer.MatchString(s.text) || testPasses.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || looksOnly(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
+	if lang.Has(s.text, "offer", "test-passes", "retract", "committed") || isFluff(s.text) || reportsTests(s.text) || asks(s.text) || len(c.list) >= maxCandidates || looksOnly(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && lang.Has(s.text, "done") {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
@@ -124,10 +126,8 @@ func (c *chooser) add(s sentence, from source, late float64) {
 	}
 	if parts := clauses(s.text); len(parts) > 1 {
 		for _, p := range parts {
-			if rest, ok := cutFold(p, "and ", "so ", "und ", "y "); ok {
-				p = rest
-			}
-			if len(words(p)) < 4 || isFluff(p) || reportsTests(p) || reportsCommit(p) {
+			p, _ = lang.Cut(p, "link")
+			if len(words(p)) < 4 || isFluff(p) || reportsTests(p) || lang.Has(p, "committed") {
 				continue
 			}
 			part := s
@@ -146,48 +146,24 @@ func capitalWord(s string) string {
 	return capital(s)
 }
 
-// claimsDone reports whether a sentence says that all is well, which a failure at the end
-// contradicts.
-func claimsDone(s string) bool {
-	return holds(strings.ToLower(s), "fixed", "works now", "work now", "resolved", "passes", "pass now", "is green", "everything works", "behoben", "läuft jetzt", "funktioniert jetzt", "arreglado", "corregido", "funciona ahora", "修正しました", "直しました", "解決しました", "corrigé")
-}
-
 // asks reports whether a sentence is a question or an offer.
 func asks(s string) bool {
 	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 }
 
-// retracts reports whether a sentence takes something back that was said before.
-func retracts(s string) bool {
-	return holds(strings.ToLower(s), "forget what", "i was wrong", "scratch that", "ich lag falsch", "me equivoqué", "間違っていました")
-}
-
-var (
-	// looking tells what the agent looked at; cleared says of something that nothing is
-	// wrong with it.
-	looking = regexp.MustCompile(`(?i)^(?:first,? )?(?:i|we)(?:['’]ve| have)? (?:also )?(?:looked (?:at|into|through)|read|checked|went through|reviewed|inspected|examined|searched|opened)\b|` +
-		`^(?:ich habe|wir haben|habe) .*(?:angesehen|angeschaut|gelesen|durchgesehen|geprüft|durchsucht)$|^(?:he |hemos )?(?:mirado|revisado|leído|examinado|miré|revisé|leí|examiné) |` +
-		`^(?:j['’]ai|nous avons) (?:regardé|lu|relu|examiné|parcouru|vérifié) |^(?:olhei|li|revisei|verifiquei) |を(?:確認し|見|読み|調べ)ました$|^我?(?:查看|看|阅读|检查)了`)
-	cleared = regexp.MustCompile("(?i)^`?[\\w.()]+`? (?:is|are|was|were|looks?) (?:fine|ok|okay|innocent|unaffected)$")
-	// beyond matches words and signs by which a sentence tells a finding besides what was
-	// looked at ("found", "that", a colon, a number).
-	beyond = regexp.MustCompile(`(?i)\b(?:found|saw|see|which|that|it|they|dass|und es|que|qui)\b|[:;→]| [–—-] |\d`)
-)
+// besides matches signs by which a sentence tells more than what was looked at.
+var besides = regexp.MustCompile(`[:;→]| [–—-] |\d`)
 
 // looksOnly reports whether a sentence says no more than what the agent looked at, or that
 // a part of the program is not at fault.
 func looksOnly(s string) bool {
-	if cleared.MatchString(s) {
-		return true
-	}
-	low := strings.ToLower(s)
-	return looking.MatchString(s) && !beyond.MatchString(s) && !holds(low, cues[tellsWhy]...) && !holds(low, cues[tellsContrast]...) && !holds(low, cues[negates]...)
+	return lang.Has(s, "cleared") || lang.Has(s, "looked") && !besides.MatchString(s) && !lang.Has(s, "beyond", "why", "contrast", "negation")
 }
 
 // clauses splits a long sentence where a statement ends that can stand alone: at a
 // semicolon or a dash. A guess is not split: its parts sound certain.
 func clauses(s string) []string {
-	if holds(strings.ToLower(s), cues[tellsGuess]...) {
+	if lang.Has(s, "guess") {
 		return nil
 	}
 	var out []string
@@ -227,23 +203,15 @@ func breakOf(s string) (at, size int) {
 	return at, size
 }
 
-var (
-	// opening is an answer, an agreement or an apology in front of a statement: "Yes –
-	// added …", "You were right, …".
-	opening = regexp.MustCompile(`(?i)^(?:yes|no|right|agreed|sure|done|fixed|ok|okay|found it|correct|exactly|understood|implemented|sorry|my bad|apologies|you(?:'re| are| were)(?: absolutely| quite)? right|good (?:catch|point|question)|` +
-		`ja|nein|genau|stimmt|erledigt|fertig|behoben|du hast recht|entschuldigung|sí|si|listo|hecho|claro|cierto|tienes razón|perdón|oui|non|c'est (?:fait|corrigé)|désolée?|pronto|feito|sim|desculpe|готово|да|はい|いいえ|完了|すみません|好的|已修复)` +
-		`(?: ?[–—-] |[,:!.] |[、。，：]\s*)`)
-	// label heads a statement by its kind.
-	label = regexp.MustCompile(`(?i)^(?:(?:the |la |el |die |der |o |a |le )?(?:root cause|cause|reason|problem|culprit|fix|change|result|summary|note|one thing i noticed|ursache|grund|lösung|ergebnis|causa|motivo|problema|resultado|problème|raison|причина)|原因|理由|结果|結果|修正|対応)(?: was| is)? ?[:：]\s*`)
-	// testPasses is a report of a test by its name.
-	testPasses = regexp.MustCompile("^`?[\\w./:-]*[Tt]est\\w*`? (?:now )?pass(?:es|ed)?\\b")
-	// offer is what the agent would do if asked.
-	offer = regexp.MustCompile(`(?i)\b(?:if you(?:'d)? (?:want|like|need|prefer)|let me know|happy to|shall i|want me to|wenn du (?:willst|möchtest)|sag bescheid|si quieres|si prefieres|se quiser|si tu veux)\b|必要(?:なら|であれば)|如果需要`)
-)
+// openingEnd separates an answer, an agreement or an apology from the statement behind it:
+// "Yes – added …", "You were right, …".
+var openingEnd = regexp.MustCompile(`^(?: ?[–—-] |[,:!.] |[、。，：]\s*)`)
 
 // withoutOpening drops the answer or apology in front of a statement.
 func withoutOpening(s string) string {
-	if rest := s[len(opening.FindString(s)):]; len(rest) < len(s) && (len(words(rest)) >= 3 || !isASCII(rest)) {
+	behind := s[lang.Front(s, "opening"):]
+	rest := behind[len(openingEnd.FindString(behind)):]
+	if len(rest) < len(behind) && len(behind) < len(s) && (len(words(rest)) >= 3 || !isASCII(rest)) {
 		return capital(rest)
 	}
 	return s
@@ -331,16 +299,14 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 // decides reports whether a sentence tells a decision, or an alternative that was not
 // taken.
 func decides(s string) bool {
-	return tellsDecision(s, false) || holds(strings.ToLower(s), cues[tellsReject]...) && explains(s)
+	return tellsDecision(s, false) || lang.Has(s, "reject") && lang.Has(s, "explain")
 }
 
 // limits reports whether a sentence tells a limit of something named.
-func limits(s string) bool {
-	return holds(strings.ToLower(s), cues[tellsLimit]...) && hasCode(s)
-}
+func limits(s string) bool { return lang.Has(s, "limit") && hasCode(s) }
 
 // compares reports whether a sentence gives a value before and after.
-func compares(s string) bool { return strings.Contains(s, "→") && measured.MatchString(s) }
+func compares(s string) bool { return strings.Contains(s, "→") && lang.Has(s, "measure") }
 
 // addRest adds what a title that ends with a clause leaves of its sentence.
 func (c *chooser) addRest(i int, title string) {
@@ -354,11 +320,8 @@ func (c *chooser) addRest(i int, title string) {
 		}
 		rest = x.text[from+len(text.AfterLast(title, " ")):]
 	}
-	rest = strings.TrimLeft(rest, ",;:–—. ")
-	if lead, ok := cutFold(rest, "and ", "so ", "und ", "y "); ok {
-		rest = lead
-	}
-	if len(words(rest)) < 4 || holds(strings.ToLower(x.text), cues[tellsGuess]...) {
+	rest, _ = lang.Cut(strings.TrimLeft(rest, ",;:–—. "), "link")
+	if len(words(rest)) < 4 || lang.Has(x.text, "guess") {
 		return
 	}
 	x.text, x.first, x.part = rest, false, true
@@ -405,11 +368,7 @@ func cutsContrast(whole, short string) bool {
 		return false
 	}
 	dropped := whole[len(short):]
-	switch firstWord(dropped) {
-	case "but", "except", "unless", "though", "however", "aber", "außer", "sondern", "pero", "salvo", "excepto", "sino", "mais", "sauf":
-		return true
-	}
-	return holds(strings.ToLower(dropped), cues[tellsGuess]...) && !holds(strings.ToLower(short), cues[tellsGuess]...)
+	return lang.Is(firstWord(dropped), "exception") || lang.Has(dropped, "guess") && !lang.Has(short, "guess")
 }
 
 // subtitle returns the statements that go best with the title, in their order, as far as
@@ -422,7 +381,7 @@ func (c *chooser) subtitle(out *pick) string {
 		at, best := -1, 0.0
 		for i := range c.list {
 			x := &c.list[i]
-			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || startsNext(x.text) {
+			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || lang.Begins(x.text, "next-start") {
 				continue
 			}
 			s := fitting(x.text, room)
@@ -454,12 +413,6 @@ func (c *chooser) subtitle(out *pick) string {
 	}
 	out.used = append(out.used, picked...)
 	return shown(sentencesOf(parts), maxSubtitle)
-}
-
-// startsNext reports whether a sentence announces the next step, which the summary keeps.
-func startsNext(s string) bool {
-	low := strings.ToLower(s)
-	return slices.ContainsFunc(nextStarts, func(p string) bool { return strings.HasPrefix(low, p) })
 }
 
 // fitting returns a sentence cut to room characters, "" when too little is left of it.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -32,25 +33,17 @@ func (t *turn) decisions() []memory.Observation {
 	return out
 }
 
-// errands are words of a question about the next step of the work and not about the
-// program: its answer is worth nothing later.
-var errands = []string{"proceed", "continue", "commit", "push", "apply", "go ahead", "shall i", "should i", "do you want me", "may i", "ready to", "look right", "looks right", "look good", "looks good",
-	"fortfahren", "weitermachen", "soll ich", "committen", "pushen", "continuar", "proceder", "procedo", "続け", "コミットし", "進め"}
-
-var yesOrNo = text.Set("yes no y n ok okay ja nein sí si はい いいえ")
-
 // decisionTitle returns what was decided, "" for an answer that decides nothing: an
 // errand, a question in return.
 func decisionTitle(q *toolcall.Question) string {
 	answer := strings.TrimRight(plain(q.Answer), ". ")
-	asked := strings.ToLower(q.Text)
 	first := strings.TrimRight(text.Before(strings.ToLower(answer), " "), ",.!")
 	switch {
-	case answer == "" || strings.HasSuffix(answer, "?") || strings.HasSuffix(answer, "？"):
+	case answer == "" || asks(answer):
 		return ""
-	case yesOrNo[first] && holds(asked, errands...):
+	case lang.Is(first, "yes-no") && lang.Has(q.Text, "errand"):
 		return ""
-	case yesOrNo[first]:
+	case lang.Is(first, "yes-no"):
 		return shown(plain(q.Text)+" "+capital(answer), maxTitle)
 	}
 	if rejected := rejectedLabels(q); len(rejected) > 0 {
@@ -71,7 +64,7 @@ func rejectedLabels(q *toolcall.Question) []string {
 	chosen := false
 	for _, o := range q.Options {
 		chosen = chosen || o.Chosen
-		if label := plain(o.Label); !o.Chosen && label != "" && !yesOrNo[text.LowerASCII(label)] {
+		if label := plain(o.Label); !o.Chosen && label != "" && !lang.Is(label, "yes-no") {
 			out = append(out, label)
 		}
 	}

@@ -1,19 +1,12 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
-
-// retractions say that something which was held for true is not.
-var retractions = []string{"was wrong", "were wrong", "i was mistaken", "turned out to be wrong", "turned out not to be", "turns out not to be", "is not the cause", "was not the cause", "wasn't the cause", "isn't the cause",
-	"not the cause after all", "had nothing to do with", "has nothing to do with", "nothing to do with", "disproved", "disproves", "ruled out", "my earlier", "my first guess", "my initial",
-	"war falsch", "lag falsch", "hat nichts damit zu tun", "nichts zu tun mit", "ist nicht die ursache", "war nicht die ursache", "lag nicht an", "lag doch nicht",
-	"estaba equivocado", "me equivoqué", "no era la causa", "no tiene nada que ver", "n'était pas la cause", "je me suis trompé", "rien à voir", "não era a causa", "me enganei",
-	"原因ではありません", "原因ではなかった", "関係ありません", "間違いでした", "不是原因", "无关"}
 
 // tookBack reports whether the turn takes back a finding or an assumed cause that its own
 // session stored earlier: in a sentence that says so and has the names of its title.
@@ -22,30 +15,22 @@ func (r *reversals) tookBack(old *memory.Observation) bool {
 		return false
 	}
 	for _, s := range r.said {
-		if holds(strings.ToLower(s), retractions...) && namesOf(old.Title, s) {
+		if lang.Has(s, "disprove") && namesOf(old.Title, s) {
 			return true
 		}
 	}
 	return false
 }
 
-var (
-	// denies opens a prompt that says no to what was said before; concedes a message that
-	// agrees; isNot takes a thing back.
-	denies   = regexp.MustCompile(`(?i)^\W*(?:(?:no|nope|nein|nee|non|não|нет)(?:[,.:!]| [–—-] | (?:it|that|this|das|es|eso) )|(?:that|this|it)(?:['’]s| is| was) (?:wrong|not (?:it|right|true|the))\b|(?:that|this|it) (?:isn|wasn)['’]t (?:it|right|true|the)\b|that can(?:not|['’]t) be|das (?:kann nicht|stimmt nicht|ist falsch)|eso no|ce n'est pas|いいえ|いや|違い|違う|不对|不是)`)
-	concedes = regexp.MustCompile(`(?i)^(?:you(?:['’]re| are| were) (?:absolutely |quite )?(?:right|correct)|my mistake|i was wrong|(?:du hast|sie haben) recht|stimmt|tienes razón|tiene razón|me equivoqué|tu as raison|vous avez raison|você tem razão|tem razão|おっしゃる通り|その通り|ご指摘の通り|你说得对|您说得对)`)
-	isNot    = regexp.MustCompile(`(?i)\b(?:it|that|this)(?: is| was|['’]s) not\b|\b(?:it|that|this) (?:isn|wasn)['’]t\b|\b(?:is|was) not the\b|\b(?:isn|wasn)['’]t the\b|\b(?:liegt|lag|ist|war)(?: es)?(?: doch)? nicht\b|\bno (?:es|era|fue)\b|\bn['’](?:est|était) pas\b|\bnão (?:é|era|foi) |ではありません|ではなく|ではなかった|不是`)
-)
-
 // corrected reports whether the user says no to what was told before, and the agent agrees
 // and says in so many words what it is not.
 func (t *turn) corrected() bool {
-	if !denies.MatchString(t.request.text) {
+	if !lang.Has(t.request.text, "deny") {
 		return false
 	}
 	for _, s := range t.message[:min(2, len(t.message))] {
-		if concedes.MatchString(s.text) {
-			return slices.ContainsFunc(t.message[:min(3, len(t.message))], func(s sentence) bool { return isNot.MatchString(s.text) })
+		if lang.Has(s.text, "concede") {
+			return slices.ContainsFunc(t.message[:min(3, len(t.message))], func(s sentence) bool { return lang.Has(s.text, "is-not") })
 		}
 	}
 	return false
@@ -92,7 +77,7 @@ func namesOf(title, sentence string) bool {
 	known := words(sentence)
 	n := 0
 	for _, w := range words(title) {
-		if len(w) > 3 && !fillers[w] {
+		if len(w) > 3 && !lang.Is(w, "filler") {
 			n++
 			if slices.Contains(known, w) {
 				has++

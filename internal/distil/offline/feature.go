@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/lang"
 )
 
 // The features of a candidate. Most are 0 or 1; the others say so.
@@ -56,42 +56,15 @@ func (f *features) set(i int, is bool) {
 	}
 }
 
-// cues are words and phrases, in English, German, Spanish, Japanese and a little French;
-// lower case.
-var cues = map[int][]string{
-	tellsWhy: phrases("because | since | caused by | the cause | root cause | due to | the reason | was that | is that | hence | turns out | came from | came in with | comes from | the problem | the culprit | so | therefore | which means | means that | as soon as | whatever | bug in | race between | by default | " +
-		"weil | da | wegen | deshalb | daher | denn | ursache | grund | lag an | liegt an | lag daran | porque | ya que | debido a | por eso | causa | la culpa | puesto que | por defecto | ので | ため | 原因 | せいで | parce que | à cause"),
-	tellsContrast: phrases("but | while | however | although | though | unlike | whereas | yet | even though | aber | sondern | obwohl | jedoch | während | pero | sino | aunque | mientras que | しかし | ですが | mais"),
-	tellsChoice: phrases("decided | chose | chosen | opted | settled on | went with | going with | stays with | staying with | stick with | kept | keep | keeps | capped | left | picked | prefer | rather than | instead of | trade-off | tradeoff | on purpose | deliberately | agreed | over | " +
-		"entschieden | gewählt | bleibt | bleiben | statt | stattdessen | bewusst | lieber | decidí | decidimos | elegí | elegimos | se queda | en vez de | en lugar de | a propósito | 決め | にしました | ではなく | 代わりに | のまま | plutôt que"),
-	tellsReject: phrases("considered | rejected | dropped | backed out | tried | gave up | given up | would have | would break | would add | would copy | would need | would mean | off the table | not worth | put back | reverted | undone | doesn't help | didn't help | no difference | noise | nothing to do with | wasn't it | was fine | ruled out | does not work here | " +
-		"verworfen | ausprobiert | probiert | zurückgenommen | hätte | würde | bringt nichts | brachte nichts | lag nicht an | descarté | descartado | descartamos | probé | intenté | habría | no sirvió | no era | 却下 | 見送 | 試し | 試した | 戻しました | 不採用 | 効果がな"),
-	tellsCure: phrases("now | instead | fixed | fixes | moved | added | changed | replaced | rewrote | rewritten | returns | uses | passes | skips | works | wraps | pinned | set | switched | renamed | removed | gone | no longer | " +
-		"jetzt | nun | behoben | hinzugefügt | ersetzt | geändert | nicht mehr | ahora | arreglado | añadí | añadido | cambié | corregido | vuelve a | ya no | ようにし | 修正 | 追加 | 変更 | 直しました | maintenant"),
-	tellsLimit: phrases("must | cannot | can't | only | never | always | has to | have to | need to | needs | required | refuses | at most | at least | limit | minimum | maximum | generated | until | unless | as long as | won't | exactly | edit | depends on | " +
-		"muss | müssen | darf | dürfen | nur | nie | immer | solange | erst | mindestens | höchstens | debe | deben | sólo | solo | nunca | siempre | hasta | a menos que | のみ | だけ | 必要 | できません | 限り | まで | doit"),
-	tellsGuess: phrases("my guess | i guess | probably | might | maybe | perhaps | likely | seems | presumably | i suspect | looks like | could be | vermutlich | wahrscheinlich | vielleicht | ich vermute | scheint | probablemente | quizá | quizás | tal vez | creo que | parece | たぶん | おそらく | かもしれ | と思われ | peut-être"),
-	negates:    phrases("not | no | never | nothing | none | without | cannot | nicht | kein | keine | keinen | nie | ohne | nichts | no | nunca | sin | nada | ningún | ninguna | ない | ません | なし | ne"),
+// featureCues are the cues of features, and those of headings that tell the same of all below
+// them.
+var featureCues = map[int][2]string{
+	tellsWhy: {"why", "why-heading"}, tellsChoice: {"choice", "choice-heading"}, tellsReject: {"reject", "reject-heading"}, tellsCure: {"cure", "cure-heading"},
+	tellsContrast: {"contrast"}, tellsLimit: {"limit"}, tellsGuess: {"guess"}, negates: {"negation"},
 }
 
-// sections are headings that tell the same of all below them.
-var sections = map[int][]string{
-	tellsWhy:    phrases("cause | root cause | why | the problem | problem | what was wrong | what was slow | what happened | diagnosis | findings | ursache | problem war | causa | por qué | 原因"),
-	tellsReject: phrases("not done | considered | rejected | alternatives | tried | discarded | verworfen | alternativen | descartado | alternativas | 却下 | 不採用"),
-	tellsCure:   phrases("fix | the fix | solution | changes | what i did | what changed | lösung | änderungen | solución | cambios | 修正 | 変更"),
-	tellsChoice: phrases("decision | decisions | entscheidung | decisión | 決定"),
-}
-
-// backWords begin a sentence that only the one before makes clear.
-var backWords = text.Set("it it's its this that that's they they're these those there here he she so also both then which with " +
-	"es das dies diese dieser dieses damit dabei dazu sie er so auch esto eso ese esta este así también これ それ この その")
-
-var (
-	// number is a number, with a unit or not; measured one with a unit, or two of which
-	// one becomes the other.
-	number   = regexp.MustCompile(`(?:^|[^\pL\d_#.-])\d[\d.,_]*`)
-	measured = regexp.MustCompile(`(?i)\d ?(?:%|ms|µs|us|ns|s|sec|min|h|kb|mb|gb|tb|kib|mib|gib|bytes?|b|x|×|fps|qps|rps|req/s|tokens?|rows?|times|percent|prozent|por ciento|秒|分|回|件|倍)(?:$|[^\pL\d])|\d[^.\n]{0,16}(?:→|->|=>| to | auf | a | down to | instead of )[^.\n\d]{0,4}\d|\b(?:from|von|de) [^.\n]{0,20}\d[^.\n]{0,20} (?:to|auf|a) [^.\n]{0,6}\d`)
-)
+// number is a number, with a unit or not.
+var number = regexp.MustCompile(`(?:^|[^\pL\d_#.-])\d[\d.,_]*`)
 
 // featuresOf returns what can be told of a candidate without a title beside it. most is
 // how many characters fit.
@@ -110,7 +83,6 @@ func (c *chooser) featuresOf(x *candidate, most int) features {
 // textFeatures returns the features that do not depend on how much fits.
 func (c *chooser) textFeatures(x *candidate) features {
 	var f features
-	low := strings.ToLower(x.text)
 	ws := words(x.text)
 	f.set(isFirst, x.first)
 	f[isLate] = x.late
@@ -126,21 +98,13 @@ func (c *chooser) textFeatures(x *candidate) features {
 	f.set(namesFailure, slices.ContainsFunc(c.failed, func(n string) bool { return mentions(x.text, n) }))
 	f[sharesPrompt] = float64(min(4, shared(c.asked, rareWords(x.text)))) / 4
 	f.set(givesNumber, number.MatchString(x.text))
-	f.set(givesMeasure, measured.MatchString(x.text))
-	for i, list := range cues {
-		f.set(i, holds(low, list...) || holds(x.section, sections[i]...))
+	f.set(givesMeasure, lang.Has(x.text, "measure"))
+	for i, cue := range featureCues {
+		f.set(i, lang.Has(x.text, cue[0]) || lang.Has(x.section, cue[1]))
 	}
-	f[negates] = max(f[negates], b2f(strings.Contains(low, "n't ")))
 	f.set(tellsOpen, leavesOpen(x.sentence) || looksAhead(x.sentence))
-	f.set(pointsBack, backWords[firstWord(x.text)])
+	f.set(pointsBack, lang.Is(firstWord(x.text), "back"))
 	return f
-}
-
-func b2f(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // rareWords returns the words of a text that tell what it is about: names in code, words
@@ -149,7 +113,7 @@ func b2f(b bool) float64 {
 func rareWords(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if len(w) < 4 && !unicode.IsDigit(rune(w[0])) || generic[w] || common[w] || verbs[w] != 0 {
+		if len(w) < 4 && !unicode.IsDigit(rune(w[0])) || lang.Is(w, "generic", "common") || intentOf(w) != 0 {
 			continue
 		}
 		if r := []rune(w); len(r) > 6 {
@@ -159,10 +123,6 @@ func rareWords(s string) map[string]bool {
 	}
 	return out
 }
-
-// common are words of four letters and more that tell nothing of a subject.
-var common = text.Set("that this with from have when what they them then than your will would should could there their about into only some such very same here after before also been being does doing were which while where these those " +
-	"because since still never always every again other more most much many over under just like look want need make makes made good right think said says know nicht auch noch aber oder wenn dass eine einen einem einer sind wird werden wurde kann haben hatte alle mehr sehr dann hier bitte warum para como pero esto esta este cuando todo todos hace hacer está puede porque favor")
 
 // shared counts the words that both sets have.
 func shared(a, b map[string]bool) int {

@@ -1,13 +1,12 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"claudemem/internal/capture/toolcall"
-	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
 
@@ -16,15 +15,14 @@ func (e *episode) choice() int {
 	asked := e.turn.request.is(wantDecision)
 	best, bestScore := -1, 0
 	for i, s := range e.turn.message {
-		if isFluff(s.text) || reportsCommit(s.text) || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
+		if isFluff(s.text) || lang.Has(s.text, "committed") || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
 			continue
 		}
 		score := 1
-		low := text.LowerASCII(s.text)
-		if holds(low, "over", "instead of", "rather than") {
+		if lang.Has(s.text, "over") {
 			score += 2
 		}
-		if holds(low, "because", "since") {
+		if lang.Has(s.text, "because") {
 			score++
 		}
 		if tellsDecision(s.text, false) {
@@ -40,8 +38,7 @@ func (e *episode) choice() int {
 // userChoice returns the decision that a user states outright, "" for none.
 func userChoice(prompt string) string {
 	for _, s := range sentences(prompt) {
-		low := text.LowerASCII(s.text)
-		if holds(low, "let's go with", "we'll go with", "go with", "let's use", "we use", "we'll use", "use", "stick with", "keep") && holds(low, "instead of", "rather than", "over", "not") &&
+		if lang.Has(s.text, "settle") && lang.Has(s.text, "settle-over") &&
 			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
 			return shown(trimClause(s.text), maxTitle)
 		}
@@ -111,7 +108,7 @@ func (e *episode) finds() bool {
 			total += utf8.RuneCountInString(s.text) / 4 // not all scripts part words
 		}
 		named = named || hasCode(s.text)
-		explained = explained || explains(s.text) || holds(strings.ToLower(s.text), cues[tellsWhy]...)
+		explained = explained || lang.Has(s.text, "explain", "why")
 	}
 	return total >= 14 && explained && (named || caused)
 }
@@ -120,17 +117,14 @@ func (e *episode) finds() bool {
 func (t *turn) answersInList() bool {
 	return slices.ContainsFunc(t.outlines, func(s sentence) bool {
 		lead, _, _ := strings.Cut(s.text, ": ")
-		return s.row || hasCode(s.text) && causes.MatchString(lead)
+		return s.row || hasCode(s.text) && lang.Has(lead, "cause-word")
 	})
 }
 
 // givesCause reports whether a sentence names the cause of something outright.
 func givesCause(s string) bool {
-	return causes.MatchString(s) && !isFluff(s) && !strings.HasSuffix(s, "?")
+	return lang.Has(s, "cause-word") && !isFluff(s) && !strings.HasSuffix(s, "?")
 }
-
-// causes are the words for a cause, and those that one follows.
-var causes = regexp.MustCompile(`(?i)(?:^|\P{L})(?:because|causes?|caused by|due to|reasons?|culprits?|ursachen?|gründe|grund|weil|liegt (?:an|am|daran)|causas?|porque|debido a|motivos?|razones|raisons?|parce que|à cause)(?:$|\P{L})|原因|理由|ため|せいで|因为`)
 
 // locates reports whether the message names several places of the program: a subagent was
 // sent out for them.

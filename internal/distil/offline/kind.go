@@ -1,11 +1,10 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -79,16 +78,10 @@ func (e *episode) integrates() bool {
 	return false
 }
 
-var (
-	// wasWrong is what an agent says of the state before a fix, isRight of the one after.
-	wasWrong = regexp.MustCompile(`(?i)\b(?:the (?:bug|root cause|culprit|problem|issue) (?:was|is)|was|were|wasn't|weren't|had|didn't|never|missed|returned|started|skipped|leaked|forgot)\b`)
-	isRight  = regexp.MustCompile(`(?i)\b(?:now|instead|no longer|fixed|again|has to be)\b`)
-)
-
 // tellsCause reports whether the agent gives a reason for something.
 func (e *episode) tellsCause() bool {
 	return slices.ContainsFunc(e.turn.message, func(s sentence) bool {
-		return !isFluff(s.text) && holds(strings.ToLower(s.text), cues[tellsWhy]...)
+		return !isFluff(s.text) && lang.Has(s.text, "why")
 	})
 }
 
@@ -96,12 +89,11 @@ func (e *episode) tellsCause() bool {
 func (e *episode) tellsBug() bool {
 	was, is := false, false
 	for _, s := range e.turn.message {
-		low := strings.ToLower(s.text)
 		if isFluff(s.text) || reportsTests(s.text) {
 			continue
 		}
-		was = was || wasWrong.MatchString(s.text) && holds(low, cues[tellsWhy]...) || holds(low, "the bug", "same bug", "root cause")
-		is = is || isRight.MatchString(s.text)
+		was = was || lang.Has(s.text, "was-wrong") && lang.Has(s.text, "why") || lang.Has(s.text, "bug")
+		is = is || lang.Has(s.text, "is-right")
 	}
 	return was && is
 }
@@ -134,8 +126,7 @@ func (t *turn) excuses(c *check) bool {
 				continue
 			}
 			for _, by := range t.message[i:min(i+2, len(t.message))] {
-				found = found || holds(strings.ToLower(by.text), "not related", "unrelated", "isn't installed", "not installed", "pre-existing", "preexisting", "already failing", "failed before", "fails on main", "fails without", "known flake",
-					"nichts damit zu tun", "nicht installiert", "schon vorher", "no está instalado", "no tiene que ver", "no relacionado", "ya fallaba", "関係な", "無関係", "以前から")
+				found = found || lang.Has(by.text, "excuse")
 			}
 		}
 		if !found {
@@ -159,12 +150,7 @@ func (e *episode) failing() string {
 
 // admits reports whether the agent says that something is left undone or broken.
 func (t *turn) admits() bool {
-	for _, s := range t.message {
-		if holds(text.LowerASCII(s.text), "still fails", "still failing", "nothing is fixed", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.message, func(s sentence) bool { return lang.Has(s.text, "admit") })
 }
 
 // any reports whether is holds for one of the edits.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -217,7 +218,7 @@ const revertedLater = " (reverted later)"
 // user said.
 func (e *episode) whyReverted() string {
 	for _, s := range e.turn.message {
-		if explains(s.text) && !isFluff(s.text) {
+		if lang.Has(s.text, "explain") && !isFluff(s.text) {
 			return shown(s.text, maxSubtitle)
 		}
 	}
@@ -345,7 +346,7 @@ func (e *episode) facts(told string) []string {
 	if told != "" || len(e.edits) == 0 {
 		n := 0
 		for _, s := range e.turn.message {
-			if repeated(s.text, told) < 0.9 && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
+			if repeated(s.text, told) < 0.9 && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && (hasCode(s.text) || lang.Has(s.text, "explain")) && len(e.commits) == 0 {
 				put(s.text)
 				n++
 			}
@@ -363,7 +364,7 @@ func (e *episode) workaround() string {
 	missing := ""
 	for _, s := range e.turn.steps {
 		for _, c := range s.checks {
-			if !c.passed && (c.failure.Exit == 127 || strings.Contains(c.failure.Message, "command not found") || strings.Contains(c.failure.Message, "No module named pytest")) {
+			if !c.passed && (c.failure.Exit == 127 || lang.Has(c.failure.Message, "missing-program")) {
 				missing = c.text
 			} else if c.passed && missing != "" && c.Kind.IsProof() && c.text != missing {
 				return "`" + missing + "` is not available here; `" + c.text + "` works"
@@ -437,15 +438,14 @@ func (e *episode) concepts(t memory.ObservationType) []string {
 		c = []string{"what-changed"}
 	}
 	for _, s := range e.turn.message {
-		low := text.LowerASCII(s.text)
 		switch {
-		case holds(low, "gotcha", "careful", "beware", "watch out", "turns out", "surprising", "surprisingly", "known limitation", "misleading", "be aware", "caveat"):
+		case lang.Has(s.text, "gotcha"):
 			c = text.Add(c, "gotcha")
-		case t == memory.TypeDiscovery && holds(low, "because", "the cause", "caused by", "the reason"):
+		case t == memory.TypeDiscovery && lang.Has(s.text, "why-exists"):
 			c = text.Add(c, "why-it-exists")
-		case t != memory.TypeDecision && holds(low, "trade-off", "tradeoff", "at the cost of"):
+		case t != memory.TypeDecision && lang.Has(s.text, "trade-off"):
 			c = text.Add(c, "trade-off")
-		case holds(low, "same pattern", "the pattern of", "follows the", "convention", "conventions") && t != memory.TypeBugfix:
+		case lang.Has(s.text, "pattern") && t != memory.TypeBugfix:
 			c = text.Add(c, "pattern")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -120,11 +121,6 @@ func hasToken(s, value string) bool {
 	}
 }
 
-// putBackCues say that something is as it was before.
-var putBackCues = []string{"roll back", "rolled back", "rolls back", "rollback", "revert", "reverted", "back to", "put back", "take back", "taken back", "undo", "undone",
-	"went back", "go back", "switched back", "again", "zurück", "zurückgerollt", "rückgängig", "wieder", "de nuevo", "revertido", "deshacer", "volver", "vuelve", "元に戻", "戻し",
-	"annulé", "rétabli", "de volta", "desfeito", "回退", "恢复"}
-
 // replaced reports whether the turn replaced a value that an earlier record of the same
 // file introduced: by the one that the record names as the rejected or former one, or by
 // another one where the record's title is about the value.
@@ -167,10 +163,10 @@ func introduces(front, value, other string) bool {
 		case j < 0:
 			return true
 		case i < j:
-			if holds(strings.ToLower(line[i:j]), insteadCues...) {
+			if lang.Has(line[i:j], "instead", "over-alone") {
 				return true
 			}
-		case strings.Contains(line[j:i], "→") || strings.Contains(line[j:i], "->") || holds(strings.ToLower(line[j:i]), "to", "auf", "a", "à", "para"):
+		case strings.Contains(line[j:i], "→") || strings.Contains(line[j:i], "->") || lang.Has(line[j:i], "to"):
 			return true
 		}
 	}

@@ -1,9 +1,10 @@
 package offline
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -22,24 +23,22 @@ const (
 	wantBetter // faster, smaller
 )
 
-var verbs = func() map[string]intent {
-	m := map[string]intent{}
-	for want, list := range map[intent]string{
-		wantFix:      "fix repair resolve correct debug unbreak",
-		wantFeature:  "add implement create introduce support allow enable build expose extend provide",
-		wantRefactor: "refactor rename extract move split simplify clean cleanup tidy inline dedupe deduplicate reorganize reorganise restructure pull consolidate untangle modularize decouple",
-		wantDocs:     "document",
-		wantTests:    "cover",
-		wantChange:   "update change bump upgrade remove delete drop replace switch configure disable use format revert migrate adjust raise lower increase decrease make set put convert turn mention",
-		wantFindOut:  "investigate explain analyze analyse understand explore survey find review check why how where what which who does show tell look see list trace compare",
-		wantDecision: "decide choose",
-	} {
-		for _, v := range strings.Fields(list) {
-			m[v] |= want
+// verbs are the cues of the verbs for each intent.
+var verbs = map[string]intent{
+	"verb-fix": wantFix, "verb-feature": wantFeature, "verb-refactor": wantRefactor, "verb-docs": wantDocs, "verb-tests": wantTests,
+	"verb-change": wantChange, "verb-find-out": wantFindOut, "verb-decide": wantDecision,
+}
+
+// intentOf returns what a verb asks for, 0 for another word.
+func intentOf(word string) intent {
+	var wants intent
+	for cue, want := range verbs {
+		if lang.Is(word, cue) {
+			wants |= want
 		}
 	}
-	return m
-}()
+	return wants
+}
 
 // request is a parsed prompt: what the user wants and a short form of it.
 type request struct {
@@ -59,87 +58,45 @@ type request struct {
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
-	low := text.LowerASCII(head)
 	ws := words(head)
 	for i, w := range ws {
-		want, ok := verbs[w]
-		if !ok || negated(ws, i) || isName(head, w) {
+		want := intentOf(w)
+		if want == 0 || negated(ws, i) || isName(head, w) {
 			continue
 		}
 		if want == wantFix || want == wantFeature || want == wantRefactor || want == wantDocs || want == wantTests || want == wantDecision || i < 12 {
 			r.wants |= want
 		}
 	}
-	if complains(head, low) {
-		if !holds(low, "don't fix", "do not fix", "not fix", "don't change", "do not change", "without fixing", "without changing anything", "only investigate", "just investigate", "don't touch") {
-			r.wants |= wantFix
+	asks := strings.Contains(head, "?")
+	for _, x := range []struct {
+		want intent
+		is   bool
+	}{
+		{wantFix, complains(head) && !lang.Has(head, "leave-alone")},
+		{wantDocs, lang.Has(head, "docs")},
+		{wantTests, lang.Has(head, "tests")},
+		{wantDecision, lang.Has(head, "decide") || asks && lang.Has(head, "decide-asked")},
+		{wantFeature, lang.Has(head, "wish", "feature")},
+		{wantFindOut, asks || lang.Has(head, "find-out")},
+		{wantRefactor, lang.Has(head, "refactor")},
+		{wantBetter, lang.Has(head, "better")},
+	} {
+		if x.is {
+			r.wants |= x.want
 		}
 	}
-	if holds(low, "readme", "docs", "documentation", "changelog", "doc comment", "runbook", "docstring", "write it down", "comment") {
-		r.wants |= wantDocs
-	}
-	if holds(low, "write a test", "add a test", "add tests", "write tests", "test coverage", "unit tests for", "tests for") {
-		r.wants |= wantTests
-	}
-	if holds(low, "should we", "should it", "or should", "better to", "vs", "versus", "decide", "and not", "which one", "pros and cons", "trade-off", "tradeoff") && strings.Contains(head, "?") || holds(low, "decide") {
-		r.wants |= wantDecision
-	}
-	if holds(low, "we need", "i want", "i'd like", "i would like", "should be able to", "it should", "should also", "we want", "ask for") {
-		r.wants |= wantFeature
-	}
-	if strings.Contains(head, "?") || holds(low, "find out", "find the cause", "look into", "let me know why") {
-		r.wants |= wantFindOut
-	}
-	if foreignFeature.MatchString(head) {
-		r.wants |= wantFeature
-	}
-	if foreignRefactor.MatchString(head) {
-		r.wants |= wantRefactor
-	}
-	if better.MatchString(head) {
-		r.wants |= wantBetter
-	}
 	r.clause = bestClause(r.text)
-	if r.clause == "" && r.wants&(wantFeature|wantRefactor|wantDocs|wantTests|wantDecision|wantBetter) == 0 && unexpected.MatchString(head) {
+	if r.clause == "" && r.wants&(wantFeature|wantRefactor|wantDocs|wantTests|wantDecision|wantBetter) == 0 && lang.Has(head, "unexpected") {
 		r.wants |= wantFix
 	}
 	r.rules, r.later = rulesOf(prompt), putOff(prompt)
 	return r
 }
 
-// complaints are words and phrases that say that something is broken.
-var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
-	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky",
-	"hangs", "hang", "freezes", "stuck", "deadlock", "leaks", "blows up", "dies", "die", "disappears", "disappear", "ignores", "loses", "duplicates", "corrupts", "never returns", "never comes back", "never finishes", "never ends", "times out",
-	"comes out wrong", "gets lost", "used to work", "no longer works", "nothing happens", "look wrong", "looks wrong", "look too good", "incorrect", "unexpected", "segfaults", "can't be right", "doesn't build", "won't start", "out of memory", "100% cpu"}
-
-var (
-	// symptom is what is told of something broken in other forms: what it does in place of
-	// what it should, an error by its name, since when.
-	symptom = regexp.MustCompile(`(?i)\b\w+(?:Error|Exception)\b|\bnil pointer|\bnull pointer|\bNPE\b|\bstack ?trace|\btraceback|\bSIG(?:SEGV|ABRT|BUS)|\bSQLITE_BUSY|\bexit (?:code|status) [1-9]|` +
-		`\b(?:returns?|shows?|prints?|gives?|reports?|renders?|outputs?|gets?|becomes?|is|are) (?:nothing|empty|too many|too few|the wrong|a wrong|an empty|twice|only one|null|NaN|undefined|unknown)\b|` +
-		`\bnothing (?:gets|is|was|comes|shows)\b|\b(?:prints?|returns?|shows?|runs?|sends?) [^.?!\n]{1,60}\b(?:again|twice|instead)\b|\bsince (?:the (?:last|latest)|yesterday|this|upgrading|updating|v?\d)|\beats? [^.?!\n]{0,12}\d|\b(?:too|so) slow\b|` +
-		`\bshould(?:n't| not) (?:be|have|happen|show|return|match)|\bshould be (?:detected|treated|rejected|readable|escaped|recogni[sz]ed)|\b(?:redraws?|blinks?|flickers?|jumps?) like`)
-	// foreignTrouble is the same, and an order to fix it, in other languages.
-	foreignTrouble = regexp.MustCompile(`(?i)(?:^|\P{L})(?:behebe?n?|repariere?n?|korrigiere?n?|fehler|kaputt|defekt|falsch|stürzt|abgestürzt|hängt|absturz|bricht ab|schlägt fehl|fehlschlägt|funktioniert nicht|geht nicht|tut nicht|verschwinde[nt]|` +
-		`arregla\w*|arréglalo|arreglar|corrige\w*|corrígelo|repara\w*|falla[ns]?|fallo|roto|rota|rompe|da error|un error|el error|se cuelga|se bloquea|no funciona|no anda|mal|plante|corrigez|répare\w*|erreur|cassée?|bloque|ne marche pas|ne fonctionne pas|conserta\w*|quebrad[oa]|não funciona|трассировка|ошибка|исправь\w*|падает|не работает)(?:$|\P{L})|` +
-		`失敗|落ち|クラッシュ|壊れ|動かな|動きません|おかしい|エラー|バグ|不具合|固ま|直して|修正して|表示されな|返ってこな|修复|报错|崩溃|错误`)
-	// unexpected sets what happens against what should; a wish may do so as well.
-	unexpected      = regexp.MustCompile(`(?i)(?:^|\P{L})(?:although|even though|despite|yet (?:it|we|they|i)|obwohl|trotzdem|aunque|a pesar de|alors que|bien que|embora|apesar de|хотя)(?:$|\P{L})|なのに|はずが|はずなのに|てしま(?:う|い|っ)|明明|却`)
-	foreignFeature  = regexp.MustCompile(`(?i)(?:^|\P{L})(?:füge?|hinzufügen|hinzu|einbauen|baue?|ergänze?n?|implementiere?n?|unterstütze?n?|añade|añadir|agrega\w*|implementa\w*|crea|soporta\w*|ajoute[rz]?|implémente[rz]?|adiciona\w*|добавь\w*)(?:$|\P{L})|追加して|実装して|入れて|作って|対応して|添加|实现`)
-	foreignRefactor = regexp.MustCompile(`(?i)(?:^|\P{L})(?:refaktorier\w*|umbenenn\w*|benenne|verschiebe?n?|aufräumen|zerlege?n?|auslagern|refactoriza\w*|renombra\w*|mueve|extrae|divide|renomme[rz]?|déplace[rz]?)(?:$|\P{L})|リファクタ|リネーム|名前を変え|分割して|移動して|重构`)
-	better          = regexp.MustCompile(`(?i)\b(?:faster|slow|slower|speed|performance|perf|optimi[sz]e|latency|throughput|shave|memory use|less memory|allocations?|smaller binary|schneller|langsam|más rápido|lento)\b|速く|高速|遅い`)
-)
-
-// complains reports whether a prompt says that something is broken. low is the prompt in
-// lower case.
-func complains(prompt, low string) bool {
-	for _, c := range complaints {
-		if holds(low, c) && (strings.Contains(c, " ") || !isName(prompt, c)) {
-			return true
-		}
-	}
-	return symptom.MatchString(prompt) || foreignTrouble.MatchString(prompt)
+// complains reports whether a prompt says that something is broken.
+func complains(prompt string) bool {
+	return lang.Has(prompt, "complaint", "trouble") || slices.ContainsFunc(words(prompt), func(w string) bool { return lang.Is(w, "complaint-word") && !isName(prompt, w) })
 }
 
 func (r *request) is(want intent) bool { return r.wants&want != 0 }
@@ -168,23 +125,8 @@ func isName(prompt, word string) bool {
 
 // negated reports whether the verb at i is forbidden rather than asked for.
 func negated(ws []string, i int) bool {
-	for j := max(0, i-3); j < i; j++ {
-		switch ws[j] {
-		case "don't", "don’t", "not", "without", "never", "no", "dont":
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws[max(0, i-3):i], func(w string) bool { return lang.Is(w, "not-word") })
 }
-
-// leads are removed from the beginning of a clause: politeness and connection.
-var leads = []string{
-	"please ", "can you ", "could you ", "would you ", "can we ", "could we ", "i want you to ", "i'd like you to ", "i need you to ", "i would like you to ",
-	"let's ", "lets ", "we should ", "we need to ", "you should ", "you need to ", "go ahead and ", "now ", "then ", "also ", "and ", "so ", "ok ", "okay ", "ok, ", "okay, ", "hey ", "hi ", "hi, ",
-	"hey, ", "next ", "next, ", "just ", "first ", "first, ", "one more: ", "one more thing: ", "while we're here: ", "good, ", "great, ", "nice, ", "thanks, ", "yes, ", "yes ", "try to ", "help me ", "next up: ", "task: ", "todo: ",
-}
-
-var needs = []string{"we need ", "i need ", "i want ", "we want ", "i'd like ", "i would like ", "there should be "}
 
 // bestClause picks the clause of a prompt that says best what to do.
 func bestClause(prompt string) string {
@@ -207,40 +149,23 @@ func bestClause(prompt string) string {
 // trimClause strips what surrounds the order itself.
 func trimClause(c string) string {
 	for again := true; again; {
-		again = false
-		low := text.LowerASCII(c)
-		for _, l := range leads {
-			if strings.HasPrefix(low, l) {
-				c, again = strings.TrimLeft(c[len(l):], " "), true
-				break
-			}
-		}
+		c, again = lang.Cut(c, "lead")
 	}
-	low := text.LowerASCII(c)
-	for _, n := range needs {
-		if strings.HasPrefix(low, n) {
-			c = "Add " + c[len(n):]
-			break
-		}
+	if rest, ok := lang.Cut(c, "need"); ok {
+		c = "Add " + rest
 	}
 	c = strings.TrimRight(c, ".!?… ")
-	for _, next := range []string{", then ", ", and then ", " and commit ", ", and commit ", ", commit ", " and run the ", " and make sure "} {
-		if i := strings.Index(text.LowerASCII(c), next); i > 12 {
-			c = strings.TrimRight(c[:i], ", ")
-		}
+	if i := lang.Index(c, "order-end"); i > 12 {
+		c = strings.TrimRight(c[:i], ", ")
 	}
-	for _, tail := range []string{", please", " please", ", thanks", " for me", ", then commit", " and commit", ", and commit", " and run the tests", ", and run the tests", " and make sure the tests pass", " and make sure tests pass", " and commit everything"} {
-		if len(c) > len(tail) && strings.HasSuffix(text.LowerASCII(c), tail) {
-			c = c[:len(c)-len(tail)]
+	for {
+		i := lang.Index(c, "order-tail")
+		if i <= 0 {
+			return capital(c)
 		}
+		c = c[:i]
 	}
-	return capital(c)
 }
-
-var pronouns = text.Set("it this that them those these there everything something things stuff")
-
-var generic = text.Set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
-	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me docs documentation doc some more tests`)
 
 // clauseScore returns how well a clause alone says what was done; 3 is enough.
 func clauseScore(c string) int {
@@ -249,19 +174,21 @@ func clauseScore(c string) int {
 		return 0
 	}
 	score := 0
-	if want, ok := verbs[ws[0]]; ok && want != wantFindOut && want != wantDecision {
+	want := intentOf(ws[0])
+	if want != 0 && want != wantFindOut && want != wantDecision {
 		score += 3
-	} else if ok {
+	} else if want != 0 {
 		score++
-	} else if ws[0] == "write" {
+	} else if lang.Is(ws[0], "verb-write") {
 		score += 2
 	}
 	telling := 0
 	for i, w := range ws {
-		if pronouns[w] && i < 4 {
+		pronoun := lang.Is(w, "pronoun")
+		if pronoun && i < 4 {
 			score -= 3
 		}
-		if !generic[w] && verbs[w] == 0 && !pronouns[w] {
+		if !pronoun && !lang.Is(w, "generic") && intentOf(w) == 0 {
 			telling++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -25,6 +26,10 @@ const (
 
 // rule is a standing wish of the user: a learning that holds beyond its session.
 type rule struct{ category, content string }
+
+// ruleCues are the words by which one language states a standing rule, and those that speak
+// against one.
+type ruleCues struct{ *lang.Table }
 
 // learnings returns the rules that the turn's prompt states, once the turn is over.
 func (t *turn) learnings(session *memory.Session) []memory.Learning {
@@ -49,7 +54,8 @@ func rulesOf(prompt string) []rule {
 	}
 	var out []rule
 	said := typed(prompt)
-	for _, cues := range ruleLanguages {
+	for _, table := range lang.Tables() {
+		cues := ruleCues{table}
 		announced := false
 		for _, u := range said {
 			if u.begins {
@@ -73,14 +79,9 @@ func rulesOf(prompt string) []rule {
 // ruleContent returns a rule as it is kept, without the words that link it to what was
 // said before it, and without an order of its own in front.
 func ruleContent(s string) string {
-	for _, lead := range []string{"and ", "but ", "also ", "so ", "und ", "aber ", "y ", "pero ", "et ", "mais ", "e ", "mas ", "ma "} {
-		if rest, ok := cutFold(s, lead); ok {
-			s = rest
-			break
-		}
-	}
+	s, _ = lang.Cut(s, "rule-link")
 	s = withoutNotice(s)
-	if head, tail, ok := strings.Cut(s, ", "); ok && verbs[firstWord(head)] != 0 && len(words(tail)) >= 5 && !beginsRule(strings.ToLower(head)) && norms(tail) {
+	if head, tail, ok := strings.Cut(s, ", "); ok && intentOf(firstWord(head)) != 0 && len(words(tail)) >= 5 && !beginsRule(head) && lang.Has(tail, "rule-norm") {
 		s = tail
 	}
 	return shown(capital(strings.TrimRight(s, ".!。！ ")), maxRule)
@@ -90,27 +91,22 @@ func ruleContent(s string) string {
 // anything else: please never …".
 func withoutNotice(s string) string {
 	for _, sep := range []string{": ", "："} {
-		if head, tail, ok := strings.Cut(s, sep); ok && !hasCode(head) && len(words(head)) <= 7 && tells(tail) && beginsRule(strings.ToLower(tail)) {
+		if head, tail, ok := strings.Cut(s, sep); ok && !hasCode(head) && len(words(head)) <= 7 && tells(tail) && beginsRule(tail) {
 			s = tail
 			break
 		}
 	}
-	for again := true; again; {
-		s, again = cutFold(s, courtesies...)
+	for n := 1; n > 0; {
+		n = lang.Front(s, "courtesy")
+		s = strings.TrimLeft(s[n:], " ,")
 	}
-	for _, c := range courtesies {
-		if head, ok := strings.CutSuffix(s, " "+strings.TrimRight(c, " ,")); ok {
+	for _, c := range lang.Phrases("courtesy") {
+		if head, ok := strings.CutSuffix(s, " "+c); ok {
 			return strings.TrimRight(head, " ,")
 		}
 	}
 	return s
 }
-
-// courtesies are no part of a rule, neither in front of it nor behind it.
-var courtesies = []string{"please, ", "please ", "bitte ", "por favor, ", "por favor ", "s'il te plaît, ", "s'il te plaît ", "s'il vous plaît, ", "s'il vous plaît ", "merci de ", "per favore, ", "per favore ", "per piacere ", "请"}
-
-// norms reports whether an English clause says by itself what has to be.
-func norms(s string) bool { return holds(text.LowerASCII(s), english.norm...) }
 
 // utterance is a piece of a prompt that may be a rule: a sentence or a part of one.
 type utterance struct {
@@ -193,18 +189,15 @@ func withoutTagged(s string) string {
 
 // isLogLine reports whether a line was printed by a program rather than typed.
 func isLogLine(s string) bool {
-	low := text.LowerASCII(s)
-	for _, p := range []string{"$ ", "at ", "traceback", "error:", "warning:", "warn:", "fatal:", "panic:", "+ ", "--- "} {
-		if strings.HasPrefix(low, p) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"$ ", "+ ", "--- "}, func(p string) bool { return strings.HasPrefix(s, p) }) || lang.Begins(s, "log-line") {
+		return true
 	}
 	if len(s) > 10 && text.IsDigit(s[0]) && text.IsDigit(s[1]) && text.IsDigit(s[2]) && strings.ContainsAny(s[:10], "-/:") {
 		return true
 	}
 	return slices.ContainsFunc(strings.Fields(s), func(w string) bool {
 		w = strings.Trim(w, "[]():")
-		return w == "ERROR" || w == "WARN" || w == "INFO" || w == "DEBUG" || w == "FATAL" || w == "WARNING"
+		return w == strings.ToUpper(w) && lang.Is(w, "log-level")
 	})
 }
 
@@ -219,15 +212,13 @@ func parts(sentence string) []string {
 		}
 		rest := strings.TrimLeft(sentence[i+1:], " ")
 		word, after, _ := strings.Cut(rest, " ")
-		switch text.LowerASCII(word) {
-		case "and", "but", "und", "aber", "y", "pero", "et", "mais", "e", "mas", "ma":
+		switch {
+		case lang.Is(word, "conjunction"):
 			rest = after
-		default:
-			if sentence[i] != ';' {
-				continue
-			}
+		case sentence[i] != ';':
+			continue
 		}
-		if beginsRule(strings.ToLower(rest)) {
+		if beginsRule(rest) {
 			out = append(out, strings.Trim(sentence[from:i], " ,;"))
 			from = len(sentence) - len(rest)
 			i = from
@@ -236,26 +227,9 @@ func parts(sentence string) []string {
 	return append(out, strings.TrimSpace(sentence[from:]))
 }
 
-// politeRules begin a rule after a word of politeness.
-var politeRules = phrases("please never | please always | don't ever | bitte nie | bitte niemals | bitte immer | ne jamais | s'il te plaît ne | por favor nunca | por favor sempre | per favore mai")
-
-// beginsRule reports whether a text in lower case begins with a word that makes a rule.
-func beginsRule(low string) bool {
-	for _, c := range ruleLanguages {
-		first := text.Before(low, " ")
-		if c.adverbs[first] || startsWith(low, c.lasting) || startsWith(low, c.label) || startsWith(low, politeRules) {
-			return true
-		}
-	}
-	return false
-}
-
-// startsWith reports whether a text begins with one of phrases, as whole words.
-func startsWith(low string, phrases []string) bool {
-	return slices.ContainsFunc(phrases, func(p string) bool {
-		rest, ok := strings.CutPrefix(low, p)
-		return ok && (rest == "" || !text.IsIdent(rest[0]) && rest[0] != '\'')
-	})
+// beginsRule reports whether a text begins with a word that makes a rule.
+func beginsRule(s string) bool {
+	return lang.Is(text.Before(s, " "), "rule-adverb") || lang.Begins(s, "rule-lasting", "rule-onward", "rule-label", "rule-polite")
 }
 
 // tells reports whether a text is long enough to be a rule that stands alone.
@@ -270,7 +244,7 @@ func isASCII(s string) bool {
 
 // leadIn splits off what only announces a rule ("General rule for this project: …"), ""
 // for none.
-func (c *ruleCues) leadIn(s string) (head, tail string) {
+func (c ruleCues) leadIn(s string) (head, tail string) {
 	for _, sep := range []string{": ", "：", " – ", " — ", ":"} {
 		head, tail, ok := strings.Cut(s, sep)
 		if ok && (sep != ":" || tail == "") && !hasCode(head) && len(words(head)) <= 14 && c.announces(head) {
@@ -281,16 +255,15 @@ func (c *ruleCues) leadIn(s string) (head, tail string) {
 }
 
 // announces reports whether a text in front of a colon says that rules follow.
-func (c *ruleCues) announces(s string) bool {
-	low := strings.ToLower(s) + ":" // a label may end in one
-	return holds(low, c.label...) || holds(low, c.lasting...) || holds(low, c.place...)
+func (c ruleCues) announces(s string) bool {
+	return c.Has(s+":", "rule-label", "rule-lasting", "rule-onward", "rule-place") // a label may end in one
 }
 
 // score returns how much speaks for a standing rule; ruleScore is enough. announced says
 // that a text before it began a list of rules.
-func (c *ruleCues) score(u utterance, announced bool) int {
+func (c ruleCues) score(u utterance, announced bool) int {
 	said := strings.ToLower(unquoted(u.text))
-	label := holds(said, c.label...)
+	label, english := c.Has(said, "rule-label"), c.Code == "en"
 	if c.isQuestion(said, label) {
 		return 0
 	}
@@ -301,109 +274,94 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 		}
 	}
 	clauses := c.clauses(said)
-	lasting, place := holds(said, c.lasting...), holds(said, c.place...)
+	lasting, place := c.Has(said, "rule-lasting", "rule-onward"), c.Has(said, "rule-place")
 	if !label && !lasting && specifies(said) {
 		return 0
 	}
-	orders, describes := c.adverb(clauses, place && !holds(said, c.broken...))
-	norm := holds(said, c.norm...)
-	form := orders || norm || c.begins(clauses, c.form) || c.adverbs == nil && holds(said, c.form...) || c == english && beginsWithVerb(clauses)
-	verb := c == english && !norm && !c.begins(clauses, c.form) && !orders // the order is one of any kind
-	bans := c.begins(clauses, c.forbids) || holds(said, c.please...) && holds(said, c.forbids...)
+	orders, describes := c.adverb(clauses, place && !c.Has(said, "rule-broken"))
+	norm, begins := c.Has(said, "rule-norm"), c.begins(clauses, "rule-form")
+	form := orders || norm || begins || !c.Knows("rule-adverb") && c.Has(said, "rule-form") || english && beginsWithVerb(clauses)
+	verb := english && !norm && !begins && !orders // the order is one of any kind
+	bans := c.begins(clauses, "rule-forbid") || c.Has(said, "rule-please") && c.Has(said, "rule-forbid")
 
 	add(3, label)
 	add(3, orders)
-	add(3, holds(said, c.keeps...))
+	add(3, c.Has(said, "rule-keep"))
 	add(2, lasting)
 	add(2, place)
 	add(1, form && !orders && (!verb || !place))
-	add(1, place && !form && c.begins(clauses, c.habits) && !holds(said, c.lacks...))
-	add(2, norm && forbidsAll(said))
-	add(1, holds(said, "here") && c.begins(clauses, c.habits) && c.begins(clauses, c.form) && !holds(said, c.lacks...))
-	add(1, form && !orders && !place && c.begins(clauses, c.form) && holds(said, c.scope...))
+	add(1, place && !form && c.tellsHabit(said, clauses))
+	add(2, norm && lang.Has(said, "rule-ban-all"))
+	add(1, begins && c.Has(said, "rule-here") && c.tellsHabit(said, clauses))
+	add(1, form && !orders && !place && begins && c.Has(said, "rule-scope"))
 	add(2, c.grantsAll(said, clauses))
-	add(1, form && holds(said, c.contrast...))
+	add(1, form && c.Has(said, "rule-contrast"))
 	add(2, norm && strings.Contains(u.text, "MUST"))
-	add(3, c.begins(clauses, c.all) && holds(said, c.needs...))
-	add(2, bans && !orders && !lasting && holds(said, c.again...))
-	add(2, bans && !orders && holds(said, c.because...) && hasCode(u.text))
-	add(2, c == english && bansHabit(clauses))
+	add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
+	add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
+	add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
+	add(2, c.bansHabit(clauses))
 	add(3, announced && u.item)
-	add(2, announced && !u.item && startsWith(said, c.also))
-	add(1, announced && !u.item && !form && holds(said, c.contrast...))
+	add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
+	add(1, announced && !u.item && !form && c.Has(said, "rule-contrast"))
 
 	add(-1, lasting && !form && !label)
-	add(-2, holds(said, c.hedge...))
+	add(-2, c.Has(said, "rule-hedge"))
 	add(-3, c.isOnce(said))
-	add(-3, !orders && !label && (describes || holds(said, c.broken...)))
-	add(-3, !label && holds(said, c.quotes...))
-	add(-3, c.pointsBack(clauses, holds(said, c.onward...)))
+	add(-3, !orders && !label && (describes || c.Has(said, "rule-broken")))
+	add(-3, !label && c.Has(said, "rule-quote"))
+	add(-3, c.pointsBack(clauses, c.Has(said, "rule-onward")))
 	return score
+}
+
+// tellsHabit reports whether a text in lower case says what all do.
+func (c ruleCues) tellsHabit(low string, clauses [][]string) bool {
+	return c.begins(clauses, "rule-habit") && !c.Has(low, "rule-lack")
 }
 
 // specifies reports whether a text in lower case says what something is to be like that
 // is to be made now: "add a check: the name must never be empty".
 func specifies(low string) bool {
 	head, _, ok := strings.Cut(low, ": ")
-	switch text.Before(head, " ") {
-	case "add", "write", "implement", "create", "build", "make":
-		return ok
-	}
-	return false
+	return ok && lang.Is(text.Before(head, " "), "specify")
 }
 
 // isQuestion reports whether a text in lower case asks something.
-func (c *ruleCues) isQuestion(low string, label bool) bool {
-	trimmed := strings.TrimRight(low, " \")")
-	return strings.HasSuffix(trimmed, "?") || strings.HasSuffix(trimmed, "？") || strings.Contains(low, "ですか") || strings.Contains(low, "でしょうか") || strings.HasSuffix(trimmed, "吗") ||
-		!label && startsWith(low, c.asks)
+func (c ruleCues) isQuestion(low string, label bool) bool {
+	return asks(strings.TrimRight(low, " \")")) || lang.Has(low, "rule-question") || !label && c.Front(low, "rule-ask") > 0
 }
 
 // isOnce reports whether an order in lower case is only for now: "from now on" is not.
-func (c *ruleCues) isOnce(low string) bool {
-	onward := holds(low, c.onward...)
-	for _, p := range c.lasting {
+func (c ruleCues) isOnce(low string) bool {
+	onward := c.Has(low, "rule-onward")
+	for _, p := range slices.Concat(c.Phrases("rule-lasting"), c.Phrases("rule-onward")) {
 		low = strings.ReplaceAll(low, p, "")
 	}
-	return holds(low, c.once...) || !onward && holds(low, c.nothing...)
+	return c.Has(low, "rule-once") || !onward && c.Has(low, "rule-nothing")
 }
 
 // grantsAll reports whether a text in lower case says what every one of a kind of code
 // gets from now on: "from now on every public function gets a comment". A number in it
 // reports what was seen: "from now on every test gets a 500".
-func (c *ruleCues) grantsAll(low string, clauses [][]string) bool {
-	if !holds(low, c.onward...) || !holds(low, c.grants...) || holds(low, c.broken...) || strings.ContainsAny(low, "0123456789%") || holds(low, troubles...) {
+func (c ruleCues) grantsAll(low string, clauses [][]string) bool {
+	if !c.Has(low, "rule-onward") || !c.Has(low, "rule-grant") || c.Has(low, "rule-broken") || strings.ContainsAny(low, "0123456789%") || lang.Has(low, "rule-trouble") {
 		return false
 	}
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		every := slices.IndexFunc(ws[:min(len(ws), 3)], func(w string) bool { return slices.Contains(c.all, w) })
-		return every >= 0 && slices.ContainsFunc(ws[every+1:min(len(ws), every+5)], isArtefact)
+		every := slices.IndexFunc(ws[:min(len(ws), 3)], func(w string) bool { return c.Is(w, "rule-all") })
+		return every >= 0 && slices.ContainsFunc(ws[every+1:min(len(ws), every+5)], func(w string) bool { return lang.Is(w, "artefact") })
 	})
-}
-
-// troubles are what something gets that is no wish.
-var troubles = phrases("timeout | timeouts | null | nil | undefined | warning | warnings | twice | doppelt | dos veces | duas vezes | deux fois | due volte")
-
-// isArtefact reports whether a word in lower case names what programmers make.
-func isArtefact(word string) bool {
-	return slices.ContainsFunc(artefacts, func(p string) bool { return word == p || len(p) > 3 && strings.HasPrefix(word, p) })
 }
 
 // clauses splits a text in lower case at its punctuation into lists of words, each
 // without the words that only introduce it.
-func (c *ruleCues) clauses(low string) [][]string {
+func (c ruleCues) clauses(low string) [][]string {
 	var out [][]string
 	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—、，；：", r) }) {
 		part = strings.TrimSpace(part)
-		for again := true; again; {
-			again = false
-			for _, leads := range [][]string{c.please, c.also, c.lasting, c.place, {"but", "so", "then", "aber", "pero", "ok", "no that's fine", "i want you to", "you", "du"}} {
-				for _, lead := range leads {
-					if rest, ok := strings.CutPrefix(part, lead+" "); ok {
-						part, again = strings.TrimSpace(rest), true
-					}
-				}
-			}
+		for own, any := true, true; own || any; {
+			part, own = c.Cut(part, "rule-please", "rule-also", "rule-lasting", "rule-onward", "rule-place")
+			part, any = lang.Cut(part, "rule-opening")
 		}
 		if ws := strings.Fields(part); len(ws) > 0 {
 			ws[len(ws)-1] = strings.TrimRight(ws[len(ws)-1], ".!")
@@ -413,67 +371,52 @@ func (c *ruleCues) clauses(low string) [][]string {
 	return out
 }
 
-// begins reports whether a clause begins with one of phrases and goes on.
-func (c *ruleCues) begins(clauses [][]string, phrases []string) bool {
+// begins reports whether a clause begins with a phrase of the cue and goes on.
+func (c ruleCues) begins(clauses [][]string, cue string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		s := strings.Join(ws, " ")
-		return slices.ContainsFunc(phrases, func(p string) bool { return strings.HasPrefix(s, p+" ") })
+		_, ok := c.Cut(strings.Join(ws, " "), cue)
+		return ok
 	})
 }
 
 // beginsWithVerb reports whether a clause is an English order: "bump the version".
 func beginsWithVerb(clauses [][]string) bool {
-	return slices.ContainsFunc(clauses, func(ws []string) bool { return len(ws) > 1 && verbs[ws[0]]&^wantFindOut != 0 })
+	return slices.ContainsFunc(clauses, func(ws []string) bool { return len(ws) > 1 && intentOf(ws[0])&^wantFindOut != 0 })
 }
 
 // bansHabit reports whether a clause ends a habit: "stop adding comments".
-func bansHabit(clauses [][]string) bool {
-	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		return len(ws) > 2 && (ws[0] == "stop" || ws[0] == "quit") && strings.HasSuffix(ws[1], "ing")
-	})
-}
-
-// forbidsAll reports whether an English text in lower case bans something for everyone:
-// "must not be edited".
-func forbidsAll(low string) bool {
-	if holds(low, "you must not", "not to be", "never to be") {
-		return true
-	}
-	_, rest, ok := strings.Cut(low, "must not be ")
-	verb := text.Before(rest, " ")
-	return ok && (strings.HasSuffix(verb, "ed") || strings.HasSuffix(verb, "en"))
+func (c ruleCues) bansHabit(clauses [][]string) bool {
+	return slices.ContainsFunc(clauses, func(ws []string) bool { return c.Has(strings.Join(ws, " "), "rule-habit-ban") })
 }
 
 // adverb reports whether an "always" or "never" orders something, and whether one only
 // describes what is: "it never returns". placed says that the text names the place where
 // it holds: then "tests never hit the network" orders, too.
-func (c *ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bool) {
+func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bool) {
 	for _, ws := range clauses {
 		for i, w := range ws {
-			if !c.adverbs[w] {
+			if !c.Is(w, "rule-adverb") {
 				continue
 			}
 			next := ""
 			if i+1 < len(ws) {
 				next = ws[i+1]
 			}
-			if next == "ever" && i+2 < len(ws) {
+			if lang.Is(next, "rule-ever") && i+2 < len(ws) {
 				next = ws[i+2]
 			}
-			states := next == "" || c.states[next] || c.describes(next)
-			if c.elliptic[next] { // "always in UTC", and not "always in red"
-				states = i+2 < len(ws) && c.states[ws[i+2]] || holds(strings.Join(ws, " "), c.broken...) || i > 0 && slices.ContainsFunc(ws[:i], isNegation)
+			whole := strings.Join(ws, " ")
+			state, elliptic, broken := c.Is(next, "rule-state"), c.Is(next, "rule-elliptic"), c.Has(whole, "rule-broken")
+			states := next == "" || state || c.describes(next)
+			if elliptic { // "always in UTC", and not "always in red"
+				states = i+2 < len(ws) && c.Is(ws[i+2], "rule-state") || broken || slices.ContainsFunc(ws[:i], isNegation)
 			}
 			switch {
-			case (i == 1 || i == 2 && isNegation(ws[0])) && c.imperatives[ws[i-1]] && next != "" && !c.states[next]:
-				orders = true
-			case !states && (i == 0 || c.leaders[ws[i-1]] || c.leaders[ws[0]]):
-				orders = true
-			case !states && c.elliptic[next] && !holds(strings.Join(ws, " "), "is", "are", "was", "were", "it's", "ist", "sind", "steht", "es", "está", "están", "son", "est", "sont", "reste", "são", "fica", "è", "sono"):
-				orders = true
-			case !states && placed:
-				orders = true
-			case next != "" && c.infinitive != nil && c.infinitive(ws[len(ws)-1]) && !c.states[next] && !holds(strings.Join(ws, " "), c.broken...):
+			case (i == 1 || i == 2 && isNegation(ws[0])) && c.Is(ws[i-1], "rule-imperative") && next != "" && !state,
+				!states && (i == 0 || c.Is(ws[i-1], "rule-leader") || c.Is(ws[0], "rule-leader")),
+				!states && elliptic && !lang.Has(whole, "rule-copula"),
+				!states && placed,
+				next != "" && c.Has(ws[len(ws)-1], "rule-infinitive") && !state && !broken:
 				orders = true
 			default:
 				describes = true
@@ -483,23 +426,23 @@ func (c *ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bo
 	return orders, describes
 }
 
-// isNegation reports whether a word denies the verb behind it: "non risponde mai".
-func isNegation(word string) bool {
-	switch word {
-	case "not", "nicht", "no", "ne", "não", "non":
-		return true
-	}
-	return false
+// describes reports whether a word behind an "always" or "never" tells what is, and orders
+// nothing. Where orders are easier to list than descriptions, all else describes.
+func (c ruleCues) describes(word string) bool {
+	return c.Has(word, "rule-describes") && !c.Is(word, "rule-imperative") && !c.Has(word, "rule-verb")
 }
+
+// isNegation reports whether a word denies the verb behind it: "non risponde mai".
+func isNegation(word string) bool { return lang.Is(word, "negation-word") }
 
 // pointsBack reports whether what is ordered is a mere pronoun: "never do that". From now
 // on, "nothing" is none.
-func (c *ruleCues) pointsBack(clauses [][]string, onward bool) bool {
+func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
-		if !c.adverbs[ws[0]] && !c.begins([][]string{ws}, c.form) {
+		if !c.Is(ws[0], "rule-adverb") && !c.begins([][]string{ws}, "rule-form") {
 			continue
 		}
-		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.pronouns[w] && (!onward || !slices.Contains(c.nothing, w)) }) {
+		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) }) {
 			return true
 		}
 	}
@@ -527,20 +470,12 @@ func unquoted(s string) string {
 	return s
 }
 
-// workflowWords speak of how work is done and delivered, tasteWords of how the user
-// wants to be answered.
-var (
-	workflowWords = phrases("commit | commits | committing | push | pushen | branch | branches | pr | prs | pull request | pull requests | merge | mergen | rebase | release | deploy | review | ci | changelog | test run | run the tests | before you | make lint | make test | rama | ramas | zweig | コミット | ブランチ | プッシュ | マージ | リリース | デプロイ")
-	tasteWords    = phrases("i prefer | i want | i like | i don't like | i hate | answer | answers | reply | explain | explanations | summary | summaries | emoji | emojis | ich bevorzuge | ich möchte | ich will | antworte | antworten | prefiero | quiero | responde | 答え | 返答 | 説明")
-)
-
 // category returns which kind of learning a rule is.
 func category(rule string) string {
-	low := strings.ToLower(rule)
 	switch {
-	case holds(low, tasteWords...):
+	case lang.Has(rule, "taste"):
 		return "preference"
-	case holds(low, workflowWords...):
+	case lang.Has(rule, "workflow"):
 		return "workflow"
 	}
 	return "convention"

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -161,7 +162,7 @@ func (r *reader) row(line string) {
 		r.header = append(make([]string, len(cells)-len(r.header)), r.header...)
 	}
 	var parts []string
-	if len(cells) == 3 && before[text.LowerASCII(r.header[1])] && after[text.LowerASCII(r.header[2])] && strings.Trim(cells[1]+cells[2], "–-—/ ") != "" {
+	if len(cells) == 3 && lang.Is(r.header[1], "before") && lang.Is(r.header[2], "after") && strings.Trim(cells[1]+cells[2], "–-—/ ") != "" {
 		r.put(sentence{text: cells[0] + ": " + cells[1] + " → " + cells[2] + ".", row: true})
 		return
 	}
@@ -179,12 +180,6 @@ func (r *reader) row(line string) {
 	}
 	r.put(sentence{text: cells[0] + ": " + strings.Join(parts, ", ") + ".", row: true})
 }
-
-// before and after head the columns of a table that compares.
-var (
-	before = text.Set("before old was vorher alt antes avant 前 以前 変更前 之前 修复前")
-	after  = text.Set("after now new nachher jetzt neu después ahora depois agora après maintenant 後 今 変更後 之后 修复后")
-)
 
 // rows returns the rows of a text's tables in one statement, nil for none.
 func rows(said []sentence) []sentence {
@@ -279,37 +274,18 @@ func isPathLike(w string) bool {
 	return strings.Contains(w, "/") || text.HasExtension(w)
 }
 
-// fluff are the beginnings of sentences without content.
-var fluff = []string{
-	"done", "all done", "all set", "fixed", "great", "perfect", "excellent", "good catch", "good question", "good point", "nice", "sure", "absolutely",
-	"of course", "understood", "you're right", "you're absolutely right", "you are right", "got it", "okay", "ok", "yes", "no problem", "thanks", "thank you",
-	"let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to", "is there anything",
-	"if you'd like", "if you want", "if you need", "just let me", "ready for", "here's what", "here is what", "here's a summary", "here is a summary",
-	"here are the", "here's the", "in summary", "to summarize", "summary", "i'll now", "let me", "i will now", "now i", "anything else",
-	"committed", "everything is", "that's it", "that's all",
-}
-
 // isFluff reports whether a sentence says nothing by itself.
 func isFluff(s string) bool {
 	low := text.LowerASCII(strings.TrimRight(s, ".!:? "))
 	if low == "" || strings.HasSuffix(s, ":") {
 		return true
 	}
-	n := len(strings.Fields(low))
-	for _, f := range fluff {
-		if rest, ok := strings.CutPrefix(low, f); ok && (rest == "" || !isIdentRune(rest)) {
-			switch f {
-			case "let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to",
-				"is there anything", "if you'd like", "if you need", "just let me", "here's what", "here is what", "here's a summary", "here is a summary",
-				"in summary", "to summarize", "i'll now", "i will now", "let me", "anything else":
-				return true
-			}
-			if n <= len(strings.Fields(f))+3 && !hasCode(s) {
-				return true
-			}
-		}
+	if lang.Begins(low, "fluff-whole") {
+		return true
 	}
-	return n < 4 && !hasCode(s) && !tellsUnspaced(low)
+	// Of the rest, up to three words more tell nothing.
+	n, opening := len(strings.Fields(low)), low[:lang.Front(low, "fluff")]
+	return (opening != "" && n <= len(strings.Fields(opening))+3 || n < 4 && !tellsUnspaced(low)) && !hasCode(s)
 }
 
 // tellsUnspaced reports whether a sentence in a script without blanks is long enough to say
@@ -322,11 +298,6 @@ func tellsUnspaced(s string) bool {
 		}
 	}
 	return n >= 10
-}
-
-func isIdentRune(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsLetter(r) || r == '\''
 }
 
 // hasCode reports whether a sentence names something of the program.
@@ -345,74 +316,25 @@ func codeWords(s string, most int) int {
 	return n
 }
 
-// holds reports whether a lower-case sentence contains one of the phrases, at
-// word boundaries.
-func holds(low string, phrases ...string) bool {
-	for _, p := range phrases {
-		for from := 0; ; {
-			i := strings.Index(low[from:], p)
-			if i < 0 {
-				break
-			}
-			i += from
-			end := i + len(p)
-			if (i == 0 || !text.IsIdent(low[i-1])) && (end == len(low) || !text.IsIdent(low[end]) || !text.IsIdent(p[len(p)-1])) {
-				return true
-			}
-			from = i + 1
-		}
-	}
-	return false
-}
-
-// explains reports whether a sentence gives a reason or a consequence.
-func explains(s string) bool {
-	return holds(text.LowerASCII(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
-		"hence", "which means", "means that", "turns out", "the problem", "the issue", "the bug", "the culprit", "instead of", "never", "nothing",
-		"only when", "only if", "only in", "depends on", "harmless", "must", "cannot", "can't", "won't", "wasn't", "doesn't", "didn't", "isn't", "unless", "as long as", "even if", "whenever", "no caller")
-}
-
-// tellsCause reports whether a sentence says why something was broken.
-func tellsCause(s string) bool {
-	return holds(text.LowerASCII(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
-		"the problem is", "the issue is", "the bug is", "was that", "never", "instead of", "was missing", "were missing", "forgot", "wrongly", "off by one", "off-by-one",
-		"wasn't", "weren't", "didn't", "did not", "was not", "were not", "so")
-}
-
 // reportsTests reports whether a sentence only says that checks pass.
 func reportsTests(s string) bool {
-	low := text.LowerASCII(s)
-	return holds(low, "pass", "passes", "passed", "passing", "green", "succeeds", "is clean", "builds") && len(strings.Fields(low)) <= 14 &&
-		holds(low, "test", "tests", "suite", "all", "build", "lint", "vet", "everything", "passes", "passed", "checks") && !explains(s)
-}
-
-// reportsCommit reports whether a sentence only says that something was committed.
-func reportsCommit(s string) bool {
-	return holds(text.LowerASCII(s), "committed", "commit", "pushed", "tree is clean")
+	return lang.Has(s, "passing") && len(strings.Fields(s)) <= 14 && lang.Has(s, "passing-check") && !lang.Has(s, "explain")
 }
 
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
-	low := text.LowerASCII(s.text)
-	if holds(low, "every other", "any other", "all other", "as before") {
+	switch {
+	case lang.Has(s.text, "as-ever"):
 		return false // tells how the program behaves
-	}
-	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
+	case lang.Has(s.section, "ahead-heading"):
 		return !isFluff(s.text)
 	}
-	return holds(low, "next step", "next steps", "still to do", "to do:", "todo:", "remains", "remaining", "not there yet", "not done yet", "not yet", "open for", "follow-up", "left to do",
-		"for tomorrow", "still needs", "still need", "still fails", "still failing", "still red", "is still", "are still", "not implemented", "out of scope", "left for later", "later we", "the fix would be", "would be to", "not done", "nothing is fixed", "needs to be", "need to be")
+	return lang.Has(s.text, "ahead")
 }
 
 // tellsDecision reports whether a sentence records a choice. Weak wordings count
 // only where a choice was asked for.
 func tellsDecision(s string, asked bool) bool {
-	low := text.LowerASCII(s)
-	strong := holds(low, "decided", "chose", "opted for", "opted to", "settled on", "went with", "going with", "stay with", "stays with", "staying with", "stick with",
-		"sticking with", "we keep", "decision", "picked", "prefer", "preferred", "let's go with", "we'll go with", "we will go with")
-	contrast := holds(low, "over", "instead of", "rather than", "not", "because", "since", "as opposed to", "versus")
-	if strong && (contrast || asked) {
-		return true
-	}
-	return asked && contrast && holds(low, "over", "instead of", "rather than", "because", "we use", "should", "better")
+	strong, contrast := lang.Has(s, "decided"), lang.Has(s, "decided-over")
+	return strong && (contrast || asked) || asked && contrast && lang.Has(s, "decided-weak")
 }

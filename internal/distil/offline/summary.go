@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -131,7 +132,7 @@ func (t *turn) learned(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(text.LowerASCII(s.text), "passes now", "failed first", "passes", "pass now") && holds(text.LowerASCII(s.text), "test", "tests") {
+		if isFluff(s.text) || reportsTests(s.text) || looksAhead(s) || lang.Has(s.text, "committed") || !lang.Has(s.text, "explain") || lang.Has(s.text, "passing-now") && lang.Has(s.text, "test") {
 			continue
 		}
 		if n += len(s.text); n > maxField {
@@ -156,11 +157,11 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || saysFailing(s.text) && proven(episodes) || passesOnly(s) {
+		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || lang.Has(s.text, "still-failing") && proven(episodes) || passesOnly(s) {
 			continue
 		}
 		text := s.text
-		if rest, ok := cutFold(text, "next step: ", "next steps: ", "next: ", "todo: ", "remaining: ", "nächster schritt: ", "nächste schritte: ", "siguiente paso: ", "próximo paso: "); ok {
+		if rest, ok := lang.Cut(text, "next-label"); ok {
 			text = capital(rest)
 		}
 		if n += len(text); n > maxField-60 {
@@ -188,12 +189,6 @@ func passesOnly(s sentence) bool {
 	return reportsTests(s.text) && !looksAhead(own) && !leavesOpen(own)
 }
 
-// saysFailing reports whether a sentence looks ahead only by saying that something still
-// fails.
-func saysFailing(s string) bool {
-	return holds(text.LowerASCII(s), "still fails", "still fail", "still failing")
-}
-
 // proven reports whether all that was checked passes: what "still fails" then does so by
 // design.
 func proven(episodes []*episode) bool {
@@ -205,16 +200,4 @@ func proven(episodes []*episode) bool {
 		passes += len(e.passes)
 	}
 	return passes > 0
-}
-
-// cutFold returns s without the first of prefixes (in lower case) that it has in any
-// letter case, and whether it has one.
-func cutFold(s string, prefixes ...string) (string, bool) {
-	low := text.LowerASCII(s)
-	for _, p := range prefixes {
-		if strings.HasPrefix(low, p) {
-			return s[len(p):], true
-		}
-	}
-	return s, false
 }

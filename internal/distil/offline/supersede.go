@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -67,7 +68,7 @@ func (t *turn) reversals(episodes []*episode, batch *memory.Batch) reversals {
 	}
 	for _, s := range sentences(t.request.text) {
 		r.said = append(r.said, s.text)
-		if holds(strings.ToLower(s.text), otherwiseCues...) {
+		if lang.Has(s.text, "otherwise") {
 			r.otherwise = append(r.otherwise, choicePairs(s.text)...)
 		}
 	}
@@ -75,7 +76,7 @@ func (t *turn) reversals(episodes []*episode, batch *memory.Batch) reversals {
 		r.said = append(r.said, s.text)
 	}
 	for _, s := range r.said {
-		r.putBack = r.putBack || holds(strings.ToLower(s), putBackCues...)
+		r.putBack = r.putBack || lang.Has(s, "put-back")
 		r.choices = append(r.choices, choicePairs(s)...)
 	}
 	return r
@@ -219,9 +220,6 @@ func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool 
 	return undone
 }
 
-// insteadCues stand between what was chosen and what it was chosen over.
-var insteadCues = []string{"instead of", "rather than", "in place of", "over", "statt", "anstatt", "anstelle von", "en lugar de", "en vez de", "au lieu de", "plutôt que", "em vez de", "invece di"}
-
 // choicePair is a thing that was chosen over another, both as words in lower case.
 type choicePair struct{ chosen, rejected string }
 
@@ -229,10 +227,7 @@ type choicePair struct{ chosen, rejected string }
 func choicePairs(s string) []choicePair {
 	low := strings.ToLower(s)
 	var out []choicePair
-	for _, cue := range insteadCues {
-		if cue == "over" { // "over 20 files" chooses nothing
-			continue
-		}
+	for _, cue := range lang.Phrases("instead") {
 		before, after, ok := strings.Cut(low, " "+cue+" ")
 		if !ok {
 			continue
@@ -245,14 +240,10 @@ func choicePairs(s string) []choicePair {
 	return out
 }
 
-// fillers are words that name nothing.
-var fillers = text.Set(`the a an our its their plain just using use uses with that this it them one ones now der die das den dem ein eine el la los las un una le les
-	for in of on to and or again after all be is are was were been being have has had do does did not no we i you`)
-
 func lastName(s string) string {
 	for _, w := range slices.Backward(strings.Fields(s)) {
 		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" {
-			if fillers[w] || len(w) < 2 {
+			if lang.Is(w, "filler") || len(w) < 2 {
 				return ""
 			}
 			return w
@@ -263,7 +254,7 @@ func lastName(s string) string {
 
 func firstName(s string) string {
 	for _, w := range strings.Fields(s) {
-		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" && !fillers[w] {
+		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" && !lang.Is(w, "filler") {
 			return w
 		}
 	}
@@ -295,10 +286,6 @@ func (r *reversals) choseOther(old *memory.Observation, own []*memory.Observatio
 	return false
 }
 
-// otherwiseCues say that something had been decided differently before.
-var otherwiseCues = []string{"decided otherwise", "decided differently", "changed our mind", "changed our minds", "changed my mind", "on second thought", "after all", "anders entschieden", "umentschieden", "nun doch", "jetzt doch",
-	"cambiamos de opinión", "hemos cambiado de idea", "al final", "finalement", "mudamos de ideia", "やっぱり", "やはり", "方針を変え", "改为"}
-
 // decidedOtherwise reports whether the user decided otherwise, for one thing in place of
 // another, where the title of an earlier work on the same file tells of the other alone.
 func (r *reversals) decidedOtherwise(old *memory.Observation, own []*memory.Observation) bool {
@@ -327,12 +314,9 @@ func shareSubject(a, b *memory.Observation, but choicePair) bool {
 		known[w] = true
 	}
 	return slices.ContainsFunc(words(b.Title), func(w string) bool {
-		return len(w) > 3 && known[w] && !fillers[w] && w != but.chosen && w != but.rejected && !strings.Contains(but.chosen+" "+but.rejected, w) && !slices.Contains(insteadWords, w)
+		return len(w) > 3 && known[w] && !lang.Is(w, "filler", "instead-word") && w != but.chosen && w != but.rejected && !strings.Contains(but.chosen+" "+but.rejected, w)
 	})
 }
-
-// insteadWords are the words of the cues themselves.
-var insteadWords = []string{"instead", "rather", "than", "statt", "anstatt", "anstelle", "lugar", "lieu", "plutôt", "invece", "place"}
 
 // The beginnings of the sentences in which a decision of a dialog is told.
 const (

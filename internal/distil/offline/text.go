@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -111,9 +112,7 @@ func clauseEnd(s string, i int) int {
 	if i > 0 && strings.IndexByte(",;:", s[i-1]) >= 0 {
 		return i - 1
 	}
-	next := text.Before(s[i+1:min(len(s), i+12)], " ")
-	switch next {
-	case "because", "since", "so", "which", "whereas", "although", "instead":
+	if lang.Is(text.Before(s[i+1:min(len(s), i+12)], " "), "clause-start") {
 		return i
 	}
 	return 0
@@ -146,8 +145,7 @@ func capital(s string) string {
 // and acronyms keep their case.
 func uncapital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
-	switch text.LowerASCII(first) {
-	case "the", "a", "an", "it", "this", "that", "these", "those", "when", "if", "because", "there", "no", "any", "every", "all", "each", "with", "without", "after", "before":
+	if lang.Is(first, "small-word") {
 		return text.LowerASCII(first) + s[len(first):]
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -64,7 +65,7 @@ func (e *episode) fixTitle() string {
 	}
 	if e.only && e.turn.request.clause != "" {
 		s := e.turn.request.clause
-		if !strings.HasPrefix(text.LowerASCII(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
+		if intentOf(firstWord(s))&wantFix == 0 {
 			s = "Fix: " + uncapital(s)
 		}
 		if sym := text.First(e.touched()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
@@ -109,7 +110,7 @@ func (e *episode) symptom() string {
 		return ""
 	}
 	for _, s := range sentences(e.turn.request.text[:min(len(e.turn.request.text), maxTyped)]) {
-		if complains(s.text, text.LowerASCII(s.text)) && !asks(s.text) && tells(s.text) && len(words(s.text)) >= 5 {
+		if complains(s.text) && !asks(s.text) && tells(s.text) && len(words(s.text)) >= 5 {
 			return strings.TrimRight(text.Before(s.text, ". "), ". ")
 		}
 	}
@@ -136,11 +137,7 @@ func (e *episode) openTitle() string {
 	c := e.blocking()[0]
 	name := text.First(c.failure.Tests)
 	for _, s := range e.turn.message {
-		if isFluff(s.text) || reportsCommit(s.text) {
-			continue
-		}
-		low := text.LowerASCII(s.text)
-		if name != "" && mentions(s.text, name) || holds(low, "still fails", "still failing", "fails", "failing", "fail") {
+		if !isFluff(s.text) && !lang.Has(s.text, "committed") && (name != "" && mentions(s.text, name) || lang.Has(s.text, "failing")) {
 			return afterLeadIn(s.text)
 		}
 	}
@@ -270,12 +267,11 @@ func (e *episode) commitTitle() string {
 	for i := len(e.commits) - 1; i >= 0; i-- {
 		c := e.commits[i]
 		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(text.Before(prefix, "(")), " ") {
-			switch text.Before(text.Before(prefix, "("), "!") {
-			case "fix", "feat", "chore", "docs", "test", "refactor", "perf", "ci", "build", "style", "revert":
+			if lang.Is(text.Before(text.Before(prefix, "("), "!"), "commit-type") {
 				c = rest
 			}
 		}
-		if n := len(words(c)); n >= 3 && !strings.HasPrefix(text.LowerASCII(c), "wip") {
+		if n := len(words(c)); n >= 3 && !lang.Begins(c, "commit-draft") {
 			if c == e.commits[i] {
 				return c
 			}
@@ -294,10 +290,10 @@ func (e *episode) tell(fix bool) string {
 	}
 	for i, s := range e.turn.message {
 		score := e.relevance(s)
-		if fix && tellsCause(s.text) {
+		if fix && lang.Has(s.text, "cause") {
 			score += 2
 		}
-		if fix && i > 0 && holds(s.section, "root cause", "cause", "the problem", "problem", "the issue", "issue") {
+		if fix && i > 0 && lang.Has(s.section, "cause-heading") {
 			score += 2
 		}
 		if score > bestScore {
@@ -348,11 +344,10 @@ func (e *episode) relevance(s sentence) int {
 	if looksAhead(s) {
 		score -= 4
 	}
-	if reportsCommit(s.text) {
+	if lang.Has(s.text, "committed") {
 		score -= 3
 	}
-	switch firstWord(s.text) {
-	case "it", "this", "that", "they", "these", "those", "there", "also":
+	if lang.Is(firstWord(s.text), "back-first") {
 		score -= 2
 	}
 	if len(words(s.text)) < 4 {

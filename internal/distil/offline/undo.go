@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -223,15 +224,14 @@ func (e *episode) onlyTried() bool {
 func (e *episode) whyGivenUp() int {
 	best, score := -1, 1
 	for i, s := range e.turn.message {
-		low := text.LowerASCII(s.text)
 		if isFluff(s.text) || looksAhead(s) || len(words(s.text)) < 5 {
 			continue
 		}
 		n := 0
-		if explains(s.text) || holds(low, "but", "breaks", "would", "too", "which") {
+		if lang.Has(s.text, "explain", "downside") {
 			n += 2
 		}
-		if hasCode(s.text) || strings.ContainsAny(low, "0123456789") {
+		if hasCode(s.text) || strings.ContainsAny(s.text, "0123456789") {
 			n++
 		}
 		if n > score {
@@ -249,9 +249,7 @@ func (e *episode) tried() memory.Observation {
 	if asked := sentences(e.turn.request.text); title == "" && len(asked) > 0 && len(asked[0].text) < 140 && !strings.HasSuffix(asked[0].text, "?") {
 		title = strings.TrimRight(asked[0].text, ".! ")
 	}
-	if rest, ok := cutFold(title, "please try ", "try out ", "try to ", "try "); ok {
-		title = rest
-	}
+	title, _ = lang.Cut(title, "try")
 	if title == "" {
 		title = "a change to " + list(baseNames(e.gaveUp()), 2)
 	}

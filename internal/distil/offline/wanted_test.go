@@ -1,6 +1,10 @@
 package offline
 
-import "testing"
+import (
+	"testing"
+
+	"claudemem/internal/leaf/lang"
+)
 
 // TestWantedFailures tells no command as failing that had to fail.
 func TestWantedFailures(t *testing.T) {
@@ -61,7 +65,7 @@ func TestAsksForFailure(t *testing.T) {
 		"テストが失敗する原因を調べて":                                          false,
 		"make the build pass, it should not fail without network": false,
 	} {
-		if got := asksForFailure.MatchString(prompt) && !noFailure.MatchString(prompt); got != want {
+		if got := lang.Has(prompt, "asks-failure") && !lang.Has(prompt, "no-failure"); got != want {
 			t.Errorf("%q: %v, want %v", prompt, got, want)
 		}
 	}

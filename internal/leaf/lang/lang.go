@@ -1,0 +1,274 @@
+package lang
+
+import (
+	"embed"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+//go:embed tables/*.txt
+var files embed.FS
+
+// languages are the tables in the order in which they are looked at, by their codes of ISO 639-1.
+var languages = []string{"en", "de", "es", "fr", "pt", "it", "ja", "zh", "ru", "ko"}
+
+// A Table has the phrases of each cue, of one language or of all.
+type Table struct {
+	// Code is the language, "" for all.
+	Code string
+	cues map[string]*cue
+}
+
+// cue is a list of phrases, in lower case, and of patterns.
+type cue struct {
+	phrases []phrase
+	sources []string
+	// pattern returns the patterns in one, nil for none; whole the phrases that stand for
+	// themselves. Both are made when they are first needed.
+	pattern func() *regexp.Regexp
+	whole   func() map[string]bool
+}
+
+// phrase is text as whole words; open says that its last word may go on, ascii that it has no
+// other letters: most of what is read has none either, and need not be compared with the rest.
+type phrase struct {
+	text        string
+	open, ascii bool
+}
+
+// Tables returns the table of each language.
+func Tables() []*Table { return parsed().each }
+
+// Has reports whether a text holds a phrase of one of the cues, in any language and letter case.
+func Has(s string, cues ...string) bool { return parsed().all.Has(s, cues...) }
+
+// Is reports whether a word, in lower case, is a phrase of one of the cues.
+func Is(word string, cues ...string) bool { return parsed().all.Is(word, cues...) }
+
+// Begins reports whether a text begins with a phrase of one of the cues.
+func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues...) > 0 }
+
+// Index returns where the first phrase of the cue begins in a text, -1 for nowhere.
+func Index(s, cue string) int {
+	c, first := parsed().all.cues[cue], -1
+	if c == nil {
+		return -1
+	}
+	low := strings.ToLower(s)
+	for _, p := range c.phrases {
+		if i := p.index(low); i >= 0 && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	if c.pattern != nil {
+		if at := c.pattern().FindStringIndex(s); at != nil && (first < 0 || at[0] < first) {
+			first = at[0]
+		}
+	}
+	return first
+}
+
+// Front returns how many bytes of a text the longest phrase of the cues takes with which it begins.
+func Front(s string, cues ...string) int { return parsed().all.Front(s, cues...) }
+
+// Cut returns a text without the phrase of the cues with which it begins, and whether there is one.
+func Cut(s string, cues ...string) (rest string, ok bool) { return parsed().all.Cut(s, cues...) }
+
+// Phrases returns the phrases of a cue, without its patterns.
+func Phrases(cue string) []string { return parsed().all.Phrases(cue) }
+
+// Knows reports whether the language has the cue.
+func (t *Table) Knows(cue string) bool { return t.cues[cue] != nil }
+
+// Phrases returns the phrases of a cue, without its patterns.
+func (t *Table) Phrases(cue string) []string {
+	var out []string
+	if c := t.cues[cue]; c != nil {
+		for _, p := range c.phrases {
+			out = append(out, p.text)
+		}
+	}
+	return out
+}
+
+// Has reports whether a text holds a phrase of one of the cues, in any letter case.
+func (t *Table) Has(s string, cues ...string) bool {
+	s = fold(s)
+	ascii := isASCII(s)
+	for _, name := range cues {
+		c := t.cues[name]
+		if c == nil {
+			continue
+		}
+		for _, p := range c.phrases {
+			if (p.ascii || !ascii) && p.index(s) >= 0 {
+				return true
+			}
+		}
+		if c.pattern != nil && c.pattern().MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Is reports whether a word, in lower case, is a phrase of one of the cues.
+func (t *Table) Is(word string, cues ...string) bool {
+	word = fold(word)
+	for _, name := range cues {
+		c := t.cues[name]
+		if c == nil {
+			continue
+		}
+		if c.whole()[word] || slices.ContainsFunc(c.phrases, func(p phrase) bool { return p.open && strings.HasPrefix(word, p.text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Front returns how many bytes of a text the longest phrase of the cues takes with which it
+// begins, in any letter case; 0 for none. A word that an apostrophe cuts short is another one.
+func (t *Table) Front(s string, cues ...string) int {
+	n := 0
+	for _, name := range cues {
+		c := t.cues[name]
+		if c == nil {
+			continue
+		}
+		for _, p := range c.phrases {
+			if size := len(p.text); size > n && size <= len(s) && (p.text[0]|0x20 == s[0]|0x20 || !p.ascii) && strings.EqualFold(s[:size], p.text) && (p.open || !joined(p.text, s[size:]) && !strings.HasPrefix(s[size:], "'")) {
+				n = size
+			}
+		}
+		if c.pattern != nil {
+			if at := c.pattern().FindStringIndex(s); at != nil && at[0] == 0 {
+				n = max(n, at[1])
+			}
+		}
+	}
+	return n
+}
+
+// Cut returns a text without the phrase of the cues with which it begins, and the comma and
+// blanks behind that; ok is false where nothing of these follows a phrase.
+func (t *Table) Cut(s string, cues ...string) (rest string, ok bool) {
+	n := t.Front(s, cues...)
+	if rest = strings.TrimPrefix(s[n:], ","); n == 0 || !strings.HasPrefix(rest, " ") {
+		return s, false
+	}
+	return strings.TrimLeft(rest, " "), true
+}
+
+// index returns where a text in lower case has the phrase as whole words, -1 for nowhere.
+func (p phrase) index(low string) int {
+	for from := 0; ; {
+		i := strings.Index(low[from:], p.text)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		if end := i + len(p.text); !joined(low[:i], p.text) && (p.open || !joined(p.text, low[end:])) {
+			return i
+		}
+		from = i + 1
+	}
+}
+
+// joined reports whether a word goes on where a and b meet. In scripts without blanks none does.
+func joined(a, b string) bool {
+	last, _ := utf8.DecodeLastRuneInString(a)
+	next, _ := utf8.DecodeRuneInString(b)
+	return inWord(last) && inWord(next)
+}
+
+func inWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	return r != utf8.RuneError && unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// fold returns a text as phrases are written.
+func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "’", "'") }
+
+type tables struct {
+	all  *Table
+	each []*Table
+}
+
+var parsed = sync.OnceValue(parse)
+
+func parse() tables {
+	out := tables{all: &Table{cues: map[string]*cue{}}}
+	for _, code := range languages {
+		data, err := files.ReadFile(path.Join("tables", code+".txt"))
+		if err != nil {
+			panic(err) // the files are part of the program
+		}
+		t := &Table{Code: code, cues: map[string]*cue{}}
+		var both []*cue
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimRight(line, "\r\n")
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			if line[0] != '\t' {
+				var name string
+				name, line, _ = strings.Cut(line, ":")
+				both = []*cue{t.open(name), out.all.open(name)}
+			}
+			for _, c := range both {
+				c.add(line)
+			}
+		}
+		out.each = append(out.each, t)
+	}
+	return out
+}
+
+// open returns the cue of a name, for phrases to be added.
+func (t *Table) open(name string) *cue {
+	c := t.cues[name]
+	if c == nil {
+		c = &cue{}
+		c.whole = sync.OnceValue(func() map[string]bool {
+			whole := make(map[string]bool, len(c.phrases))
+			for _, p := range c.phrases {
+				whole[p.text] = true
+			}
+			return whole
+		})
+		t.cues[name] = c
+	}
+	return c
+}
+
+// add adds the phrases of a line.
+func (c *cue) add(line string) {
+	line = strings.TrimSpace(line)
+	c.phrases = slices.Grow(c.phrases, strings.Count(line, " | ")+1)
+	for s := range strings.SplitSeq(line, " | ") {
+		if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
+			c.sources = append(c.sources, s[1:len(s)-1])
+			c.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)" + strings.Join(c.sources, "|")) })
+			continue
+		}
+		text, open := strings.CutSuffix(s, "*")
+		c.phrases = append(c.phrases, phrase{text, open, isASCII(text)})
+	}
+}

@@ -1,0 +1,169 @@
+package lang
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata/cues.golden anew")
+
+// described returns the names of the cues in cues.txt, in its order.
+func described(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("cues.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		if name, _, ok := strings.Cut(line, ": "); ok && line[0] != '#' {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestCues shows for each language which cues it has and which it lacks.
+func TestCues(t *testing.T) {
+	names := described(t)
+	var b strings.Builder
+	for _, name := range names {
+		var has, lacks []string
+		for _, table := range Tables() {
+			if table.Knows(name) {
+				has = append(has, table.Code)
+			} else {
+				lacks = append(lacks, table.Code)
+			}
+		}
+		b.WriteString(name + ": " + strings.Join(has, " ") + "; lacks " + strings.Join(lacks, " ") + "\n")
+	}
+	for _, table := range Tables() {
+		for name := range table.cues {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s.txt: cues.txt does not describe %q", table.Code, name)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile("testdata/cues.golden", []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/cues.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("the cues of the languages are\n%s\nand were\n%s\n(-update)", b.String(), want)
+	}
+}
+
+// TestEntries finds phrases that cannot match and patterns that do not compile.
+func TestEntries(t *testing.T) {
+	for _, table := range Tables() {
+		for name, c := range table.cues {
+			seen := map[phrase]bool{}
+			for _, p := range c.phrases {
+				switch {
+				case strings.TrimSpace(p.text) != p.text || p.text == "":
+					t.Errorf("%s, %s: a phrase is empty or has blanks around it: %q", table.Code, name, p.text)
+				case strings.ToLower(p.text) != p.text:
+					t.Errorf("%s, %s: %q is not in lower case", table.Code, name, p.text)
+				case strings.HasPrefix(p.text, "/") || strings.HasSuffix(p.text, "/") || strings.Contains(p.text, "*"):
+					t.Errorf("%s, %s: %q is half a pattern; a \" | \" in one must be written otherwise", table.Code, name, p.text)
+				case seen[p]:
+					t.Errorf("%s, %s: %q stands there twice", table.Code, name, p.text)
+				}
+				seen[p] = true
+			}
+			for _, s := range c.sources {
+				if _, err := regexp.Compile(s); err != nil {
+					t.Errorf("%s, %s: %v", table.Code, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestHas(t *testing.T) {
+	for _, c := range []struct {
+		text, cue string
+		want      bool
+	}{
+		{"It fails BECAUSE of the lock", "why", true},
+		{"Soweit ist es gut", "why", false}, // no "so"
+		{"canadá no existe", "why", false},  // and no German "da"
+		{"遅いので直しました", "why", true},
+		{"the 原因is unknown", "why", true},
+		{"arreglad@s", "trouble", true}, // arregla*
+		{"It isn’t there", "negation", true},
+		{"", "why", false},
+		{"because", "no such cue", false},
+	} {
+		if got := Has(c.text, c.cue); got != c.want {
+			t.Errorf("Has(%q, %s) = %v", c.text, c.cue, got)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct{ text, cue, want string }{
+		{"And so on", "link", "so on"},
+		{"Y así", "link", "así"},
+		{"android is slow", "link", "android is slow"},
+		{"so-called", "link", "so-called"},
+		{"Please, rename it", "lead", "rename it"},
+		{"Nächste Schritte: testen", "next-label", "testen"},
+		{"and", "link", "and"},
+	} {
+		if got, ok := Cut(c.text, c.cue); got != c.want || ok != (got != c.text) {
+			t.Errorf("Cut(%q, %s) = %q, %v, want %q", c.text, c.cue, got, ok, c.want)
+		}
+	}
+	if !Begins("i'd suggest", "left-open") || Begins("I can't", "would-do") {
+		t.Error("a word that an apostrophe cuts short is another one")
+	}
+	if !Is("Migrations", "artefact") || Is("prs.", "artefact") || Is("Nein", "why") {
+		t.Error("Is takes whole words, in any letter case")
+	}
+	if i := Index("rename it and commit everything", "order-tail"); i != len("rename it") {
+		t.Errorf("Index = %d", i)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("I’ve fixed ÄÖÜ, weil es 失敗 \xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, name := range described(t) {
+			n := Front(s, name)
+			if n < 0 || n > len(s) {
+				t.Fatalf("Front(%q, %s) = %d", s, name, n)
+			}
+			if i := Index(s, name); i > len(s) {
+				t.Fatalf("Index(%q, %s) = %d", s, name, i)
+			}
+			if rest, _ := Cut(s, name); !strings.HasSuffix(s, rest) {
+				t.Fatalf("Cut(%q, %s) = %q", s, name, rest)
+			}
+			Has(s, name)
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	for b.Loop() {
+		parse()
+	}
+}
+
+func BenchmarkHas(b *testing.B) {
+	s := "The lock is taken twice in Enqueue: the second caller waits for the first, and nothing times out."
+	for b.Loop() {
+		Has(s, "why")
+	}
+}
