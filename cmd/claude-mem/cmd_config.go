@@ -12,7 +12,7 @@ import (
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 
 	"github.com/spf13/cobra"
 )
@@ -151,7 +151,7 @@ after a restart.`,
 			if a.Getenv(key) != "" && a.Getenv(key) != value {
 				a.Note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
-			_, _ = daemon.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
+			_, _ = control.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
 			if appliesAtOnce(setting.Setting) {
 				a.Note("a running worker applies it at once")
 			} else {

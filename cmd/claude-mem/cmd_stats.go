@@ -9,7 +9,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
@@ -72,8 +72,8 @@ type memoryStats struct {
 		Waiting int `json:"waiting"`
 		Corrupt int `json:"corrupt"`
 	} `json:"spool"`
-	Sizes   daemon.Sizes `json:"sizes"`
-	DataDir string       `json:"data_dir"`
+	Sizes   control.Sizes `json:"sizes"`
+	DataDir string        `json:"data_dir"`
 	Worker  struct {
 		Running bool   `json:"running"`
 		Version string `json:"version,omitempty"`
@@ -82,7 +82,7 @@ type memoryStats struct {
 
 // gatherStats returns the counts with and without a worker.
 func (a *app) gatherStats(ctx context.Context, m *access.Memory, days int) (_ *memoryStats, err error) {
-	stats := &memoryStats{DataDir: m.DataDir, Sizes: daemon.SizesOf(m.DataDir)}
+	stats := &memoryStats{DataDir: m.DataDir, Sizes: control.SizesOf(m.DataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
 	if memory.CodeOf(err) == memory.CodeNoMemory {
 		stats.Stats, err = api.EmptyStats(a.Now(), days), nil
@@ -96,7 +96,7 @@ func (a *app) gatherStats(ctx context.Context, m *access.Memory, days int) (_ *m
 		return nil, err
 	}
 	stats.Spool.Waiting, stats.Spool.Corrupt = len(names), spool.CountCorrupt()
-	status, err := daemon.Look(ctx, m.DataDir)
+	status, err := control.Look(ctx, m.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *memoryStats) print(p *print.Printer) {
 }
 
 // sizesText returns ": memory 12.0 MB, index 8.1 MB …", the parts that have something.
-func sizesText(s daemon.Sizes) string {
+func sizesText(s control.Sizes) string {
 	var parts []string
 	for _, part := range []struct {
 		name  string

@@ -26,7 +26,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/recorded"
 	"claudemem/proof/layouts"
 
@@ -198,14 +198,14 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 func stopWorkers(t *testing.T, dataDir string) {
 	// A hook or the MCP server may just have started a worker that holds no lock yet.
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		held, err := daemon.LockHeld(dataDir)
+		held, err := control.LockHeld(dataDir)
 		if at, attempts, _, _ := wire.LastStart(dataDir); err != nil || held || attempts == 0 || time.Since(at) > 10*time.Second {
 			break
 		}
 	}
 	for stopped := true; stopped; {
 		var err error
-		if stopped, err = daemon.Stop(context.Background(), dataDir, service.StopLimit); err != nil {
+		if stopped, err = control.Stop(context.Background(), dataDir, service.StopLimit); err != nil {
 			t.Errorf("%s: stop worker: %v", dataDir, err)
 			return
 		}

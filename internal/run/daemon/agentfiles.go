@@ -23,9 +23,6 @@ const (
 	filesLimit = time.Minute
 	// changesAgain is how many changes a new worker looks at again: those of a few turns.
 	changesAgain = 200
-	// NoticeAgentFiles begins the key of the notice that agent files of a project could
-	// not be written; the project's path follows.
-	NoticeAgentFiles = "agent_files:"
 )
 
 // fileSync syncs the agent files of a project after each of its summaries, while the
@@ -173,7 +170,7 @@ func (f *fileSync) warn(ctx context.Context, err error) {
 // notice keeps the notice of a project whose files could not be written, or clears it. It
 // writes only what changes.
 func (f *fileSync) notice(ctx context.Context, project string, failed []string) error {
-	key := NoticeAgentFiles + project
+	key := agentfiles.Notice + project
 	if len(failed) > 0 {
 		return f.store.AddNotice(ctx, key, fmt.Sprintf("claude-mem: files of %s were not updated (%s). `claude-mem agent-files status` tells more.",
 			memory.ProjectLabel(project), strings.Join(failed[:min(len(failed), 3)], "; ")))

@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/agentfiles"
 	"claudemem/internal/serve/api"
 )
 
@@ -85,7 +86,7 @@ func TestAgentFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range standing {
-			if strings.HasPrefix(n.Key, NoticeAgentFiles) {
+			if strings.HasPrefix(n.Key, agentfiles.Notice) {
 				text = n.Text
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -134,7 +135,7 @@ func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.Backfi
 func ForeseeBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
 	known := func(context.Context, []string) (map[string]bool, error) { return nil, nil }
 	b := &Backfiller{dryRun: true, end: func() error { return nil }}
-	s, err := store.OpenReadOnly(ctx, filepath.Join(cfg.DataDir, databaseName))
+	s, err := store.OpenReadOnly(ctx, filepath.Join(cfg.DataDir, control.Database))
 	switch {
 	case err == nil:
 		known, b.end = s.Known, s.Close

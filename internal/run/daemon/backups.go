@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // backUp is the chore that backs up the memory if it has changed since the newest backup.
@@ -119,15 +120,15 @@ const restoreStop = 30 * time.Second
 // asWorkerOf stops the worker of a data directory, if one runs, and calls do while this
 // process holds the worker's lock. No file of the memory is open then.
 func asWorkerOf(ctx context.Context, dataDir string, do func() error) (err error) {
-	if _, err := Stop(ctx, dataDir, restoreStop); err != nil {
+	if _, err := control.Stop(ctx, dataDir, restoreStop); err != nil {
 		return err
 	}
-	held, err := waitLock(ctx, dataDir, turnLimit)
+	held, err := control.WaitLock(ctx, dataDir, turnLimit)
 	if err != nil {
 		return err
 	}
 	if held == nil {
-		return memory.Errorf(memory.CodeUnavailable, "%s is in use", filepath.Join(dataDir, lockName)).
+		return memory.Errorf(memory.CodeUnavailable, "%s is in use", filepath.Join(dataDir, control.LockName)).
 			WithHint("a worker has started meanwhile; try again")
 	}
 	defer func() {

@@ -15,12 +15,13 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // decide adds an observation to the memory of dir, which no worker has open.
 func decide(t *testing.T, dir, title string) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(dir, databaseName), store.Options{})
+	s, err := store.Open(t.Context(), filepath.Join(dir, control.Database), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestDailyBackup(t *testing.T) {
 func TestBackupBeforeMigration(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
-	olderDatabase(t, filepath.Join(dir, databaseName), 3)
+	olderDatabase(t, filepath.Join(dir, control.Database), 3)
 	closeWorker(t, open(t, config(dir)))
 	list := backupsOf(t, dir)
 	if len(list) != 1 {
@@ -110,7 +111,7 @@ func TestBackupBeforeMigration(t *testing.T) {
 func TestDamagedBeforeMigration(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	olderDatabase(t, path, 3)
 	had, err := store.ReadContents(t.Context(), path)
 	if err != nil || had.Observations == 0 {
@@ -175,7 +176,7 @@ func TestRestoreStopsTheWorker(t *testing.T) {
 	if err != nil || has.Observations != 1 {
 		t.Errorf("%d observations, %v; want 1", has.Observations, err)
 	}
-	former, err := store.ReadContents(t.Context(), filepath.Join(aside, databaseName))
+	former, err := store.ReadContents(t.Context(), filepath.Join(aside, control.Database))
 	if err != nil || former.Observations != 2 {
 		t.Errorf("set aside: %d observations, %v; want 2", former.Observations, err)
 	}

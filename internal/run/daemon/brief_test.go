@@ -3,6 +3,8 @@ package daemon
 import (
 	"net/http"
 	"testing"
+
+	"claudemem/internal/run/control"
 )
 
 // TestBriefStats checks that brief stats have the fields of a status, without the sums
@@ -27,7 +29,7 @@ func TestBriefStats(t *testing.T) {
 			}
 		}
 	}
-	status, err := Look(t.Context(), dir)
+	status, err := control.Look(t.Context(), dir)
 	if err != nil || !status.Running || status.Stages["store"] != "ok" || status.Notices == nil {
 		t.Errorf("status %+v, %v", status, err)
 	}

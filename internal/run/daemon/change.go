@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -59,11 +60,11 @@ func workerOr(ctx context.Context, dataDir string, create bool, ask func(*api.Re
 // the lock, then errBusy. Without create, CodeNoMemory when there is no database. It first completes a restore that was interrupted;
 // CodeStorage when the database is not the memory that the last worker left.
 func asWorker(ctx context.Context, dataDir string, create bool, wait time.Duration, do func(*store.Store) error) (err error) {
-	path := filepath.Join(dataDir, databaseName)
+	path := filepath.Join(dataDir, control.Database)
 	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {
 		return memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
 	}
-	held, err := waitLock(ctx, dataDir, wait)
+	held, err := control.WaitLock(ctx, dataDir, wait)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // memoryBook is a choreBook in memory.
@@ -89,7 +90,7 @@ func TestChoresClose(t *testing.T) {
 func TestRetention(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
-	s, err := store.Open(t.Context(), filepath.Join(dir, databaseName), store.Options{})
+	s, err := store.Open(t.Context(), filepath.Join(dir, control.Database), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

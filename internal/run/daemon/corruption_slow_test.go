@@ -18,6 +18,7 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // rich returns a data directory that a worker has used: 40 observations with files, prompts,
@@ -119,7 +120,7 @@ func TestCorruptions(t *testing.T) {
 	if told != "" {
 		t.Fatal(told)
 	}
-	before, err := os.Stat(filepath.Join(sound, databaseName))
+	before, err := os.Stat(filepath.Join(sound, control.Database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestCorruptions(t *testing.T) {
 		changed, toldOf, untold := 0, 0, 0
 		for range h.count {
 			dir := copied(t, sound)
-			path := filepath.Join(dir, databaseName)
+			path := filepath.Join(dir, control.Database)
 			h.harm(path)
 			if h.still {
 				if err := os.Chtimes(path, before.ModTime(), before.ModTime()); err != nil {
@@ -227,9 +228,9 @@ func copied(t *testing.T, from string) string {
 	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(filepath.Join(from, databaseName))
+	info, err := os.Stat(filepath.Join(from, control.Database))
 	if err == nil {
-		err = os.Chtimes(filepath.Join(dir, databaseName), info.ModTime(), info.ModTime())
+		err = os.Chtimes(filepath.Join(dir, control.Database), info.ModTime(), info.ModTime())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +273,7 @@ func TestLostLog(t *testing.T) {
 	}{{[]string{"-wal"}, true}, {[]string{"-wal", "-shm"}, true}, {[]string{"-shm"}, false}} {
 		at := copied(t, killed)
 		for _, suffix := range test.remove {
-			if err := os.Remove(filepath.Join(at, databaseName) + suffix); err != nil {
+			if err := os.Remove(filepath.Join(at, control.Database) + suffix); err != nil {
 				t.Fatal(err)
 			}
 		}

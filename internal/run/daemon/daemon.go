@@ -20,6 +20,7 @@ import (
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/httpapi"
 	"claudemem/internal/serve/web"
@@ -258,7 +259,7 @@ func (w *Worker) lock(ctx context.Context) error {
 	}
 	w.opened("lock", func(context.Context) error { return lock.Release(held) })
 	if w.held, err = held.Stat(); err != nil {
-		return diskError("read attributes of", held.Name(), err)
+		return control.DiskError("read attributes of", held.Name(), err)
 	}
 	// A directory that the user has created may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
@@ -281,7 +282,7 @@ func (w *Worker) readSettings() {
 		w.log.Warn("settings", "error", problem)
 	}
 	if w.cfg.Port == nil {
-		port := WantedPort(w.cfg.Settings, w.cfg.DataDir)
+		port := control.WantedPort(w.cfg.Settings, w.cfg.DataDir)
 		w.cfg.Port = &port
 	}
 	if w.cfg.IdleExit == nil {
@@ -297,7 +298,7 @@ func (w *Worker) listen() error {
 		w.log.Warn("the socket's directory belongs to another user, or others have access: not used", "directory", dir)
 	}
 	if err != nil {
-		return diskError("prepare directory of socket", wire.SocketPath(w.cfg.DataDir, os.Getenv), err)
+		return control.DiskError("prepare directory of socket", wire.SocketPath(w.cfg.DataDir, os.Getenv), err)
 	}
 	w.socket = path
 	unix, err := listenSocket(path)
@@ -331,7 +332,7 @@ func (w *Worker) listen() error {
 		Port: w.port, Socket: w.socket, StartedAt: memory.MillisOf(w.started),
 	}
 	if err := wire.WriteWorkerInfo(w.cfg.DataDir, info); err != nil {
-		return diskError("write", filepath.Join(w.cfg.DataDir, "worker.json"), err)
+		return control.DiskError("write", filepath.Join(w.cfg.DataDir, "worker.json"), err)
 	}
 	w.opened("worker.json", func(context.Context) error {
 		if w.lockFile() == lockReplaced {

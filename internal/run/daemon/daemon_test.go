@@ -20,6 +20,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -146,7 +147,7 @@ func TestOpenServesUntilClosed(t *testing.T) {
 			t.Errorf("GET %s: %v", path, err)
 		}
 	}
-	status, err := Look(t.Context(), dir)
+	status, err := control.Look(t.Context(), dir)
 	if err != nil || !status.Running || status.PID != os.Getpid() || status.Version != "1.0.0" {
 		t.Errorf("status %+v, %v; want this process, running", status, err)
 	}
@@ -169,10 +170,10 @@ func TestOpenServesUntilClosed(t *testing.T) {
 			t.Errorf("%s is left: %v", name, err)
 		}
 	}
-	if held, err := LockHeld(dir); err != nil || held {
+	if held, err := control.LockHeld(dir); err != nil || held {
 		t.Errorf("lock is held: %t, %v, want false", held, err)
 	}
-	if status, err := Look(t.Context(), dir); err != nil || status.Running {
+	if status, err := control.Look(t.Context(), dir); err != nil || status.Running {
 		t.Errorf("status after close: %+v, %v", status, err)
 	}
 	closeWorker(t, w) // a second time is harmless
@@ -274,7 +275,7 @@ func TestOutranks(t *testing.T) {
 		{"release after a development build", api.Identity{Version: "1.0.0", Wire: 1}, api.Identity{Version: "3f2a91c", Wire: 1}, true},
 	}
 	for _, tt := range tests {
-		if got := Outranks(tt.self, tt.other); got != tt.want {
+		if got := control.Outranks(tt.self, tt.other); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
 		}
 	}
@@ -375,7 +376,7 @@ func TestIdleExit(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("an idle worker does not end")
 	}
-	if status, err := Look(t.Context(), dir); err != nil || status.Running {
+	if status, err := control.Look(t.Context(), dir); err != nil || status.Running {
 		t.Errorf("status %+v, %v, want not running", status, err)
 	}
 }
@@ -469,7 +470,7 @@ func TestLogIsTrimmed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := filepath.Join(dir, databaseName+"-wal")
+	log := filepath.Join(dir, control.Database+"-wal")
 	size := func() int64 {
 		info, err := os.Stat(log)
 		if err != nil {
@@ -543,17 +544,17 @@ func TestShutdownRoute(t *testing.T) {
 	w := open(t, config(dir))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(context.Background()) }()
-	stopped, err := Stop(t.Context(), dir, 10*time.Second)
+	stopped, err := control.Stop(t.Context(), dir, 10*time.Second)
 	if err != nil || !stopped {
 		t.Errorf("stop: %t, %v, want true", stopped, err)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if stopped, err := Stop(t.Context(), dir, time.Second); err != nil || stopped {
+	if stopped, err := control.Stop(t.Context(), dir, time.Second); err != nil || stopped {
 		t.Errorf("stop without a worker: %t, %v, want false", stopped, err)
 	}
-	if stopped, err := Stop(t.Context(), filepath.Join(dir, "none"), time.Second); err != nil || stopped {
+	if stopped, err := control.Stop(t.Context(), filepath.Join(dir, "none"), time.Second); err != nil || stopped {
 		t.Errorf("stop without a data directory: %t, %v, want false", stopped, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {

@@ -13,6 +13,7 @@ import (
 
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -115,7 +116,7 @@ func readErasure(dataDir string) (e api.Erasure, err error) {
 }
 
 func writeErasure(dataDir string, e api.Erasure) error {
-	if err := writeOwnJSON(filepath.Join(dataDir, erasureName), e); err != nil {
+	if err := control.WriteJSON(filepath.Join(dataDir, erasureName), e); err != nil {
 		return memory.Errorf(memory.CodeStorage, "write %s: %w", erasureName, err)
 	}
 	return nil

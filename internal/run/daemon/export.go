@@ -16,6 +16,7 @@ import (
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
+	"claudemem/internal/run/control"
 )
 
 // Exported counts what Export wrote. Withheld are records that were left out, as their text was
@@ -32,7 +33,7 @@ type Exported struct {
 // The codes of its errors: CodeNoMemory when nothing was ever captured, CodeOlderSchema,
 // CodeNewerSchema, CodeStorage.
 func Export(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, databaseName))
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if err != nil {
 		return result, err
 	}

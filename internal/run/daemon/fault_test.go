@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -37,7 +38,7 @@ func mustRefuse(t *testing.T, cfg Config, want memory.Code) *memory.Error {
 func TestNewerSchema(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	closeWorker(t, open(t, config(dir)))
 	raise(t, path, store.SchemaVersion()+1)
 	before, err := os.ReadFile(path)
@@ -52,7 +53,7 @@ func TestNewerSchema(t *testing.T) {
 	if string(before) != string(after) {
 		t.Error("the newer database was touched")
 	}
-	if held, err := LockHeld(dir); err != nil || held {
+	if held, err := control.LockHeld(dir); err != nil || held {
 		t.Errorf("lock is held: %t, %v, want false", held, err)
 	}
 }
@@ -81,7 +82,7 @@ func TestDamagedDatabase(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
 	closeWorker(t, open(t, config(dir)))
-	sound, err := os.ReadFile(filepath.Join(dir, databaseName))
+	sound, err := os.ReadFile(filepath.Join(dir, control.Database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +93,12 @@ func TestDamagedDatabase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, databaseName)
+			path := filepath.Join(dir, control.Database)
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			closeWorker(t, open(t, config(dir)))
-			aside, _ := filepath.Glob(filepath.Join(dir, "aside", "*", databaseName))
+			aside, _ := filepath.Glob(filepath.Join(dir, "aside", "*", control.Database))
 			if got, err := os.ReadFile(strings.Join(aside, "")); err != nil || string(got) != content {
 				t.Errorf("the damaged file was not kept as it was: %v", err)
 			}
@@ -113,7 +114,7 @@ func TestDataDirectoryIsAFile(t *testing.T) {
 	mustRefuse(t, config(path), memory.CodeStorage)
 	mustRefuse(t, config(filepath.Join(path, "below")), memory.CodeStorage)
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, databaseName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, control.Database), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	mustRefuse(t, config(dir), memory.CodeStorage)
@@ -121,7 +122,7 @@ func TestDataDirectoryIsAFile(t *testing.T) {
 
 func TestLockHeldWithoutAnswer(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock.Try(filepath.Join(dir, lockName))
+	held, err := lock.Try(filepath.Join(dir, control.LockName))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}
@@ -146,7 +147,7 @@ func TestLockHeldWithoutAnswer(t *testing.T) {
 // TestLockComesFree checks that a new worker waits for one that is stopping.
 func TestLockComesFree(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock.Try(filepath.Join(dir, lockName))
+	held, err := lock.Try(filepath.Join(dir, control.LockName))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}
@@ -183,7 +184,7 @@ func TestRevive(t *testing.T) {
 	if n, err := revive(dir); memory.CodeOf(err) != memory.CodeNoMemory || n != 0 {
 		t.Errorf("revive without a memory: %d, %v, want 0", n, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, control.Database)); err == nil {
 		t.Error("revive made a database")
 	}
 	w := open(t, config(dir))
@@ -212,7 +213,7 @@ func TestRevive(t *testing.T) {
 	if n, err := revive(dir); err != nil || n != 1 {
 		t.Errorf("revive without a worker: %d, %v, want 1", n, err)
 	}
-	if held, err := LockHeld(dir); err != nil || held {
+	if held, err := control.LockHeld(dir); err != nil || held {
 		t.Errorf("lock is held: %t, %v, want false", held, err)
 	}
 }

@@ -8,13 +8,11 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
 const (
-	indexName   = "index.db"
-	vectorsName = "index.vec"
-	tableName   = "index.table"
 	// openWait is how long a search waits for an index that is still being opened.
 	// 100,000 records take a fraction of a second.
 	openWait = 10 * time.Second
@@ -223,11 +221,10 @@ func (f *finder) Reindexing() api.Reindexing {
 	return f.built
 }
 
-// States of the index.
+// States of the index, besides control.IndexOpening.
 const (
-	indexOpening = "opening"
-	indexOpen    = "ok"
-	indexFailed  = "failed"
+	indexOpen   = "ok"
+	indexFailed = "failed"
 )
 
 // indexStatus is the index's part of GET /api/stats.
@@ -243,7 +240,7 @@ func (f *finder) status() indexStatus {
 	f.mu.Lock()
 	ix, err := f.index, f.err
 	f.mu.Unlock()
-	status := indexStatus{State: indexOpening}
+	status := indexStatus{State: control.IndexOpening}
 	switch {
 	case ix != nil:
 		now := ix.Status()

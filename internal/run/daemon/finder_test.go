@@ -18,6 +18,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -163,7 +164,7 @@ func TestIndexThatCannotBeOpened(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
 	// A directory that is not empty stands in its place.
-	if err := os.MkdirAll(filepath.Join(dir, indexName, "x"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, control.Index, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w := open(t, config(dir))
@@ -256,7 +257,7 @@ func TestFinderTriesAgain(t *testing.T) {
 	}, slog.New(slog.DiscardHandler))
 	f.after = func(d time.Duration) <-chan time.Time { waits = append(waits, d); return pauses }
 	f.start()
-	if s := f.status(); s.State != indexOpening || s.word() != indexOpen {
+	if s := f.status(); s.State != control.IndexOpening || s.word() != indexOpen {
 		t.Errorf("while it is opened: %+v", s)
 	}
 	answered := make(chan error)
@@ -376,7 +377,7 @@ func TestReindex(t *testing.T) {
 			t.Errorf("worker %v: %d records, %v", running, n, err)
 		}
 	}
-	for _, name := range []string{indexName, vectorsName} {
+	for _, name := range []string{control.Index, control.Vectors} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +386,7 @@ func TestReindex(t *testing.T) {
 		t.Errorf("without an index: %d records, %v", n, err)
 	}
 	// Deleting the index loses nothing.
-	if err := os.Remove(filepath.Join(dir, indexName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, control.Index)); err != nil {
 		t.Fatal(err)
 	}
 	w = open(t, config(dir))

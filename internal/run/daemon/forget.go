@@ -26,6 +26,7 @@ import (
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/agentfiles"
 	"claudemem/internal/serve/api"
 )
@@ -54,7 +55,7 @@ const forgetStop = 30 * time.Second
 // WouldForget returns what Forget would erase, and changes nothing. CodeNoMemory when
 // nothing was ever captured.
 func WouldForget(ctx context.Context, dataDir string, f memory.Forgetting) (Forgetting, error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, databaseName))
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if err != nil {
 		return Forgetting{}, err
 	}
@@ -80,7 +81,7 @@ func WouldForget(ctx context.Context, dataDir string, f memory.Forgetting) (Forg
 // The codes of its errors: CodeNoMemory when nothing was ever captured, CodeUnavailable
 // when the worker does not stop, CodeStorage. What was erased before an error stays so.
 func Forget(ctx context.Context, dataDir string, f memory.Forgetting, getenv func(string) string, start func() error) (result Forgetting, err error) {
-	stopped, err := Stop(ctx, dataDir, forgetStop)
+	stopped, err := control.Stop(ctx, dataDir, forgetStop)
 	if err != nil {
 		return result, err
 	}
@@ -184,7 +185,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	}
 	u.add(&would)
 	path := filepath.Join(e.dataDir, forgettingName)
-	if err := writeOwnJSON(path, u); err != nil {
+	if err := control.WriteJSON(path, u); err != nil {
 		return memory.Errorf(memory.CodeStorage, "note what is being forgotten: %w", err)
 	}
 	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *store.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {
@@ -257,7 +258,7 @@ func (e *eraser) takeSpool(ctx context.Context, s *store.Store) error {
 // index removes the erased records from the index, and their words from its files. An
 // index that cannot be opened is deleted; the next worker builds it.
 func (e *eraser) index(ctx context.Context, s *store.Store) error {
-	path := filepath.Join(e.dataDir, indexName)
+	path := filepath.Join(e.dataDir, control.Index)
 	// The words of what is erased moved the vectors of the trained table, if by a trace: the
 	// next worker trains it again without them.
 	if err := index.DropTable(path); err != nil {

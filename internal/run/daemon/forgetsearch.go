@@ -24,6 +24,7 @@ import (
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/run/control"
 )
 
 // needles are texts that other files are searched for, in lower case (A to Z), as they are and as
@@ -171,7 +172,7 @@ func (e *eraser) search(ctx context.Context) {
 		switch base := filepath.Base(path); {
 		case rel == forgettingName:
 			return nil, ""
-		case strings.HasPrefix(rel, databaseName):
+		case strings.HasPrefix(rel, control.Database):
 			return e.words, "the memory has it in names of projects or files"
 		case strings.HasPrefix(rel, "spool"+string(os.PathSeparator)), strings.HasPrefix(rel, "index."), atomicfile.IsTemp(base), strings.HasSuffix(base, ".tmp"):
 			return e.sought, ""

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // TestForgetNamesWhatIsLeft: leftovers of processes that died are deleted, and files that are
@@ -19,13 +20,13 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	dir := filepath.Join(home, "memory")
-	s, err := store.Open(t.Context(), filepath.Join(mkdir(t, dir), databaseName), store.Options{})
+	s, err := store.Open(t.Context(), filepath.Join(mkdir(t, dir), control.Database), store.Options{})
 	failOn(t, err)
 	for _, narrative := range []string{"about Nightjar", "about the weather"} {
 		_, err := s.AddObservation(t.Context(), memory.NewObservation{ProjectPath: "/home/ada/tally", Type: "decision", Title: "Something decided", Narrative: narrative})
 		failOn(t, err)
 	}
-	aside := filepath.Join(mkdir(t, filepath.Join(dir, "aside", "1")), databaseName)
+	aside := filepath.Join(mkdir(t, filepath.Join(dir, "aside", "1")), control.Database)
 	failOn(t, store.Copy(t.Context(), s.Path(), aside))
 	failOn(t, s.Close())
 	var zipped bytes.Buffer

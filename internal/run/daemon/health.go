@@ -7,6 +7,7 @@ import (
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // lookupLimit is the time limit of a database query for a request without content.
@@ -53,7 +54,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		"started_at": memory.MillisOf(w.started),
 		"uptime_ms":  w.cfg.Clock().Sub(w.started).Milliseconds(),
 		"data_dir":   w.cfg.DataDir,
-		"sizes":      SizesOf(w.cfg.DataDir),
+		"sizes":      control.SizesOf(w.cfg.DataDir),
 		"stages":     w.health(ctx),
 		"settings":   w.settings.origins(),
 		"index":      w.finder.status(),

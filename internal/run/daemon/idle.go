@@ -2,10 +2,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/run/control"
 )
 
 // use resets the idle time.
@@ -186,4 +191,29 @@ func (w *Worker) idle(ctx context.Context) bool {
 	}
 	books, err := w.store.Books(ctx)
 	return err == nil && books.Pending+books.Processing == 0
+}
+
+// lockState is what became of the lock file of a running worker.
+type lockState int
+
+const (
+	// lockKept is also returned when the file cannot be looked at.
+	lockKept lockState = iota
+	// lockGone means that the data directory, or the file, was removed.
+	lockGone
+	// lockReplaced means that the data directory was removed and made anew. Another
+	// worker may hold the new file; what lies beside it is not this worker's.
+	lockReplaced
+)
+
+// lockFile compares the lock file on disk with the one that this worker has locked.
+func (w *Worker) lockFile() lockState {
+	now, err := os.Stat(filepath.Join(w.cfg.DataDir, control.LockName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return lockGone
+	case err == nil && !os.SameFile(now, w.held):
+		return lockReplaced
+	}
+	return lockKept
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // Values of the setting EMBEDDER that are not the built-in table.
@@ -31,7 +33,7 @@ func (w *Worker) openSearch() {
 	options, closeEmbedder := indexOptions(w.cfg.Settings, w.cfg.Clock, w.log)
 	options.MayRepair, options.CheckEvery = w.mayRepair, w.cfg.CheckIndex
 	w.finder = newFinder(func(ctx context.Context) (openIndex, error) {
-		ix, err := index.Open(ctx, filepath.Join(w.cfg.DataDir, indexName), w.store, options)
+		ix, err := index.Open(ctx, filepath.Join(w.cfg.DataDir, control.Index), w.store, options)
 		if err != nil {
 			return nil, err
 		}
@@ -137,4 +139,28 @@ func (e noEmbedder) Embed(_ context.Context, texts ...string) ([][]float32, erro
 		return nil, e.err
 	}
 	return slices.Repeat([][]float32{{0}}, len(texts)), nil
+}
+
+// noticeIndex is the notice that the index was found to lack rows.
+const noticeIndex = "index"
+
+// mendIndex is the chore that compares the search index with the database, and rebuilds it if
+// it is wrong.
+func (w *Worker) mendIndex(ctx context.Context) error {
+	status := w.finder.status()
+	if status.State != indexOpen || status.Building || status.Behind > 0 {
+		return errChoreLater
+	}
+	wrong, _, err := control.VerifyIndex(ctx, w.store, w.cfg.DataDir)
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	if !w.mayRepair(control.Index, "it has not the records of the memory") {
+		return nil
+	}
+	w.log.Error("the search index is wrong and is rebuilt", "because", wrong)
+	if err := w.finder.StartReindex(); err != nil && memory.CodeOf(err) != memory.CodeConflict {
+		return err
+	}
+	return w.store.AddNotice(ctx, noticeIndex, fmt.Sprintf("claude-mem: the search index was damaged (%s). It is being rebuilt.", wrong[0]))
 }

@@ -17,6 +17,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -69,7 +70,7 @@ func startProcess(t *testing.T, dir string, env ...string) *exec.Cmd {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	if !eventually(func() bool {
-		status, err := Look(t.Context(), dir)
+		status, err := control.Look(t.Context(), dir)
 		return err == nil && status.Running && status.PID == cmd.Process.Pid
 	}) {
 		t.Fatal("the worker process does not answer")
@@ -163,7 +164,7 @@ func TestKilledWorker(t *testing.T) {
 func TestTerminatedWorkerLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	process := startProcess(t, dir)
-	if stopped, err := Stop(t.Context(), dir, stopTestLimit); err != nil || !stopped {
+	if stopped, err := control.Stop(t.Context(), dir, stopTestLimit); err != nil || !stopped {
 		t.Fatalf("stop: %t, %v", stopped, err)
 	}
 	if err := process.Wait(); err != nil {
@@ -248,11 +249,11 @@ func TestFullDisk(t *testing.T) {
 	if refused == 0 {
 		t.Fatal("the disk was not full")
 	}
-	status, err := Look(t.Context(), dir)
+	status, err := control.Look(t.Context(), dir)
 	if err != nil || !status.Running || status.Stages["spool"] == "ok" {
 		t.Errorf("status %+v, %v, want it running with trouble in the spool", status, err)
 	}
-	if _, err := Stop(t.Context(), dir, stopTestLimit); err != nil {
+	if _, err := control.Stop(t.Context(), dir, stopTestLimit); err != nil {
 		t.Fatal(err)
 	}
 	_ = process.Wait() // it may complain that it could not write

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -72,7 +73,7 @@ func TestLearningsWithAndWithoutWorker(t *testing.T) {
 // worker's lock.
 func TestLearningsNeedTheLock(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := tryLock(dir)
+	lock, err := control.WaitLock(context.Background(), dir, 0)
 	if err != nil || lock == nil {
 		t.Fatalf("lock %v, %v", lock, err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
-	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // portTries is how many ports after the wanted one are tried when others hold them.
@@ -25,27 +25,17 @@ const portTries = 100
 // an existing socket is that of a dead worker.
 func listenSocket(path string) (*net.UnixListener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diskError("remove stale socket", path, err)
+		return nil, control.DiskError("remove stale socket", path, err)
 	}
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, diskError("listen on", path, err)
+		return nil, control.DiskError("listen on", path, err)
 	}
 	// No other user could connect before: the directory is private.
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(diskError("protect socket", path, err), listener.Close())
+		return nil, errors.Join(control.DiskError("protect socket", path, err), listener.Close())
 	}
 	return listener, nil
-}
-
-// WantedPort returns the port of the settings. That of claude-mem for Node, which keeps its
-// settings in the same directory, is left to its worker unless the user chose it here.
-func WantedPort(s *settings.Settings, dataDir string) int {
-	port := s.Int(settings.KeyWorkerPort)
-	if v, err := s.Get(settings.KeyWorkerPort); err == nil && v.Origin == settings.FromDefault && port == settings.NodePort(dataDir) {
-		return port + 1
-	}
-	return port
 }
 
 // listenTCP listens on a port of 127.0.0.1, which other machines cannot reach, or, when
@@ -79,7 +69,7 @@ func readToken(dataDir string) (string, error) {
 	_, _ = rand.Read(random[:]) // never fails
 	token := hex.EncodeToString(random[:])
 	if err := atomicfile.WriteOwn(path, []byte(token+"\n"), 0o600); err != nil {
-		return "", diskError("write", path, err)
+		return "", control.DiskError("write", path, err)
 	}
 	return token, nil
 }

@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/run/control"
 )
 
 // live holds the worker's settings as the file has them now. What is captured
@@ -119,20 +120,13 @@ func (w *Worker) Settings() []settings.View {
 	return list
 }
 
-// SettingOrigin is a value that a worker uses and where it came from; a secret is masked.
-type SettingOrigin struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
-}
-
 // origins returns the settings that are not at their default.
-func (l *live) origins() []SettingOrigin {
+func (l *live) origins() []control.SettingOrigin {
 	s := l.get()
-	list := []SettingOrigin{}
+	list := []control.SettingOrigin{}
 	for _, v := range s.List() {
 		if v.Origin != settings.FromDefault {
-			list = append(list, SettingOrigin{v.Key, v.Shown(), string(v.Origin)})
+			list = append(list, control.SettingOrigin{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin)})
 		}
 	}
 	return list

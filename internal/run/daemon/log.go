@@ -9,17 +9,15 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/web"
 )
 
-// LogPath is where the worker of a data directory writes its log.
-func LogPath(dataDir string) string { return filepath.Join(dataDir, "logs", "worker.log") }
-
 // logs returns the logs of a data directory, for the viewer: the worker's and the hook's.
 func logs(dataDir string) []web.Log {
-	dir := filepath.Dir(LogPath(dataDir))
+	dir := filepath.Dir(control.LogPath(dataDir))
 	return []web.Log{
-		{Name: "worker", Path: LogPath(dataDir), Earlier: filepath.Join(dir, "worker-*.log")},
+		{Name: "worker", Path: control.LogPath(dataDir), Earlier: filepath.Join(dir, "worker-*.log")},
 		{Name: "hook", Path: filepath.Join(dir, "hook.log"), Earlier: filepath.Join(dir, "hook.log.1")},
 	}
 }
@@ -29,15 +27,15 @@ func logs(dataDir string) []web.Log {
 // content of a payload. The closer belongs to the process, not to a Worker:
 // lumberjack keeps a goroutine for its life.
 func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
-	path := LogPath(dataDir)
+	path := control.LogPath(dataDir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, diskError("make log directory", filepath.Dir(path), err)
+		return nil, nil, control.DiskError("make log directory", filepath.Dir(path), err)
 	}
 	// Made here, so that lumberjack finds a file that is no link, and appends to it: while one
 	// worker hands over to the next, both write.
 	made, err := openfile.Own(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, diskError("open log", path, err)
+		return nil, nil, control.DiskError("open log", path, err)
 	}
 	_ = made.Close()
 	file := &lumberjack.Logger{Filename: path, MaxSize: 5, MaxBackups: 3}

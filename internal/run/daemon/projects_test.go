@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // TestProjectsInTheHomeDirectory checks that INCLUDED_PROJECTS=~/work captures a project
@@ -52,7 +53,7 @@ func TestProjectsInTheHomeDirectory(t *testing.T) {
 // outcomeOf returns the outcome of a delivered event, as the database has it.
 func outcomeOf(t *testing.T, dir, delivery string) (outcome string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, databaseName)+"?mode=ro&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, control.Database)+"?mode=ro&_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}

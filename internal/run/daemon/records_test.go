@@ -10,12 +10,13 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // changeText replaces old by new, of the same length, in memory.db.
 func changeText(t *testing.T, dir, old, new string) {
 	t.Helper()
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	content, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(content, []byte(old)) || len(old) != len(new) {
 		t.Fatalf("%q is not in memory.db: %v", old, err)
@@ -28,7 +29,7 @@ func changeText(t *testing.T, dir, old, new string) {
 // loseIndexRow changes an observation without one of its indexes.
 func loseIndexRow(t *testing.T, dir string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, databaseName))
+	db, err := sql.Open("sqlite", filepath.Join(dir, control.Database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestChangedRecords(t *testing.T) {
 func TestChangedWhileServing(t *testing.T) {
 	noLeaks(t)
 	dir := used(t)
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestChangedRecordSalvaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	changeText(t, dir, "decision 7", "derision 7")
-	overwritePage(t, filepath.Join(dir, databaseName), "observations_newest")
+	overwritePage(t, filepath.Join(dir, control.Database), "observations_newest")
 	w := open(t, config(dir))
 	defer closeWorker(t, w)
 	if got := titles(t, w); strings.Contains(got, "derision") || !strings.Contains(got, "decision 6") {

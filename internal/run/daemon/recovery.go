@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 const (
@@ -56,7 +57,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 	}
 	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
 		var sound bool
-		if w.heldRepair(databaseName, brokenIndexes) == nil {
+		if w.heldRepair(control.Database, brokenIndexes) == nil {
 			sound, err = store.RebuildIndexes(ctx, w.databasePath(), wrong)
 		}
 		if !sound {
@@ -65,7 +66,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 			}
 			return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
 		}
-		w.noteRepair(databaseName, brokenIndexes)
+		w.noteRepair(control.Database, brokenIndexes)
 		w.log.Error("indexes of the memory were rebuilt", "because", strings.Join(wrong, "; "))
 		told = "claude-mem: an index of memory.db was damaged (" + wrong[0] + "). It was rebuilt; no rows were lost."
 	}
@@ -74,7 +75,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		if err := backup.RemoveDerived(w.cfg.DataDir); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", onDay(mark.At)), nil
+		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", control.OnDay(mark.At)), nil
 	}
 	older, err := w.secureOlder(ctx, mark, has)
 	if err != nil {
@@ -113,7 +114,7 @@ func erasedText(a backup.Applied) (text string) {
 }
 
 // databasePath returns the path of memory.db.
-func (w *Worker) databasePath() string { return filepath.Join(w.cfg.DataDir, databaseName) }
+func (w *Worker) databasePath() string { return filepath.Join(w.cfg.DataDir, control.Database) }
 
 // verifyChanged verifies memory.db if it was changed since a worker closed it, or a worker
 // has found damage. It returns what is wrong.
@@ -152,7 +153,7 @@ func (w *Worker) recoverLost(ctx context.Context, mark backup.Mark, what string)
 // starts and events wait in the spool until a person decides.
 func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (told string, err error) {
 	reason, _, _ := strings.Cut(what, " (")
-	if held := w.heldRepair(databaseName, reason); held != nil {
+	if held := w.heldRepair(control.Database, reason); held != nil {
 		return "", memory.Errorf(memory.CodeStorage, "%s", held.Text()).
 			WithHint("check the disk; then `claude-mem doctor --fix` repairs it again. Nothing was changed, and events wait in the spool")
 	}
@@ -161,7 +162,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 	if err != nil {
 		return "", err
 	}
-	w.noteRepair(databaseName, reason)
+	w.noteRepair(control.Database, reason)
 	for _, unsound := range done.Unsound {
 		w.log.Error("a backup is not sound", "error", unsound)
 	}
@@ -171,7 +172,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 	}
 	switch {
 	case done.From != nil:
-		text += fmt.Sprintf(" The backup of %s was restored", onDay(done.From.At))
+		text += fmt.Sprintf(" The backup of %s was restored", control.OnDay(done.From.At))
 		if done.Rows > 0 {
 			text += fmt.Sprintf(", with %d newer rows that could still be read", done.Rows)
 		}
@@ -186,7 +187,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 		text += fmt.Sprintf(" No rows of the damaged file could be copied: %v.", done.Unread)
 	}
 	if mark.At > 0 {
-		text += " It was last in use on " + onDay(mark.At) + "."
+		text += " It was last in use on " + control.OnDay(mark.At) + "."
 	}
 	if done.Aside != "" {
 		text += " The former file is kept in " + done.Aside + "."
@@ -200,7 +201,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 // restored.
 func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Contents) (string, error) {
 	reached := mark.Position
-	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, indexName)); err == nil {
+	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, control.Index)); err == nil {
 		reached = max(reached, seen.Cursor)
 	}
 	if has.Position >= reached && has.Received >= mark.Received {
@@ -222,13 +223,10 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Co
 			w.log.Warn("restore backup", "file", b.Name, "error", err)
 			continue
 		}
-		return text + fmt.Sprintf(" The backup of %s, which is newer, was restored; the former file is kept in %s.", onDay(b.At), aside) + erasedText(applied), nil
+		return text + fmt.Sprintf(" The backup of %s, which is newer, was restored; the former file is kept in %s.", control.OnDay(b.At), aside) + erasedText(applied), nil
 	}
 	return text + " No backup is newer.", nil
 }
-
-// onDay returns a time for people, in UTC.
-func onDay(at memory.Millis) string { return at.Time().UTC().Format("2 January 2006 15:04 UTC") }
 
 // openMark adds the step to Close that writes the mark after the store is closed.
 func (w *Worker) openMark() {

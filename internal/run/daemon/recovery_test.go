@@ -14,6 +14,7 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -30,9 +31,9 @@ func used(t *testing.T) string {
 		}
 		decide(t, dir, fmt.Sprintf("decision %d", n))
 		if n == 0 {
-			content, err := os.ReadFile(filepath.Join(dir, databaseName))
+			content, err := os.ReadFile(filepath.Join(dir, control.Database))
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, databaseName+".older"), content, 0o600)
+				err = os.WriteFile(filepath.Join(dir, control.Database+".older"), content, 0o600)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -91,7 +92,7 @@ func TestRecovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			dir := used(t)
-			path := filepath.Join(dir, databaseName)
+			path := filepath.Join(dir, control.Database)
 			if test.without {
 				if err := os.RemoveAll(backup.Folder(dir)); err != nil {
 					t.Fatal(err)
@@ -106,7 +107,7 @@ func TestRecovery(t *testing.T) {
 			if !strings.Contains(told, test.told) {
 				t.Errorf("told %q, want %q", told, test.told)
 			}
-			aside, _ := filepath.Glob(filepath.Join(dir, "aside", "*", databaseName))
+			aside, _ := filepath.Glob(filepath.Join(dir, "aside", "*", control.Database))
 			if test.keepsFile {
 				if kept, err := os.ReadFile(strings.Join(aside, "")); err != nil || !bytes.Equal(kept, harmed) {
 					t.Errorf("the harmed file is not kept as it was: %v, %v", aside, err)
@@ -162,7 +163,7 @@ func TestDamageWhileServing(t *testing.T) {
 	noLeaks(t)
 	dir := used(t)
 	w := open(t, config(dir))
-	overwritePage(t, filepath.Join(dir, databaseName), "observations")
+	overwritePage(t, filepath.Join(dir, control.Database), "observations")
 	peer := peerOf(t, dir)
 	var page api.Listing[api.Observation]
 	if err := peer.Do(t.Context(), http.MethodGet, "/api/observations", nil, &page); err == nil {
@@ -187,7 +188,7 @@ func TestDamageWhileServing(t *testing.T) {
 func TestResumedRecovery(t *testing.T) {
 	noLeaks(t)
 	dir := used(t)
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	if err := os.Rename(path+".older", path+".restoring"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestResumedRecovery(t *testing.T) {
 // memory where there was one.
 func TestChangeOfLostMemory(t *testing.T) {
 	dir := used(t)
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, control.Database)
 	remove(t, path)
 	err := Change(t.Context(), dir, true, func(api.Memory) error { t.Error("it wrote"); return nil })
 	if memory.CodeOf(err) != memory.CodeStorage {
@@ -219,11 +220,11 @@ func TestChangeOfLostMemory(t *testing.T) {
 // one is opened: its place would be taken for a loss, and its records for those of this one.
 func TestAnotherMemoryIndex(t *testing.T) {
 	dir := used(t)
-	indexed := filepath.Join(dir, indexName)
+	indexed := filepath.Join(dir, control.Index)
 	if _, err := os.Stat(indexed); err != nil {
 		t.Fatal(err)
 	}
-	another(t, filepath.Join(dir, databaseName))
+	another(t, filepath.Join(dir, control.Database))
 	w, err := newWorker(config(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +308,7 @@ func another(t *testing.T, path string) {
 	dir := t.TempDir()
 	decide(t, dir, "one")
 	decide(t, dir, "two")
-	if err := os.Rename(filepath.Join(dir, databaseName), path); err != nil {
+	if err := os.Rename(filepath.Join(dir, control.Database), path); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -46,10 +47,10 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	options, end := indexOptions(resolved, time.Now, slog.New(slog.DiscardHandler))
 	defer end()
 	err = asWorker(ctx, dataDir, false, turnLimit, func(s *store.Store) error {
-		if err := AllowRepairs(dataDir, false); err != nil {
+		if err := control.AllowRepairs(dataDir, false); err != nil {
 			return err
 		}
-		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), options, report)
+		records, err = reindexStore(ctx, s, filepath.Join(dataDir, control.Index), options, report)
 		return err
 	})
 	return records, err

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 
 	_ "modernc.org/sqlite"
@@ -283,7 +284,7 @@ func TestRemindedOnceByTwentyHooks(t *testing.T) {
 // injected counts how often a session was given something, as the database has it.
 func injected(t *testing.T, dir, session string) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, databaseName)+"?mode=ro&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, control.Database)+"?mode=ro&_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}

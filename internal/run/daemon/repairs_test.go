@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // TestRepairOnceADay: the same repair is made again after a day, or when a person allows it, and the
@@ -22,7 +23,7 @@ func TestRepairOnceADay(t *testing.T) {
 	defer closeWorker(t, w)
 	may := func(want bool, reason string) {
 		t.Helper()
-		if got := w.mayRepair(indexName, reason); got != want {
+		if got := w.mayRepair(control.Index, reason); got != want {
 			t.Errorf("%s: got %t", reason, got)
 		}
 	}
@@ -30,7 +31,7 @@ func TestRepairOnceADay(t *testing.T) {
 	may(false, "pages")
 	may(false, "pages")
 	may(true, "other")
-	if held := HeldRepairs(dir, false, c.Clock()); len(held) != 1 || held[0].Reason != "pages" {
+	if held := control.HeldRepairs(dir, false, c.Clock()); len(held) != 1 || held[0].Reason != "pages" {
 		t.Errorf("held are %+v", held)
 	}
 	if told := notices(t, w); strings.Count(told, "index.db was repaired on") != 1 {
@@ -39,11 +40,11 @@ func TestRepairOnceADay(t *testing.T) {
 	later.Store(int64(daily))
 	may(true, "pages")
 	may(false, "pages")
-	if err := AllowRepairs(dir, true); err != nil {
+	if err := control.AllowRepairs(dir, true); err != nil {
 		t.Error(err)
 	}
 	may(false, "pages")
-	if err := AllowRepairs(dir, false); err != nil {
+	if err := control.AllowRepairs(dir, false); err != nil {
 		t.Error(err)
 	}
 	may(true, "pages")
@@ -55,7 +56,7 @@ func TestSecondRecovery(t *testing.T) {
 	dir := used(t)
 	damage := func() {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, control.Database), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,10 +68,10 @@ func TestSecondRecovery(t *testing.T) {
 			t.Fatalf("opened again: %v", err)
 		}
 	}
-	if content, err := os.ReadFile(filepath.Join(dir, databaseName)); err != nil || !strings.HasPrefix(string(content), "no database") {
+	if content, err := os.ReadFile(filepath.Join(dir, control.Database)); err != nil || !strings.HasPrefix(string(content), "no database") {
 		t.Errorf("it was changed: %v", err)
 	}
-	if err := AllowRepairs(dir, true); err != nil {
+	if err := control.AllowRepairs(dir, true); err != nil {
 		t.Fatal(err)
 	}
 	closeWorker(t, open(t, config(dir)))

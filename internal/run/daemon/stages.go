@@ -20,9 +20,8 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
-
-const databaseName = "memory.db"
 
 // stages are the parts of the pipeline behind the hooks.
 type stages struct {
@@ -57,7 +56,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 		return err
 	}
 	w.openMark()
-	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{
+	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, control.Database), store.Options{
 		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration, Mismatched: w.checkDamage,
 	}); err != nil {
 		return err

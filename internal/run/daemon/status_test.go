@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"claudemem/internal/run/control"
 )
 
 // TestLockHeld checks that testing the lock creates no file, and that the status of a
@@ -11,22 +13,22 @@ import (
 func TestLockHeld(t *testing.T) {
 	noLeaks(t)
 	dir := filepath.Join(t.TempDir(), "memory")
-	if held, err := LockHeld(dir); held || err != nil {
+	if held, err := control.LockHeld(dir); held || err != nil {
 		t.Errorf("without a directory: %v, %v", held, err)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the directory was made")
 	}
-	if status, err := Look(t.Context(), dir); err != nil || status.Running || status.Index != nil {
+	if status, err := control.Look(t.Context(), dir); err != nil || status.Running || status.Index != nil {
 		t.Errorf("without a worker: %+v, %v", status, err)
 	}
 	w := open(t, config(dir))
-	if held, err := LockHeld(dir); !held || err != nil {
+	if held, err := control.LockHeld(dir); !held || err != nil {
 		t.Errorf("with a worker: %v, %v", held, err)
 	}
-	var health *IndexHealth
+	var health *control.IndexHealth
 	if !eventually(func() bool {
-		status, err := Look(t.Context(), dir)
+		status, err := control.Look(t.Context(), dir)
 		health = status.Index
 		return err == nil && health != nil && !health.IsOpening()
 	}) {
@@ -36,7 +38,7 @@ func TestLockHeld(t *testing.T) {
 		t.Errorf("index %+v", health)
 	}
 	closeWorker(t, w)
-	if held, err := LockHeld(dir); held || err != nil {
+	if held, err := control.LockHeld(dir); held || err != nil {
 		t.Errorf("after the worker: %v, %v", held, err)
 	}
 }

@@ -7,13 +7,15 @@ import (
 	"os"
 	"time"
 
-	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
 // Limits of becoming the worker.
 const (
+	// lockPoll is how often becomeWorker asks the process that holds the lock.
+	lockPoll = 20 * time.Millisecond
 	// answerLimit is how long a process that does not answer may hold the lock. It is
 	// starting, and will answer, or stopping, and will release the lock.
 	answerLimit = 3 * time.Second
@@ -28,21 +30,21 @@ const (
 func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *slog.Logger) (*os.File, error) {
 	deadline := time.Now().Add(answerLimit)
 	for {
-		lock, err := tryLock(dataDir)
+		lock, err := control.WaitLock(ctx, dataDir, 0)
 		if lock != nil || err != nil {
 			return lock, err
 		}
 		peer, other, err := askPeer(ctx, dataDir)
 		if err == nil {
-			if !Outranks(self, other) {
+			if !control.Outranks(self, other) {
 				return nil, memory.Errorf(memory.CodeConflict, "a worker is already running (pid %d, version %s)", peer.Info.PID, other.Version).
 					WithHint("`claude-mem worker status` shows it, `claude-mem worker restart` replaces it")
 			}
 			return takeOver(ctx, dataDir, peer, other, log)
 		}
 		if !time.Now().Before(deadline) {
-			return nil, memory.Errorf(memory.CodeConflict, "another process holds %s and does not answer", lockName).
-				WithHint(holderHint(dataDir))
+			return nil, memory.Errorf(memory.CodeConflict, "another process holds %s and does not answer", control.LockName).
+				WithHint(control.HolderHint(dataDir))
 		}
 		if !pauseFor(ctx, lockPoll) {
 			return nil, fmt.Errorf("wait for worker lock: %w", ctx.Err())
@@ -63,16 +65,6 @@ func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, er
 	return peer, id, err
 }
 
-// Outranks reports whether self takes over from other: if it has a newer wire version, or
-// the same and a newer version. Workers of different wire versions cannot serve the same
-// hooks.
-func Outranks(self, other api.Identity) bool {
-	if self.Wire != other.Wire {
-		return self.Wire > other.Wire
-	}
-	return newer(self.Version, other.Version)
-}
-
 // shortestLife is the minimum life of a worker. Without it, an older worker that newer
 // hooks find in PATH would stop and be started again at every event.
 const shortestLife = 10 * time.Second
@@ -80,7 +72,7 @@ const shortestLife = 10 * time.Second
 // giveWay stops the worker when a hook of a newer program has called: the next hook
 // starts the newer worker, which migrates the database if it has to.
 func (w *Worker) giveWay(program string) {
-	if newer(program, w.cfg.Version) && w.cfg.Clock().Sub(w.started) >= shortestLife {
+	if control.Newer(program, w.cfg.Version) && w.cfg.Clock().Sub(w.started) >= shortestLife {
 		w.log.Info("a hook of a newer version has called, stopping", "version", program)
 		w.Shutdown()
 	}
@@ -93,22 +85,13 @@ func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.I
 	if err := peer.Shutdown(ctx); err != nil {
 		return nil, fmt.Errorf("ask the older worker to stop: %w", err)
 	}
-	lock, err := waitLock(ctx, dataDir, handOverLimit)
+	lock, err := control.WaitLock(ctx, dataDir, handOverLimit)
 	if err != nil {
 		return nil, err
 	}
 	if lock == nil {
 		return nil, memory.Errorf(memory.CodeConflict, "the older worker (pid %d) does not stop", peer.Info.PID).
-			WithHint(holderHint(dataDir))
+			WithHint(control.HolderHint(dataDir))
 	}
 	return lock, nil
-}
-
-// holderHint tells the user how to end the process that holds the worker lock, with its
-// pid if worker.json has it.
-func holderHint(dataDir string) string {
-	if info, err := wire.ReadWorkerInfo(dataDir); err == nil && info.PID != 0 {
-		return fmt.Sprintf("the last worker had pid %d: end it, then run `claude-mem worker start`", info.PID)
-	}
-	return "end the other claude-mem process, then run `claude-mem worker start`"
 }

@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/proof/corpus"
 )
 
@@ -19,7 +20,7 @@ const trainable = 1000
 // fillTrainable stores enough observations in the data directory to train a table.
 func fillTrainable(t *testing.T, dir string) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(dir, databaseName), store.Options{})
+	s, err := store.Open(t.Context(), filepath.Join(dir, control.Database), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestTrainTable(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
 	fillTrainable(t, dir)
-	table := filepath.Join(dir, tableName)
+	table := filepath.Join(dir, control.Table)
 	trained := func(w *Worker, want int) bool {
 		return eventually(func() bool {
 			s := w.finder.status()

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"claudemem/internal/run/control"
 )
 
 // An index that lost a record, which no check of its file sees, is told and rebuilt.
@@ -14,7 +16,7 @@ func TestIndexLostRecord(t *testing.T) {
 	w := open(t, config(dir))
 	indexed(t, w)
 	defer closeWorker(t, w)
-	db, err := sql.Open("sqlite", filepath.Join(dir, indexName))
+	db, err := sql.Open("sqlite", filepath.Join(dir, control.Index))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func TestIndexLostRecord(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wrong, compared, err := VerifyIndex(t.Context(), w.store, dir)
+	wrong, compared, err := control.VerifyIndex(t.Context(), w.store, dir)
 	if err != nil || !compared || strings.Join(wrong, "; ") != "1 record of the memory missing" {
 		t.Fatalf("found %q, compared %t, %v", wrong, compared, err)
 	}
@@ -41,7 +43,7 @@ func TestIndexLostRecord(t *testing.T) {
 	if !eventually(func() bool { return !w.finder.Reindexing().Running }) {
 		t.Fatal("the index is not rebuilt")
 	}
-	if wrong, compared, err := VerifyIndex(t.Context(), w.store, dir); err != nil || !compared || len(wrong) > 0 {
+	if wrong, compared, err := control.VerifyIndex(t.Context(), w.store, dir); err != nil || !compared || len(wrong) > 0 {
 		t.Errorf("found %q after the rebuild, compared %t, %v", wrong, compared, err)
 	}
 }

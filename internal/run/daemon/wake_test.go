@@ -6,6 +6,7 @@ import (
 
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 )
 
 // TestProviderChangeRetriesEvents checks that events that wait for a provider without a
@@ -38,7 +39,7 @@ func TestProviderChangeRetriesEvents(t *testing.T) {
 	if err := settings.Set(dir, settings.KeyProvider, "offline"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Look(t.Context(), dir); err != nil {
+	if _, err := control.Look(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if !eventually(func() bool { b := books(t, w); return b.Pending+b.Processing == 0 }) {

@@ -25,7 +25,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/move/nodedb"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
 )
 
@@ -169,7 +169,7 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 			list = append(list, e.found("data-read-only", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 		}
 	}
-	sizes := daemon.SizesOf(e.DataDir)
+	sizes := control.SizesOf(e.DataDir)
 	if sizes.Aside > largeAside {
 		path := backup.AsideFolder(e.DataDir)
 		list = append(list, e.found("aside-kept", path+" has "+sizeText(uint64(sizes.Aside)), "path", path))

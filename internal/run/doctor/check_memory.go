@@ -15,7 +15,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
 )
 
@@ -66,8 +66,8 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 
 // heldRepairs returns a finding of a kind for each repair, of the memory or of the index, that was
 // needed again and is not made.
-func (e *exam) heldRepairs(kind string, mem bool) (list []Finding) {
-	for _, r := range daemon.HeldRepairs(e.DataDir, mem, e.now) {
+func (e *exam) heldRepairs(kind string, ofMemory bool) (list []Finding) {
+	for _, r := range control.HeldRepairs(e.DataDir, ofMemory, e.now) {
 		list = append(list, e.found(kind, r.Text()))
 	}
 	return list
@@ -266,7 +266,7 @@ func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, stri
 	switch {
 	case err == nil:
 		// Building is false: without a worker nothing is built.
-		return e.index(daemon.IndexHealth{Status: index.Status{
+		return e.index(control.IndexHealth{Status: index.Status{
 			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0), UnknownLayout: seen.UnknownLayout,
 		}})
 	case memory.CodeOf(err) != memory.CodeNoMemory:
@@ -278,7 +278,7 @@ func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, stri
 }
 
 // index returns the findings about an index that can be read.
-func (e *exam) index(ix daemon.IndexHealth) ([]Finding, string) {
+func (e *exam) index(ix control.IndexHealth) ([]Finding, string) {
 	switch {
 	case ix.Error != "":
 		return []Finding{e.found("index-failed", ix.Error)}, ""

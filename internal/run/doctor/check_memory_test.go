@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/index"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 )
 
 // TestTrainedVectors checks what the line of the index says of a trained table.
 func TestTrainedVectors(t *testing.T) {
 	e := newExam(t.Context(), Config{DataDir: t.TempDir(), Getenv: environment()})
-	health := func(s index.Status) daemon.IndexHealth { return daemon.IndexHealth{Status: s} }
+	health := func(s index.Status) control.IndexHealth { return control.IndexHealth{Status: s} }
 	list, fine := e.index(health(index.Status{Documents: 3000, Trained: 2250}))
 	if len(list) != 0 || fine != "3000 records, vectors trained on 2250 observations" {
 		t.Errorf("%+v, %q", list, fine)

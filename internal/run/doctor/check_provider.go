@@ -15,7 +15,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/agentfiles"
 )
 
 // checkProvider checks that the model provider has its key and answers. If it may not
@@ -161,7 +161,7 @@ func checkAgentFiles(_ context.Context, e *exam) ([]Finding, string) {
 	}
 	var list []Finding
 	for _, n := range notices {
-		project, ok := strings.CutPrefix(n.Key, daemon.NoticeAgentFiles)
+		project, ok := strings.CutPrefix(n.Key, agentfiles.Notice)
 		if _, err := os.Stat(project); ok && err == nil { // else it is gone, and so are its files
 			list = append(list, e.found("agent-files-unwritten", n.Text, "project", project))
 		}

@@ -9,7 +9,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 )
 
 // deepLimit is the time limit of each check of a deep examination.
@@ -77,7 +77,7 @@ func named(refs []memory.RecordRef, total int) string {
 // deepIndex compares the search index with the database.
 func (e *exam) deepIndex(ctx context.Context, db *store.Store) ([]Finding, string) {
 	start := time.Now()
-	wrong, compared, err := daemon.VerifyIndex(ctx, db, e.DataDir)
+	wrong, compared, err := control.VerifyIndex(ctx, db, e.DataDir)
 	switch {
 	case err != nil:
 		return []Finding{e.found("index-failed", err.Error())}, ""

@@ -18,7 +18,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/text"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -47,11 +47,11 @@ func checkWorker(ctx context.Context, e *exam) ([]Finding, string) {
 var reportedElsewhere = map[string]bool{"queue": true, "index": true}
 
 // runningWorker finds a worker of another version, and stages of it that are in trouble.
-func (e *exam) runningWorker(state daemon.Status) []Finding {
+func (e *exam) runningWorker(state control.Status) []Finding {
 	var list []Finding
 	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
 	switch {
-	case daemon.Outranks(api.Identity{Version: state.Version, Wire: state.Wire}, api.Identity{Version: e.Version, Wire: wire.Version}), state.Wire > wire.Version:
+	case control.Outranks(api.Identity{Version: state.Version, Wire: state.Wire}, api.Identity{Version: e.Version, Wire: wire.Version}), state.Wire > wire.Version:
 		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", e.Executable))
 	case state.Wire != wire.Version:
 		list = append(list, e.found("worker-wire", versions))
@@ -137,8 +137,8 @@ func (e *exam) socket() []Finding {
 }
 
 // port finds that the port of the settings is taken, and suggests another.
-func (e *exam) port(ctx context.Context, state daemon.Status) []Finding {
-	want := daemon.WantedPort(e.settings(), e.DataDir)
+func (e *exam) port(ctx context.Context, state control.Status) []Finding {
+	want := control.WantedPort(e.settings(), e.DataDir)
 	if want == 0 || want == state.Port {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
 )
 
@@ -30,6 +30,8 @@ type Config struct {
 
 	// StartWorker starts this program's worker and waits until it answers.
 	StartWorker func(context.Context) error
+	// Reindex rebuilds the search index.
+	Reindex func(context.Context) error
 	// FindCLI returns the path of the claude CLI.
 	FindCLI func() (string, error)
 	// RunVersion runs a program with arguments that make it print its version, and
@@ -85,7 +87,7 @@ type exam struct {
 
 // worker is the state of the worker.
 type worker struct {
-	daemon.Status
+	control.Status
 	// held says that the worker's lock is held by a process that does not answer.
 	held bool
 	// lockErr says why held is not known.
@@ -160,10 +162,10 @@ func (e *exam) awaitWorker(ctx context.Context) (w worker) {
 	ctx, cancel := context.WithTimeout(ctx, startingLimit)
 	defer cancel()
 	for {
-		if w.Status, _ = daemon.Look(ctx, e.DataDir); w.Running {
+		if w.Status, _ = control.Look(ctx, e.DataDir); w.Running {
 			return w
 		}
-		if w.held, w.lockErr = daemon.LockHeld(e.DataDir); !w.held {
+		if w.held, w.lockErr = control.LockHeld(e.DataDir); !w.held {
 			return w
 		}
 		select {

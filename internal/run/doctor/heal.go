@@ -12,7 +12,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/leaf/settings"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 )
 
 // Heal examines, applies the remedies of the findings, and examines again. It returns the
@@ -80,10 +80,10 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 			return nil // marks of private turns need no worker
 		}
 	case RemedyRecover:
-		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
+		if _, err := control.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
 		}
-		if err := daemon.AllowRepairs(cfg.DataDir, true); err != nil {
+		if err := control.AllowRepairs(cfg.DataDir, true); err != nil {
 			return err
 		}
 		mark := backup.ReadMark(cfg.DataDir)
@@ -92,7 +92,7 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 			return err
 		}
 	case RemedyRestart:
-		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
+		if _, err := control.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
 		}
 	case RemedyBackup:
@@ -100,8 +100,10 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		_, err := backup.Make(ctx, cfg.DataDir, max(1, keep), time.Now())
 		return err
 	case RemedyReindex:
-		_, err := daemon.Reindex(ctx, cfg.DataDir, func(int, int) {})
-		return err
+		if cfg.Reindex == nil {
+			return errNotLooked
+		}
+		return cfg.Reindex(ctx)
 	}
 	if cfg.StartWorker == nil {
 		return errNotLooked
@@ -144,7 +146,7 @@ func clearMarks(cfg Config, wanted []Finding) error {
 		switch f.Name {
 		case "worker-died":
 			// A worker that has started since owns the file.
-			if held, err := daemon.LockHeld(cfg.DataDir); err == nil && !held {
+			if held, err := control.LockHeld(cfg.DataDir); err == nil && !held {
 				errs = append(errs, wire.RemoveWorkerInfo(cfg.DataDir))
 			}
 		case "worker-start-failed":

@@ -19,6 +19,10 @@ import (
 	"claudemem/internal/serve/api"
 )
 
+// Notice begins the key of the notice that files of a project could not be written; the
+// project's path follows.
+const Notice = "agent_files:"
+
 // Target is a choice of files.
 type Target string
 

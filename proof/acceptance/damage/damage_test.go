@@ -21,6 +21,7 @@ import (
 	"claudemem/proof/acceptance/world"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/daemon"
 	workerapi "claudemem/internal/serve/api"
 )
@@ -187,8 +188,8 @@ func (b *damageBench) answers(peer *workerapi.Remote) (all []string) {
 }
 
 // repairsOf returns the repairs of a file.
-func repairsOf(dir, file string) (list []daemon.Repair) {
-	return slices.DeleteFunc(daemon.Repairs(dir), func(r daemon.Repair) bool { return r.File != file })
+func repairsOf(dir, file string) (list []control.Repair) {
+	return slices.DeleteFunc(control.Repairs(dir), func(r control.Repair) bool { return r.File != file })
 }
 
 // damage changes a file in place, and reports whether its bytes are other ones.
@@ -310,7 +311,7 @@ func (b *damageBench) again(file string, way func([]byte, *rand.Rand), dir, labe
 		}
 		b.damage(filepath.Join(dir, file), way, r)
 		b.inWorker(dir, func(peer *workerapi.Remote) { b.answers(peer) })
-		if held := daemon.HeldRepairs(dir, false, time.Now()); len(held) > 0 {
+		if held := control.HeldRepairs(dir, false, time.Now()); len(held) > 0 {
 			b.stopped[file]++
 			seen := map[string]bool{}
 			for _, r := range repairsOf(dir, file) {
@@ -322,7 +323,7 @@ func (b *damageBench) again(file string, way func([]byte, *rand.Rand), dir, labe
 			return
 		}
 	}
-	content, _ := json.Marshal(daemon.Repairs(dir))
+	content, _ := json.Marshal(control.Repairs(dir))
 	b.t.Errorf("%s: repairs go on: %s", b.label, content)
 }
 

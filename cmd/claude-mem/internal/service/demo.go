@@ -22,7 +22,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
 	"claudemem/internal/run/recorded"
 	"claudemem/internal/serve/api"
@@ -123,7 +123,7 @@ func (a *Verbs) demoEndCommand() *cobra.Command {
 		shown, cancel := context.WithTimeout(cmd.Context(), demoShown)
 		defer cancel()
 		for pause(shown, time.Second) {
-			if status, err := daemon.Look(shown, d.dataDir); err == nil && !status.Running {
+			if status, err := control.Look(shown, d.dataDir); err == nil && !status.Running {
 				break // somebody stopped it
 			}
 		}
@@ -302,10 +302,10 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	result.Tokens = memory.EstimateTokens(result.Context)
 	// A worker that stops copies the write-ahead log into the database: then the files
 	// have the size of the memory.
-	if _, err := daemon.Stop(ctx, d.dataDir, StopLimit); err != nil {
+	if _, err := control.Stop(ctx, d.dataDir, StopLimit); err != nil {
 		return nil, err
 	}
-	result.StoredBytes = daemon.SizesOf(d.dataDir).Total
+	result.StoredBytes = control.SizesOf(d.dataDir).Total
 	return result, nil
 }
 
@@ -361,7 +361,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 func (d *demo) close(keep bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), StopLimit)
 	defer cancel()
-	if _, err := daemon.Stop(ctx, d.dataDir, StopLimit); err != nil {
+	if _, err := control.Stop(ctx, d.dataDir, StopLimit); err != nil {
 		return err // its files must stay while it runs
 	}
 	if keep {

@@ -22,6 +22,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/daemon"
 
 	"github.com/spf13/cobra"
@@ -117,7 +118,7 @@ func (a *Verbs) workerStopCommand() *cobra.Command {
 		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
 		Example: "  claude-mem worker stop",
 	}, func(ctx context.Context, dataDir string, _ []string) error {
-		stopped, err := daemon.Stop(ctx, dataDir, StopLimit)
+		stopped, err := control.Stop(ctx, dataDir, StopLimit)
 		if err == nil {
 			a.Note("%s", print.Or(stopped, "worker stopped", "no worker was running"))
 		}
@@ -136,7 +137,7 @@ func (a *Verbs) workerRestartCommand() *cobra.Command {
 
 // restart stops the worker, if one runs, and starts this program's.
 func restart(ctx context.Context, dataDir string) error {
-	if _, err := daemon.Stop(ctx, dataDir, StopLimit); err != nil {
+	if _, err := control.Stop(ctx, dataDir, StopLimit); err != nil {
 		return err
 	}
 	return Start(ctx, dataDir)
@@ -160,7 +161,7 @@ JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
 // printStatus prints the worker's state. Without a worker the exit code is that of
 // CodeUnavailable.
 func (a *Verbs) printStatus(ctx context.Context, dataDir string) error {
-	status, err := daemon.Look(ctx, dataDir)
+	status, err := control.Look(ctx, dataDir)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (a *Verbs) printStatus(ctx context.Context, dataDir string) error {
 }
 
 // printWorker prints the state of the worker, its settings and its problems.
-func printWorker(p *print.Printer, status *daemon.Status) {
+func printWorker(p *print.Printer, status *control.Status) {
 	if status.Running {
 		p.Printf("%s  pid %d, version %s, up since %s\n", p.Style(print.Green, "running"), status.PID, status.Version, p.Ago(status.StartedAt))
 		p.Printf("socket   %s\n", status.Socket)
@@ -202,7 +203,7 @@ func printWorker(p *print.Printer, status *daemon.Status) {
 // Start starts this program as the worker unless one answers already, and
 // waits until it is ready.
 func Start(ctx context.Context, dataDir string) error {
-	if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
+	if status, err := control.Look(ctx, dataDir); err == nil && status.Running {
 		return nil
 	}
 	child, err := Detached(dataDir)(context.Background(), "worker", "run") // it outlives us
@@ -258,7 +259,7 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 	conflict := cli.ExitOf(memory.CodeConflict)
 	var failed error
 	for {
-		if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
+		if status, err := control.Look(ctx, dataDir); err == nil && status.Running {
 			return nil
 		}
 		select {
@@ -315,7 +316,7 @@ JSON: the lines as they are in the file, one object per line.`,
 		if a.JSON {
 			show = func(line []byte) { _, _ = fmt.Fprintf(a.Stdout, "%s\n", line) }
 		}
-		return a.printLog(ctx, daemon.LogPath(dataDir), *lines, *follow, show)
+		return a.printLog(ctx, control.LogPath(dataDir), *lines, *follow, show)
 	})
 	return cmd
 }

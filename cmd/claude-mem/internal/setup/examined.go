@@ -16,6 +16,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 	"claudemem/internal/run/doctor"
 	"claudemem/internal/serve/api"
 )
@@ -30,10 +31,14 @@ func (a *Verbs) doctorConfig() doctor.Config {
 		DataDir: dataDir, HostDir: hostDir, Version: wire.Program, Executable: self,
 		Getenv: a.Getenv, Clock: a.Now,
 		StartWorker: func(ctx context.Context) error { return service.Start(ctx, dataDir) },
-		FindCLI:     func() (string, error) { return claude.Find("claude", os.Environ()) },
-		RunVersion:  runVersion,
-		Search:      a.searchTitles,
-		Panicked:    func(check string, stack []byte) { a.Note("check %s: %s", check, stack) },
+		Reindex: func(ctx context.Context) error {
+			_, err := daemon.Reindex(ctx, dataDir, func(int, int) {})
+			return err
+		},
+		FindCLI:    func() (string, error) { return claude.Find("claude", os.Environ()) },
+		RunVersion: runVersion,
+		Search:     a.searchTitles,
+		Panicked:   func(check string, stack []byte) { a.Note("check %s: %s", check, stack) },
 	}
 }
 

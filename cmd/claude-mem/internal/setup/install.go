@@ -17,7 +17,7 @@ import (
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
 	"claudemem/internal/serve/api"
 	"claudemem/plugin"
@@ -254,7 +254,7 @@ func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
 		DataDir: dataDir, DataDirMoved: a.Getenv(settings.DataDirKey) != "", Plugin: plugin.Files,
 		Program: self, HookProgram: service.HookProgram(self), Version: wire.Program, Clock: a.Now,
 		StopWorker: func(ctx context.Context) error {
-			_, err := daemon.Stop(ctx, dataDir, service.StopLimit)
+			_, err := control.Stop(ctx, dataDir, service.StopLimit)
 			return err
 		},
 	}, nil

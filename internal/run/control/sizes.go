@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import (
 	"io/fs"
@@ -55,9 +55,9 @@ func (s *Sizes) place(path string) *int64 {
 		return &s.Spool
 	case first == filepath.Dir(LogPath("")):
 		return &s.Logs
-	case strings.HasPrefix(first, databaseName):
+	case strings.HasPrefix(first, Database):
 		return &s.Memory
-	case strings.HasPrefix(first, indexName), strings.HasPrefix(first, vectorsName), strings.HasPrefix(first, tableName):
+	case strings.HasPrefix(first, Index), strings.HasPrefix(first, Vectors), strings.HasPrefix(first, Table):
 		return &s.Index
 	}
 	return &s.Other

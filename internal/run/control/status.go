@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -38,6 +39,16 @@ type Report struct {
 	Settings []SettingOrigin `json:"settings,omitempty"`
 }
 
+// SettingOrigin is a value that a worker uses and where it came from; a secret is masked.
+type SettingOrigin struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// IndexOpening is the state of an index that is being opened.
+const IndexOpening = "opening"
+
 // IndexHealth is the state of a running worker's index.
 type IndexHealth struct {
 	State string `json:"state"`
@@ -47,7 +58,7 @@ type IndexHealth struct {
 }
 
 // IsOpening reports whether the index cannot be asked yet.
-func (h *IndexHealth) IsOpening() bool { return h.State == indexOpening }
+func (h *IndexHealth) IsOpening() bool { return h.State == IndexOpening }
 
 // Look returns the status of a data directory's worker. It is running if it answers on its
 // socket, whatever its files say.
@@ -94,7 +105,7 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 		if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
 			asked = peer.Info.PID
 		}
-		held, err := waitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))
+		held, err := WaitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))
 		if err != nil {
 			return false, err
 		}
@@ -105,7 +116,17 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 			return false, ctx.Err()
 		}
 		if !time.Now().Before(deadline) {
-			return false, memory.Errorf(memory.CodeUnavailable, "the worker does not stop").WithHint(holderHint(dataDir))
+			return false, memory.Errorf(memory.CodeUnavailable, "the worker does not stop").WithHint(HolderHint(dataDir))
 		}
 	}
+}
+
+// WantedPort returns the port of the settings. That of claude-mem for Node, which keeps its
+// settings in the same directory, is left to its worker unless the user chose it here.
+func WantedPort(s *settings.Settings, dataDir string) int {
+	port := s.Int(settings.KeyWorkerPort)
+	if v, err := s.Get(settings.KeyWorkerPort); err == nil && v.Origin == settings.FromDefault && port == settings.NodePort(dataDir) {
+		return port + 1
+	}
+	return port
 }

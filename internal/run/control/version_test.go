@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import "testing"
 
@@ -36,8 +36,8 @@ func TestNewer(t *testing.T) {
 		{"1.-2.3", "0.1.0", false},
 	}
 	for _, tt := range tests {
-		if got := newer(tt.a, tt.b); got != tt.want {
-			t.Errorf("newer(%q, %q) = %t, want %t", tt.a, tt.b, got, tt.want)
+		if got := Newer(tt.a, tt.b); got != tt.want {
+			t.Errorf("Newer(%q, %q) = %t, want %t", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

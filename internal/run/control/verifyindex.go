@@ -1,8 +1,7 @@
-package daemon
+package control
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"claudemem/internal/keep/index"
@@ -10,9 +9,6 @@ import (
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
-
-// noticeIndex is the notice that the index was found to lack rows.
-const noticeIndex = "index"
 
 // VerifyIndex reads all of the search index of a data directory and compares its records with
 // those of the database. wrong says what is not as it should be. compared is false, and wrong
@@ -23,7 +19,7 @@ func VerifyIndex(ctx context.Context, db *store.Store, dataDir string) (wrong []
 	if err != nil {
 		return nil, false, err
 	}
-	seen, err := index.Verify(ctx, filepath.Join(dataDir, indexName))
+	seen, err := index.Verify(ctx, filepath.Join(dataDir, Index))
 	if err != nil {
 		return nil, false, err
 	}
@@ -53,25 +49,4 @@ func VerifyIndex(ctx context.Context, db *store.Store, dataDir string) (wrong []
 		wrong = append(wrong, text.Count(foreign, "record")+" that the memory does not have")
 	}
 	return wrong, true, nil
-}
-
-// mendIndex is the chore that compares the search index with the database, and rebuilds it if
-// it is wrong.
-func (w *Worker) mendIndex(ctx context.Context) error {
-	status := w.finder.status()
-	if status.State != indexOpen || status.Building || status.Behind > 0 {
-		return errChoreLater
-	}
-	wrong, _, err := VerifyIndex(ctx, w.store, w.cfg.DataDir)
-	if err != nil || len(wrong) == 0 {
-		return err
-	}
-	if !w.mayRepair(indexName, "it has not the records of the memory") {
-		return nil
-	}
-	w.log.Error("the search index is wrong and is rebuilt", "because", wrong)
-	if err := w.finder.StartReindex(); err != nil && memory.CodeOf(err) != memory.CodeConflict {
-		return err
-	}
-	return w.store.AddNotice(ctx, noticeIndex, fmt.Sprintf("claude-mem: the search index was damaged (%s). It is being rebuilt.", wrong[0]))
 }
