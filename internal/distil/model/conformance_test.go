@@ -467,7 +467,7 @@ func TestCloseEndsConnections(t *testing.T) {
 	if _, err := p.Complete(t.Context(), testRequest()); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewRetry(p, RetryOptions{}).Close(); err != nil {
+	if err := NewRetry(p, time.Now).Close(); err != nil {
 		t.Fatal(err)
 	}
 	select {

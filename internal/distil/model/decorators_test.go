@@ -54,7 +54,7 @@ var fine = memory.ModelAnswer{Text: "fine", Model: "claude-haiku-5-5", Usage: me
 
 func TestDecoratorsPassThrough(t *testing.T) {
 	s := &scripted{results: []any{fine}}
-	p := NewRetry(NewLimit(NewBooked(s, newMemoryLedger(0, 0), nil, nil), 60), RetryOptions{})
+	p := NewRetry(NewLimit(NewBooked(s, newMemoryLedger(0, 0), nil, nil), 60), time.Now)
 	if _, err := p.Complete(t.Context(), testRequest()); err != nil {
 		t.Fatal(err)
 	}
@@ -75,33 +75,32 @@ func TestRetry(t *testing.T) {
 		calls   int
 		pauses  []time.Duration
 		class   memory.ErrorClass
+		took    time.Duration // each further call
 	}{
-		{"success", []any{fine}, 1, nil, ""},
-		{"once", []any{transient, fine}, 2, []time.Duration{250 * time.Millisecond}, ""},
-		{"for ever", []any{transient}, 4, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second}, memory.ClassTransient},
-		{"asked to wait", []any{failing(memory.ClassTransient, 3*time.Second), fine}, 2, []time.Duration{3 * time.Second}, ""},
-		{"asked for too long", []any{failing(memory.ClassTransient, 11*time.Second), fine}, 1, nil, memory.ClassTransient},
-		{"over the budget", []any{failing(memory.ClassTransient, 9*time.Second)}, 3, []time.Duration{9 * time.Second, 9 * time.Second}, memory.ClassTransient},
-		{"rate limit", []any{failing(memory.ClassRateLimit, time.Second), fine}, 1, nil, memory.ClassRateLimit},
-		{"quota", []any{failing(memory.ClassQuota, 0)}, 1, nil, memory.ClassQuota},
-		{"login", []any{failing(memory.ClassLogin, 0)}, 1, nil, memory.ClassLogin},
-		{"too long", []any{failing(memory.ClassPromptTooLong, 0)}, 1, nil, memory.ClassPromptTooLong},
-		{"garbage", []any{failing(memory.ClassGarbage, 0)}, 1, nil, memory.ClassGarbage},
-		{"then another", []any{transient, failing(memory.ClassLogin, 0)}, 2, []time.Duration{250 * time.Millisecond}, memory.ClassLogin},
+		{"success", []any{fine}, 1, nil, "", 0},
+		{"once", []any{transient, fine}, 2, []time.Duration{250 * time.Millisecond}, "", 0},
+		{"for ever", []any{transient}, 3, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond}, memory.ClassTransient, 0},
+		{"asked to wait", []any{failing(memory.ClassTransient, 3*time.Second), fine}, 2, []time.Duration{3 * time.Second}, "", 0},
+		{"asked for too long", []any{failing(memory.ClassTransient, 11*time.Second), fine}, 1, nil, memory.ClassTransient, 0},
+		{"over the budget", []any{failing(memory.ClassTransient, 9*time.Second)}, 2, []time.Duration{9 * time.Second}, memory.ClassTransient, 15 * time.Second},
+		{"rate limit", []any{failing(memory.ClassRateLimit, time.Second), fine}, 1, nil, memory.ClassRateLimit, 0},
+		{"quota", []any{failing(memory.ClassQuota, 0)}, 1, nil, memory.ClassQuota, 0},
+		{"login", []any{failing(memory.ClassLogin, 0)}, 1, nil, memory.ClassLogin, 0},
+		{"too long", []any{failing(memory.ClassPromptTooLong, 0)}, 1, nil, memory.ClassPromptTooLong, 0},
+		{"garbage", []any{failing(memory.ClassGarbage, 0)}, 1, nil, memory.ClassGarbage, 0},
+		{"then another", []any{transient, failing(memory.ClassLogin, 0)}, 2, []time.Duration{250 * time.Millisecond}, memory.ClassLogin, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &scripted{results: tt.results}
 			now := conformanceNow
 			var pauses []time.Duration
-			p := NewRetry(s, RetryOptions{
-				Tries: 4, Budget: 20 * time.Second, Jitter: func() float64 { return 0 },
-				Now: func() time.Time { return now },
-				Sleep: func(_ context.Context, d time.Duration) error {
-					pauses, now = append(pauses, d), now.Add(d)
-					return nil
-				},
-			})
+			p := NewRetry(s, func() time.Time { return now })
+			p.jitter = func() float64 { return 0 }
+			p.sleep = func(_ context.Context, d time.Duration) error {
+				pauses, now = append(pauses, d), now.Add(d+tt.took)
+				return nil
+			}
 			answer, err := p.Complete(t.Context(), testRequest())
 			if len(s.requests) != tt.calls || !slices.Equal(pauses, tt.pauses) {
 				t.Errorf("got %d calls, pauses %v, want %d, %v", len(s.requests), pauses, tt.calls, tt.pauses)
@@ -122,7 +121,7 @@ func TestRetryStopsWithContext(t *testing.T) {
 		s := &scripted{results: []any{failing(memory.ClassTransient, 5*time.Second)}}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := NewRetry(s, RetryOptions{}).Complete(ctx, testRequest())
+		_, err := NewRetry(s, time.Now).Complete(ctx, testRequest())
 		if !errors.Is(err, context.Canceled) || len(s.requests) != 1 {
 			t.Errorf("got %v after %d calls", err, len(s.requests))
 		}
@@ -130,7 +129,7 @@ func TestRetryStopsWithContext(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err = NewRetry(s, RetryOptions{}).Complete(ctx, testRequest())
+		_, err = NewRetry(s, time.Now).Complete(ctx, testRequest())
 		checkFailure(t, err, "scripted", memory.ClassTransient)
 		if time.Since(start) != 0 {
 			t.Errorf("waited %v", time.Since(start))
@@ -139,7 +138,8 @@ func TestRetryStopsWithContext(t *testing.T) {
 }
 
 func TestRetryJitter(t *testing.T) {
-	p := NewRetry(&scripted{}, RetryOptions{Jitter: func() float64 { return 0.999 }})
+	p := NewRetry(&scripted{}, time.Now)
+	p.jitter = func() float64 { return 0.999 }
 	for try, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
 		if got := p.pause(try + 1); got > want || got < want*99/100 {
 			t.Errorf("pause %d: got %v, want almost %v", try+1, got, want)

@@ -174,7 +174,7 @@ func TestBookedCaps(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &scripted{results: []any{fine}}
 			ledger := newMemoryLedger(tt.day, tt.session)
-			_, err := NewRetry(NewBooked(s, ledger, nil, nil), RetryOptions{}).Complete(t.Context(), testRequest())
+			_, err := NewRetry(NewBooked(s, ledger, nil, nil), time.Now).Complete(t.Context(), testRequest())
 			if tt.which == "" {
 				if err != nil {
 					t.Error(err)
@@ -332,8 +332,8 @@ func TestInputTokens(t *testing.T) {
 func TestStack(t *testing.T) {
 	s := startStandIn(t, reply{status: 529, body: messagesDialect.error(529, "overloaded_error", "Overloaded")})
 	ledger := newMemoryLedger(100_000, 0)
-	noSleep := func(context.Context, time.Duration) error { return nil }
-	p := NewRetry(NewLimit(NewBooked(open(t, Config{Provider: "anthropic", BaseURL: s.URL}), ledger, nil, nil), 100), RetryOptions{Sleep: noSleep})
+	p := NewRetry(NewLimit(NewBooked(open(t, Config{Provider: "anthropic", BaseURL: s.URL}), ledger, nil, nil), 100), time.Now)
+	p.sleep = func(context.Context, time.Duration) error { return nil }
 	_, err := p.Complete(t.Context(), testRequest())
 	checkFailure(t, err, "anthropic", memory.ClassTransient)
 	if s.count() != 3 || len(ledger.rows) != 3 {

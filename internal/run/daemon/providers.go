@@ -230,7 +230,7 @@ func (p *providers) make(c providerConfig) (model.Provider, error) {
 		return nil, err
 	}
 	booked := model.NewBooked(api, p.ledger, p.clock, p.log)
-	return model.NewRetry(model.NewLimit(booked, c.perMinute), model.RetryOptions{Now: p.clock}), nil
+	return model.NewRetry(model.NewLimit(booked, c.perMinute), p.clock), nil
 }
 
 // environ returns the worker's own environment with the key and URL of the settings: a

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -35,12 +35,11 @@ type capabilities struct {
 	// systemFile: the CLI reads the system prompt from a file, so that it is not in
 	// the list of processes and no shell has to quote it.
 	systemFile bool
-	// noSlashCommands and strictMCP exist in all CLIs since 2.0.
-	noSlashCommands bool
 }
 
-// needed are the options without which there is no run, or no isolated one.
-var needed = []string{"--input-format", "--output-format", "--system-prompt", "--session-id", "--resume", "--tools", "--strict-mcp-config"}
+// needed are the options without which there is no run, or no isolated one. All CLIs since
+// 2.0 have them.
+var needed = []string{"--input-format", "--output-format", "--system-prompt", "--session-id", "--resume", "--tools", "--strict-mcp-config", "--disable-slash-commands"}
 
 // option matches the options in a help text; (\[-file\])? is its abbreviation of
 // --system-prompt and --system-prompt-file.
@@ -66,7 +65,6 @@ func parseHelp(help []byte) (can capabilities, missing []string) {
 		missing = append(missing, "--safe-mode")
 	}
 	can.systemFile = known["--system-prompt-file"]
-	can.noSlashCommands = known["--disable-slash-commands"]
 	return can, missing
 }
 
@@ -138,7 +136,7 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.Command(path, "--help")
 	cmd.Dir, cmd.Env = p.dir, p.environ
-	out, stderr := &head{limit: maxHelp}, &head{limit: maxStderr}
+	out, stderr := &text.Head{Max: maxHelp}, &text.Head{Max: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = drainTime
 	group, err := p.starter.start(cmd)
@@ -152,16 +150,16 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, errors.New("no answer")
-	case err != nil && len(bytes.TrimSpace(stderr.bytes())) > 0:
-		return nil, errors.New(err.Error() + ": " + string(stderr.bytes()))
+	case err != nil && strings.TrimSpace(stderr.String()) != "":
+		return nil, errors.New(err.Error() + ": " + stderr.String())
 	case err != nil:
 		return nil, err
 	}
-	return out.bytes(), nil
+	return []byte(out.String()), nil
 }
 
-func misconfigured(text string) error {
-	return failed(memory.ClassLogin, true, "%s", text)
+func misconfigured(reason string) error {
+	return failed(memory.ClassLogin, true, "%s", reason)
 }
 
 // launch is the configuration of a process; a request with another one needs
@@ -186,10 +184,7 @@ func (l launch) serves(want launch) bool {
 func (can capabilities) arguments(l launch, systemFile, id string, resume bool) []string {
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--model", l.model, "--tools", "", "--strict-mcp-config",
-	}
-	if can.noSlashCommands {
-		args = append(args, "--disable-slash-commands")
+		"--model", l.model, "--tools", "", "--strict-mcp-config", "--disable-slash-commands",
 	}
 	if can.safeMode {
 		args = append(args, "--safe-mode")

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"claudemem/internal/memory"
 )
 
@@ -159,20 +157,11 @@ func (p *Provider) Complete(ctx context.Context, request memory.ModelRequest) (m
 	if err := ctx.Err(); err != nil {
 		return memory.ModelAnswer{}, err
 	}
-	once := request.Run == ""
-	if once { // a conversation of one turn, which no caller ends
-		request.Run = uuid.NewString()
-	}
 	c, err := p.acquire(ctx, request.Run)
 	if err != nil {
 		return memory.ModelAnswer{}, err
 	}
 	defer p.release(c)
-	if once {
-		p.mu.Lock()
-		c.ended = true
-		p.mu.Unlock()
-	}
 	call, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
@@ -196,9 +185,6 @@ var errClosed = failed(memory.ClassTransient, true, "the provider is closed")
 // EndRun ends the run's process and deletes its transcript, after a running call.
 // The run may begin again, from nothing.
 func (p *Provider) EndRun(run string) {
-	if run == "" {
-		return
-	}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -108,9 +108,6 @@ func LoginOf(environ []string) Login {
 	return ReadLogin(configDir(environ), func(key string) string { return lookup(environ, key) })
 }
 
-// LoginStamp returns a text that changes when one of the files that LoginOf reads does.
-func LoginStamp(environ []string) string { return loginStamp(configDir(environ)) }
-
 // loggedIn reports whether Claude Code's state names an account: a login with the Console
 // leaves an API key there, and one with a subscription the account's name.
 func loggedIn(config string) bool {
@@ -128,8 +125,9 @@ func stateFiles(config string) []string {
 	return []string{filepath.Join(config, ".claude.json"), filepath.Join(filepath.Dir(config), ".claude.json")}
 }
 
-// loginStamp returns a text that changes when one of the files that ReadLogin reads does.
-func loginStamp(config string) string {
+// LoginStamp returns a text that changes when one of the files that LoginOf reads does.
+func LoginStamp(environ []string) string {
+	config := configDir(environ)
 	var stamp strings.Builder
 	for _, path := range append(stateFiles(config), filepath.Join(config, ".credentials.json"), filepath.Join(config, "settings.json")) {
 		if info, err := os.Stat(path); err == nil {

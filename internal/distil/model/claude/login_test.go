@@ -55,11 +55,12 @@ func TestReadLogin(t *testing.T) {
 
 func TestLoginStamp(t *testing.T) {
 	dir := t.TempDir()
-	before := loginStamp(dir)
+	stamp := func() string { return LoginStamp([]string{"CLAUDE_CONFIG_DIR=" + dir}) }
+	before := stamp()
 	if err := os.WriteFile(filepath.Join(dir, ".credentials.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if after := loginStamp(dir); after == before || after != loginStamp(dir) {
+	if after := stamp(); after == before || after != stamp() {
 		t.Errorf("%q before and %q after a login", before, after)
 	}
 }

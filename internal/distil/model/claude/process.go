@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -31,7 +32,7 @@ type process struct {
 	cmd        *exec.Cmd
 	group      *group
 	stdin      io.WriteCloser
-	stderr     head
+	stderr     text.Head // complete when the process is gone
 	systemFile string
 
 	// gone is closed when the process has ended and its stdout has been read.
@@ -44,7 +45,7 @@ type process struct {
 
 // startProcess starts the CLI for a session. The process outlives the call.
 func (p *Provider) startProcess(can capabilities, l launch, id string, resume bool) (_ *process, err error) {
-	c := &process{p: p, launch: l, id: id, stderr: head{limit: maxStderr}, gone: make(chan struct{})}
+	c := &process{p: p, launch: l, id: id, stderr: text.Head{Max: maxStderr}, gone: make(chan struct{})}
 	if can.systemFile && l.system != "" {
 		if c.systemFile, err = writeSystem(p.dir, id, l.system); err != nil {
 			return nil, err
@@ -187,7 +188,7 @@ func (t *turn) isBroken() bool { return isClosed(t.done) && t.broken }
 
 // death returns the error of a turn whose process ended without a result.
 func (c *process) death(t *turn) error {
-	said := strings.TrimSpace(string(c.stderr.bytes()))
+	said := strings.TrimSpace(c.stderr.String())
 	t.unknownSession = cannotResume(said)
 	t.sessionInUse = strings.Contains(said, "is already in use")
 	what := t.what
@@ -274,27 +275,4 @@ func removeSystemFiles(dir string) {
 			os.Remove(path)
 		}
 	}
-}
-
-// head is a writer that keeps the first bytes.
-type head struct {
-	limit int
-
-	mu   sync.Mutex
-	kept []byte
-}
-
-// Write never fails.
-func (h *head) Write(b []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept = append(h.kept, b[:min(len(b), h.limit-len(h.kept))]...)
-	return len(b), nil
-}
-
-// bytes returns the beginning of what was written, as far as it is kept.
-func (h *head) bytes() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.kept
 }

@@ -60,12 +60,12 @@ func TestParseHelp(t *testing.T) {
 		want       capabilities
 		missing    []string
 	}{
-		{"2.1.197", helpNew, capabilities{safeMode: true, systemFile: true, noSlashCommands: true}, nil},
-		{"2.1.20", helpOld, capabilities{noSlashCommands: true}, nil},
-		{"ancient", helpAncient, capabilities{}, []string{"--system-prompt", "--session-id", "--tools", "--strict-mcp-config", "--safe-mode"}},
+		{"2.1.197", helpNew, capabilities{safeMode: true, systemFile: true}, nil},
+		{"2.1.20", helpOld, capabilities{}, nil},
+		{"ancient", helpAncient, capabilities{}, []string{"--system-prompt", "--session-id", "--tools", "--strict-mcp-config", "--disable-slash-commands", "--safe-mode"}},
 		{"not the CLI", "usage: claude [file]", capabilities{}, append(slices.Clone(needed), "--safe-mode")},
 		{"nothing", "", capabilities{}, append(slices.Clone(needed), "--safe-mode")},
-		{"option with file", strings.Replace(helpOld, "--system-prompt <", "--system-prompt-file <f>\n --system-prompt <", 1), capabilities{systemFile: true, noSlashCommands: true}, nil},
+		{"option with file", strings.Replace(helpOld, "--system-prompt <", "--system-prompt-file <f>\n --system-prompt <", 1), capabilities{systemFile: true}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestUnusableCLI(t *testing.T) {
 		class memory.ErrorClass
 		text  string
 	}{
-		"ancient": {memory.ClassLogin, "lacks --system-prompt, --session-id, --tools, --strict-mcp-config, --safe-mode: update it"},
+		"ancient": {memory.ClassLogin, "lacks --system-prompt, --session-id, --tools, --strict-mcp-config, --disable-slash-commands, --safe-mode: update it"},
 		"broken":  {memory.ClassTransient, "Cannot find module [redacted]"},
 	} {
 		t.Run(kind, func(t *testing.T) {
