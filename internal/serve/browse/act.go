@@ -209,14 +209,14 @@ func (m *Model) openTimeline() tea.Cmd {
 	if r == nil {
 		return nil
 	}
-	title := "Timeline around " + r.name
-	if r.name == "" {
+	title := "Timeline around " + r.Name()
+	if r.Name() == "" {
 		title = "Timeline"
 	}
-	if r.project != "" {
-		title += " in " + r.project
+	if r.Project != "" {
+		title += " in " + r.Project
 	}
-	m.timeline = &list{title: title, pages: inTimeline{r.anchor, r.project}, first: -1, total: -1}
+	m.timeline = &list{title: title, pages: inTimeline{r.Anchor(), r.Project}, first: -1, total: -1}
 	m.timeline.restart()
 	m.reading = false
 	return m.ask(m.timeline, atStart)
@@ -237,10 +237,10 @@ func (m *Model) reload() tea.Cmd {
 // some terminals do not copy.
 func (m *Model) copyID() tea.Cmd {
 	r := m.current()
-	if r == nil || r.name == "" {
+	if r == nil || r.Name() == "" {
 		return nil
 	}
-	id := strings.TrimPrefix(r.name, "#")
+	id := strings.TrimPrefix(r.Name(), "#")
 	m.say(plain, fmt.Sprintf("Copied %s: `claude-mem show %s` prints the record.", id, id))
 	return tea.SetClipboard(id)
 }
@@ -251,7 +251,7 @@ func (m *Model) observed(verb string) *row {
 	switch {
 	case r == nil || m.busy:
 		return nil
-	case r.kind != memory.RecordObservation:
+	case r.Kind != memory.RecordObservation:
 		m.say(warning, "Only observations can be "+verb+".")
 		return nil
 	}
@@ -292,7 +292,7 @@ func (m *Model) undo() tea.Cmd {
 func (m *Model) change(c undoable, undoes bool) tea.Cmd {
 	m.busy = true
 	m.changes++
-	ctx, mem, id := m.ctx, m.opts.Memory, memory.ObservationID(c.row.id)
+	ctx, mem, id := m.ctx, m.opts.Memory, memory.ObservationID(c.row.ID)
 	return func() tea.Msg {
 		var err error
 		switch {
@@ -303,7 +303,7 @@ func (m *Model) change(c undoable, undoes bool) tea.Cmd {
 		default:
 			if !undoes { // a timeline does not know, and a list may be old
 				var o api.Observation
-				if o, err = mem.Observation(ctx, api.ObservationRequest{Name: number(c.row.id)}); err != nil {
+				if o, err = mem.Observation(ctx, api.ObservationRequest{Name: number(c.row.ID)}); err != nil {
 					break
 				}
 				c.pinned = o.Whole().Pinned
@@ -336,21 +336,21 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 		for _, r := range c.from {
 			r.list.putBack(c.row, r.at)
 		}
-		m.say(success, c.row.name+" is back.")
+		m.say(success, c.row.Name()+" is back.")
 	case c.hidden:
 		for _, l := range m.lists() {
 			c.from = append(c.from, removal{l, l.remove(k)})
 		}
 		m.reading = m.reading && m.wide() && m.list().chosen() != nil
 		m.reader = reader{asked: m.reader.asked + 1}
-		m.say(success, c.row.name+" is hidden and will be deleted in 10 minutes; u brings it back.")
+		m.say(success, c.row.Name()+" is hidden and will be deleted in 10 minutes; u brings it back.")
 	default:
 		now := c.pinned == a.undoes
 		for _, l := range m.lists() {
 			l.setPinned(k, now)
 		}
 		m.reader.row.pinned = now && m.reader.row.key() == k
-		m.say(success, c.row.name+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
+		m.say(success, c.row.Name()+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
 	}
 	if !a.undoes {
 		m.undone = append(m.undone, c)

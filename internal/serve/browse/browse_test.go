@@ -25,7 +25,7 @@ func plainly(s string) string { return own.ReplaceAllString(s, "") }
 
 func titles(l *list) (all []string) {
 	for i := range l.rows {
-		all = append(all, l.rows[i].title)
+		all = append(all, l.rows[i].Title)
 	}
 	return all
 }
@@ -113,8 +113,8 @@ func TestSearchScrollsThroughAll(t *testing.T) {
 		r.press("k")
 	}
 	r.shows("1 of 300")
-	if rows := r.model.base.rows; len(rows) != 300 || rows[0].title != "Record 1" {
-		t.Errorf("%d rows from %q", len(rows), rows[0].title)
+	if rows := r.model.base.rows; len(rows) != 300 || rows[0].Title != "Record 1" {
+		t.Errorf("%d rows from %q", len(rows), rows[0].Title)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestNewRecords(t *testing.T) {
 	f.hidden[198] = true
 	r.poll()
 	r.shows("6 of 200")
-	if got := r.model.base.chosen().title; got != "Record 195" {
+	if got := r.model.base.chosen().Title; got != "Record 195" {
 		t.Errorf("the cursor is on %q", got)
 	}
 	r.press("g")

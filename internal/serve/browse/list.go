@@ -97,7 +97,7 @@ func (l *list) add(at place, p page) {
 		l.cursor, l.top, l.owed = 0, 0, 0
 		if _, ok := l.pages.(inTimeline); ok {
 			l.less, l.more = true, true
-			l.cursor = max(slices.IndexFunc(l.rows, func(r row) bool { return r.isAnchor }), 0)
+			l.cursor = max(slices.IndexFunc(l.rows, func(r row) bool { return r.IsAnchor }), 0)
 			l.top = max(l.cursor-5, 0)
 		} else if at == atEnd {
 			l.cursor = max(len(l.rows)-1, 0)
@@ -128,12 +128,18 @@ func (l *list) add(at place, p page) {
 	}
 }
 
+// keysOf returns the keys of rows.
+func keysOf(rows []row) map[key]bool {
+	keys := make(map[key]bool, len(rows))
+	for i := range rows {
+		keys[rows[i].key()] = true
+	}
+	return keys
+}
+
 // unknown returns the rows that are not in the window.
 func (l *list) unknown(rows []row) []row {
-	known := make(map[key]bool, len(l.rows))
-	for i := range l.rows {
-		known[l.rows[i].key()] = true
-	}
+	known := keysOf(l.rows)
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return known[r.key()] })
 }
 
@@ -154,11 +160,7 @@ func (l *list) refresh(p page) {
 	rest := []row(nil)
 	if p.more && len(p.rows) > 0 {
 		end := p.rows[len(p.rows)-1]
-		inPage := make(map[key]bool, len(p.rows))
-		for i := range p.rows {
-			inPage[p.rows[i].key()] = true
-		}
-		from := 0
+		inPage, from := keysOf(p.rows), 0
 		for i := range l.rows {
 			if r := &l.rows[i]; inPage[r.key()] || r.own > end.own {
 				from = i + 1
@@ -253,7 +255,7 @@ func (l *list) from(top, n int, day func(memory.Millis) string) visible {
 	last := ""
 	for i := top; i < len(l.rows) && n > 0; i++ {
 		if !l.dated {
-			if d := day(l.rows[i].at); d != last {
+			if d := day(l.rows[i].CreatedAtEpoch); d != last {
 				if n < 2 && i > top {
 					break
 				}

@@ -57,7 +57,7 @@ func edgeOf(rows []row, at place, first int) edge {
 			r = &rows[len(rows)-1-i]
 		}
 		if i == 0 {
-			e.anchor = r.anchor
+			e.anchor = r.Anchor()
 		} else if r.own != e.times[0] {
 			break
 		}
@@ -191,7 +191,7 @@ func (p inTimeline) load(ctx context.Context, m api.Memory, at place, e edge) (p
 			if !r.isRecord() {
 				continue // a time that only names the place
 			}
-			r.isAnchor = false
+			r.IsAnchor = false
 		}
 		out.rows = append(out.rows, r)
 	}

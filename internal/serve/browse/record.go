@@ -15,14 +15,14 @@ import (
 
 // readRecord reads the record of a row in full. That a person reads it is no lookup of a session.
 func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
-	if r.kind == memory.RecordObservation {
-		o, err := m.Observation(ctx, api.ObservationRequest{Name: number(r.id)})
+	if r.Kind == memory.RecordObservation {
+		o, err := m.Observation(ctx, api.ObservationRequest{Name: number(r.ID)})
 		return api.Hit{Observation: &o}, err
 	}
-	q := api.SearchRequest{Kinds: []string{string(r.kind)}, Session: r.session, Format: api.FormatFull}
+	q := api.SearchRequest{Kinds: []string{string(r.Kind)}, Session: r.SessionDBID, Format: api.FormatFull}
 	q.Since, q.Until, q.Limit = r.own, r.own, pageLimit
 	found, err := m.Search(ctx, q)
-	i := slices.IndexFunc(found.Results, func(h api.Hit) bool { return h.Entry().ID == r.id })
+	i := slices.IndexFunc(found.Results, func(h api.Hit) bool { return h.Entry().ID == r.ID })
 	if err != nil || i < 0 {
 		return api.Hit{}, cmp.Or[error](err, memory.Errorf(memory.CodeNotFound, "the record is not there any more"))
 	}

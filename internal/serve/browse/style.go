@@ -20,23 +20,14 @@ var (
 	success  = style{"", "32"}
 )
 
-// hue returns the style of a type's glyph; types of other modes have none.
-func hue(t memory.ObservationType) style {
-	switch t {
-	case memory.TypeBugfix:
-		return style{"", "31"}
-	case memory.TypeFeature:
-		return style{"", "32"}
-	case memory.TypeRefactor:
-		return style{"", "36"}
-	case memory.TypeChange:
-		return style{"", "34"}
-	case memory.TypeDecision:
-		return style{"", "33"}
-	case memory.TypeDiscovery:
-		return style{"", "35"}
-	}
-	return plain
+// hues are the styles of the types' glyphs; types of other modes have none.
+var hues = map[memory.ObservationType]style{
+	memory.TypeBugfix:    {"", "31"},
+	memory.TypeFeature:   {"", "32"},
+	memory.TypeRefactor:  {"", "36"},
+	memory.TypeChange:    {"", "34"},
+	memory.TypeDecision:  {"", "33"},
+	memory.TypeDiscovery: {"", "35"},
 }
 
 // painter styles text.

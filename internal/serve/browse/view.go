@@ -171,9 +171,9 @@ func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
 		s.time = len("2006-01-02")
 	}
 	for _, r := range l.rows[v.from:v.to] {
-		s.name = max(s.name, width(r.name))
+		s.name = max(s.name, width(r.Name()))
 		if columns >= 60 && !oneProject {
-			s.project = max(s.project, min(width(r.project), columns/5))
+			s.project = max(s.project, min(width(r.Project), columns/5))
 		}
 	}
 	return s
@@ -181,13 +181,13 @@ func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
 
 // rowLine returns a row: time, glyph, name, title and project.
 func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) string {
-	at := r.at.Time().In(m.opts.Location)
+	at := r.CreatedAtEpoch.Time().In(m.opts.Location)
 	when := at.Format("15:04")
 	if s.time > len(when) {
 		when = at.Format("2006-01-02")
 	}
-	glyph, st := r.glyph, r.hue
-	if r.isAnchor {
+	glyph, st := r.Glyph(), r.hue
+	if r.IsAnchor {
 		glyph, st = "▶", bold
 	}
 	star := ""
@@ -195,14 +195,14 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 		star = "★ "
 	}
 	lead := " " + pad(when, s.time) + " "
-	name := " " + pad(r.name, s.name) + " "
+	name := " " + pad(r.Name(), s.name) + " "
 	room := columns - width(lead) - width(glyph) - width(name) - width(star)
 	tail := ""
 	if s.project > 0 {
-		tail = " " + pad(r.project, s.project)
+		tail = " " + pad(r.Project, s.project)
 		room -= width(tail)
 	}
-	title := cut(r.title, room)
+	title := cut(r.Title, room)
 	mark := ""
 	if left := room - width(title); r.mark != "" && left > 12 {
 		mark = cut(" ("+r.mark+")", left)

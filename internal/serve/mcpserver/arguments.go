@@ -277,18 +277,7 @@ func (a *arguments) flag(name string) bool {
 // least one unless err is set.
 func (a *arguments) ids(name string) (ids []memory.ObservationID) {
 	const want = "a list of observation numbers such as [123, 124]"
-	tooMany := func(n int) []memory.ObservationID {
-		a.fail(memory.Errorf(memory.CodeTooLarge, "%d %s", n, name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs)))
-		return nil
-	}
-	if items, ok := a.value(name).([]any); ok && len(items) > maxIDs {
-		return tooMany(len(items))
-	}
-	list := a.list(name)
-	if len(list) > maxIDs {
-		return tooMany(len(list))
-	}
-	for _, text := range list {
+	for _, text := range a.list(name) {
 		for word := range strings.FieldsSeq(text) {
 			digits := strings.TrimSuffix(strings.TrimPrefix(word, "#"), ".0")
 			id, err := strconv.ParseInt(digits, 10, 64)
@@ -305,10 +294,10 @@ func (a *arguments) ids(name string) (ids []memory.ObservationID) {
 			}
 		}
 	}
-	if len(ids) > maxIDs {
-		return tooMany(len(ids))
-	}
-	if len(ids) == 0 {
+	switch {
+	case len(ids) > maxIDs:
+		a.fail(memory.Errorf(memory.CodeTooLarge, "%d %s", len(ids), name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs)))
+	case len(ids) == 0:
 		a.fail(memory.Errorf(memory.CodeInvalid, "no %s", name).WithHint("send " + want + "; search_memory finds them"))
 	}
 	return ids

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 
@@ -95,24 +96,10 @@ func codeHref(s *api.Symbol, name string) string {
 
 // Sign returns the sign of the change in a list.
 func (c *codeChange) Sign() string {
-	switch c.ChangeType {
-	case memory.SymbolNew:
-		return "+"
-	case memory.SymbolDeleted:
-		return "−"
-	default:
-		return "~"
-	}
+	return cmp.Or(map[memory.ChangeType]string{memory.SymbolNew: "+", memory.SymbolDeleted: "−"}[c.ChangeType], "~")
 }
 
 // Class returns the class of the change's colour.
 func (c *codeChange) Class() string {
-	switch c.ChangeType {
-	case memory.SymbolNew:
-		return "sign-new"
-	case memory.SymbolDeleted:
-		return "sign-deleted"
-	default:
-		return "sign-modified"
-	}
+	return cmp.Or(map[memory.ChangeType]string{memory.SymbolNew: "sign-new", memory.SymbolDeleted: "sign-deleted"}[c.ChangeType], "sign-modified")
 }
