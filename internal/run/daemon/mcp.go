@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"claudemem/internal/capture/repo"
-	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/mcpserver"
@@ -14,7 +13,7 @@ import (
 // known: they name a project, or search in all.
 func (w *Worker) mcp(mem api.Memory) http.Handler {
 	return mcpserver.New(mem, mcpserver.Options{
-		Version: w.cfg.Version, Identify: Identify, SessionHeader: wire.SessionHeader, Clock: w.cfg.Clock, Logger: w.log,
+		Version: w.cfg.Version, Identify: Identify, Clock: w.cfg.Clock, Logger: w.log,
 	}).Handler()
 }
 

@@ -112,7 +112,7 @@ func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (Searc
 	if err != nil {
 		return SearchPage{}, err
 	}
-	found, err := l.Searcher.Search(ctx, memory.SearchRequest{Text: r.Query, Kinds: kinds(r.Kinds), Query: q, Order: memory.Order(r.Order), Explain: r.Explain, During: r.during()})
+	found, err := l.Searcher.Search(ctx, memory.SearchRequest{Text: r.Query, Kinds: named[memory.RecordKind](r.Kinds), Query: q, Order: memory.Order(r.Order), Explain: r.Explain, During: r.during()})
 	if err != nil {
 		return SearchPage{}, err
 	}
@@ -137,7 +137,7 @@ func (l *Local) query(ctx context.Context, r *SearchRequest) (memory.Query, erro
 	for i := range r.Types {
 		r.Types[i] = strings.ToLower(r.Types[i])
 	}
-	q := memory.Query{Session: r.Session, Types: types(r.Types), Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until,
+	q := memory.Query{Session: r.Session, Types: named[memory.ObservationType](r.Types), Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until,
 		Project: r.Project, Limit: r.Limit, Offset: r.Offset}
 	if err := r.checkRange(); err != nil {
 		return q, err
@@ -175,20 +175,12 @@ func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) e
 	return nil
 }
 
-// types returns names as types of observations, each once.
-func types(names []string) (list []memory.ObservationType) {
+// named returns names as values of a type of names, each once.
+func named[T ~string](names []string) (list []T) {
 	for _, name := range names {
-		if t := memory.ObservationType(name); !slices.Contains(list, t) {
-			list = append(list, t)
+		if n := T(name); !slices.Contains(list, n) {
+			list = append(list, n)
 		}
-	}
-	return list
-}
-
-// kinds returns names as kinds of records.
-func kinds(names []string) (list []memory.RecordKind) {
-	for _, name := range names {
-		list = append(list, memory.RecordKind(name))
 	}
 	return list
 }
@@ -237,21 +229,22 @@ func timelineEntry(i *memory.TimelineItem) Entry {
 
 // observations answers Memory.Observations.
 func (l *Local) observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
-	search := SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}}
-	q, err := l.query(ctx, &search)
+	q, err := l.query(ctx, &SearchRequest{Types: r.Types, Dated: Dated{Paged: r.Paged}})
 	if err != nil {
 		return Listing[Observation]{}, err
 	}
-	found, err := l.Store.Observations(ctx, q)
-	if err != nil {
-		return Listing[Observation]{}, err
-	}
-	total, err := l.Store.CountObservations(ctx, q)
-	return Listing[Observation]{len(found), total, q.Limit, q.Offset, search.Format, observations(found, search.Format)}, err
+	p, err := pageOf(ctx, q, r.Paged, l.Store.Observations, l.Store.CountObservations, func(o *memory.Observation) Observation { return ObservationOf(o, r.Format == FormatFull) })
+	return Listing[Observation]{p.Count, p.Total, p.Limit, p.Offset, r.Format, p.Results}, err
 }
 
-func observations(found []memory.Observation, format string) []Observation {
-	return mapped(found, func(o *memory.Observation) Observation { return ObservationOf(o, format == FormatFull) })
+// pageOf returns the page of a list that q asks of the store.
+func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Context, Q) ([]S, error), count func(context.Context, Q) (int, error), shape func(*S) T) (Page[T], error) {
+	found, err := list(ctx, q)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	total, err := count(ctx, q)
+	return Page[T]{len(found), total, r.Limit, r.Offset, mapped(found, shape)}, err
 }
 
 // observation answers Memory.Observation.
@@ -282,7 +275,8 @@ func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	if err != nil {
 		return Batch{}, err
 	}
-	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{}, Results: observations(found, format)}
+	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{},
+		Results: mapped(found, func(o *memory.Observation) Observation { return ObservationOf(o, format == FormatFull) })}
 	for _, id := range r.IDs {
 		there := slices.ContainsFunc(found, func(o memory.Observation) bool { return o.ID == id })
 		if !there && !slices.Contains(out.Missing, id) {
@@ -336,12 +330,7 @@ func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 // learnings answers Memory.Learnings.
 func (l *Local) learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
 	q := memory.LearningQuery{Project: r.Project, Category: r.Category, Retired: r.All, Limit: r.Limit, Offset: r.Offset}
-	found, err := l.Store.Learnings(ctx, q)
-	if err != nil {
-		return Page[Learning]{}, err
-	}
-	total, err := l.Store.CountLearnings(ctx, q)
-	return Page[Learning]{len(found), total, q.Limit, q.Offset, mapped(found, LearningOf)}, err
+	return pageOf(ctx, q, r.Paged, l.Store.Learnings, l.Store.CountLearnings, LearningOf)
 }
 
 // LearningOf makes the shape of a learning.

@@ -28,14 +28,9 @@ func (l *Local) sessions(ctx context.Context, r SessionsRequest) (Page[SessionDi
 	if err != nil {
 		return Page[SessionDigest]{}, err
 	}
-	found, err := l.Store.Sessions(ctx, q)
-	if err != nil {
-		return Page[SessionDigest]{}, err
-	}
-	total, err := l.Store.CountSessions(ctx, q)
-	return Page[SessionDigest]{len(found), total, q.Limit, q.Offset, mapped(found, func(d *memory.SessionDigest) SessionDigest {
+	return pageOf(ctx, q, r.Paged, l.Store.Sessions, l.Store.CountSessions, func(d *memory.SessionDigest) SessionDigest {
 		return SessionDigest{sessionOf(&d.Session), headline(d.LastPrompt), d.Observations, d.Undistilled, summaryHeadline(d.Summary)}
-	})}, err
+	})
 }
 
 // maxRecords bounds the records in an answer about a session. The longest recorded

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -46,9 +47,8 @@ type Options struct {
 	// Identify returns the place of a directory; nil: each is a project of its own.
 	Identify func(dir string) Place
 	// Session names, as HOST:ID, the session that the client belongs to, "" when
-	// it is not known; a client on HTTP says it in the header SessionHeader.
-	Session       string
-	SessionHeader string
+	// it is not known; a client on HTTP says it in the header wire.SessionHeader.
+	Session string
 	// Clock is the time of day, in the user's zone; nil is time.Now.
 	Clock func() time.Time
 	// Logger gets internal errors, never contents; nil discards them.
@@ -128,10 +128,8 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			return failed(context.Cause(ctx)), nil
 		}
 		c := &call{server: s, request: r, session: s.opts.Session, now: s.opts.Clock()}
-		if extra := r.GetExtra(); extra != nil && s.opts.SessionHeader != "" {
-			if named := extra.Header.Get(s.opts.SessionHeader); named != "" {
-				c.session = named
-			}
+		if extra := r.GetExtra(); extra != nil {
+			c.session = cmp.Or(extra.Header.Get(wire.SessionHeader), c.session)
 		}
 		var err error
 		if c.args, err = parseArguments(t.arguments, r.Params.Arguments); err != nil {

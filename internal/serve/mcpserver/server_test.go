@@ -409,7 +409,7 @@ func post(t *testing.T, h http.Handler, body string, header ...string) *httptest
 // TestHTTP: each message is answered on its own with JSON; there are no MCP sessions.
 func TestHTTP(t *testing.T) {
 	m := newMemory(t)
-	h := mcpserver.New(m.local.Memory(), mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
+	h := mcpserver.New(m.local.Memory(), mcpserver.Options{Clock: func() time.Time { return friday }}).Handler()
 	w := post(t, h, hello[0])
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Mcp-Session-Id") != "" || !strings.Contains(w.Body.String(), "serverInfo") {
 		t.Errorf("initialize: %d %v %s", w.Code, w.Header(), w.Body)

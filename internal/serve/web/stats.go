@@ -61,11 +61,7 @@ func (s *statsView) draw(now time.Time) {
 	if s.Ledger == nil {
 		return
 	}
-	spent := make([][]float64, len(days.labels))
-	cost := make([][]float64, len(days.labels))
-	for i := range spent {
-		spent[i], cost[i] = make([]float64, 3), make([]float64, 1)
-	}
+	spent, cost := days.values(3), days.values(1)
 	for _, d := range s.Ledger.Days {
 		if i, ok := days.of[d.Name]; ok {
 			spent[i][0] += float64(d.TokensIn)
@@ -87,10 +83,7 @@ func (s *statsView) draw(now time.Time) {
 // drawRecorded makes the charts of observations.
 func (s *statsView) drawRecorded(days *timeColumns) {
 	all, place := typeSeries(s.Recorded.Types)
-	made := make([][]float64, len(days.labels))
-	for i := range made {
-		made[i] = make([]float64, len(all))
-	}
+	made := days.values(len(all))
 	for _, d := range s.Recorded.Days {
 		if i, ok := days.of[d.Name]; ok {
 			for t, n := range d.Types {
@@ -125,6 +118,15 @@ type timeColumns struct {
 	// of has the column of a day, 2006-01-02.
 	of   map[string]int
 	step string
+}
+
+// values returns zeros for n series in each column.
+func (c *timeColumns) values(n int) [][]float64 {
+	all := make([][]float64, len(c.labels))
+	for i := range all {
+		all[i] = make([]float64, n)
+	}
+	return all
 }
 
 // columnsUntil returns the columns of so many days, of which that of now is the last.
