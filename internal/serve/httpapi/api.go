@@ -31,11 +31,11 @@ type Deps struct {
 	Reminder Reminder
 	// Import stores records of another memory. An error leaves those that were stored before it.
 	Import func(context.Context, api.ImportRequest) (api.ImportAnswer, error)
-	// Changes are told to streams; nil: there are none.
+	// Changes are told to streams.
 	Changes Changes
-	// MCP serves /mcp; nil: no such route.
+	// MCP serves /mcp.
 	MCP http.Handler
-	// Viewer serves every other path, outside /api/; nil: there are no such routes.
+	// Viewer serves every other path, outside /api/.
 	Viewer Viewer
 }
 
@@ -127,17 +127,10 @@ func (a *server) router() http.Handler {
 	for path, methods := range byPath {
 		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
 	}
-	if a.MCP != nil {
-		mux.HandleFunc(pathMCP, a.serveMCP)
-	}
-	if a.Viewer != nil {
-		mux.HandleFunc(pathOpen, a.open)
-		mux.HandleFunc("/", a.page)
-	}
+	mux.HandleFunc(pathMCP, a.serveMCP)
+	mux.HandleFunc(pathOpen, a.open)
 	mux.HandleFunc("/api/", a.noRoute)
-	if a.Viewer == nil {
-		mux.HandleFunc("/", a.noRoute)
-	}
+	mux.HandleFunc("/", a.page)
 	return mux
 }
 

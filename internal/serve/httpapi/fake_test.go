@@ -74,7 +74,8 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Import: f.Import}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Import: f.Import,
+		MCP: http.NotFoundHandler(), Viewer: fakeViewer{}, Changes: &fakeChanges{}}
 }
 
 func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {

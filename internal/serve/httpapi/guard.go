@@ -77,7 +77,7 @@ func (a *server) admit(r *http.Request) error {
 		return memory.Errorf(memory.CodeForbidden, "the worker belongs to another user")
 	}
 	// The code that /open takes is a proof by itself.
-	if a.needsToken(peer) && !a.hasToken(r) && !a.hasCookie(r) && (a.Viewer == nil || r.URL.Path != pathOpen) {
+	if a.needsToken(peer) && !a.hasToken(r) && !a.hasCookie(r) && r.URL.Path != pathOpen {
 		return memory.Errorf(api.CodeUnauthorized, "the token is missing or wrong").
 			WithHint("a browser gets in by `claude-mem open`; others send Authorization: Bearer TOKEN; it is in the file token of the data directory")
 	}

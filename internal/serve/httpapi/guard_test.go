@@ -77,7 +77,7 @@ func TestGuard(t *testing.T) {
 		{name: "token always, on the socket", socket: true, opts: Options{RequireToken: TokenAlways, Token: token}, want: 200},
 
 		{name: "unknown route", path: "/api/nothing", want: 404},
-		{name: "root", path: "/", want: 404},
+		{name: "root", path: "/", want: 200},
 		{name: "wrong method", method: "POST", want: 405},
 		{name: "get on a write", path: wire.PathObservation, want: 405},
 		{name: "preflight", method: "OPTIONS", path: wire.PathObservation, want: 405},

@@ -29,9 +29,6 @@ const (
 // before it are no longer known; the client reads anew. A client that reads too slowly is
 // dropped; it resumes where it was.
 func (a *server) stream(w http.ResponseWriter, r *http.Request, _ []api.Param) error {
-	if a.Changes == nil {
-		return memory.Errorf(memory.CodeUnavailable, "this worker has no change feed")
-	}
 	select {
 	case a.streams <- struct{}{}:
 		defer func() { <-a.streams }()

@@ -69,7 +69,7 @@ func (c *codes) take(code string) bool {
 
 // openCode makes a code for /open.
 func (a *server) openCode(context.Context, struct{}) (api.OpenCode, error) {
-	if a.Viewer == nil || a.opts.Token == "" {
+	if a.opts.Token == "" {
 		return api.OpenCode{}, memory.Errorf(memory.CodeUnavailable, "this worker has no viewer")
 	}
 	return a.codes.issue()

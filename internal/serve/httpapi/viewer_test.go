@@ -22,9 +22,7 @@ func (fakeViewer) Serve(w http.ResponseWriter, _ *http.Request, token string) {
 
 // viewed returns a server with a viewer.
 func viewed(opts Options, f *fakeWorker) *server {
-	deps := f.deps()
-	deps.Viewer = fakeViewer{}
-	return newServer(deps, opts)
+	return newServer(f.deps(), opts)
 }
 
 // visit sends a request past the guard's look at the connection, which httptest has not.
