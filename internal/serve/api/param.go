@@ -302,20 +302,9 @@ func first(q url.Values, names ...string) string {
 // tags default, about and required change what the table says of that parameter.
 const paramTag = "param"
 
-// fields yields the parameters of a request type with the fields that hold them.
-func fields(t reflect.Type) iter.Seq2[Param, reflect.StructField] {
-	return func(yield func(Param, reflect.StructField) bool) {
-		for _, field := range reflect.VisibleFields(t) {
-			if name := field.Tag.Get(paramTag); name != "" && !yield(paramOf(field, name), field) {
-				return
-			}
-		}
-	}
-}
-
 // ParamsOf returns the parameters of a request type, in the order of its fields.
 func ParamsOf(request any) (all []Param) {
-	for d := range fields(reflect.TypeOf(request)) {
+	for d := range values(reflect.ValueOf(request)) {
 		all = append(all, d)
 	}
 	return all
@@ -351,15 +340,16 @@ func HasBody(request any) bool {
 	})
 }
 
-// Fields yields the parameters of *request that have a field, with its value.
+// Fields yields the parameters of *request with the fields that hold them. That of a RangeParam
+// holds nothing.
 func Fields(request any) iter.Seq2[Param, reflect.Value] {
 	return values(reflect.ValueOf(request).Elem())
 }
 
 func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 	return func(yield func(Param, reflect.Value) bool) {
-		for d, field := range fields(request.Type()) {
-			if field.Name != "_" && !yield(d, request.FieldByIndex(field.Index)) {
+		for _, field := range reflect.VisibleFields(request.Type()) {
+			if name := field.Tag.Get(paramTag); name != "" && !yield(paramOf(field, name), request.FieldByIndex(field.Index)) {
 				return
 			}
 		}
@@ -371,7 +361,7 @@ func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 func Values(request any) url.Values {
 	sent := url.Values{}
 	for d, value := range values(reflect.ValueOf(request)) {
-		if d.InPath {
+		if d.InPath || d.Kind == RangeParam {
 			continue
 		}
 		text := ""

@@ -76,44 +76,44 @@ func (a *server) searchBy(key string) caller {
 	}
 }
 
-// observation answers an observation in full, and notes that the session has looked it
-// up unless lookup is false.
-func (a *server) observation(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
-	q, err := requestOf[api.ObservationRequest](a, w, r, declared)
-	if err != nil {
-		return err
+// noting returns the route of a method that answers observations. If the client received the
+// answer, those that shown names are noted as looked up by the session.
+func noting[Q, A any](a *server, method func(api.Memory, context.Context, Q) (A, error), shown func(Q, *A) []memory.ObservationID, about string, answer A, example string) route {
+	rt := endpoint(a, method, about, answer, example)
+	rt.handle = func(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
+		q, err := requestOf[Q](a, w, r, declared)
+		if err != nil {
+			return err
+		}
+		answer, err := method(a.memory, r.Context(), q)
+		if err != nil {
+			return err
+		}
+		return a.answerLookup(w, r, http.StatusOK, answer, api.LookupNote{Observations: shown(q, &answer)})
 	}
-	o, err := a.memory.Observation(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	var note api.LookupNote
-	if q.Lookup {
-		note.Observations = []memory.ObservationID{o.ID}
-	}
-	return a.answerLookup(w, r, http.StatusOK, o, note)
+	return rt
 }
 
-// batch answers the observations whose numbers the body lists, in that order. It notes
-// those answered in full as looked up by the session, unless lookup is false.
-func (a *server) batch(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
-	q, err := requestOf[api.BatchRequest](a, w, r, declared)
-	if err != nil {
-		return err
+// shownOne returns the observation that was answered, unless the client notes that itself.
+func shownOne(q api.ObservationRequest, o *api.Observation) []memory.ObservationID {
+	if !q.Lookup {
+		return nil
 	}
-	found, err := a.memory.Batch(r.Context(), q)
-	if err != nil {
-		return err
+	return []memory.ObservationID{o.ID}
+}
+
+// shownOf returns the observations of a batch, each once, if they were answered in full, unless
+// the client notes that itself.
+func shownOf(q api.BatchRequest, found *api.Batch) (ids []memory.ObservationID) {
+	if found.Format != api.FormatFull || q.Lookup != nil && !*q.Lookup {
+		return nil
 	}
-	var note api.LookupNote
-	if found.Format == api.FormatFull && (q.Lookup == nil || *q.Lookup) {
-		for _, o := range found.Results {
-			if !slices.Contains(note.Observations, o.ID) {
-				note.Observations = append(note.Observations, o.ID)
-			}
+	for i := range found.Results {
+		if id := found.Results[i].ID; !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
-	return a.answerLookup(w, r, http.StatusOK, found, note)
+	return ids
 }
 
 // retireRequest names a learning to make inactive.

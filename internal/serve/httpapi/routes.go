@@ -177,11 +177,6 @@ func (a *server) searchRoutes() []route {
 
 // recordRoutes returns the routes that list, show, write, change and hide records.
 func (a *server) recordRoutes() []route {
-	read := endpoint(a, api.Memory.Observation, "an observation in full", whole, "")
-	read.handle = a.observation
-	batch := endpoint(a, api.Memory.Batch, "observations by number, in the order asked for",
-		api.Batch{Missing: []memory.ObservationID{0}, Results: []api.Observation{whole, index}}, `{"ids":[124,"#7"]}`)
-	batch.handle = a.batch
 	lookups := endpoint(a, api.Memory.NoteLookups, "notes that a session has read observations in full without this API", api.Status{},
 		`{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`)
 	lookups.handle = a.noteLookups
@@ -189,9 +184,10 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.Memory.Observations, "observations, the newest first, pinned ones ahead", api.Listing[api.Observation]{Results: []api.Observation{index, whole}}, "project=tally&limit=5"),
 		endpoint(a, api.Memory.AddObservation, "adds an observation by hand", whole,
 			`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`).with(http.StatusCreated),
-		batch,
+		noting(a, api.Memory.Batch, shownOf, "observations by number, in the order asked for",
+			api.Batch{Missing: []memory.ObservationID{0}, Results: []api.Observation{whole, index}}, `{"ids":[124,"#7"]}`),
 		lookups.with(http.StatusAccepted),
-		read,
+		noting(a, api.Memory.Observation, shownOne, "an observation in full", whole, ""),
 		endpoint(a, api.Memory.EditObservation, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
 		endpoint(a, api.Memory.HideObservation, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
 		endpoint(a, api.Memory.RestoreObservation, "restores a hidden observation", whole, "{}"),
