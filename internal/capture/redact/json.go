@@ -45,20 +45,14 @@ func cleanJSON(raw []byte) bool {
 		if end-i < 2 || raw[end-1] != '"' {
 			return false
 		}
-		body := raw[i+1 : end-1]
-		text := body
-		for len(body) > 0 {
-			var rest []byte
-			body, rest = window(body)
-			if text = body; bytes.IndexByte(body, '\\') >= 0 {
-				buffer = jsonscan.AppendUnquoted(slices.Grow(buffer[:0], len(body)), body)
-				text = buffer
-			}
-			// The key of a PEM block may be in the strings that follow.
-			if dirty(shapes.View(text), false) || bytes.Contains(text, []byte(tokens.PEMBegin)) {
-				return false
-			}
-			body = rest
+		text := raw[i+1 : end-1]
+		if bytes.IndexByte(text, '\\') >= 0 {
+			buffer = jsonscan.AppendUnquoted(slices.Grow(buffer[:0], len(text)), text)
+			text = buffer
+		}
+		// The key of a PEM block may be in the strings that follow.
+		if dirty(shapes.View(text), false) || bytes.Contains(text, []byte(tokens.PEMBegin)) {
+			return false
 		}
 		i = end
 		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
@@ -69,51 +63,6 @@ func cleanJSON(raw []byte) bool {
 		}
 	}
 	return true
-}
-
-const (
-	// windowSize is how much of a string cleanJSON decodes at once: less memory is
-	// touched, which takes longer than the scan does.
-	windowSize = 128 << 10
-	// windowOverlap exceeds how far from each other the parts of a secret or a tag can
-	// be for the scanner: shapes.MaxQuoted, the longest name and the longest attributes.
-	windowOverlap = 3 * shapes.MaxQuoted
-)
-
-// window returns the part of a string that is decoded next, and the rest that has to
-// be looked at after it: the two overlap. Both are cut at line ends, which nothing
-// crosses that the scanner follows without a bound. A string without line ends is one
-// window. body is JSON without its quotes.
-func window(body []byte) (now, rest []byte) {
-	if len(body) <= windowSize {
-		return body, nil
-	}
-	end := afterLine(body, windowSize)
-	overlap := windowOverlap
-	if bytes.Contains(body[max(end-overlap, 0):end], []byte(`\u`)) {
-		overlap *= 3 // six bytes may stand for one
-	}
-	next := afterLine(body, end-overlap)
-	if next <= 0 {
-		return body, nil
-	}
-	return body[:end], body[next:]
-}
-
-// afterLine returns the position after the last line feed in body[:limit], 0 for none.
-func afterLine(body []byte, limit int) int {
-	for limit > 0 {
-		n := bytes.LastIndex(body[:limit], []byte(`\n`))
-		backslashes := 0
-		for k := n - 1; k >= 0 && body[k] == '\\'; k-- {
-			backslashes++
-		}
-		if n >= 0 && backslashes%2 == 0 {
-			return n + 2
-		}
-		limit = n
-	}
-	return 0
 }
 
 // scrubStrings strips tags and masks secrets in all strings of a document.

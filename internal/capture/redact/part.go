@@ -143,10 +143,7 @@ func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) 
 		if i-start < 2 || shapes.IsDigit(text[start]) || start > 0 && shapes.IsAlnum(text[start-1]) {
 			continue
 		}
-		from := i + 1
-		for from < len(text) && shapes.OneOf(text[from], "\"'") {
-			from++
-		}
+		from := shapes.SkipTo(text, i+1, "\"'")
 		end := shapes.BareEnd(text, from, from+shapes.MaxQuoted, shapes.SettingStops)
 		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !shapes.Reference(v) {
 			cuts = append(cuts, shapes.NewSpan(from, from+len(v), ruleWithheld))

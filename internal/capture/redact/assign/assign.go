@@ -54,7 +54,7 @@ func AtOperator(s string, i int) (shapes.Span, bool) {
 			opEnd++
 		}
 	} else {
-		if i > 0 && marks[s[i-1]]&markOperator != 0 {
+		if i > 0 && shapes.OneOf(s[i-1], "=:!<>~") {
 			return shapes.Span{}, false
 		}
 		switch next {
@@ -95,18 +95,13 @@ func AtBackslash(s string, i int) (shapes.Span, bool) {
 // secretAssigned returns the secret value of the assignment with the operator
 // s[op:opEnd]; false if its value is no secret.
 func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
-	end := op
-	for end > 0 && marks[s[end-1]]&markBeforeOperator != 0 { // ?= ||= +=
-		end--
-	}
+	end := shapes.SkipBack(s, 0, op, "?|+&") // ?= ||= +=
 	a.nameStart, a.name = nameBefore(s, end)
 	a.family = familyBefore(s, a.nameStart, a.name)
 	if a.family == famNone && typeName(a.name) {
 		// var password string = …, password: string = …
 		end = a.nameStart
-		for end > 0 && strings.IndexByte(" \t:&*", s[end-1]) >= 0 {
-			end--
-		}
+		end = shapes.SkipBack(s, 0, end, " \t:&*")
 		a.nameStart, a.name = nameBefore(s, end)
 		a.family = familyBefore(s, a.nameStart, a.name)
 	}
@@ -165,10 +160,7 @@ func (a assignment) vendorSecret(s string) (shapes.Span, bool) {
 	if a.comparison {
 		return shapes.Span{}, false
 	}
-	i := a.valueStart
-	for limit := min(len(s), i+maxQuotes); i < limit && marks[s[i]]&markBeforeToken != 0; {
-		i++
-	}
+	i := shapes.SkipTo(s[:min(len(s), a.valueStart+maxQuotes)], a.valueStart, " \"'`\\")
 	rule, end := tokens.OfVendor(a.name, s, i)
 	return shapes.NewSpan(i, end, rule), end > 0
 }
@@ -180,9 +172,7 @@ func nameBefore(s string, end int) (int, string) {
 	for end > limit && (s[end-1] == ' ' || s[end-1] == '\t') {
 		end--
 	}
-	for end > limit && marks[s[end-1]]&markBehindName != 0 {
-		end--
-	}
+	end = shapes.SkipBack(s, limit, end, "\"'`\\]")
 	start := end
 	limit = max(0, end-shapes.MaxName-1)
 	for start > limit && shapes.In(s[start-1], shapes.Ident) {
@@ -209,31 +199,9 @@ func familyBefore(s string, start int, name string) family {
 	return fam
 }
 
-// Marks of bytes beside operators, of which the scanner looks at many.
-const (
-	markOperator       = 1 << iota // before an '=' that assigns nothing: = : ! < > ~
-	markBeforeOperator             // ?= |= += &=
-	markBeforeToken                // blank, quotes and backslash
-	markBehindName                 // quotes, bracket and backslash
-	markBeforeUser                 // blanks, quotes, = and :
-)
-
-const markQuote = markBeforeToken | markBehindName | markBeforeUser
-
-var marks = [256]byte{
-	'=': markOperator | markBeforeUser, ':': markOperator | markBeforeUser, '!': markOperator, '<': markOperator, '>': markOperator, '~': markOperator,
-	'?': markBeforeOperator, '|': markBeforeOperator, '+': markBeforeOperator, '&': markBeforeOperator,
-	' ': markBeforeToken | markBeforeUser, '\t': markBeforeUser, '\n': markBeforeUser,
-	'"': markQuote, '\'': markQuote, '`': markQuote, '\\': markBeforeToken | markBehindName, ']': markBehindName,
-}
-
 // typeName reports whether name is that of a type, as in "password: string".
 func typeName(name string) bool {
-	switch name {
-	case "string", "str", "String", "text", "char", "Text", "bytes", "byte", "SecretStr", "any":
-		return true
-	}
-	return false
+	return shapes.Listed(" string str String text char Text bytes byte SecretStr any ", name)
 }
 
 // secret returns the part of the value to mask; false for none.

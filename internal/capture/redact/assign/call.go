@@ -126,9 +126,7 @@ func portField(record string) bool {
 // tableCell returns the cell of a table in Markdown or a terminal whose ' |' is at i,
 // behind the name of a secret; false for none.
 func tableCell(s string, i int) (shapes.Span, bool) {
-	for i < len(s) && shapes.OneOf(s[i], " |`*") {
-		i++
-	}
+	i = shapes.SkipTo(s, i, " |`*")
 	end := shapes.BareEnd(s, i, i+shapes.MaxValue, shapes.SettingStops)
 	v := s[i:end]
 	if end == len(s) || s[end] != ' ' && s[end] != '`' || len(v) < 6 || shapes.Readable(v) || shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0 {

@@ -45,9 +45,7 @@ func ShortOption(s string, i int) (shapes.Span, bool) {
 	if form == 0 || form == ' ' && attached || form == '=' && !attached {
 		return shapes.Span{}, false
 	}
-	for start < len(s) && shapes.OneOf(s[start], " \"'\\") {
-		start++
-	}
+	start = shapes.SkipTo(s, start, " \"'\\")
 	stop := shapes.BareEnd(s, start, start+shapes.MaxValue, shapes.FlagStops)
 	if form == '%' || form == ',' {
 		stop = shapes.BareEnd(s, start, start+shapes.MaxValue, shapes.CurlStops)

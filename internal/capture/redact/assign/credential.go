@@ -254,16 +254,13 @@ func Flag(s string, i, start int) (shapes.Span, bool) {
 func curlUser(s string, i int) (shapes.Span, bool) {
 	start := i
 	limit := max(0, i-shapes.MaxName)
-	for start > limit && marks[s[start-1]]&markBeforeUser == 0 {
+	for start > limit && !shapes.OneOf(s[start-1], " \t\n\"'`=:") {
 		start--
 	}
 	if start == i || i+1 >= len(s) {
 		return shapes.Span{}, false
 	}
-	before := start
-	for before > limit && shapes.OneOf(s[before-1], " \t\"'\\=") {
-		before--
-	}
+	before := shapes.SkipBack(s, limit, start, " \t\"'\\=")
 	attached := strings.HasPrefix(s[start:], "-u") && i-start > 2 // -uuser:password
 	if !attached && (before == start || !shapes.EndsInOne(s[:before], "-u", "--user", "--proxy-user", "-U", "-a")) {
 		return shapes.Span{}, false

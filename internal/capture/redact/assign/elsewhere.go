@@ -29,30 +29,12 @@ func Named(name, v string) string {
 // IsValueName reports whether a name says that its value belongs to the name in another
 // member: {"name":"DB_PASSWORD","value":"…"}.
 func IsValueName(name string) bool {
-	switch len(name) {
-	case 3:
-		return strings.EqualFold(name, "val")
-	case 5:
-		return strings.EqualFold(name, "value")
-	case 7:
-		return strings.EqualFold(name, "default")
-	case 11, 12, 13:
-		return strings.EqualFold(name, "stringvalue") || strings.EqualFold(name, "defaultvalue") || strings.EqualFold(name, "default_value")
-	}
-	return false
+	return shapes.ListedFold(" value val default stringvalue defaultvalue default_value ", name)
 }
 
 // IsNameName reports whether a name says that its value is a name.
 func IsNameName(name string) bool {
-	switch len(name) {
-	case 3:
-		return strings.EqualFold(name, "key")
-	case 4:
-		return strings.EqualFold(name, "name")
-	case 7, 8, 9:
-		return strings.EqualFold(name, "setting") || strings.EqualFold(name, "variable") || strings.EqualFold(name, "parameter")
-	}
-	return false
+	return shapes.ListedFold(" name key setting variable parameter ", name)
 }
 
 // maxBeside is how far a value is from its name in another member, in bytes.
@@ -95,9 +77,7 @@ func nameBeside(s string, start, end int) string {
 	if !IsNameName(s[end:nameEnd]) {
 		return ""
 	}
-	for nameEnd < stop && shapes.OneOf(s[nameEnd], "\"'\\ ") {
-		nameEnd++
-	}
+	nameEnd = shapes.SkipTo(s[:stop], nameEnd, "\"'\\ ")
 	if nameEnd == stop || s[nameEnd] != ':' && s[nameEnd] != '=' {
 		return ""
 	}
@@ -155,12 +135,8 @@ func Element(s string, i int) (shapes.Span, bool) {
 		}
 	}
 	end := i
-	for start < end && shapes.OneOf(s[start], " \t\r\n") {
-		start++
-	}
-	for end > start && shapes.OneOf(s[end-1], " \t\r\n") {
-		end--
-	}
+	start = shapes.SkipTo(s[:end], start, " \t\r\n")
+	end = shapes.SkipBack(s, start, end, " \t\r\n")
 	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
 		start, end = longestWord(s, start, end)
 	}
@@ -195,11 +171,7 @@ func tagBefore(before string) string {
 // carriesName reports whether the name of an element says that an attribute has the name
 // of its text.
 func carriesName(element string) bool {
-	switch strings.ToLower(element) {
-	case "property", "string", "entry", "param", "parameter", "setting", "value", "item", "variable", "arg", "prop":
-		return true
-	}
-	return false
+	return shapes.ListedFold(" property string entry param parameter setting value item variable arg prop ", element)
 }
 
 // attributeName returns the value of the attribute of a tag that is a name; "" for none.
@@ -293,7 +265,7 @@ func (a *Ahead) queueColumns(s string, i int) bool {
 		}
 	}
 	head := s[start:end]
-	before := len(a.Queue)
+	before := len(a.Found)
 	for next >= 0 && next < len(s) {
 		rowStart := next
 		end, next = shapes.LineBounds(s, rowStart, shapes.MaxQuoted)
@@ -302,7 +274,7 @@ func (a *Ahead) queueColumns(s string, i int) bool {
 		}
 		a.tableEnd = end
 	}
-	return len(a.Queue) > before
+	return len(a.Found) > before
 }
 
 func NamesSecret(name string) bool { return nameFamily(name) != famNone || tokens.NamesVendor(name) }
@@ -314,7 +286,7 @@ func headByte(c byte) bool { return shapes.In(c, shapes.Ident) || shapes.OneOf(c
 // table's first line, names a secret. It returns false if the row does not belong to the
 // table.
 func (a *Ahead) queueCells(s string, at, end int, head string) bool {
-	first := len(a.Queue)
+	first := len(a.Found)
 	for more := true; more; {
 		var name string
 		name, head, more = strings.Cut(head, ",")
@@ -326,29 +298,25 @@ func (a *Ahead) queueCells(s string, at, end int, head string) bool {
 		}
 		stop := at
 		if more == (at == end) {
-			a.Queue = a.Queue[:first]
+			a.Found = a.Found[:first]
 			return false
 		}
 		at++
-		for start < stop && shapes.OneOf(s[start], " \t\"'\\") {
-			start++
-		}
-		for stop > start && shapes.OneOf(s[stop-1], " \t\r\"'\\`}") {
-			stop--
-		}
+		start = shapes.SkipTo(s[:stop], start, " \t\"'\\")
+		stop = shapes.SkipBack(s, start, stop, " \t\r\"'\\`}")
 		if start == stop {
 			continue
 		}
 		if rule := Named(strings.Trim(name, " \"'\\"), s[start:stop]); rule != "" {
-			a.Queue = append(a.Queue, shapes.NewSpan(start, stop, rule))
+			a.Found = append(a.Found, shapes.NewSpan(start, stop, rule))
 		}
 	}
 	return true
 }
 
-// QueueManifest puts the values in the data of a Secret of Kubernetes into the queue. The
+// Manifest puts the values in the data of a Secret of Kubernetes into the queue. The
 // ':' behind "data" is at i.
-func (a *Ahead) QueueManifest(s string, i int) {
+func (a *Ahead) Manifest(s string, i int) {
 	if i < a.tableEnd {
 		return
 	}
@@ -383,17 +351,17 @@ func (a *Ahead) QueueManifest(s string, i int) {
 		}
 		end := shapes.RunEnd(data, start, shapes.Base64)
 		if at = end; end-start >= minManifest {
-			a.Queue = append(a.Queue, shapes.NewSpan(start, end, ruleManifest))
+			a.Found = append(a.Found, shapes.NewSpan(start, end, ruleManifest))
 			last, a.tableEnd = end, end
 		}
 	}
 }
 
-// An ahead has what was found before the scanner came there.
+// An Ahead has what was found before the scan comes there.
 type Ahead struct {
-	// Queue has secrets in order: cells of a table, values of a manifest.
-	Queue []shapes.Span
-	// tableEnd is the end of the last table whose cells were queued.
+	// Found has the cells of tables and the values of manifests.
+	Found []shapes.Span
+	// tableEnd is the end of the last of them.
 	tableEnd int
 	// inSecret says whether "data:" before askedUntil belongs to a Secret of Kubernetes.
 	inSecret   bool

@@ -94,43 +94,29 @@ func isPluralS(name string, i int) bool {
 	return name[i] == 's' && i+1 == len(name)
 }
 
-// mayBeSecretName returns false quickly for most names: every word of
-// lastWordFamily begins with one of these pairs or triples.
-func mayBeSecretName(name string) bool {
-	for i := 0; i+1 < len(name); i++ {
-		second, third := name[i+1]|0x20, byte(0)
-		if i+2 < len(name) {
-			third = name[i+2] | 0x20
+// nameStarts has the first letters of each word of lastWordFamily: by two of them
+// (shapes.KeyOf) the third, as a set of bits by their low five bits.
+var nameStarts [1 << 10]uint32
+
+func init() {
+	for _, start := range [...]string{"pas", "pat", "psk", "psw", "pw", "sec", "sal", "sig", "tok", "key", "cre", "aut", "bea"} {
+		third := ^uint32(0)
+		if len(start) > 2 {
+			third = 1 << (start[2] & 31)
 		}
-		switch name[i] | 0x20 {
-		case 'p': // pass, pat, pwd, psw, pw
-			if second == 'a' && (third == 's' || third == 't') || second == 'w' || second == 's' && (third == 'w' || third == 'k') {
-				return true
-			}
-		case 's': // secret, signature, salt
-			if second == 'e' && third == 'c' || second == 'a' && third == 'l' || second == 'i' && third == 'g' {
-				return true
-			}
-		case 't':
-			if second == 'o' && third == 'k' {
-				return true
-			}
-		case 'k':
-			if second == 'e' && third == 'y' {
-				return true
-			}
-		case 'c': // credentials
-			if second == 'r' && third == 'e' {
-				return true
-			}
-		case 'a': // authorization
-			if second == 'u' && third == 't' {
-				return true
-			}
-		case 'b': // bearer
-			if second == 'e' && third == 'a' {
-				return true
-			}
+		nameStarts[shapes.KeyOf(start[0], start[1])] |= third
+	}
+}
+
+// mayBeSecretName returns false quickly for most names.
+func mayBeSecretName(name string) bool {
+	for i := 1; i < len(name); i++ {
+		third := byte(0)
+		if i+1 < len(name) {
+			third = name[i+1] & 31
+		}
+		if nameStarts[shapes.KeyOf(name[i-1], name[i])]>>third&1 != 0 {
+			return true
 		}
 	}
 	return false
@@ -144,7 +130,7 @@ func wordsFamily(words string) family {
 		if fam := lastWordFamily(last, before); fam != famNone {
 			return fam
 		}
-		if before == "" || !shapes.Number(last) && !qualifies(last) {
+		if before == "" || !shapes.Number(last) && !shapes.Listed(qualifiers, last) {
 			return famNone
 		}
 		words = before
@@ -166,7 +152,7 @@ func lastWordFamily(last, before string) family {
 		}
 		return famNone
 	case "tokens":
-		if previous == "" || countsTokens(previous) {
+		if previous == "" || shapes.Listed(tokenCounts, previous) {
 			return famKey
 		}
 		return famSecret
@@ -179,7 +165,7 @@ func lastWordFamily(last, before string) family {
 		return famAuthorization
 	case "key", "keys":
 		switch {
-		case namesSecretKey(previous):
+		case shapes.Listed(secretKeys, previous):
 			return famSecret
 		case previous == "public" || previous == "pub":
 			return famNone
@@ -208,16 +194,12 @@ const (
 	tokenOwners   = " gh github gitlab git azure ado devops bitbucket access user my "
 )
 
-// qualifies reports whether a word may follow the one that names the secret.
-func qualifies(word string) bool { return shapes.Listed(qualifiers, word) }
-
+// qualifiers are words that may follow the one that names the secret.
 const qualifiers = " " +
 	"value val prod production dev development staging stage test live old new base64 b64 " +
 	"raw plain plaintext default encoded str string v1 v2 v3 primary secondary "
 
-// namesSecretKey reports whether a word before "key" makes it a secret.
-func namesSecretKey(word string) bool { return shapes.Listed(secretKeys, word) }
-
+// secretKeys are words before "key" that make it a secret.
 const secretKeys = " " +
 	"api secret access private encryption encrypt decryption signing sign auth account " +
 	"shared service master client app application license licence ssh gpg pgp deploy jwt " +
@@ -225,9 +207,7 @@ const secretKeys = " " +
 	"anthropic stripe gemini google github gitlab slack sendgrid twilio datadog mailgun " +
 	"write ingest integration consumer rsa host server root storage cipher crypto "
 
-// countsTokens reports whether a word before "tokens" makes them a model's.
-func countsTokens(word string) bool { return shapes.Listed(tokenCounts, word) }
-
+// tokenCounts are words before "tokens" that make them a model's.
 const tokenCounts = " " +
 	"max min input output total prompt completion cache cached read creation used num n " +
 	"reasoning thinking budget estimated all remaining context "

@@ -243,10 +243,7 @@ func dockerVariable(s string, i int) (shapes.Span, bool) {
 	if end == i || end == len(s) || s[end] != ' ' {
 		return shapes.Span{}, false
 	}
-	start := end + 1
-	for start < len(s) && shapes.OneOf(s[start], " \"'\\") {
-		start++
-	}
+	start := shapes.SkipTo(s, end+1, " \"'\\")
 	stop := shapes.BareEnd(s, start, start+shapes.MaxQuoted, shapes.SettingStops)
 	name, v := s[i:end], s[start:stop]
 	rule := Named(name, v)

@@ -16,7 +16,7 @@ type keyword struct {
 }
 
 // A matcher appends the secrets that belong to the keyword at s[start:end].
-type matcher func(s string, start, end int, found []finding) []finding
+type matcher func(s string, start, end int, found []shapes.Span) []shapes.Span
 
 // keywords are the Names of [tokens.Kinds], and the words of the matchers of this
 // package.
@@ -24,7 +24,7 @@ var keywords = func() (all []keyword) {
 	for i := range tokens.Kinds {
 		k := &tokens.Kinds[i]
 		for name := range strings.FieldsSeq(k.Names) {
-			all = append(all, keyword{name, func(s string, start, end int, found []finding) []finding {
+			all = append(all, keyword{name, func(s string, start, end int, found []shapes.Span) []shapes.Span {
 				if k.Flags&tokens.Near != 0 {
 					return near(k, s, start, end, found)
 				}
@@ -44,53 +44,25 @@ var keywords = func() (all []keyword) {
 	)
 }()
 
-// starts indexes keywords by the low five bits of their first three bytes, which are
-// the same for a letter in both cases.
-var starts = func() (t struct {
-	bits [1 << 15 / 64]uint64
-	at   map[uint16][]int
-}) {
-	t.at = make(map[uint16][]int)
-	for n, k := range keywords {
-		key := keyOf(k.text[0])<<10 | keyOf(k.text[1])<<5 | keyOf(k.text[2])
-		t.bits[key/64] |= 1 << (key % 64)
-		t.at[key] = append(t.at[key], n)
+// index has the keywords.
+var index = func() (x tokens.Index[*keyword]) {
+	for i := range slices.Backward(keywords) {
+		x.Add(keywords[i].text, 2, &keywords[i])
 	}
-	return t
+	return x
 }()
 
-func keyOf(c byte) uint16 { return uint16(c & 31) }
-
-// eachKeyword calls visit for each keyword in s until it returns false.
-func eachKeyword(s string, visit func(k *keyword, start int) bool) {
-	if len(s) < 3 {
-		return
-	}
-	key := keyOf(s[0])<<5 | keyOf(s[1])
-	for i := 2; i < len(s); i++ {
-		key = (key<<5 | keyOf(s[i])) & (1<<15 - 1)
-		if starts.bits[key/64]&(1<<(key%64)) == 0 {
-			continue
-		}
-		for _, n := range starts.at[key] {
-			if k := &keywords[n]; shapes.HasPrefixFold(s[i-2:], k.text) && !visit(k, i-2) {
-				return
-			}
-		}
-	}
-}
-
 // find returns the secrets in s, in order and without overlaps.
-func find(s string) []finding {
-	var found []finding
-	eachKeyword(s, func(k *keyword, start int) bool {
-		found = k.find(s, start, start+len(k.text), found)
-		return true
+func find(s string) []shapes.Span {
+	var found []shapes.Span
+	index.Each(s, func(k *keyword, start, end int) bool {
+		found = k.find(s, start, end, found)
+		return false
 	})
-	found = slices.DeleteFunc(found, func(f finding) bool {
-		return strings.Contains(s[f.start:f.end], shapes.MaskStart) // a text is not masked twice
+	found = slices.DeleteFunc(found, func(f shapes.Span) bool {
+		return strings.Contains(s[f.Start:f.End], shapes.MaskStart) // a text is not masked twice
 	})
-	return merge(found)
+	return shapes.Merge(found)
 }
 
 const (
@@ -108,7 +80,7 @@ const (
 
 // assigned appends the token of kind k that is assigned to the name whose keyword
 // ends at i: keyword, rest of the name, quotes, operator, quotes, token.
-func assigned(k *tokens.Kind, s string, i int, found []finding) []finding {
+func assigned(k *tokens.Kind, s string, i int, found []shapes.Span) []shapes.Span {
 	reach := maxName
 	if k.Flags&tokens.LongName != 0 {
 		reach = longName
@@ -124,7 +96,7 @@ func assigned(k *tokens.Kind, s string, i int, found []finding) []finding {
 				ok = end < len(s) && strings.IndexByte("\"'", s[end]) >= 0 && strings.IndexByte("\"'", s[at-1]) >= 0
 			}
 			if ok && k.RandomEnough(s[at:end]) {
-				return append(found, finding{at, end, k.Rule})
+				return append(found, shapes.NewSpan(at, end, k.Rule))
 			}
 			if at > start && s[at-1] != '=' {
 				break
@@ -145,30 +117,30 @@ func operatorEnds(s string, i int) (ends uint) {
 }
 
 // near appends the tokens of kind k around its word.
-func near(k *tokens.Kind, s string, start, end int, found []finding) []finding {
+func near(k *tokens.Kind, s string, start, end int, found []shapes.Span) []shapes.Span {
 	limit := min(len(s), end+nearness)
 	for i := max(0, start-nearness); i < limit; i++ {
 		if i > 0 && wordByte(s[i-1]) || !wordByte(s[i]) {
 			continue
 		}
 		if end, ok := k.MatchBody(s, i); ok && k.RandomEnough(s[i:end]) {
-			found = append(found, finding{i, end, k.Rule})
+			found = append(found, shapes.NewSpan(i, end, k.Rule))
 		}
 	}
 	return found
 }
 
 // cookies appends the values in a header of cookies.
-func cookies(s string, _, end int, found []finding) []finding {
+func cookies(s string, _, end int, found []shapes.Span) []shapes.Span {
 	tokens.EachCookie(s, end, func(start, end int, rule string) {
-		found = append(found, finding{start, end, rule})
+		found = append(found, shapes.NewSpan(start, end, rule))
 	})
 	return found
 }
 
 // webToken appends a JSON web token whose second part starts at the ".ey". Package
 // redact has masked those whose header starts with eyJ.
-func webToken(s string, start, end int, found []finding) []finding {
+func webToken(s string, start, end int, found []shapes.Span) []shapes.Span {
 	from := start
 	for from > 0 && start-from < 1024 && alnum(s[from-1]) {
 		from--
@@ -183,7 +155,7 @@ func webToken(s string, start, end int, found []finding) []finding {
 	if signed := skip(s, to+1, len(s), webTokenByte); signed-to > 10 {
 		to = skip(s, signed, 2, func(c byte) bool { return c == '=' })
 	}
-	return append(found, finding{from, to, "jwt"})
+	return append(found, shapes.NewSpan(from, to, "jwt"))
 }
 
 func webTokenByte(c byte) bool { return wordByte(c) || c == '-' || c == '/' || c == '\\' }
@@ -193,7 +165,7 @@ const maxHeaders = 1024
 
 // curlHeader appends the credentials in the headers of a curl command: -H
 // "X-Any-Key: VALUE". Package redact has masked values that do not read like words.
-func curlHeader(s string, _, end int, found []finding) []finding {
+func curlHeader(s string, _, end int, found []shapes.Span) []shapes.Span {
 	command := s[:min(len(s), end+maxHeaders)]
 	for i := end; i < len(command); i++ {
 		if command[i] != ':' {
@@ -221,7 +193,7 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 		}
 		stop := skip(s, value, len(s), tokenByte)
 		if stop-value >= 8 && stop < len(s) && (s[stop] == s[from-1] || s[stop] == '\\') && shapes.Entropy(s[value:stop]) > 2.75 {
-			found = append(found, finding{value, stop, "curl-header"})
+			found = append(found, shapes.NewSpan(value, stop, "curl-header"))
 		}
 		i = max(i, stop)
 	}
@@ -229,7 +201,7 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 }
 
 // nugetPassword appends the value of <add key="ClearTextPassword" value="…">.
-func nugetPassword(s string, _, end int, found []finding) []finding {
+func nugetPassword(s string, _, end int, found []shapes.Span) []shapes.Span {
 	i := skip(s, end, 4, func(c byte) bool { return c == '"' || c == '\\' })
 	if !shapes.HasPrefixFold(s[i:], "password") && !shapes.HasPrefixFold(s[i:], "cleartextpassword") {
 		return found
@@ -240,7 +212,7 @@ func nugetPassword(s string, _, end int, found []finding) []finding {
 	}
 	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
 	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && shapes.Entropy(s[start:start+n]) > 1 {
-		found = append(found, finding{start, start + n, "nuget-password"})
+		found = append(found, shapes.NewSpan(start, start+n, "nuget-password"))
 	}
 	return found
 }

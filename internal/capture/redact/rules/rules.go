@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -61,12 +60,7 @@ func mayMatch(raw []byte) bool {
 			}
 		}
 	}
-	hit := false
-	eachKeyword(text, func(*keyword, int) bool {
-		hit = true
-		return false
-	})
-	return hit
+	return index.Each(text, func(*keyword, int, int) bool { return true })
 }
 
 // margin is how far beyond a cut secrets are looked for, in bytes. Keys in PEM
@@ -85,51 +79,25 @@ func mask(s string, limit int, counts *map[string]int) string {
 		applyFindings(tail, len(tail)-half, len(tail), find(tail), counts)
 }
 
-// A finding is a secret in a text.
-type finding struct {
-	start, end int
-	rule       string
-}
-
 // applyFindings returns s[from:to] with the findings masked; one that reaches over
 // an edge is masked whole.
-func applyFindings(s string, from, to int, found []finding, counts *map[string]int) string {
+func applyFindings(s string, from, to int, found []shapes.Span, counts *map[string]int) string {
 	if len(found) == 0 {
 		return strings.ToValidUTF8(s[from:to], "")
 	}
 	var b strings.Builder
 	at := from
 	for _, f := range found {
-		if f.end <= at || f.start >= to {
+		if f.End <= at || f.Start >= to {
 			continue
 		}
-		b.WriteString(s[at:max(at, f.start)])
-		b.WriteString(shapes.Mask(f.rule))
-		shapes.Count(counts, f.rule)
-		at = f.end
+		b.WriteString(s[at:max(at, f.Start)])
+		b.WriteString(shapes.Mask(f.Rule))
+		shapes.Count(counts, f.Rule)
+		at = f.End
 	}
 	if at < to {
 		b.WriteString(s[at:to])
 	}
 	return strings.ToValidUTF8(b.String(), "")
-}
-
-// merge sorts findings and joins those that overlap under the rule of the first.
-func merge(found []finding) []finding {
-	slices.SortFunc(found, func(a, b finding) int {
-		if a.start != b.start {
-			return a.start - b.start
-		}
-		return b.end - a.end
-	})
-	n := 0
-	for _, f := range found {
-		if n > 0 && f.start < found[n-1].end {
-			found[n-1].end = max(found[n-1].end, f.end)
-			continue
-		}
-		found[n] = f
-		n++
-	}
-	return found[:n]
 }

@@ -265,10 +265,8 @@ func sample(form string) string {
 func TestEveryKeywordIsFound(t *testing.T) {
 	for i := range keywords {
 		k := &keywords[i]
-		hit := false
-		eachKeyword("xx "+strings.ToUpper(k.text)+" xx", func(found *keyword, start int) bool {
-			hit = hit || found == k && start == 3
-			return true
+		hit := index.Each("xx "+strings.ToUpper(k.text)+" xx", func(found *keyword, start, end int) bool {
+			return found == k && start == 3 && end == 3+len(k.text)
 		})
 		if !hit || k.text != strings.ToLower(k.text) {
 			t.Errorf("keyword %q is not found", k.text)

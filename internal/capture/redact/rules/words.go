@@ -20,7 +20,7 @@ const (
 
 // quotedSecret appends the literal behind the keyword, as in secret "x" of a TSIG key,
 // send "x\r" of expect and the "result" of a random_password, unless it reads like words.
-func quotedSecret(s string, start, end int, found []finding) []finding {
+func quotedSecret(s string, start, end int, found []shapes.Span) []shapes.Span {
 	if strings.HasPrefix(s[start:], "result") && !strings.Contains(s[max(0, start-nearness):start], "random_password") {
 		return found
 	}
@@ -30,11 +30,11 @@ func quotedSecret(s string, start, end int, found []finding) []finding {
 	if from == 0 || strings.IndexByte("\"'", s[from-1]) < 0 || to == len(s) || len(v) < 8 || shapes.Readable(v) || strings.ContainsAny(v, "(){}$<>") {
 		return found
 	}
-	return append(found, finding{from, to, "password"})
+	return append(found, shapes.NewSpan(from, to, "password"))
 }
 
 // webKey appends the private members of a JSON web key with the "kty" at start.
-func webKey(s string, start, end int, found []finding) []finding {
+func webKey(s string, start, end int, found []shapes.Span) []shapes.Span {
 	low, high := max(0, start-maxJWK), min(len(s), end+maxJWK)
 	for i := low; i+4 < high; i++ {
 		if s[i] != '"' || i == 0 {
@@ -46,7 +46,7 @@ func webKey(s string, start, end int, found []finding) []finding {
 			from := skip(s, to, 2*maxQuotes, func(c byte) bool { return strings.IndexByte("\"\\: ", c) >= 0 })
 			stop := skip(s, from, maxJWK, func(c byte) bool { return wordByte(c) || c == '-' })
 			if stop-from >= 16 && from > to+1 {
-				found = append(found, finding{from, stop, "private-key"})
+				found = append(found, shapes.NewSpan(from, stop, "private-key"))
 			}
 			i = stop
 		}
@@ -55,7 +55,7 @@ func webKey(s string, start, end int, found []finding) []finding {
 }
 
 // walletPhrase appends the words behind the keyword of which a wallet is made.
-func walletPhrase(s string, _, end int, found []finding) []finding {
+func walletPhrase(s string, _, end int, found []shapes.Span) []shapes.Span {
 	from := skip(s, end, maxGap+4, func(c byte) bool { return !alnum(c) })
 	words, at := 0, from
 	for at < len(s) && words < 2*leastWords {
@@ -72,12 +72,12 @@ func walletPhrase(s string, _, end int, found []finding) []finding {
 	if words < leastWords || words%3 != 0 {
 		return found
 	}
-	return append(found, finding{from, at, "wallet-key"})
+	return append(found, shapes.NewSpan(from, at, "wallet-key"))
 }
 
 // keyBlock appends the lines of a private key in the format of RFC 4716, whose lines with
 // dashes have four of them.
-func keyBlock(s string, _, end int, found []finding) []finding {
+func keyBlock(s string, _, end int, found []shapes.Span) []shapes.Span {
 	limit := min(len(s), end+maxKeyBlock)
 	line := strings.Index(s[end:limit], "----")
 	if line < 0 {
@@ -88,5 +88,5 @@ func keyBlock(s string, _, end int, found []finding) []finding {
 	if to < 0 {
 		to = limit - from
 	}
-	return append(found, finding{from, from + to, "private-key"})
+	return append(found, shapes.NewSpan(from, from+to, "private-key"))
 }

@@ -51,7 +51,6 @@ func secretsDecoded(s string, start, end, depth int, found []shapes.Span) []shap
 		decoded = append(decoded, c)
 	}
 	text := shapes.View(decoded)
-	var sc scanner
 	i, n := start, 0 // in s and in decoded
 	seek := func(position int) int {
 		for n < position {
@@ -60,14 +59,12 @@ func secretsDecoded(s string, start, end, depth int, found []shapes.Span) []shap
 		}
 		return i
 	}
-	before := len(found)
-	for secret, ok := sc.next(text); ok; secret, ok = sc.next(text) {
-		found = append(found, shapes.NewSpan(seek(secret.Start), seek(secret.End), secret.Rule))
+	secrets, escape := find(text, len(text))
+	if len(secrets) == 0 && escape >= 0 && depth > 1 {
+		secrets = escapedSecrets(text, escape, depth-1)
 	}
-	if len(found) == before && sc.escape > 0 && depth > 1 {
-		for _, secret := range escapedSecrets(text, sc.escape-1, depth-1) {
-			found = append(found, shapes.NewSpan(seek(secret.Start), seek(secret.End), secret.Rule))
-		}
+	for _, secret := range shapes.Merge(secrets) {
+		found = append(found, shapes.NewSpan(seek(secret.Start), seek(secret.End), secret.Rule))
 	}
 	return found
 }

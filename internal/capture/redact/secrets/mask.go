@@ -1,6 +1,8 @@
 package secrets
 
 import (
+	"slices"
+
 	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/capture/redact/tokens"
 )
@@ -20,22 +22,17 @@ const maxMaskPasses = 6
 // found one.
 func Mask(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
-		var cuts []shapes.Span
-		sawAWSKey := false
-		var sc scanner
-		for found, ok := sc.next(s); ok; found, ok = sc.next(s) {
-			cuts = append(cuts, found)
-			shapes.Count(counts, found.Rule)
-			sawAWSKey = sawAWSKey || found.Rule == tokens.RuleAWSKey
-		}
-		if len(cuts) == 0 && sc.escape > 0 {
-			cuts = escapedSecrets(s, sc.escape-1, maxEscapes)
-			for _, found := range cuts {
-				shapes.Count(counts, found.Rule)
-			}
+		cuts, escape := find(s, len(s))
+		if len(cuts) == 0 && escape >= 0 {
+			cuts = escapedSecrets(s, escape, maxEscapes)
 		}
 		if len(cuts) == 0 {
 			break
+		}
+		sawAWSKey := slices.ContainsFunc(cuts, func(found shapes.Span) bool { return found.Rule == tokens.RuleAWSKey })
+		cuts = shapes.Merge(cuts)
+		for _, found := range cuts {
+			shapes.Count(counts, found.Rule)
 		}
 		s = shapes.Apply(s, cuts)
 		if sawAWSKey {
@@ -47,9 +44,9 @@ func Mask(s string, counts *map[string]int) string {
 
 // In reports whether s has a secret, and whether it has escapes.
 func In(s string) (found, escapes bool) {
-	var sc scanner
-	if _, found = sc.next(s); !found && sc.escape > 0 {
-		found = len(escapedSecrets(s, sc.escape-1, maxEscapes)) > 0
+	secrets, escape := find(s, 1)
+	if len(secrets) == 0 && escape >= 0 {
+		secrets = escapedSecrets(s, escape, maxEscapes)
 	}
-	return found, sc.escape > 0
+	return len(secrets) > 0, escape >= 0
 }

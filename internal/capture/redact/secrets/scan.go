@@ -74,155 +74,113 @@ func init() {
 	}
 }
 
-// A scanner iterates over the secrets of a text, which every method is given: a text in
-// the struct would be moved to the heap with the queue.
-type scanner struct {
-	at int
-	assign.Ahead
-	// escape is the position of the first escape, from 1; 0 for none so far.
-	escape int
-}
-
-// next returns the next secret; false at the end.
-func (sc *scanner) next(s string) (shapes.Span, bool) {
-	found, ok := sc.scan(s)
-	for len(sc.Queue) > 0 && (!ok || sc.Queue[0].Start < found.End) {
-		first := sc.Queue[0]
-		sc.Queue = sc.Queue[1:]
-		switch {
-		case first.End <= sc.at: // in the secret before
-			continue
-		case !ok || first.End <= found.Start:
-			found = first
-		default: // they overlap
-			found.Start, found.End = min(first.Start, found.Start), max(first.End, found.End)
-		}
-		found.Start, ok = max(found.Start, sc.at), true
-		if len(sc.Queue) == 0 || sc.Queue[0].Start >= found.End {
-			break
-		}
-	}
-	if ok {
-		sc.at = found.End
-	}
-	return found, ok
-}
-
-// scan returns the next secret that is not in the queue, from the scanner's position to
-// the first one there.
-func (sc *scanner) scan(s string) (shapes.Span, bool) {
-	from, stop := sc.at, sc.stop(s)
-	for i := nextStop(s, from, stop); i < stop; i = nextStop(s, i+1, stop) {
+// find returns the secrets in s, which may overlap, and the position of the first escape, -1
+// for none. It stops looking when it has as many secrets as most.
+func find(s string, most int) (found []shapes.Span, escape int) {
+	var ahead assign.Ahead
+	from, escape := 0, -1
+	for i := nextStop(s, 0); i < len(s) && len(found)+len(ahead.Found) < most; i = nextStop(s, i+1) {
 		kind := anchors[s[i]]
-		var found shapes.Span
+		var secret shapes.Span
 		ok := false
 		if kind&anchorToken != 0 {
-			if found, ok = tokens.At(s, i); !ok && (s[i] == '_' || s[i] == '-') {
-				found, ok = tokens.Prefixed(s, i)
-			}
-			if ok && found.Start >= from {
-				return found, true
+			if secret, ok = tokens.At(s, i); !ok && (s[i] == '_' || s[i] == '-') {
+				secret, ok = tokens.Prefixed(s, i)
 			}
 		}
-		switch kind &^ anchorToken {
-		case anchorAssign:
-			if s[i] == ':' && strings.HasSuffix(s[:i], shapes.MaskStart[:len(shapes.MaskStart)-1]) {
-				if end := strings.IndexByte(s[i:min(len(s), i+shapes.MaxName)], ']'); end > 0 {
-					i += end // a mask has nothing more to hide
+		if !ok || secret.Start < from {
+			switch kind &^ anchorToken {
+			case anchorAssign:
+				if s[i] == ':' && strings.HasSuffix(s[:i], shapes.MaskStart[:len(shapes.MaskStart)-1]) {
+					if end := strings.IndexByte(s[i:min(len(s), i+shapes.MaxName)], ']'); end > 0 {
+						i += end // a mask has nothing more to hide
+						continue
+					}
+				}
+				if secret, ok = assign.AtOperator(s, i); ok {
+					secret.Rule = tokens.RuleOf(s[secret.Start:min(secret.End, secret.Start+shapes.MaxQuoted)], secret.Rule)
+				} else if i > 4 && s[i] == ':' && (s[i-1]|0x20 == 'a' || s[i-1] == '"') && (s[i-2]|0x20 == 't' || s[i-2]|0x20 == 'a' || s[i-2] == '\\') {
+					ahead.Manifest(s, i)
+				}
+			case anchorDash:
+				if i+2 < len(s) && (s[i+1] == '-' || i > 0 && (s[i-1] <= ' ' || s[i+1] == 'L' || shapes.OneOf(s[i-1], "\"'`,[(\\"))) {
+					secret, ok = secretAtDash(s, i)
+				}
+			case anchorJ:
+				var skip int
+				if secret, skip, ok = tokens.WebToken(s, i); skip > i {
+					i = skip - 1
+				}
+			case anchorB:
+				if i+1 < len(s) && (s[i+1] == 'e' || s[i+1] == 'a') {
+					secret, ok = assign.Credentials(s, i)
+				}
+			case anchorWord:
+				secret, ok = assign.AtWord(s, i)
+			case anchorKey: // kEY, BY and ENV stand before a blank, tOKen not
+				if i+1 < len(s) && (s[i+1] == ' ' || s[i+1] == '(' || s[i+1] == '\t' || s[i+1]|0x20 == 'e') {
+					secret, ok = assign.AtWord(s, i)
+				}
+			case anchorTag:
+				if i > 0 && s[i-1] == '<' {
+					secret, ok = assign.Element(s, i-1)
+				}
+			case anchorComma:
+				if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && shapes.IsAlnum(s[i-1])) {
+					secret, ok = ahead.AtComma(s, i)
+				}
+				if !ok && i+assign.MinPassed < len(s) && (s[i+1] == ' ' || shapes.OneOf(s[i+1], "\"'\\")) {
+					secret, ok = assign.InCall(s, i)
+				}
+			case anchorBackslash:
+				if i == 0 || s[i-1] != '\\' { // the last of several
 					continue
 				}
+				if secret, ok = assign.AtBackslash(s, i-1); !ok {
+					escape = firstEscape(s, escape, i-1)
+				}
+			case anchorEscape:
+				escape = firstEscape(s, escape, i)
 			}
-			if found, ok = assign.AtOperator(s, i); ok {
-				found.Rule = tokens.RuleOf(s[found.Start:min(found.End, found.Start+shapes.MaxQuoted)], found.Rule)
-			} else if i > 4 && s[i] == ':' && (s[i-1]|0x20 == 'a' || s[i-1] == '"') && (s[i-2]|0x20 == 't' || s[i-2]|0x20 == 'a' || s[i-2] == '\\') {
-				sc.QueueManifest(s, i)
-				stop = sc.stop(s)
-			}
-		case anchorDash:
-			if i+2 < len(s) && (s[i+1] == '-' || i > 0 && (s[i-1] <= ' ' || s[i+1] == 'L' || shapes.OneOf(s[i-1], "\"'`,[(\\"))) {
-				found, ok = secretAtDash(s, i)
-			}
-		case anchorJ:
-			var skip int
-			if found, skip, ok = tokens.WebToken(s, i); skip > i {
-				i = skip - 1
-			}
-		case anchorB:
-			if i+1 < len(s) && (s[i+1] == 'e' || s[i+1] == 'a') {
-				found, ok = assign.Credentials(s, i)
-			}
-		case anchorWord:
-			found, ok = assign.AtWord(s, i)
-		case anchorKey: // kEY, BY and ENV stand before a blank, tOKen not
-			if i+1 < len(s) && (s[i+1] == ' ' || s[i+1] == '(' || s[i+1] == '\t' || s[i+1]|0x20 == 'e') {
-				found, ok = assign.AtWord(s, i)
-			}
-		case anchorTag:
-			if i > 0 && s[i-1] == '<' {
-				found, ok = assign.Element(s, i-1)
-			}
-		case anchorComma:
-			if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && shapes.IsAlnum(s[i-1])) {
-				found, ok = sc.AtComma(s, i)
-				stop = sc.stop(s)
-			}
-			if !ok && i+assign.MinPassed < len(s) && (s[i+1] == ' ' || shapes.OneOf(s[i+1], "\"'\\")) {
-				found, ok = assign.InCall(s, i)
-			}
-		case anchorBackslash:
-			if i == 0 || s[i-1] != '\\' { // the last of several
-				continue
-			}
-			if found, ok = assign.AtBackslash(s, i-1); !ok {
-				sc.noteEscape(s, i-1)
-			}
-		case anchorEscape:
-			sc.noteEscape(s, i)
 		}
-		if ok && found.Start >= from && found.End > found.Start {
-			return found, true
+		if ok && secret.Start >= from && secret.End > secret.Start {
+			found = append(found, secret)
+			from = secret.End
+			i = from - 1
 		}
 	}
-	return shapes.Span{}, false
+	return append(found, ahead.Found...), escape
 }
 
-// noteEscape keeps the position of the first escape, which is at i if there is one.
-func (sc *scanner) noteEscape(s string, i int) {
-	if sc.escape > 0 {
-		return
+// firstEscape returns first, or i if there is no first and i is that of an escape.
+func firstEscape(s string, first, i int) int {
+	if first < 0 {
+		if _, _, ok := shapes.EscapeAt(s, i); ok {
+			return i
+		}
 	}
-	if _, _, ok := shapes.EscapeAt(s, i); ok {
-		sc.escape = i + 1
-	}
+	return first
 }
 
-// nextStop returns the position of the next anchor in s[i:end] that counts behind the byte
-// before it, end for none. Inlined, its loop would have no registers left.
+// nextStop returns the position of the next anchor from i on that counts behind the byte
+// before it, len(s) for none. Inlined, its loop would have no registers left.
 //
 //go:noinline
-func nextStop(s string, i, end int) int {
-	if i >= end {
-		return end
+func nextStop(s string, i int) int {
+	if i >= len(s) {
+		return len(s)
 	}
 	before := byte(0)
 	if i > 0 {
 		before = s[i-1]
 	}
-	text := s[i:end]
+	text := s[i:]
 	for k := range len(text) {
 		c := text[k]
 		if stops[c]>>(before&31)&1 != 0 {
 			return i + k
 		}
 		before = c
-	}
-	return end
-}
-
-// stop returns where scan ends: at the end of the first secret of the queue.
-func (sc *scanner) stop(s string) int {
-	if len(sc.Queue) > 0 {
-		return sc.Queue[0].End
 	}
 	return len(s)
 }

@@ -131,9 +131,7 @@ func EndsInOne(s string, suffixes ...string) bool {
 //go:noinline
 func WordAt(s string, i int) string {
 	limit := min(len(s), i+8)
-	for i < limit && OneOf(s[i], " \t\"'\\") {
-		i++
-	}
+	i = SkipTo(s[:limit], i, " \t\"'\\")
 	return s[i:RunEnd(s[:min(len(s), i+MaxName)], i, Ident)]
 }
 
@@ -170,17 +168,19 @@ func IsLower(c byte) bool { return c >= 'a' && c <= 'z' }
 // Listed reports whether word is one of list, whose words have a blank before and behind
 // them. A list takes a fraction of the code of a switch.
 func Listed(list, word string) bool {
-	for at := 0; word != "" && strings.IndexByte(word, ' ') < 0; {
+	if word == "" || strings.IndexByte(word, ' ') >= 0 {
+		return false
+	}
+	for at := 0; ; {
 		n := strings.Index(list[at:], word)
 		if n < 0 {
-			break
+			return false
 		}
 		at += n + len(word)
 		if list[at] == ' ' && list[at-len(word)-1] == ' ' {
 			return true
 		}
 	}
-	return false
 }
 
 func Number(word string) bool { return word != "" && Only(word, Digit) }
@@ -215,6 +215,21 @@ func StartsWord(s string, i int) bool {
 	return i == 0 || !IsAlnum(s[i-1]) || i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
 }
 
+// ListedFold is Listed without regard to letter case; the words of list have at most 24 bytes.
+func ListedFold(list, word string) bool {
+	var lower [24]byte
+	if len(word) > len(lower) {
+		return false
+	}
+	for i := range len(word) {
+		lower[i] = word[i]
+		if IsUpper(word[i]) {
+			lower[i] |= 0x20
+		}
+	}
+	return Listed(list, View(lower[:len(word)]))
+}
+
 // SkipTo returns the first position from i on whose byte is none of chars.
 func SkipTo(s string, i int, chars string) int {
 	for i < len(s) && OneOf(s[i], chars) {
@@ -222,3 +237,14 @@ func SkipTo(s string, i int, chars string) int {
 	}
 	return i
 }
+
+// SkipBack returns the end of s[low:i] without the bytes of chars at its end.
+func SkipBack(s string, low, i int, chars string) int {
+	for i > low && OneOf(s[i-1], chars) {
+		i--
+	}
+	return i
+}
+
+// KeyOf returns the low five bits of two bytes: letters count the same in both cases.
+func KeyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }

@@ -164,8 +164,7 @@ func Invisible(s string, i int) int {
 }
 
 // SkipSpace returns the first position from i on that is no white space and not
-// invisible, at most MaxAttributes behind it: a tag has to fit into the overlap of two
-// windows.
+// invisible, at most MaxAttributes behind it.
 func SkipSpace(s string, i int) int {
 	end := min(len(s), i+MaxAttributes)
 	for i < end {

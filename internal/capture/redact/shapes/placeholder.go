@@ -15,10 +15,7 @@ func PathLike(v string) bool {
 	return strings.Contains(v, "://") || len(v) > 3 && v[1] == ':' && v[2] == '\\'
 }
 
-// standsForSecret reports whether a value is a word, or the name of a type, that
-// stands where a secret could.
-func standsForSecret(word string) bool { return Listed(standIns, word) }
-
+// standIns are words, and names of types, that stand where a secret could.
 const standIns = " " +
 	"true false null nil none undefined string str text char varchar bool boolean int " +
 	"integer number any object bytes byte secretstr optional required password passwd " +
@@ -38,7 +35,7 @@ func Placeholder(v string) bool {
 			}
 		}
 		word := strings.TrimRight(View(lower[:n]), "!?,;|.")
-		if word == "" || standsForSecret(word) {
+		if word == "" || Listed(standIns, word) {
 			return true
 		}
 		if strings.HasPrefix(word, "your") && (len(word) == 4 || !IsAlnum(word[4])) ||

@@ -1,6 +1,9 @@
 package shapes
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // MaskStart begins every mask.
 const MaskStart = "[redacted:"
@@ -47,3 +50,18 @@ func Apply(s string, spans []Span) string {
 
 // NewSpan returns a Span.
 func NewSpan(start, end int, rule string) Span { return Span{start, end, rule} }
+
+// Merge sorts spans and joins those that overlap under the rule of the first.
+func Merge(spans []Span) []Span {
+	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
+	n := 0
+	for _, s := range spans {
+		if n > 0 && s.Start < spans[n-1].End {
+			spans[n-1].End = max(spans[n-1].End, s.End)
+			continue
+		}
+		spans[n] = s
+		n++
+	}
+	return spans[:n]
+}

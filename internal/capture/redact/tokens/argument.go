@@ -84,9 +84,7 @@ func eachCookie(s string, i int, visit func(start, end int, rule string)) {
 func argument(s string, i, n int) (shapes.Span, bool) {
 	limit := min(len(s), i+MaxCommand)
 	for i < limit {
-		for i < limit && shapes.OneOf(s[i], " \"'\\=(") {
-			i++
-		}
+		i = shapes.SkipTo(s[:limit], i, " \"'\\=(")
 		end := shapes.BareEnd(s, i, limit, shapes.CurlStops)
 		if end == i {
 			break
@@ -119,17 +117,13 @@ func pipedSecret(s string, i int, users bool) (shapes.Span, bool) {
 	}
 	start += low + len("echo ")
 	for word := start; word < end; { // the last word
-		for word < end && shapes.OneOf(s[word], " \"'\\") {
-			word++
-		}
+		word = shapes.SkipTo(s[:end], word, " \"'\\")
 		if word < end {
 			start = word
 		}
 		word = max(word+1, shapes.BareEnd(s, word, end, shapes.SettingStops)) // a stop is passed, too
 	}
-	for end > start && shapes.OneOf(s[end-1], " \"'\\") {
-		end--
-	}
+	end = shapes.SkipBack(s, start, end, " \"'\\")
 	end = shapes.BareEnd(s, start, end, shapes.SettingStops)
 	if users {
 		n := strings.IndexByte(s[start:end], ':')

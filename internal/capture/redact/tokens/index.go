@@ -6,37 +6,70 @@ import (
 	"claudemem/internal/capture/redact/shapes"
 )
 
-// An index finds the prefixes or the names of [Kinds] by two bytes next to each other: a
-// prefix by those that end at its anchor, its first rarest byte, a name by its first two.
-type index struct {
-	// heads has the first entry for two bytes (keyOf), from 1; 0 for none.
+// An Index finds words in a text by two bytes next to each other: the anchor, which is a
+// byte of the word behind its first, and the byte before it.
+type Index[T any] struct {
+	// heads has the first entry for two bytes (shapes.KeyOf), from 1; 0 for none.
 	heads [1 << 10]uint16
-	// thirds has the third bytes of the entries for two bytes, as a set of bits by their
-	// low five bits: those before the two of a prefix or behind the two of a name.
+	// thirds has the bytes that the entries for two bytes have before these, as a set of bits
+	// by their low five bits.
 	thirds  [1 << 10]uint32
-	entries [maxEntries]indexEntry
+	entries [maxEntries]entry[T]
 	n       uint16
 }
 
 // maxEntries is more than an index has.
 const maxEntries = 512
 
-// An indexEntry is a prefix or a name of a kind.
-type indexEntry struct {
-	kind   *Kind
+// An entry is a word of an index, and what it stands for.
+type entry[T any] struct {
 	text   string
+	value  T
 	anchor uint8
 	next   uint16 // the next entry for the same bytes, from 1
 }
 
-// The hook starts for every tool call and fills them each time, in 20 µs.
-var prefixes, names index
+// Add adds a word with an anchor, which is found before the words that were added earlier.
+func (x *Index[T]) Add(text string, anchor int, value T) {
+	key := shapes.KeyOf(text[anchor-1], text[anchor])
+	third := ^uint32(0)
+	if anchor > 1 {
+		third = 1 << (text[anchor-2] & 31)
+	}
+	x.thirds[key] |= third
+	x.entries[x.n] = entry[T]{text, value, uint8(anchor), x.heads[key]}
+	x.n++
+	x.heads[key] = x.n
+}
+
+// first returns the number of the first entry that can have its anchor at i.
+func (x *Index[T]) first(s string, i int) uint16 {
+	if key := shapes.KeyOf(s[i-1], s[i]); i < 2 || x.thirds[key]>>(s[i-2]&31)&1 != 0 {
+		return x.heads[key]
+	}
+	return 0
+}
+
+// Each calls visit with each word in s, in any letter case, until it returns true, and
+// reports whether it has. The anchors are third bytes.
+func (x *Index[T]) Each(s string, visit func(value T, start, end int) bool) bool {
+	for i := 2; i < len(s); i++ {
+		for n := x.first(s, i); n != 0; n = x.entries[n-1].next {
+			if e := &x.entries[n-1]; shapes.HasPrefixFold(s[i-2:], e.text) && visit(e.value, i-2, i-2+len(e.text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The prefixes and the names of [Kinds]. The hook starts for every tool call and fills them
+// each time, in 20 µs.
+var prefixes, names Index[*Kind]
 
 // Stops has the bytes before each byte that is the anchor of a prefix, as bits of their
 // low five bits.
 var Stops [256]uint32
-
-const anyByte = 0xff
 
 func init() {
 	for n := len(Kinds) - 1; n >= 0; n-- { // the first kind with a prefix comes first
@@ -44,25 +77,25 @@ func init() {
 		if k.Flags&Near != 0 {
 			continue // the worker's
 		}
-		separator := byte(' ')
+		separator := " "
 		if k.Phrase() {
-			separator = '|'
+			separator = "|"
 		}
 		eachBackwards(k.Prefixes, separator, k.addPrefix)
-		eachBackwards(k.Names, ' ', func(name string) { names.add(0, name[2], indexEntry{kind: k, text: name}) })
+		eachBackwards(k.Names, " ", func(name string) { names.Add(name, 2, k) })
 	}
 }
 
 // eachBackwards calls visit with each word of a list, the last first.
-func eachBackwards(list string, separator byte, visit func(word string)) {
+func eachBackwards(list, separator string, visit func(word string)) {
 	for list != "" {
-		start := strings.LastIndexByte(list, separator) + 1
+		start := strings.LastIndex(list, separator) + 1
 		visit(list[start:])
 		list = list[:max(0, start-1)]
 	}
 }
 
-// addPrefix puts a prefix into the index.
+// addPrefix puts a prefix into the index. Its anchor is its first rarest byte.
 func (k *Kind) addPrefix(prefix string) {
 	anchor := 1
 	for i := 2; i < len(prefix); i++ {
@@ -70,11 +103,7 @@ func (k *Kind) addPrefix(prefix string) {
 			anchor = i
 		}
 	}
-	third := byte(anyByte)
-	if anchor > 1 {
-		third = prefix[anchor-2] & 31
-	}
-	prefixes.add(anchor-1, third, indexEntry{kind: k, text: prefix, anchor: uint8(anchor)})
+	prefixes.Add(prefix, anchor, k)
 	c := prefix[anchor]
 	for _, c := range [...]byte{c, c ^ 0x20} {
 		Stops[c] |= 1 << (prefix[anchor-1] & 31)
@@ -84,47 +113,21 @@ func (k *Kind) addPrefix(prefix string) {
 	}
 }
 
-// add adds an entry whose two bytes begin at i of its text. third is the byte beside them,
-// anyByte if it has none.
-func (x *index) add(i int, third byte, e indexEntry) {
-	key := keyOf(e.text[i], e.text[i+1])
-	if third == anyByte {
-		x.thirds[key] = ^uint32(0)
-	} else {
-		x.thirds[key] |= 1 << (third & 31)
-	}
-	e.next = x.heads[key]
-	x.entries[x.n] = e
-	x.n++
-	x.heads[key] = x.n
-}
-
-// keyOf returns the low five bits of two bytes: letters count the same in both cases.
-func keyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }
-
 // rarity is higher for pairs of bytes that text has fewer of, and highest for those at
 // whose second the scanner stops anyway.
 func rarity(before, c byte) int {
+	const common = "etaoinsrlcd "
 	switch {
 	case shapes.OneOf(c, "-_.~$"):
-		return 5000
+		return 5
 	case shapes.OneOf(c, "ABJKQVXZ"):
-		return 4000
-	case shapes.IsUpper(c):
-		return 3000
-	case c == ':': // the scanner has much to do there
+		return 4
+	case !shapes.IsLower(c) && !shapes.OneOf(c, " :"):
+		return 3
+	case shapes.OneOf(c, common) && shapes.OneOf(before, common) || c == ':': // the scanner has much to do there
 		return 0
+	case shapes.OneOf(c, common) || shapes.OneOf(before, common):
+		return 1
 	}
-	return 3000 - int(commonness(before))*int(commonness(c))/2
-}
-
-// commonness returns roughly how many of a thousand bytes of text are c.
-func commonness(c byte) byte {
-	switch {
-	case c == ' ':
-		return 150
-	case shapes.IsLower(c):
-		return [...]byte{60, 12, 30, 30, 90, 20, 15, 20, 60, 2, 7, 35, 20, 60, 60, 20, 2, 60, 60, 70, 25, 10, 12, 5, 12, 2}[c-'a']
-	}
-	return 10
+	return 2
 }

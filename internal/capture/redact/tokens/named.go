@@ -33,20 +33,5 @@ func NamesVendor(name string) bool { return eachVendor(name, func(*Kind) bool { 
 // eachVendor calls visit with each kind that has one of its Names in name
 // until visit returns true, and reports whether it has.
 func eachVendor(name string, visit func(k *Kind) bool) bool {
-	if len(name) > shapes.MaxName {
-		return false
-	}
-	for j := 1; j+1 < len(name); j++ {
-		key := keyOf(name[j-1], name[j])
-		if names.thirds[key]>>(name[j+1]&31)&1 == 0 {
-			continue
-		}
-		for n := names.heads[key]; n != 0; {
-			e := &names.entries[n-1]
-			if n = e.next; shapes.HasPrefixFold(name[j-1:], e.text) && visit(e.kind) {
-				return true
-			}
-		}
-	}
-	return false
+	return len(name) <= shapes.MaxName && names.Each(name, func(k *Kind, _, _ int) bool { return visit(k) })
 }

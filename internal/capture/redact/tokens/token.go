@@ -33,15 +33,11 @@ func At(s string, i int) (shapes.Span, bool) {
 	if i == 0 {
 		return shapes.Span{}, false
 	}
-	key := keyOf(s[i-1], s[i])
-	if i > 1 && prefixes.thirds[key]>>(s[i-2]&31)&1 == 0 {
-		return shapes.Span{}, false
-	}
-	for n := prefixes.heads[key]; n != 0; {
+	for n := prefixes.first(s, i); n != 0; {
 		e := &prefixes.entries[n-1]
 		n = e.next
-		k, text, start := e.kind, e.text, i-int(e.anchor)
-		if start < 0 || !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !shapes.HasPrefixFold(s[start:], text)) {
+		k, text, start := e.value, e.text, i-int(e.anchor)
+		if start < 0 || s[start]|0x20 != text[0]|0x20 || !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !shapes.HasPrefixFold(s[start:], text)) {
 			continue
 		}
 		bodyStart := start + len(text)
