@@ -339,7 +339,7 @@ func TestNearest(t *testing.T) {
 		{"antropic", []string{"auto", "claude", "anthropic", "openai"}, "anthropic"}, {"opnai", []string{"openrouter", "openai"}, "openai"},
 		{"ñandú", []string{"nandu"}, "nandu"}, {"limt", []string{"all", "limit"}, "limit"}, {"start", nil, ""},
 	} {
-		if got := cli.Nearest(tt.word, tt.candidates); got != tt.want {
+		if got := api.Nearest(tt.word, tt.candidates); got != tt.want {
 			t.Errorf("nearest(%q, %v) = %q, want %q", tt.word, tt.candidates, got, tt.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -28,7 +29,7 @@ The prefix CLAUDE_MEM_ may be left out.`,
 	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), (&setup.Verbs{App: a.App}).ConfigImportCommand())
 }
 
-// printSetting returns the setting of a key, with or without its prefix, and the data directory.
+// setting returns the setting of a key, with or without its prefix, and the data directory.
 func (a *app) setting(name string) (settings.Value, string, error) {
 	resolved, dataDir, err := a.LoadSettings()
 	if err != nil {
@@ -215,7 +216,7 @@ func unknownValue(s settings.Setting, value string, err error) error {
 	if memory.CodeOf(err) != memory.CodeInvalid || s.Kind != settings.Choice {
 		return err
 	}
-	if meant := cli.Nearest(value, strings.Fields(s.Choices)); meant != "" {
+	if meant := api.Nearest(value, strings.Fields(s.Choices)); meant != "" {
 		return memory.Errorf(memory.CodeInvalid, "%w", err).
 			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, cli.SettingPrefix), meant))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
@@ -92,7 +93,7 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 		if !slices.Contains(contextSources, *source) {
 			return memory.Errorf(memory.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
 		}
-		wanted, err := parseWhy(*why)
+		named, err := lineNamed(*why)
 		if err != nil {
 			return err
 		}
@@ -103,8 +104,8 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 				Layers: []memory.LayerCost{}, Skipped: []memory.LayerCost{}, Source: *source,
 				Lines: []api.PreviewLine{}, LeftOut: []memory.ContextLine{}}})
 		}
-		if *why != "" {
-			return a.printWhy(preview, *why, wanted)
+		if named != nil {
+			return a.printWhy(preview, *why, named)
 		}
 		return a.Show(preview, func(p *print.Printer) {
 			printPreview(p, preview)
@@ -176,50 +177,37 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 	return where, nil
 }
 
-// whyOf is the argument of --why; one of its fields is set.
-type whyOf struct {
-	line        int
-	observation memory.ObservationID
-	session     memory.SessionID
-}
-
-// parseWhy parses the value of --why: "#12" an observation, S3 a session, 7 the seventh
-// line of the block; the zero whyOf for "".
-func parseWhy(text string) (whyOf, error) {
+// lineNamed returns whether a line is the one that the value of --why names: "#12" that of an
+// observation, S3 of a session, 7 the seventh of the block. The line of a session may stand for
+// several of its observations. It is nil for "".
+func lineNamed(text string) (func(*api.PreviewLine) bool, error) {
 	if text = strings.TrimSpace(text); text == "" {
-		return whyOf{}, nil
+		return nil, nil
 	}
-	switch id, err := cli.ParseID(text); {
-	case err != nil || id.Ulid != "":
-		return whyOf{}, memory.Errorf(memory.CodeInvalid, "--why %.40q names no line", text).
+	id, err := cli.ParseID(text)
+	switch {
+	case err != nil || id.ULID != "":
+		return nil, memory.Errorf(memory.CodeInvalid, "--why %.40q names no line", text).
 			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
 	case id.Session:
-		return whyOf{session: memory.SessionID(id.Number)}, nil
+		return func(l *api.PreviewLine) bool {
+			return l.Session == memory.SessionID(id.Number) && (l.Observation == 0 || l.Layer == "sessions")
+		}, nil
 	case strings.HasPrefix(text, "#"):
-		return whyOf{observation: memory.ObservationID(id.Number)}, nil
-	default:
-		return whyOf{line: int(id.Number)}, nil
+		o := memory.ObservationID(id.Number)
+		return func(l *api.PreviewLine) bool { return l.Observation == o || slices.Contains(l.Observations, o) }, nil
 	}
+	return func(l *api.PreviewLine) bool { return l.Number == int(id.Number) }, nil
 }
 
-// asksFor reports whether w names the line, its session or one of its observations. The line
-// of a session may stand for several observations of the session.
-func (w whyOf) asksFor(l *api.PreviewLine) bool {
-	ofSession := l.Observation == 0 || l.Layer == "sessions"
-	ofObservation := w.observation == l.Observation || slices.Contains(l.Observations, w.observation)
-	return w.line != 0 && w.line == l.Number || w.observation != 0 && ofObservation || w.session != 0 && w.session == l.Session && ofSession
-}
-
-// printWhy explains the lines that ref names.
-func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf) error {
-	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !wanted.asksFor(&l) })
-	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !wanted.asksFor(&api.PreviewLine{ContextLine: l}) })
+// printWhy explains the lines that ref names, which named finds.
+func (a *app) printWhy(preview *contextPreview, ref string, named func(*api.PreviewLine) bool) error {
+	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !named(&l) })
+	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !named(&api.PreviewLine{ContextLine: l}) })
 	if len(lines)+len(leftOut) == 0 {
-		err := memory.Errorf(memory.CodeNotFound, "the block has no line %.40s", ref)
-		if wanted.line == 0 {
-			err = memory.Errorf(memory.CodeNotFound, "%.40s is not in the block", ref)
-		}
-		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
+		_, notNumber := strconv.Atoi(ref)
+		return memory.Errorf(memory.CodeNotFound, print.Or(notNumber == nil, "the block has no line %.40s", "%.40s is not in the block"), ref).
+			WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
 	return a.Show(map[string]any{"lines": lines, "left_out": leftOut}, func(p *print.Printer) {
 		for _, l := range leftOut {

@@ -147,10 +147,10 @@ const minForgetText = 4
 // by its number.
 func selectRecord(ctx context.Context, m api.Memory, id cli.RecordID, s *memory.Forgetting) error {
 	switch {
-	case id.Ulid == "" && !id.Session:
+	case id.ULID == "" && !id.Session:
 		s.Observations = append(s.Observations, memory.ObservationID(id.Number))
 		return nil
-	case id.Ulid == "":
+	case id.ULID == "":
 		s.Sessions = append(s.Sessions, memory.SessionID(id.Number))
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -145,7 +146,7 @@ func unknownMode(name, dir string, err error) error {
 		return err
 	}
 	modes, _ := mode.List(dir) // an error leaves the hint out
-	if meant := cli.Nearest(name, print.Mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
+	if meant := api.Nearest(name, print.Mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
 		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func (a *app) listsProjects(cmd *cobra.Command) *cobra.Command {
 			}
 			if i := slices.IndexFunc(found.Results, func(d api.Project) bool { return strings.HasPrefix(d.ProjectPath, labelOnly) }); i >= 0 {
 				a.Note("The directory of a project with label: is not known. To give its records to another project: claude-mem projects merge %s PROJECT",
-					cli.ShellWord(runtime.GOOS, print.Line(found.Results[i].ProjectPath, 60)))
+					cli.ShellWord(print.Line(found.Results[i].ProjectPath, 60)))
 			}
 			return nil
 		})
@@ -140,7 +139,7 @@ func (a *app) showMerged(p *print.Printer, m *memory.ProjectMerged, alias bool) 
 	case alias:
 		a.Note("Later sessions in %s belong to %s.", print.Line(m.From, 0), print.Line(m.Into, 0))
 	case !strings.HasPrefix(m.From, labelOnly):
-		a.Note("Later sessions in %s begin a project of their own; to change that: claude-mem projects alias %s %s", print.Line(m.From, 0), cli.ShellWord(runtime.GOOS, m.From), cli.ShellWord(runtime.GOOS, m.Into))
+		a.Note("Later sessions in %s begin a project of their own; to change that: claude-mem projects alias %s %s", print.Line(m.From, 0), cli.ShellWord(m.From), cli.ShellWord(m.Into))
 	}
 }
 
@@ -189,7 +188,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 		}
 		return a.Show([]memory.ProjectAlias{alias}, func(p *print.Printer) {
 			printAlias(p, &alias)
-			a.Note("To undo it: claude-mem projects unalias %s", cli.ShellWord(runtime.GOOS, alias.Path))
+			a.Note("To undo it: claude-mem projects unalias %s", cli.ShellWord(alias.Path))
 		})
 	})
 	return cmd

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -135,13 +134,13 @@ func (a *app) showObservation(o api.Observation, done, undo string) error {
 func undoEdit(before api.Observation, edit memory.ObservationEdit) string {
 	words := fmt.Sprintf("claude-mem edit %d", before.ID)
 	if edit.Title != nil {
-		words += " --title " + cli.ShellWord(runtime.GOOS, before.Title)
+		words += " --title " + cli.ShellWord(before.Title)
 	}
 	if edit.Narrative != nil {
-		words += " --narrative " + cli.ShellWord(runtime.GOOS, before.Narrative)
+		words += " --narrative " + cli.ShellWord(before.Narrative)
 	}
 	if edit.Type != nil {
-		words += " --type " + cli.ShellWord(runtime.GOOS, string(before.Type))
+		words += " --type " + cli.ShellWord(string(before.Type))
 	}
 	return words
 }

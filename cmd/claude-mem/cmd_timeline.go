@@ -103,12 +103,8 @@ func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, proj
 		return fmt.Sprintf("#%d", o.ID), o.ProjectPath
 	case err == nil:
 		return fmt.Sprintf("S%d", s.ID), s.ProjectPath
-	case id.Session:
-		return fmt.Sprintf("S%d", id.Number), cli.Here()
-	case id.Ulid == "":
-		return fmt.Sprintf("#%d", id.Number), cli.Here()
 	}
-	return anchor, cli.Here() // the timeline says why it found none
+	return id.Name(), cli.Here() // the timeline says why it found none
 }
 
 // printTimeline prints the lines around the anchor that were asked for, the anchor marked

@@ -109,11 +109,11 @@ func TestWhyFindsEachObservationOfALine(t *testing.T) {
 	l := api.PreviewLine{Number: 5, ContextLine: memory.ContextLine{Layer: "sessions", Session: 1, Observation: 2,
 		Observations: []memory.ObservationID{2, 3}}}
 	for ref, want := range map[string]bool{"#1": false, "#2": true, "#3": true, "#4": false, "S1": true, "S2": false, "5": true, "3": false} {
-		wanted, err := parseWhy(ref)
+		wanted, err := lineNamed(ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := wanted.asksFor(&l); got != want {
+		if got := wanted(&l); got != want {
 			t.Errorf("--why %s: got %v, want %v", ref, got, want)
 		}
 	}

@@ -6,16 +6,20 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/agentfiles"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -145,4 +149,94 @@ func IfChanged[T any](cmd *cobra.Command, flag string, value *T) *T {
 // JSONFlag adds --json.
 func (a *App) JSONFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON for programs")
+}
+
+// Confirm asks a person and returns whether the answer was yes; CodeForbidden where
+// nobody is there to be asked.
+func (a *App) Confirm(question string) (bool, error) {
+	if !print.IsTerminal(a.Stdin) {
+		return false, NotConfirmed("standard input is no terminal, so nobody can be asked")
+	}
+	_, _ = fmt.Fprintf(print.Terminal{W: a.Stderr}, "\n%s [y/N] ", question)
+	// One byte at a time: what comes after the line belongs to the next question.
+	answer, err := bufio.NewReaderSize(io.LimitReader(oneByte{a.Stdin}, 1024), 16).ReadString('\n')
+	if errors.Is(err, io.EOF) && answer == "" {
+		return false, NotConfirmed("standard input has ended, so nobody can be asked")
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+type oneByte struct{ r io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
+
+// NotConfirmed returns the error of a change that was not confirmed; the error says why.
+func NotConfirmed(why string) error {
+	return memory.Errorf(memory.CodeForbidden, "not confirmed: %s", why).
+		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
+}
+
+// progressEvery is the shortest time between two updates of the line of progress.
+const progressEvery = 100 * time.Millisecond
+
+// Progress returns a function that updates a line of progress on a terminal, and one that
+// clears the line. Elsewhere they print nothing.
+func (a *App) Progress(what string) (report func(done, total int), end func()) {
+	if !print.IsTerminal(a.Stderr) {
+		return func(int, int) {}, func() {}
+	}
+	var shown time.Time
+	report = func(done, total int) {
+		if a.Now().Sub(shown) < progressEvery {
+			return
+		}
+		shown = a.Now()
+		percent := print.If(total > 0, fmt.Sprintf(" of %d (%d%%)", total, min(100, 100*done/max(total, 1))))
+		_, _ = fmt.Fprintf(a.Stderr, "\r%s %d%s\x1b[K", what, done, percent)
+	}
+	return report, func() { _, _ = fmt.Fprint(a.Stderr, "\r\x1b[K") }
+}
+
+// Targets returns the targets that are named, else those of the setting.
+func (a *App) Targets(dataDir string, named []string) ([]agentfiles.Target, error) {
+	if len(named) == 0 {
+		resolved, err := settings.Load(dataDir, a.Getenv)
+		if err != nil {
+			a.Note("warning: %v", err)
+		}
+		named = resolved.Items(settings.KeyAgentFiles)
+	}
+	return agentfiles.ParseTargets(named)
+}
+
+// LoadSettings reads the settings of a command. It warns of a broken file and uses the
+// last good copy.
+func (a *App) LoadSettings() (*settings.Settings, string, error) {
+	dataDir, err := a.DataDir()
+	if err != nil {
+		return nil, "", err
+	}
+	resolved, err := settings.Load(dataDir, a.Getenv)
+	if err != nil {
+		a.Note("warning: %s", err)
+	}
+	for _, problem := range resolved.Problems() {
+		a.Note("warning: %s; it has no effect", problem)
+	}
+	return resolved, dataDir, nil
+}
+
+const SettingPrefix = "CLAUDE_MEM_"
+
+// OlderSettings returns the settings of settings.json that were not imported yet.
+func (a *App) OlderSettings(dataDir string) []settings.Older {
+	list, err := settings.PendingImport(dataDir)
+	if err != nil {
+		a.Note("warning: %s", err)
+	}
+	return list
 }

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/nodedb"
+	"claudemem/internal/move/transcript"
 	"claudemem/internal/serve/api"
 )
 
@@ -49,4 +53,77 @@ func waiting(n int) string {
 		return "1 event is"
 	}
 	return text.Count(n, "event") + " are"
+}
+
+// FoundHistory is what was remembered or recorded before, can be imported and was not.
+type FoundHistory struct {
+	Node        *nodeHistory       `json:"node,omitempty"`
+	Transcripts *transcriptHistory `json:"transcripts,omitempty"`
+}
+
+// nodeHistory is the database of claude-mem for Node.
+type nodeHistory struct {
+	Path         string `json:"path"`
+	Observations int    `json:"observations"`
+}
+
+// transcriptHistory is the directory of Claude Code's transcripts. Sessions are those of the
+// last 30 days.
+type transcriptHistory struct {
+	Path     string `json:"path"`
+	Sessions int    `json:"sessions"`
+}
+
+// FindHistory looks for history that was not imported into a data directory.
+func (a *App) FindHistory(ctx context.Context, dataDir string) (h FoundHistory) {
+	if path, n := nodedb.Found(ctx, dataDir); n > 0 {
+		h.Node = &nodeHistory{path, n}
+	}
+	if path, n := a.transcriptsFound(dataDir); n > 0 {
+		h.Transcripts = &transcriptHistory{path, n}
+	}
+	return h
+}
+
+const (
+	// transcriptDays is how long Claude Code keeps transcripts unless it is told otherwise.
+	transcriptDays = 30
+	// countedFiles bounds the files that are looked at to count sessions.
+	countedFiles = 10_000
+)
+
+// transcriptsFound returns the directory of Claude Code's transcripts, and how many sessions
+// of the last 30 days are there, 0 if transcripts were imported into a data directory.
+func (a *App) transcriptsFound(dataDir string) (dir string, sessions int) {
+	config, _ := claudedir.Config(a.Getenv, a.Home())
+	if config == "" || transcript.Imported(dataDir) {
+		return "", 0
+	}
+	dir = filepath.Join(config, "projects")
+	return dir, transcript.Count(dir, a.Now().AddDate(0, 0, -transcriptDays), countedFiles)
+}
+
+// NodeFound says that there is a database of claude-mem for Node, and the command that imports it.
+func NodeFound(path string, observations int) string {
+	return text.GroupedCount(observations, "observation") + " of claude-mem for Node found; to import them: claude-mem import " + ShellWord(path)
+}
+
+// TranscriptsNote says that there are transcripts, and the command that imports them.
+func TranscriptsNote(t *transcriptHistory) string {
+	return text.GroupedCount(t.Sessions, "Claude Code session") + " of the last 30 days found; to import them, with no model: claude-mem import " + ShellWord(t.Path)
+}
+
+// NoteHistory says what history can be imported.
+func (a *App) NoteHistory(ctx context.Context) {
+	dataDir, err := a.DataDir()
+	if err != nil {
+		return // the command has reported it
+	}
+	h := a.FindHistory(ctx, dataDir)
+	if h.Node != nil {
+		a.Note("%s", NodeFound(h.Node.Path, h.Node.Observations))
+	}
+	if h.Transcripts != nil {
+		a.Note("%s", TranscriptsNote(h.Transcripts))
+	}
 }

@@ -41,7 +41,7 @@ var ExitCodes = []struct {
 const ExitBroken = 9
 
 // ExitCode returns the exit code of a command that returned err: 0 for nil, by the
-// error's code from exitCodes, else 1.
+// error's code from ExitCodes, else 1.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -52,7 +52,7 @@ func ExitCode(err error) int {
 	return ExitOf(memory.CodeOf(err))
 }
 
-// ExitOf returns the exit code for an error's code, 1 for one that exitCodes does not
+// ExitOf returns the exit code for an error's code, 1 for one that ExitCodes does not
 // have.
 func ExitOf(code memory.Code) int {
 	for _, row := range ExitCodes {
@@ -78,7 +78,7 @@ type QuietExit struct{ Code int }
 // Error returns a text for tests; nobody prints it.
 func (q *QuietExit) Error() string { return fmt.Sprintf("exit %d", q.Code) }
 
-// Quietly returns the quietExit of an error code.
+// Quietly returns the QuietExit of an error code.
 func Quietly(code memory.Code) error { return &QuietExit{ExitOf(code)} }
 
 // Report prints an error for people, or as one line of JSON, the last one of standard error.

@@ -3,25 +3,24 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/install"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Nearest returns the candidate nearest to a misspelt word, "" when none is near.
-func Nearest(word string, candidates []string) string { return api.Nearest(word, candidates) }
-
 // DidYouMean returns the hint that names the candidate nearest to a word in format,
 // or else the other hint.
 func DidYouMean(word string, candidates []string, format, other string) string {
-	if name := Nearest(word, candidates); name != "" {
+	if name := api.Nearest(word, candidates); name != "" {
 		return "did you mean " + fmt.Sprintf(format, name) + "?"
 	}
 	return other
@@ -69,7 +68,7 @@ func meantCommand(cmd *cobra.Command, word string) string {
 	if len(below) == 1 {
 		return below[0]
 	}
-	name := Nearest(word, names)
+	name := api.Nearest(word, names)
 	return print.If(name != "", cmd.CommandPath()+" "+name)
 }
 
@@ -90,7 +89,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		name := Nearest(unknown.GetSpecifiedName(), names)
+		name := api.Nearest(unknown.GetSpecifiedName(), names)
 		hint = print.If(name != "", "did you mean --"+name+"? ") + hint
 	}
 	return e.WithHint(hint)
@@ -122,4 +121,27 @@ func argsOf(use string) cobra.PositionalArgs {
 		return Args(cobra.MinimumNArgs(least))
 	}
 	return Args(cobra.RangeArgs(least, least+len(strings.Fields(optional))))
+}
+
+// WithVariable returns a command line that sets an environment variable for the command, to be
+// pasted into a shell of this system: PowerShell on Windows, else a POSIX shell.
+func WithVariable(name, value, command string) string {
+	return withVariable(runtime.GOOS, name, value, command)
+}
+
+// ShellWord returns a text as one word of such a command line.
+func ShellWord(text string) string { return shellWord(runtime.GOOS, text) }
+
+func withVariable(goos, name, value, command string) string {
+	if goos == "windows" {
+		return "$env:" + name + " = " + shellWord(goos, value) + "; " + command
+	}
+	return name + "=" + shellWord(goos, value) + " " + command
+}
+
+func shellWord(goos, text string) string {
+	if goos == "windows" {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	return install.ShellWord(text)
 }

@@ -50,6 +50,7 @@ func (p *Printer) Fit(s string, most, rest int) string {
 	return Line(s, most)
 }
 
+// Printf writes formatted text.
 func (p *Printer) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.W, format, args...)
 }

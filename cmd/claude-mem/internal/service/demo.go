@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -82,7 +81,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 		err = a.Show(result, func(p *print.Printer) {
 			result.print(p)
 			if *keep {
-				a.Note("memory kept in %s:\n  %s", d.dataDir, cli.WithVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
+				a.Note("memory kept in %s:\n  %s", d.dataDir, cli.WithVariable(settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
 			}
 		})
 		if err == nil && *open && !a.JSON {

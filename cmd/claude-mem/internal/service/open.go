@@ -80,7 +80,7 @@ func pagePath(page string) string {
 	switch {
 	case err == nil && id.Session:
 		return fmt.Sprintf("/session/%d", id.Number)
-	case err == nil && id.Ulid == "":
+	case err == nil && id.ULID == "":
 		return fmt.Sprintf("/observation/%d", id.Number)
 	case page == "feed":
 		return "/"

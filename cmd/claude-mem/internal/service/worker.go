@@ -35,6 +35,7 @@ const startLimit = 30 * time.Second
 // StopLimit is how long `worker stop` waits for the worker to end.
 const StopLimit = 30 * time.Second
 
+// WorkerCommand returns the command `claude-mem worker`: start, stop and inspect the worker.
 func (a *Verbs) WorkerCommand() *cobra.Command {
 	return cli.Parent(&cobra.Command{
 		Use:   "worker",

@@ -178,19 +178,15 @@ func (a *Verbs) withAgents(dataDir string, err error) error {
 // only, also without an install, if it is not nil.
 func (a *Verbs) installedAgents(dataDir string, only *install.Agent) ([]*install.AgentInstaller, error) {
 	agents, dirs := install.InstalledAgents(dataDir)
+	if only != nil && !slices.ContainsFunc(agents, func(agent *install.Agent) bool { return agent.Host == only.Host }) {
+		agents, dirs = append(agents, only), append(dirs, "")
+	}
 	var list []*install.AgentInstaller
 	for i, agent := range agents {
 		if only != nil && agent.Host != only.Host {
 			continue
 		}
 		in, err := a.agentInstaller(dataDir, agent, dirs[i])
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, in)
-	}
-	if only != nil && len(list) == 0 {
-		in, err := a.agentInstaller(dataDir, only, "")
 		if err != nil {
 			return nil, err
 		}

@@ -3,9 +3,9 @@ package setup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/cli"
@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// InstallCommand returns the command `claude-mem install`.
 func (a *Verbs) InstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -161,21 +162,8 @@ func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOpt
 			return err
 		}
 		if len(older) > 0 {
-			withKeys := false
-			if holdsKeys(older) && !o.yes && print.IsTerminal(a.Stdin) {
-				if withKeys, err = a.Confirm(askKeys); err != nil {
-					return err
-				}
-			}
-			wanted := settings.WithoutKeys(older)
-			if withKeys {
-				wanted = func(settings.Older) bool { return true }
-			}
-			if err := settings.Import(o.dataDir, wanted); err != nil {
+			if err := a.importOlder(o.dataDir, older, false, !o.yes && print.IsTerminal(a.Stdin)); err != nil {
 				return err
-			}
-			if holdsKeys(older) && !withKeys {
-				a.Note(keysNote)
 			}
 			was := observer
 			if observer = a.transfers().ObserverChoice(); observer != was && !a.JSON {
@@ -260,6 +248,7 @@ func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
 	}, nil
 }
 
+// UninstallCommand returns the command `claude-mem uninstall`.
 func (a *Verbs) UninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -306,7 +295,7 @@ func (a *Verbs) uninstall(ctx context.Context, agent *install.Agent, o *installO
 		a.Note("%s; done without it.", problem)
 	}
 	for _, dir := range removal.Elsewhere {
-		a.Note("It is still installed for %s: %s", dir, cli.WithVariable(runtime.GOOS, "CLAUDE_CONFIG_DIR", dir, "claude-mem uninstall"))
+		a.Note("It is still installed for %s: %s", dir, cli.WithVariable("CLAUDE_CONFIG_DIR", dir, "claude-mem uninstall"))
 	}
 	switch {
 	case o.dry:
@@ -331,4 +320,40 @@ func (a *Verbs) uninstall(ctx context.Context, agent *install.Agent, o *installO
 		a.Note("Blocks of records stay in the files of your projects: `claude-mem agent-files clean` removes them, in each project.")
 	}
 	return nil
+}
+
+// offerHistory says what history can be imported and asks a person at a terminal whether to
+// import it now, so that the memory is full on the first day.
+func (a *Verbs) offerHistory(ctx context.Context, o *installOptions) error {
+	if o.yes || o.dry || !print.IsTerminal(a.Stdin) {
+		a.NoteHistory(ctx)
+		return nil
+	}
+	h := a.FindHistory(ctx, o.dataDir)
+	if h.Node != nil {
+		a.Note("\n%s", cli.NodeFound(h.Node.Path, h.Node.Observations))
+		if err := a.importIf("Import them now?", func() error { return a.transfers().ImportNode(ctx, o.dataDir, h.Node.Path, false) }); err != nil {
+			return err
+		}
+	}
+	if h.Transcripts == nil {
+		return nil
+	}
+	a.Note("\n%s", cli.TranscriptsNote(h.Transcripts))
+	return a.importIf("Import them now, all projects, with no model?", func() error {
+		return a.transfers().ImportTranscripts(ctx, o.dataDir, h.Transcripts.Path, &transfer.TranscriptFlags{Times: &cli.Times{}})
+	})
+}
+
+// importIf runs an import if the answer to the question is yes. Rows or files that cannot be
+// imported were reported, and are no error of the command that offers the import.
+func (a *Verbs) importIf(question string, run func() error) error {
+	yes, err := a.Confirm(question)
+	if err != nil || !yes {
+		return err
+	}
+	if err = run(); errors.As(err, new(*cli.QuietExit)) {
+		return nil
+	}
+	return err
 }

@@ -48,21 +48,13 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 				return err
 			}
 		}
-		withKeys := *keys
-		if !*yes && !*none && !withKeys && holdsKeys(list) {
-			if withKeys, err = a.Confirm(askKeys); err != nil {
-				return err
-			}
+		if *none {
+			err = settings.Import(dataDir, func(settings.Older) bool { return false })
+		} else {
+			err = a.importOlder(dataDir, list, *keys, !*yes)
 		}
-		wanted := func(settings.Older) bool { return !*none }
-		if !*none && !withKeys {
-			wanted = settings.WithoutKeys(list)
-		}
-		if err := settings.Import(dataDir, wanted); err != nil {
+		if err != nil {
 			return err
-		}
-		if !*none && !withKeys && holdsKeys(list) {
-			a.Note(keysNote)
 		}
 		a.Note("%s written; a running worker applies most settings at once, `claude-mem worker restart` applies all", settings.Path(dataDir))
 		return nil
@@ -70,11 +62,24 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 	return cmd
 }
 
-// askKeys asks for the consent to import API keys; keysNote says that they were left out.
-const (
-	askKeys  = "Import the API keys, too?"
-	keysNote = "API keys, and the provider that needs one, were not imported: `claude-mem config import --yes --keys` imports them, too"
-)
+// importOlder imports the settings of a settings.json into config.json, API keys if keys or,
+// with ask, if a person says so.
+func (a *Verbs) importOlder(dataDir string, list []settings.Older, keys, ask bool) (err error) {
+	secret := holdsKeys(list)
+	if secret && !keys && ask {
+		if keys, err = a.Confirm("Import the API keys, too?"); err != nil {
+			return err
+		}
+	}
+	wanted := settings.WithoutKeys(list)
+	if keys {
+		wanted = func(settings.Older) bool { return true }
+	}
+	if err = settings.Import(dataDir, wanted); err == nil && secret && !keys {
+		a.Note("API keys, and the provider that needs one, were not imported: `claude-mem config import --yes --keys` imports them, too")
+	}
+	return err
+}
 
 // holdsKeys reports whether there is a secret among settings of settings.json.
 func holdsKeys(list []settings.Older) bool {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/cli"
@@ -112,7 +111,7 @@ func (a *Verbs) namesImport(cmd *cobra.Command, given []string) error {
 	hint := "name a file that `claude-mem export` has written, claude-mem.db of claude-mem for Node, or the directory of Claude Code's transcripts"
 	config, _ := claudedir.Config(a.Getenv, a.Home())
 	if transcripts := filepath.Join(config, "projects"); config != "" && isTranscripts(transcripts) {
-		hint = "transcripts of Claude Code found: claude-mem import " + cli.ShellWord(runtime.GOOS, transcripts)
+		hint = "transcripts of Claude Code found: claude-mem import " + cli.ShellWord(transcripts)
 	}
 	if dataDir, err := a.DataDir(); err == nil {
 		if path, n := nodedb.Found(cmd.Context(), dataDir); n > 0 {

@@ -15,6 +15,9 @@ import (
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/cmd/claude-mem/internal/service"
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/distil/model"
+	"claudemem/internal/distil/model/claude"
+	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -28,6 +31,8 @@ type TranscriptFlags struct {
 	projects        []string
 	Times           *cli.Times
 	dry, model, yes bool
+
+	since, until memory.Millis // those of Times
 }
 
 // given reports whether a flag that is for transcripts only was used.
@@ -35,27 +40,19 @@ func (f *TranscriptFlags) given() bool {
 	return len(f.projects) > 0 || *f.Times != (cli.Times{}) || f.model || f.yes
 }
 
-// transcriptFilter is what they select.
-type transcriptFilter struct {
-	projects     []string
-	since, until memory.Millis
-}
-
-// filter parses the flags.
-func (f *TranscriptFlags) filter(a *Verbs) (filter transcriptFilter, err error) {
-	for _, name := range f.projects {
-		project, err := a.ProjectNamed(name)
-		if err != nil {
-			return filter, err
+// parse checks the projects and times of the flags.
+func (f *TranscriptFlags) parse(a *Verbs) (err error) {
+	for i, name := range f.projects {
+		if f.projects[i], err = a.ProjectNamed(name); err != nil {
+			return err
 		}
-		filter.projects = append(filter.projects, project)
 	}
-	filter.since, filter.until, err = f.Times.Parse(a.Now())
-	return filter, err
+	f.since, f.until, err = f.Times.Parse(a.Now())
+	return err
 }
 
 // takes reports whether an event of a project, in a turn that began at a time, is selected.
-func (f *transcriptFilter) takes(e *memory.Event, began memory.Millis) bool {
+func (f *TranscriptFlags) takes(e *memory.Event, began memory.Millis) bool {
 	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, memory.ProjectLabel(e.ProjectPath)) {
 		return false
 	}
@@ -99,11 +96,10 @@ type transcriptProject struct {
 
 // ImportTranscripts imports a transcript, or those below a directory.
 func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *TranscriptFlags) error {
-	filter, err := f.filter(a)
-	if err != nil {
+	if err := f.parse(a); err != nil {
 		return err
 	}
-	folders, err := transcript.Find(path, filter.since.Time())
+	folders, err := transcript.Find(path, f.since.Time())
 	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", print.Line(path, 200), err)
 	}
@@ -113,7 +109,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	}
 	// Lines of megabytes leave much garbage behind.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
-	im := &transcriptImport{app: a, ctx: ctx, folders: folders, filter: filter, flags: f, cfg: daemon.Config{
+	im := &transcriptImport{app: a, ctx: ctx, folders: folders, flags: f, cfg: daemon.Config{
 		DataDir: dataDir, Settings: resolved, Version: wire.Program, Command: service.Detached(dataDir), IdleExit: new(time.Duration),
 	}}
 	if !f.dry { // it may be the worker
@@ -161,7 +157,6 @@ type transcriptImport struct {
 	app     *Verbs
 	ctx     context.Context //nolint:containedctx // of one command
 	folders []transcript.Folder
-	filter  transcriptFilter
 	flags   *TranscriptFlags
 	cfg     daemon.Config
 	done    transcriptsImported
@@ -212,7 +207,7 @@ func (im *transcriptImport) run(dry bool) (err error) {
 				if e.Kind == memory.KindPrompt || began[e.HostSessionID] == 0 {
 					began[e.HostSessionID] = e.OccurredAt
 				}
-				if !im.filter.takes(&e, began[e.HostSessionID]) {
+				if !im.flags.takes(&e, began[e.HostSessionID]) {
 					im.done.Unselected++
 					return nil
 				}
@@ -348,4 +343,113 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 func isTranscripts(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && (info.IsDir() || transcript.Is(path))
+}
+
+// What the observer sends of an event at most, in bytes (package mode), and what its answer to
+// a turn takes, in tokens: about the mean of the recorded sessions.
+const (
+	shownInput    = 2 << 10
+	shownResponse = 4 << 10
+	shownRequest  = 24 << 10
+	shownEvents   = 40
+	answerTokens  = 500
+	// digestTokens is what a turn adds to the digest of its session, maxDigest about its bound.
+	digestTokens = 120
+	maxDigest    = 1500
+)
+
+// costEstimate is what a model would read and answer.
+type costEstimate struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Calls    int    `json:"calls"`
+	Input    int    `json:"input_tokens"`
+	Output   int    `json:"output_tokens"`
+	// USD is the price without caching; absent for a model without a known price.
+	USD *float64 `json:"usd,omitempty"`
+	// DailyCap is the cap of tokens a day, above which rules take over; 0 for none.
+	DailyCap int `json:"daily_cap"`
+}
+
+// estimator adds up what the observer would send for events, as it batches them: a call for
+// each turn, with a digest of what is recorded of the session so far.
+type estimator struct {
+	settings *settings.Settings
+
+	calls, input, output int
+	session              string
+	digest               int
+	turnBytes, turnCount int
+	system               int
+}
+
+// add adds an event that would be distilled.
+func (s *estimator) add(e *memory.Event) {
+	if e.HostSessionID != s.session {
+		s.call()
+		s.session, s.digest = e.HostSessionID, 0
+	}
+	switch e.Kind {
+	case memory.KindPrompt:
+		s.call()
+		s.turnBytes += min(len(e.Prompt), shownResponse)
+	case memory.KindTool:
+		s.turnCount++
+		s.turnBytes += min(len(e.ToolInput), shownInput) + min(len(e.ToolResponse)+len(e.ToolError), shownResponse)
+		if s.turnBytes >= shownRequest || s.turnCount >= shownEvents {
+			s.call()
+		}
+	case memory.KindStop:
+		s.turnCount++
+		s.turnBytes += min(len(e.LastAssistantMessage), 2*shownResponse)
+		s.call()
+	}
+}
+
+// call adds the call for what was added since the last one.
+func (s *estimator) call() {
+	if s.turnCount == 0 {
+		s.turnBytes = 0
+		return
+	}
+	if s.system == 0 {
+		s.system = memory.EstimateTokens(mode.System(mode.LoadOrDefault("", ""), ""))
+	}
+	request := int(float64(s.turnBytes) / 3.5)
+	s.calls++
+	s.input += s.system + s.digest + request
+	s.output += answerTokens
+	s.digest = min(s.digest+digestTokens, maxDigest)
+	s.turnBytes, s.turnCount = 0, 0
+}
+
+// estimate returns what was added up.
+func (s *estimator) estimate() costEstimate {
+	s.call()
+	provider := s.settings.Text(settings.KeyProvider)
+	named := cmp.Or(s.settings.Text(settings.KeyModel), model.DefaultModel(provider))
+	if provider == settings.ProviderAuto || provider == claude.Name {
+		named = cmp.Or(s.settings.Text(settings.KeyModel), "haiku")
+	}
+	e := costEstimate{Provider: provider, Model: named, Calls: s.calls, Input: s.input, Output: s.output, DailyCap: s.settings.Int(settings.KeyDailyTokenCap)}
+	priced := named
+	if priced == "haiku" {
+		priced = model.DefaultModel("anthropic")
+	}
+	if usd, ok := model.Cost(priced, memory.ModelUsage{Input: s.input, Output: s.output}); ok {
+		e.USD = &usd
+	}
+	return e
+}
+
+// text returns the estimate in words.
+func (e *costEstimate) text() string {
+	s := fmt.Sprintf("Estimate for %s: %s, about %s tokens in and %s out", e.Model, text.Count(e.Calls, "call"), text.Grouped(e.Input), text.Grouped(e.Output))
+	if e.USD != nil {
+		s += fmt.Sprintf(", about $%.2f at list price without caching", *e.USD)
+	}
+	if days := (e.Input + e.Output) / max(e.DailyCap, 1); e.DailyCap > 0 && days > 0 {
+		s += fmt.Sprintf("; that is more than the %s tokens a day of DAILY_TOKEN_CAP: what is beyond is distilled by rules", text.Grouped(e.DailyCap))
+	}
+	return s + "."
 }

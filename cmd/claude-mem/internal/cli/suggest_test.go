@@ -17,7 +17,7 @@ func TestWithVariable(t *testing.T) {
 		{"windows", `C:\Users\Ada L\memory`, `$env:X = 'C:\Users\Ada L\memory'; claude-mem recent`},
 		{"windows", `it's`, `$env:X = 'it''s'; claude-mem recent`},
 	} {
-		if got := WithVariable(tt.goos, "X", tt.value, "claude-mem recent"); got != tt.want {
+		if got := withVariable(tt.goos, "X", tt.value, "claude-mem recent"); got != tt.want {
 			t.Errorf("%s %q: got %s, want %s", tt.goos, tt.value, got, tt.want)
 		}
 	}
