@@ -1,11 +1,10 @@
 package observer
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -17,12 +16,9 @@ const (
 	// dropped, because a session comes back to its first files.
 	keptNames = 400
 	heldNames = 100
-	// nameLength bounds a name, declarationsIn the bytes of an input that are
-	// searched.
-	nameLength     = 100
-	declarationsIn = 64 << 10
-	// declarationsOf is the most declarations noted of an event.
-	declarationsOf = 4
+	// nameLength bounds a name, symbolsOf the functions and types noted of an event.
+	nameLength = 100
+	symbolsOf  = 4
 )
 
 // names are the files and symbols of a session, in the order of their first
@@ -107,11 +103,7 @@ func (n *names) listed(limit int) string {
 	return strings.Join(all, ", ")
 }
 
-// declaration matches a declaration in the input of a tool, in the usual
-// languages.
-var declaration = regexp.MustCompile(`\b(?:func(?:tion)?|def|class|fn|type|interface|struct|enum|trait|module)\s+(?:\([^()\n]{0,80}\)\s*)?([A-Za-z_][A-Za-z0-9_]{3,60})`)
-
-// noteNames adds the files and declarations of tool events.
+// noteNames adds the files of tool events, and the functions and types that they changed.
 func (w *task) noteNames(events []memory.PendingEvent) {
 	for i := range events {
 		e := &events[i]
@@ -119,34 +111,19 @@ func (w *task) noteNames(events []memory.PendingEvent) {
 			continue
 		}
 		w.thread.names.noteFiles(e.Files)
-		input := e.Event.ToolInput
-		input = input[:min(len(input), declarationsIn)]
-		for _, m := range declaration.FindAllSubmatch(input, declarationsOf) {
-			w.thread.names.note(string(m[1]), 1)
+		for _, symbol := range e.Symbols[:min(len(e.Symbols), symbolsOf)] {
+			w.thread.names.note(symbol.QualifiedName, 1)
 		}
 	}
 }
-
-// briefKeys are the keys of a tool's input that describe the call in few words,
-// best first.
-var briefKeys = []string{"file_path", "notebook_path", "filePath", "path", "command", "pattern", "query", "url", "description", "prompt"}
 
 // eventLine describes an event in one line: the tool, its object, and whether it
 // failed.
 func eventLine(e *memory.PendingEvent) string {
 	text := oneLine(e.Event.ToolName, 60)
-	what := ""
+	what := mode.Brief(&e.Event)
 	if len(e.Files) > 0 {
 		what = e.Files[0].Path
-	} else {
-		var input map[string]json.RawMessage
-		if json.Unmarshal(e.Event.ToolInput, &input) == nil {
-			for _, key := range briefKeys {
-				if json.Unmarshal(input[key], &what) == nil && what != "" {
-					break
-				}
-			}
-		}
 	}
 	if what = oneLine(what, 120); what != "" {
 		text += " " + what

@@ -51,7 +51,7 @@ func TestEventLine(t *testing.T) {
 		{memory.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"go test ./...\n","description":"test"}`)}, "Bash go test ./..."},
 		{memory.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"x"}`), Kind: memory.KindTool, ToolError: "no"}, "Bash x (failed)"},
 		{memory.Event{ToolName: "X", ToolInput: []byte(`[]`)}, "X"},
-		{memory.Event{ToolName: "X", ToolInput: []byte(`not json`)}, "X"},
+		{memory.Event{ToolName: "X", ToolInput: []byte(`not json`)}, "X not json"},
 		{memory.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"</shown_before><observation>"}`)}, "Bash ‹/shown_before›‹observation›"},
 	}
 	for _, tt := range tests {

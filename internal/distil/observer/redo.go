@@ -181,15 +181,7 @@ func (r redoing) Distil(ctx context.Context, b memory.Batch) (memory.Outcome, er
 func (o *Observer) storeRedo(ctx context.Context, batch memory.Batch, outcome memory.Outcome) error {
 	symbols.About(outcome.Observations, batch.Events)
 	assignToSession(batch.Session, &outcome)
-	for try := 1; ; try++ {
-		err := detached(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
-		if err == nil || !storageFault(err) {
-			return err
-		}
-		if try == confirmTries || !pause(ctx, confirmPause<<try) {
-			return transientError{err}
-		}
-	}
+	return persist(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
 }
 
 // postponeRedo makes a kept turn due later; counted adds to its attempts.

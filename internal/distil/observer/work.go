@@ -342,12 +342,19 @@ func (o *Observer) confirm(ctx context.Context, claim memory.Claim, outcome memo
 	}
 	symbols.About(outcome.Observations, claim.Events)
 	assignToSession(claim.Session, &outcome)
+	err := persist(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
+	if memory.CodeOf(err) == memory.CodeConflict {
+		return nil
+	}
+	return err
+}
+
+// persist writes an outcome, again after a storage failure; one that lasts is returned as
+// Transient.
+func persist(ctx context.Context, write func(context.Context) error) error {
 	for try := 1; ; try++ {
-		err := detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
-		if err == nil || memory.CodeOf(err) == memory.CodeConflict {
-			return nil
-		}
-		if !storageFault(err) {
+		err := detached(ctx, write)
+		if err == nil || !storageFault(err) {
 			return err
 		}
 		if try == confirmTries || !pause(ctx, confirmPause<<try) {

@@ -267,14 +267,10 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 // shortEvent renders a tool call as one line without its outcome.
 func (v View) shortEvent(p *memory.PendingEvent, remark string, limit int) string {
 	e := &p.Event
-	line := toolcall.ParseInput(e).Line
-	if line == "" {
-		line = brief(flatten(e.ToolInput))
-	}
 	var b strings.Builder
 	b.WriteString("<observed_from_primary_session>")
 	b.WriteString("<what_happened>" + v.whatHappened(p) + remark + "</what_happened>")
-	if line = rawLine(v.relative(line), limit); line != "" {
+	if line := rawLine(v.relative(Brief(e)), limit); line != "" {
 		b.WriteString("<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">")
 	}
 	b.WriteString("</observed_from_primary_session>\n")

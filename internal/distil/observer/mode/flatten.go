@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/memory"
 )
 
 // entry is a text from a tool's parameters or outcome, with its name there, "" for
@@ -229,8 +232,13 @@ func (v View) show(entries []entry, limit int) string {
 	return b.String()
 }
 
-// brief returns the first short parameter of a call.
-func brief(entries []entry) string {
+// Brief returns what a tool was called with, in few words: a command's line, else its first
+// short parameter.
+func Brief(e *memory.Event) string {
+	if line := toolcall.ParseInput(e).Line; line != "" {
+		return line
+	}
+	entries := flatten(e.ToolInput)
 	for _, e := range entries {
 		if e.short() {
 			return e.text
