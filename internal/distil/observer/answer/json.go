@@ -75,7 +75,7 @@ func (r *reading) value(kind string, value any) {
 				ok = e.of == "" // no field of another kind of record
 				r.value(kind, v[key])
 			}
-			r.unclear = r.unclear || !ok
+			r.doubt(!ok)
 		}
 	}
 }

@@ -87,13 +87,14 @@ func path(s string) string {
 	if s = text.Line(s); len(s) > 2*maxPath {
 		return ""
 	}
-	s = pathRemark.ReplaceAllString(withoutBullet(s), "$1")
-	s = strings.Trim(pathLines.ReplaceAllString(strings.Trim(s, "\"'`*,; "), ""), "\"'`*,; ")
-	if !strings.Contains(s, "/") {
-		s = strings.ReplaceAll(s, `\`, "/")
-	}
-	for strings.HasPrefix(s, "./") {
-		s = s[2:]
+	for before := ""; s != before; {
+		before = s
+		s = pathRemark.ReplaceAllString(withoutBullet(s), "$1")
+		s = pathLines.ReplaceAllString(strings.Trim(s, "\"'`*,; "), "")
+		if !strings.Contains(s, "/") {
+			s = strings.ReplaceAll(s, `\`, "/")
+		}
+		s = strings.TrimPrefix(s, "./")
 	}
 	if isNothing(s) || strings.Contains(s, "://") || strings.ContainsAny(s, "<>") || len(s) > maxPath || strings.Trim(s, "./") == "" {
 		return ""

@@ -80,7 +80,7 @@ func (a *Answer) found() bool { return a.Class == ClassRecords || a.SkipSummary 
 func (o *Options) answer(r *reading) Answer {
 	a := Answer{SkipSummary: r.skip, Class: ClassRecords}
 	for _, rec := range r.records[:min(len(r.records), maxRecords)] {
-		r.unclear = !o.add(&a, rec) || r.unclear
+		r.doubt(!o.add(&a, rec))
 	}
 	if r.skip {
 		a.Summary = nil

@@ -174,11 +174,15 @@ func begins(rest string) bool {
 
 // title returns s as one line without Markdown around it.
 func title(s string) string {
-	s = strings.TrimLeft(text.Line(s), "# ")
-	inner, opens := strings.CutPrefix(s, "**")
-	inner, closes := strings.CutSuffix(inner, "**")
-	if opens && closes && !strings.Contains(inner, "**") {
-		s = strings.TrimSpace(inner)
+	s = text.Line(s)
+	for before := ""; s != before; {
+		before = s
+		s = strings.TrimLeft(s, "# ")
+		inner, opens := strings.CutPrefix(s, "**")
+		inner, closes := strings.CutSuffix(inner, "**")
+		if opens && closes && !strings.Contains(inner, "**") {
+			s = strings.TrimSpace(inner)
+		}
 	}
 	return valueOf(text.TruncateBytes(s, maxTitle))
 }

@@ -30,6 +30,9 @@ type reading struct {
 	outside strings.Builder
 }
 
+// doubt makes the answer unclear if something in it is not understood.
+func (r *reading) doubt(is bool) { r.unclear = r.unclear || is }
+
 // reader reads XML. Elements do not nest, except for the items of lists: a field has all
 // up to its closing tag as text, or without one what stands before the next tag.
 type reader struct {
@@ -78,7 +81,7 @@ func readXML(src string) *reading {
 	if thoughts < len(r.records) {
 		r.records = r.records[thoughts:]
 	} else {
-		r.unclear = r.unclear || draft
+		r.doubt(draft)
 	}
 	return &r.reading
 }
@@ -109,7 +112,7 @@ func (r *reader) record(i int) int {
 		return t.bound
 	case t.name == kindObservation && first == t.element && next < len(r.tags):
 		s := strings.TrimSpace(decode(r.body(i, next)))
-		r.unclear = r.unclear || strings.IndexAny(s, "<{[") == 0 // escaped elements or JSON
+		r.doubt(strings.IndexAny(s, "<{[") == 0) // escaped elements or JSON
 		if !isIdle(s) {
 			rec.fields["narrative"] = []string{s}
 		}
@@ -128,34 +131,40 @@ func (r *reader) body(i, j int) string {
 
 // field reads the field at tag i, and returns the next tag.
 func (r *reader) field(i int) int {
-	t, next := &r.tags[i], i+1
+	t := &r.tags[i]
 	rec := r.owner(t)
 	if rec == nil { // a field without a record, unless it is a tag in a sentence
-		r.unclear = r.unclear || t.of != "" && t.of != kindLearning && (len(r.open) > 0 || t.close == next)
-		return next
+		r.doubt(t.of != "" && t.of != kindLearning && (len(r.open) > 0 || t.close == i+1))
+		return i + 1
 	}
-	var values []string
-	if next < len(r.tags) && t.role != child && r.tags[next].role == child && strings.TrimSpace(r.src[t.end:r.tags[next].start]) == "" {
-		values, next = r.items(next)
-	} else {
-		var s string
-		var whole bool
-		s, next, whole = r.text(i)
-		values = []string{s}
-		if t.role == list || strings.HasPrefix(s, `["`) {
-			var ok bool
-			values, ok = splitList(t.name, s)
-			r.unclear = r.unclear || !ok
-		}
-		if !whole {
-			rec.cut = t.field
-			if t.role == list || t.role == child {
-				values = values[:max(0, len(values)-1)]
-			}
-		}
+	values, next, whole := r.values(i)
+	if !whole {
+		rec.cut = t.field
 	}
 	rec.fields[t.field] = append(rec.fields[t.field], values...)
 	return next
+}
+
+// values returns the texts of the field at tag i, those of its items if it is a list, and
+// the next tag. whole is false if the answer breaks off in the text; the item in which it
+// does is left out.
+func (r *reader) values(i int) (values []string, next int, whole bool) {
+	t, first := &r.tags[i], i+1
+	if t.role != child && first < len(r.tags) && r.tags[first].role == child && strings.TrimSpace(r.src[t.end:r.tags[first].start]) == "" {
+		values, next = r.items(first)
+		return values, next, true
+	}
+	s, next, whole := r.text(i)
+	values = []string{s}
+	if t.role == list || strings.HasPrefix(s, `["`) {
+		var ok bool
+		values, ok = splitList(t.name, s)
+		r.doubt(!ok)
+	}
+	if !whole && (t.role == list || t.role == child) {
+		values = values[:max(0, len(values)-1)]
+	}
+	return values, next, whole
 }
 
 // owner returns the record to which the field at t belongs; nil for none.
@@ -164,7 +173,7 @@ func (r *reader) owner(t *tag) *record {
 		if t.in(rec.kind) {
 			// A second title or type after a text is of another record.
 			again := (t.name == "title" || t.name == "type") && len(rec.fields[t.name]) > 0
-			r.unclear = r.unclear || again && len(rec.fields["narrative"])+len(rec.fields["facts"]) > 0
+			r.doubt(again && len(rec.fields["narrative"])+len(rec.fields["facts"]) > 0)
 			return rec
 		}
 	}
@@ -198,7 +207,9 @@ func (r *reader) text(i int) (s string, end int, whole bool) {
 	t := &r.tags[i]
 	if t.empty { // <file path="a.go"/>
 		for _, pair := range t.attributes() {
-			s = pair[1]
+			if pair[0] == "path" || pair[0] == "name" || pair[0] == "value" {
+				s = pair[1]
+			}
 		}
 		return s, i + 1, true
 	}
@@ -207,7 +218,7 @@ func (r *reader) text(i int) (s string, end int, whole bool) {
 		return strings.TrimSpace(decode(r.body(i, t.close))), t.close, true
 	}
 	if t.role != child {
-		r.unclear = r.unclear || t.close < t.bound && !r.tags[end].closing // two fields overlap
+		r.doubt(t.close < t.bound && !r.tags[end].closing) // two fields overlap
 		for end < len(r.tags) && r.tags[end].role == child && !r.tags[end].in(kindObservation) {
 			end++
 		}
