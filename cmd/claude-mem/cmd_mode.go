@@ -157,10 +157,10 @@ func (m modeJSON) print(p *print.Printer) {
 	p.Printf("%s  %s\n", p.Style(print.Bold, m.Name), print.Line(m.Description, 0))
 	p.Heading("Types")
 	for _, t := range m.Types {
-		fallback := print.If(t.ID == m.Fallback, " (when the model names no type)")
+		fallback := print.If(t.ID == string(m.Fallback), " (when the model names no type)")
 		p.Printf("  %s %s: %s%s\n", t.Glyph, t.ID, print.Line(t.Definition, 0), p.Style(print.Dim, fallback))
 	}
-	printList(p, "Concepts", "", print.Mapped(m.Concepts, func(c *mode.Concept) string { return c.ID + ": " + c.Definition }))
+	printList(p, "Concepts", "", print.Mapped(m.Concepts, func(c *mode.Term) string { return c.ID + ": " + c.Definition }))
 	printList(p, "Role", "", []string{m.Wording.Role})
 	printList(p, "Worth recording", "- ", m.Wording.Worth)
 	printList(p, "Not worth recording", "- ", m.Wording.Skip)

@@ -200,12 +200,12 @@ func ChoicesOf[T any](list func() []T, choice func(*T) cobra.Completion) Choices
 
 // TypeChoices completes the types of observation of the mode in use.
 func (a *App) TypeChoices() Choices {
-	return ChoicesOf(func() []mode.Type { return a.usedMode().Types }, func(t *mode.Type) cobra.Completion { return Described(string(t.ID), t.Definition) })
+	return ChoicesOf(func() []mode.Term { return a.usedMode().Types }, func(t *mode.Term) cobra.Completion { return Described(t.ID, t.Definition) })
 }
 
 // ConceptChoices completes the concepts of the mode in use.
 func (a *App) ConceptChoices() Choices {
-	return ChoicesOf(func() []mode.Concept { return a.usedMode().Concepts }, func(c *mode.Concept) cobra.Completion { return Described(c.ID, c.Definition) })
+	return ChoicesOf(func() []mode.Term { return a.usedMode().Concepts }, func(c *mode.Term) cobra.Completion { return Described(c.ID, c.Definition) })
 }
 
 // usedMode returns the mode that the settings name, or the default one.

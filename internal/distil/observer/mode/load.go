@@ -37,10 +37,10 @@ type definition struct {
 	Name         string                 `json:"name"`
 	Description  string                 `json:"description"`
 	Inherits     string                 `json:"inherits"`
-	Types        []Type                 `json:"types"`
+	Types        []Term                 `json:"types"`
 	DropTypes    []string               `json:"drop_types"`
 	FallbackType memory.ObservationType `json:"fallback_type"`
-	Concepts     []Concept              `json:"concepts"`
+	Concepts     []Term                 `json:"concepts"`
 	DropConcepts []string               `json:"drop_concepts"`
 	Wording      Wording                `json:"wording"`
 }
@@ -69,6 +69,18 @@ func invalid(name string, problems []Problem) error {
 	}
 	return memory.Errorf(memory.CodeInvalid, "load mode %q: %s", name, strings.Join(texts, "; ")).
 		WithHint("claude-mem mode check " + name)
+}
+
+// LoadOrDefault returns a mode by name, or the built-in default one when it cannot
+// be loaded; "" is the default one too.
+func LoadOrDefault(name, dir string) Mode {
+	if name != "" {
+		if m, err := Load(name, dir); err == nil {
+			return m
+		}
+	}
+	m, _ := Load(Default, "") // the built-in one
+	return m
 }
 
 // Listed is an entry of List.
@@ -170,44 +182,11 @@ func mark(name string, own bool) string {
 
 // inherit overrides m with the fields of d.
 func (m *Mode) inherit(d definition) []Problem {
-	var problems []Problem
 	m.Name = d.Name
 	m.Description = cmp.Or(d.Description, m.Description)
-	for i, id := range d.DropTypes {
-		before := len(m.Types)
-		m.Types = slices.DeleteFunc(m.Types, func(t Type) bool { return string(t.ID) == id })
-		if len(m.Types) == before {
-			problems = append(problems, Problem{fmt.Sprintf("drop_types[%d]", i), fmt.Sprintf("the parent has no type %q", id)})
-		}
-	}
-	for i, id := range d.DropConcepts {
-		before := len(m.Concepts)
-		m.Concepts = slices.DeleteFunc(m.Concepts, func(c Concept) bool { return c.ID == id })
-		if len(m.Concepts) == before {
-			problems = append(problems, Problem{fmt.Sprintf("drop_concepts[%d]", i), fmt.Sprintf("the parent has no concept %q", id)})
-		}
-	}
-	// An id that occurs twice within a file is a mistake, not an override.
-	inherited := len(m.Types)
-	for _, t := range d.Types {
-		at := slices.IndexFunc(m.Types[:inherited], func(known Type) bool { return known.ID == t.ID })
-		if at < 0 {
-			m.Types = append(m.Types, t)
-			continue
-		}
-		known := &m.Types[at]
-		known.Glyph = cmp.Or(t.Glyph, known.Glyph)
-		known.Definition = cmp.Or(t.Definition, known.Definition)
-	}
-	inherited = len(m.Concepts)
-	for _, c := range d.Concepts {
-		at := slices.IndexFunc(m.Concepts[:inherited], func(known Concept) bool { return known.ID == c.ID })
-		if at < 0 {
-			m.Concepts = append(m.Concepts, c)
-		} else if c.Definition != "" {
-			m.Concepts[at].Definition = c.Definition
-		}
-	}
+	types, problems := inherited("type", m.Types, d.Types, d.DropTypes)
+	concepts, more := inherited("concept", m.Concepts, d.Concepts, d.DropConcepts)
+	m.Types, m.Concepts = types, concepts
 	m.Fallback = cmp.Or(d.FallbackType, m.Fallback)
 	m.Wording.Role = cmp.Or(d.Wording.Role, m.Wording.Role)
 	m.Wording.Good = cmp.Or(d.Wording.Good, m.Wording.Good)
@@ -219,7 +198,31 @@ func (m *Mode) inherit(d definition) []Problem {
 			*l.to = *l.from
 		}
 	}
-	return problems
+	return append(problems, more...)
+}
+
+// inherited returns the parent's types or concepts without those that are dropped, with
+// what own says of the others, and then the new ones.
+func inherited(kind string, parent, own []Term, drop []string) (all []Term, problems []Problem) {
+	all = parent
+	for i, id := range drop {
+		before := len(all)
+		if all = slices.DeleteFunc(all, func(t Term) bool { return t.ID == id }); len(all) == before {
+			problems = append(problems, Problem{fmt.Sprintf("drop_%ss[%d]", kind, i), fmt.Sprintf("the parent has no %s %q", kind, id)})
+		}
+	}
+	// An id that occurs twice within a file is a mistake, not an override.
+	known := all
+	for _, t := range own {
+		at := slices.IndexFunc(known, func(k Term) bool { return k.ID == t.ID })
+		if at < 0 {
+			all = append(all, t)
+			continue
+		}
+		all[at].Glyph = cmp.Or(t.Glyph, all[at].Glyph)
+		all[at].Definition = cmp.Or(t.Definition, all[at].Definition)
+	}
+	return all, problems
 }
 
 // readDefinition reads and decodes a mode's file; own: it is the user's.

@@ -3,7 +3,6 @@ package mode
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,23 +15,17 @@ type Mode struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	// Types has at least one; Fallback is one of them.
-	Types    []Type                 `json:"types"`
+	Types    []Term                 `json:"types"`
 	Fallback memory.ObservationType `json:"fallback_type"`
-	Concepts []Concept              `json:"concepts"`
+	Concepts []Term                 `json:"concepts"`
 	Wording  Wording                `json:"wording"`
 }
 
-// Type is a kind of observation.
-type Type struct {
-	ID memory.ObservationType `json:"id"`
-	// Glyph is one character of the Basic Multilingual Plane.
-	Glyph      string `json:"glyph"`
-	Definition string `json:"definition"`
-}
-
-// Concept is a tag of observations.
-type Concept struct {
-	ID         string `json:"id"`
+// Term is a type of observations, or a concept, which is a tag of them.
+type Term struct {
+	ID string `json:"id"`
+	// Glyph of a type is one character of the Basic Multilingual Plane; concepts have none.
+	Glyph      string `json:"glyph,omitempty"`
 	Definition string `json:"definition"`
 }
 
@@ -51,28 +44,27 @@ type Wording struct {
 }
 
 // TypeIDs returns the mode's types in order, for the answer's parser.
-func (m *Mode) TypeIDs() []memory.ObservationType {
-	ids := make([]memory.ObservationType, len(m.Types))
-	for i, t := range m.Types {
-		ids[i] = t.ID
-	}
-	return ids
-}
+func (m Mode) TypeIDs() []memory.ObservationType { return ids[memory.ObservationType](m.Types) }
 
 // ConceptIDs returns the mode's concepts in order, for the answer's parser.
-func (m *Mode) ConceptIDs() []string {
-	ids := make([]string, len(m.Concepts))
-	for i, c := range m.Concepts {
-		ids[i] = c.ID
+func (m Mode) ConceptIDs() []string { return ids[string](m.Concepts) }
+
+// Vocabulary returns the types and the concepts that a mode has.
+func (m Mode) Vocabulary() (types, concepts []string) { return ids[string](m.Types), m.ConceptIDs() }
+
+func ids[ID ~string](terms []Term) []ID {
+	all := make([]ID, len(terms))
+	for i, t := range terms {
+		all[i] = ID(t.ID)
 	}
-	return ids
+	return all
 }
 
 // Glyph returns the sign of a type. A type that the mode does not have gets the
 // sign from other modes.
 func (m *Mode) Glyph(t memory.ObservationType) string {
 	for _, known := range m.Types {
-		if known.ID == t {
+		if known.ID == string(t) {
 			return known.Glyph
 		}
 	}
@@ -142,40 +134,42 @@ func (m *Mode) problems() []Problem {
 		}
 	}
 
+	terms := func(field string, all []Term, limit int) map[string]bool {
+		if len(all) > limit {
+			report(field, "has %d %s; at most %d are allowed", len(all), field, limit)
+		}
+		seen := map[string]bool{}
+		for i, t := range all {
+			id(fmt.Sprintf("%s[%d].id", field, i), t.ID, seen)
+			text(fmt.Sprintf("%s[%d].definition", field, i), t.Definition, maxDefinition)
+		}
+		return seen
+	}
+
 	text("description", m.Description, maxDefinition)
 	if len(m.Types) == 0 {
 		report("types", "a mode needs at least one type")
 	}
-	if len(m.Types) > maxTypes {
-		report("types", "has %d types; at most %d are allowed", len(m.Types), maxTypes)
-	}
-	types, glyphs := map[string]bool{}, map[string]string{}
+	types := terms("types", m.Types, maxTypes)
+	glyphs := map[string]string{}
 	for i, t := range m.Types {
-		at := fmt.Sprintf("types[%d]", i)
-		id(at+".id", string(t.ID), types)
-		text(at+".definition", t.Definition, maxDefinition)
+		at := fmt.Sprintf("types[%d].glyph", i)
 		switch other, taken := glyphs[t.Glyph]; {
 		case !isGlyph(t.Glyph):
-			report(at+".glyph", "%q is not one visible character of the Basic Multilingual Plane (no emoji)", t.Glyph)
+			report(at, "%q is not one visible character of the Basic Multilingual Plane (no emoji)", t.Glyph)
 		case taken:
-			report(at+".glyph", "%s is the sign of %s already", t.Glyph, other)
+			report(at, "%s is the sign of %s already", t.Glyph, other)
 		default:
-			glyphs[t.Glyph] = string(t.ID)
+			glyphs[t.Glyph] = t.ID
 		}
 	}
-	if len(m.Types) > 0 && !slices.Contains(m.TypeIDs(), m.Fallback) {
+	if len(m.Types) > 0 && !types[string(m.Fallback)] {
 		report("fallback_type", "%q is not among the types", m.Fallback)
 	}
-	if len(m.Concepts) > maxConcepts {
-		report("concepts", "has %d concepts; at most %d are allowed", len(m.Concepts), maxConcepts)
-	}
-	concepts := map[string]bool{}
+	terms("concepts", m.Concepts, maxConcepts)
 	for i, c := range m.Concepts {
-		at := fmt.Sprintf("concepts[%d]", i)
-		id(at+".id", c.ID, concepts)
-		text(at+".definition", c.Definition, maxDefinition)
 		if types[c.ID] {
-			report(at+".id", "%q is a type as well; a concept says something else than the type", c.ID)
+			report(fmt.Sprintf("concepts[%d].id", i), "%q is a type as well; a concept says something else than the type", c.ID)
 		}
 	}
 	text("wording.role", m.Wording.Role, maxRole)

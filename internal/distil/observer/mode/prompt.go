@@ -49,7 +49,7 @@ func System(m Mode, language string) string {
 	}
 	definitions := make([]string, len(m.Types))
 	for i, t := range m.Types {
-		definitions[i] = string(t.ID) + ": " + t.Definition
+		definitions[i] = t.ID + ": " + t.Definition
 	}
 	concepts := make([]string, len(m.Concepts))
 	for i, c := range m.Concepts {
