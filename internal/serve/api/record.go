@@ -250,15 +250,6 @@ type Hit struct {
 	Observation *Observation
 	Summary     *Summary
 	Prompt      *Prompt
-	// Place is set for a record that could not be read.
-	Place *Place
-}
-
-// Place is where a record is, without its contents.
-type Place struct {
-	ID             int64         `json:"id"`
-	CreatedAtEpoch memory.Millis `json:"created_at_epoch"`
-	Project        string        `json:"project"`
 }
 
 // hitOf returns a hit in the shape of the API. It has no kind unless withKind.
@@ -280,8 +271,6 @@ func hitOf(h *memory.Hit, full, withKind bool) Hit {
 		out.Summary = new(SummaryOf(h.Summary, h.ProjectPath, full))
 	case h.Prompt != nil:
 		out.Prompt = new(PromptOf(h.Prompt, h.ProjectPath, full))
-	default:
-		out = Hit{Kind: h.Kind, Place: &Place{h.ID, h.CreatedAt, memory.ProjectLabel(h.ProjectPath)}}
 	}
 	return out
 }
@@ -295,8 +284,6 @@ func (h *Hit) Entry() Entry {
 		return h.Summary.entry(memory.RecordSummary)
 	case h.Prompt != nil:
 		return h.Prompt.entry(memory.RecordPrompt)
-	case h.Place != nil:
-		return Entry{Kind: h.Kind, ID: h.Place.ID, CreatedAtEpoch: h.Place.CreatedAtEpoch, Project: h.Place.Project}
 	}
 	return Entry{Kind: h.Kind}
 }
@@ -341,17 +328,12 @@ func (h Hit) Shape() any {
 			*Summary
 			hitTail
 		}{head, h.Summary, tail}
-	case h.Prompt != nil:
+	default:
 		return struct {
 			hitHead
 			*Prompt
 			hitTail
 		}{head, h.Prompt, tail}
-	default:
-		return struct {
-			hitHead
-			*Place
-		}{head, h.Place}
 	}
 }
 
