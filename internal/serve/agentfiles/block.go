@@ -86,11 +86,7 @@ func title(o *api.Observation) string {
 
 // cost estimates what it takes to read a record in full, in tokens.
 func cost(o *api.Observation) int {
-	parts := []string{o.Title, o.Subtitle}
-	if o.ObservationDetail != nil {
-		parts = append(append(parts, o.Narrative), o.Facts...)
-	}
-	return memory.EstimateTokens(strings.Join(parts, "\n"))
+	return memory.EstimateTokens(strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n"))
 }
 
 // harmless replaces what has a meaning in Markdown, in the host, or to who strips our
@@ -104,9 +100,6 @@ func safe(s string) string { return harmless.Replace(text.Plain(s)) }
 // touched returns the files of a record that are inside of the project, those that it
 // modified first.
 func touched(o *api.Observation) []string {
-	if o.ObservationDetail == nil {
-		return nil
-	}
 	var files []string
 	for _, file := range slices.Concat(o.FilesModified, o.FilesRead) {
 		if clean := path.Clean(file); inside(file) && !slices.Contains(files, clean) {

@@ -84,16 +84,18 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		}
 		return fmt.Sprintf("S%d prompt %d", session, prompt)
 	}
+	branch := func(name string) string {
+		if name == "" {
+			return ""
+		}
+		return "branch " + line(name)
+	}
 	switch {
 	case h.Observation != nil:
 		o := h.Observation.Whole()
 		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		say(plain, 0, line(o.Subtitle))
-		branch := ""
-		if o.Branch != "" {
-			branch = "branch " + line(o.Branch)
-		}
-		facts(fmt.Sprintf("#%d", o.ID), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch)
+		facts(fmt.Sprintf("#%d", o.ID), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
 		if o.Pinned {
 			say(pinned, 0, "★ pinned")
 		}
@@ -117,30 +119,22 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		s := h.Summary
 		say(bold, 2, "§ "+line(s.Title))
 		facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
-		if d := s.SummaryDetail; d != nil {
-			if line(d.Request) != line(s.Title) {
-				part("Request", d.Request)
-			}
-			part("Investigated", d.Investigated)
-			part("Learned", d.Learned)
-			part("Completed", d.Completed)
-			part("Next", d.NextSteps)
-			part("Notes", d.Notes)
-			items("Modified", d.FilesEdited)
-			items("Read", d.FilesRead)
+		if line(s.Request) != line(s.Title) {
+			part("Request", s.Request)
 		}
+		part("Investigated", s.Investigated)
+		part("Learned", s.Learned)
+		part("Completed", s.Completed)
+		part("Next", s.NextSteps)
+		part("Notes", s.Notes)
+		items("Modified", s.FilesEdited)
+		items("Read", s.FilesRead)
 	case h.Prompt != nil:
 		p := h.Prompt
 		say(bold, 2, "› "+line(p.Title))
-		branch := ""
-		if p.PromptDetail != nil && p.Branch != "" {
-			branch = "branch " + line(p.Branch)
-		}
-		facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch)
-		if p.PromptDetail != nil {
-			gap()
-			say(plain, 0, strings.TrimRight(block(p.Text), " \n"))
-		}
+		facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch(p.Branch))
+		gap()
+		say(plain, 0, strings.TrimRight(block(p.Text), " \n"))
 	}
 	return all
 }
