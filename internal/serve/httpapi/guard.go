@@ -4,10 +4,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"mime"
-	"net"
 	"net/http"
+	"regexp"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"claudemem/internal/capture/wire"
@@ -60,7 +59,7 @@ func (a *server) admit(r *http.Request) error {
 		if ip := link.client.Addr(); !ip.Unmap().IsLoopback() {
 			return memory.Errorf(memory.CodeForbidden, "only this machine may connect")
 		}
-		if !loopbackName(r.Host) {
+		if !loopbackHost.MatchString(strings.ToLower(r.Host)) {
 			// DNS rebinding: a web page whose name resolves to 127.0.0.1 sends that name.
 			return memory.Errorf(memory.CodeForbidden, "host %q is not a loopback name", r.Host).
 				WithHint("use localhost, 127.0.0.1 or [::1]")
@@ -115,26 +114,9 @@ func (a *server) hasToken(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// loopbackName reports whether a Host header is localhost, 127.0.0.1 or [::1], with any
+// loopbackHost matches a Host header in lower case that is localhost, 127.0.0.1 or [::1], with any
 // port.
-func loopbackName(host string) bool {
-	name := host
-	if h, port, err := net.SplitHostPort(host); err == nil {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return false
-		}
-		name = h
-		if strings.HasPrefix(host, "[") {
-			name = "[" + h + "]"
-		}
-	}
-	switch strings.ToLower(name) {
-	case "localhost", "127.0.0.1", "[::1]":
-		return true
-	default:
-		return false
-	}
-}
+var loopbackHost = regexp.MustCompile(`^(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?$`)
 
 // sameOrigin returns CodeForbidden for requests that a web page of another origin makes a
 // browser send.

@@ -81,22 +81,16 @@ func ids(about string) argument {
 func project(about string) argument { return of("project", about, "cwd") }
 
 // The hints for the kinds of tools; none reaches beyond this memory (OpenWorldHint false).
-func reading() mcp.ToolAnnotations {
-	return mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
-}
-
-func adding() mcp.ToolAnnotations {
-	return mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)}
-}
-
-func removing() mcp.ToolAnnotations {
-	return mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(bool)}
-}
+var (
+	reading  = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
+	adding   = mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)}
+	removing = mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(bool)}
+)
 
 // tools returns all tools in the order in which agents use them.
 func tools() []tool {
 	return []tool{
-		{"search_memory", "Search memory", searchMemory, reading(), true, []argument{
+		{"search_memory", "Search memory", searchMemory, reading, true, []argument{
 			of("query", "question, error text, identifier or path; dates and types in it are understood", "search"),
 			project(`directory or name; default: this one; "all"`),
 			of("type", "bugfix,feature,refactor,change,discovery,decision"),
@@ -109,27 +103,27 @@ func tools() []tool {
 			of("offset", "", "skip"),
 			unlisted(of("order", "", "order_by", "sort")),
 		}},
-		{"timeline", "Timeline", timeline, reading(), true, []argument{
+		{"timeline", "Timeline", timeline, reading, true, []argument{
 			of("anchor", "id (123), session (S12) or time", "id", "session_id", "observation_id", "date", "time"),
 			of("query", "instead: its best hit is the anchor"),
 			of("depth_before", "default 10").number("10", maxDepth),
 			of("depth_after", "default 10").number("10", maxDepth),
 			project("default: the anchor's"),
 		}},
-		{"get_observations", "Observations in full", getObservations, reading(), false, []argument{ids("numbers from index lines")}},
-		{"get_session_summary", "Session summary", getSessionSummary, reading(), false, []argument{
+		{"get_observations", "Observations in full", getObservations, reading, false, []argument{ids("numbers from index lines")}},
+		{"get_session_summary", "Session summary", getSessionSummary, reading, false, []argument{
 			of("receipt_name", `S12, ULID or the host's id; "last"`, "session").named("session_id").required(),
 			of("offset", "newest turns to pass over", "skip"),
 			unlisted(project("")),
 		}},
-		{"get_project_context", "Project context", getProjectContext, reading(), true, []argument{project("directory or name; default: this one")}},
-		{"save_memory", "Save a memory", saveMemory, adding(), false, []argument{
+		{"get_project_context", "Project context", getProjectContext, reading, true, []argument{project("directory or name; default: this one")}},
+		{"save_memory", "Save a memory", saveMemory, adding, false, []argument{
 			own("text", api.TextParam, "understandable without this conversation", "narrative", "content", "memory").required(),
 			own("title", api.TextParam, ""),
 			own("type", api.TextParam, "as for search; default: discovery", "obs_type"),
 			project("default: this one"),
 		}},
-		{"forget_memory", "Forget memories", forgetMemory, removing(), false, []argument{
+		{"forget_memory", "Forget memories", forgetMemory, removing, false, []argument{
 			ids(""),
 			own("undo", api.FlagParam, "bring back what was hidden", "restore"),
 		}},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -80,10 +81,7 @@ func drawColumns(id, title, about string, all []series, labels []string, values 
 // drawBars draws a bar that lies for each of the series, whose values are these.
 func drawBars(id, title, about string, all []series, values []float64, format func(float64) string) chart {
 	c := chart{ID: id, Title: title, About: about, Width: barWidth, Height: barHeight * max(1, len(all))}
-	peak := 0.0
-	for _, value := range values {
-		peak = max(peak, value)
-	}
+	peak := slices.Max(append(values, 0))
 	if peak == 0 {
 		return c
 	}

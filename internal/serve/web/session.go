@@ -78,12 +78,7 @@ func turnsOf(records *api.SessionRecords) []turn {
 func (v *visit) sessions() view {
 	q := request[api.SessionsRequest](v, nil)
 	found := ask(v, api.Memory.Sessions, q)
-	older := ""
-	if q.Offset+found.Count < found.Total {
-		next := api.Values(q)
-		next.Set("offset", strconv.Itoa(q.Offset+found.Count))
-		older = address("/sessions", next)
-	}
+	older := pagerOf("/sessions", api.Values(q), q.Offset, q.Limit, found.Count, found.Total).Older
 	return view{Title: "Sessions", JSON: inAPI(api.Memory.Sessions, q), Data: struct {
 		api.Page[api.SessionDigest]
 		Project string
