@@ -112,25 +112,13 @@ func (d Param) parse(field reflect.Value, sent url.Values, missing string) error
 		return memory.Errorf(memory.CodeTooLarge, "%s is longer than %d bytes", d.Name, maxText).
 			WithHint("the words that matter are enough")
 	}
-	if d.Kind == ListParam {
-		items, err := d.checkList(parseList(d, sent, v))
-		if err != nil {
-			return err
-		}
-		field.Set(reflect.ValueOf(items))
-		return d.checkPresent(strings.Join(items, ","))
-	}
-	if v == "" {
-		return d.checkPresent(v)
-	}
-	switch d.Kind {
-	case TextParam:
+	switch {
+	case d.Kind == ListParam:
+		field.Set(reflect.ValueOf(parseList(d, sent, v)))
+	case d.Kind == TextParam, d.Kind == ChoiceParam:
 		field.SetString(v)
-	case ChoiceParam:
-		chosen, err := d.checkChoice(v)
-		field.SetString(chosen)
-		return err
-	case FlagParam:
+	case v == "":
+	case d.Kind == FlagParam:
 		on, err := strconv.ParseBool(strings.ToLower(v))
 		if err != nil || len(v) == 1 && v != "0" && v != "1" {
 			return d.wrong(v, "is true or false")
@@ -138,10 +126,12 @@ func (d Param) parse(field reflect.Value, sent url.Values, missing string) error
 		field.SetBool(on)
 	default:
 		n, err := d.parseNumber(v)
+		if err != nil {
+			return err
+		}
 		field.SetInt(n)
-		return err
 	}
-	return nil
+	return d.check(field)
 }
 
 // parseNumber returns a number, the number of a record, or a time in milliseconds.
@@ -407,36 +397,37 @@ func pathOf(path string, request any) (string, error) {
 // make, and sets zero values to their defaults where zero means the default.
 func check(request any) error {
 	for d, value := range Fields(request) {
-		switch d.Kind {
-		case NumberParam:
-			if value.Int() == 0 && d.Least > 0 {
-				n, _ := strconv.Atoi(d.Default)
-				value.SetInt(int64(n))
-			}
-			if err := d.checkNumber(int(value.Int())); err != nil {
-				return err
-			}
-		case ListParam:
-			items, err := d.checkList(value.Interface().([]string))
-			if err != nil {
-				return err
-			}
-			value.Set(reflect.ValueOf(items))
-		case TextParam, ChoiceParam:
-			if value.String() == "" {
-				value.SetString(d.Default)
-			}
-			if err := d.checkPresent(value.String()); err != nil {
-				return err
-			}
-			if d.Kind == ChoiceParam && value.String() != "" {
-				chosen, err := d.checkChoice(value.String())
-				if err != nil {
-					return err
-				}
-				value.SetString(chosen)
-			}
+		if err := d.check(value); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// check is check for the field that holds a parameter.
+func (d Param) check(value reflect.Value) error {
+	switch d.Kind {
+	case NumberParam:
+		if value.Int() == 0 && d.Least > 0 {
+			n, _ := strconv.Atoi(d.Default)
+			value.SetInt(int64(n))
+		}
+		return d.checkNumber(int(value.Int()))
+	case ListParam:
+		items, err := d.checkList(value.Interface().([]string))
+		if err != nil {
+			return err
+		}
+		value.Set(reflect.ValueOf(items))
+		return d.checkPresent(strings.Join(items, ","))
+	case TextParam, ChoiceParam:
+		chosen := cmp.Or(value.String(), d.Default)
+		err := d.checkPresent(chosen)
+		if d.Kind == ChoiceParam && chosen != "" {
+			chosen, err = d.checkChoice(chosen)
+		}
+		value.SetString(chosen)
+		return err
 	}
 	return nil
 }
