@@ -403,7 +403,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	defer comparison.Close()
 	documents := make([][]uint16, len(best))
 	for i, x := range best {
-		documents[i] = unpackPieces(make([]uint16, 0, 2*len(x.pieces)), x.pieces) // at most one a nibble
+		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces) // at most one a byte
 	}
 	comparison.Know(documents)
 	inHalves(len(best), func(from, to int) {

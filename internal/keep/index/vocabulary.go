@@ -12,10 +12,9 @@ import (
 	"claudemem/internal/keep/sqlite"
 )
 
-// A row of contents has a document's words as numbers of the vocabulary: of a hash of
-// four bytes the number takes one and a quarter (nibbles.go), since words that many
-// documents have come early, in the order of their frequency, and so have low numbers.
-// Number 0 is rank's gap.
+// A row of contents has a document's words as numbers of the vocabulary, each a uvarint: of a
+// hash of four bytes the number takes one and a half, since words that many documents have
+// come early, in the order of their frequency, and so have low numbers. Number 0 is rank's gap.
 //
 // The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
 // word that no document has any more leaves its place to another.
@@ -184,11 +183,11 @@ func (w *wordChanges) commit() {
 }
 
 // encodeWords returns the row's form of a document's words: the number of words of each
-// field, then the words, by wordCode.
+// field, then the words.
 func (w *wordChanges) encodeWords(d *rank.Document) []byte {
-	row := nibbleWriter{code: wordCode}
+	var row []byte
 	for _, field := range d.Words {
-		row.write(uint32(len(field))) //nolint:gosec // the words of a text
+		row = binary.AppendUvarint(row, uint64(len(field)))
 	}
 	for _, field := range d.Words {
 		for _, hash := range field {
@@ -196,42 +195,45 @@ func (w *wordChanges) encodeWords(d *rank.Document) []byte {
 			if hash != 0 {
 				n = w.number(hash)
 			}
-			row.write(n)
+			row = binary.AppendUvarint(row, uint64(n))
 		}
 	}
-	return row.row()
+	return row
 }
 
 // decodeWords reads the row's form into d, whose memory it uses again. A number that v
 // does not have is a gap: a reader's vocabulary may be older than the row. A row that is
 // cut short, or has more than its words, is sqlite.ErrDamaged.
 func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
-	row := nibbleReader{code: wordCode, b: b}
-	var lengths [rank.NumFields]uint32
-	if row.read(lengths[:]) < len(lengths) {
+	var lengths [rank.NumFields]int
+	all := 0
+	for f := range lengths {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > uint64(len(b)) { // each word has a byte at least
+			return sqlite.ErrDamaged
+		}
+		lengths[f], b = int(n), b[size:]
+		all += int(n)
+	}
+	if all > len(b) {
 		return sqlite.ErrDamaged
 	}
-	left := row.left()
-	for _, n := range lengths {
-		if left -= int(n); left < 0 {
-			return sqlite.ErrDamaged
-		}
-	}
 	for f, n := range lengths {
-		words := slices.Grow(d.Words[f][:0], int(n))[:n]
+		words := slices.Grow(d.Words[f][:0], n)[:n]
 		d.Words[f] = words
-		if row.read(words) < len(words) {
-			return sqlite.ErrDamaged
-		}
-		hashes := v.hashes
-		for i, number := range words {
+		for i := range words {
+			number, size := binary.Uvarint(b)
+			if size <= 0 {
+				return sqlite.ErrDamaged
+			}
+			b = b[size:]
 			words[i] = 0
-			if int(number) < len(hashes) {
-				words[i] = hashes[number]
+			if number < uint64(len(v.hashes)) {
+				words[i] = v.hashes[number]
 			}
 		}
 	}
-	if !row.ended() {
+	if len(b) > 0 {
 		return sqlite.ErrDamaged
 	}
 	return nil
@@ -255,38 +257,31 @@ func (b *base) loadVocabulary(ctx context.Context, q querier) error {
 }
 
 // A row of contents has a document's pieces in rising order, each as the number of pieces
-// between it and the one before, by pieceCode.
+// between it and the one before, a uvarint.
 
 // packPieces returns the row's form of a list of pieces, each of which is there once.
 func packPieces(pieces []uint16) []byte {
 	sorted := slices.Clone(pieces)
 	slices.Sort(sorted)
-	row := nibbleWriter{code: pieceCode, b: make([]byte, 0, len(sorted)+len(sorted)/4)}
-	next := uint32(0)
+	row := make([]byte, 0, len(sorted)+len(sorted)/4)
+	next := uint16(0)
 	for _, p := range sorted {
-		row.write(uint32(p) - next)
-		next = uint32(p) + 1
+		row = binary.AppendUvarint(row, uint64(p-next))
+		next = p + 1
 	}
-	return row.row()
+	return row
 }
 
 // unpackPieces appends the pieces of a row to list, up to the first that is damaged.
 func unpackPieces(list []uint16, b []byte) []uint16 {
-	row := nibbleReader{code: pieceCode, b: b}
-	var distances [64]uint32
-	next := uint32(0)
-	for {
-		n := row.read(distances[:])
-		for _, distance := range distances[:n] {
-			piece := next + distance
-			if piece > 1<<16-1 {
-				return list
-			}
-			list = append(list, uint16(piece))
-			next = piece + 1
+	next := uint64(0)
+	for len(b) > 0 {
+		distance, size := binary.Uvarint(b)
+		piece := next + distance
+		if size <= 0 || distance > 1<<16-1 || piece > 1<<16-1 {
+			break
 		}
-		if n < len(distances) {
-			return list
-		}
+		list, b, next = append(list, uint16(piece)), b[size:], piece+1
 	}
+	return list
 }
