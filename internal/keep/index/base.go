@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 
 	"claudemem/internal/keep/index/embed"
-	"claudemem/internal/keep/index/pages"
 	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/atomicfile"
@@ -324,10 +323,10 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 	// A list that grows takes twice as much while it is copied.
 	documents := int(min(max(newest, 0), maxPresized)) + 1
 	c.lengths = make(lengths, 0, documents)
-	c.entries = pages.Make[entry](documents)[:1]
+	c.entries = make([]entry, 1, documents)
 	if slots != nil {
 		n := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
-		c.names, b.owners = pages.Make[uint16](n)[:0], pages.Make[uint32](n)[:0]
+		c.names, b.owners = make([]uint16, 0, n), make([]uint32, 0, n)
 	}
 	return b.loadEntries(ctx, q, nil, slots, "SELECT number, entries FROM blocks ORDER BY number")
 }

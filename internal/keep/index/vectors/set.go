@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"claudemem/internal/keep/index/pages"
 	"claudemem/internal/leaf/openfile"
 )
 
@@ -115,7 +114,7 @@ func (s *Set) load() error {
 	}
 	n := int(min(info.Size()/int64(size), maxSpare))/chunkSlots + 1
 	scanned, others := s.codeSizes()
-	s.spare = chunk{documents: pages.Make[uint32](n * chunkSlots), scanned: pages.Make[uint64](n * scanned), others: pages.Make[uint64](n * others)}
+	s.spare = chunk{documents: make([]uint32, n*chunkSlots), scanned: make([]uint64, n*scanned), others: make([]uint64, n*others)}
 	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
