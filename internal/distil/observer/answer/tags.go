@@ -37,8 +37,9 @@ func tagAt(src string, i int) (tag, bool) {
 	e, known := elements[fold(m[2])]
 	t := tag{element: e, closing: m[1] != "", attrs: strings.TrimSpace(m[3]), start: i, end: i + len(m[0])}
 	t.empty = strings.HasSuffix(t.attrs, "/") && !t.closing
-	blank := strings.TrimLeft(m[0][1:], " \t") != m[0][1:]
-	return t, known && (t.closing || t.attrs == "" || !blank) // not "a < title && b > c"
+	inCode := i > 0 && text.IsIdent(src[i-1]) && strings.ToLower(m[2][:1]) != m[2][:1] || // List<File>
+		(m[0][1] == ' ' || m[0][1] == '\t') && t.attrs != "" // a < title && b > c
+	return t, known && (t.closing || !inCode)
 }
 
 // scan returns the tags of a text. Other markup is text, and so is the name of a record's

@@ -234,5 +234,5 @@ func (r *reader) closes(i int) bool {
 		return t.again > t.close
 	}
 	between := r.tags[i+1 : t.close]
-	return len(between) < 8 && !slices.ContainsFunc(between, func(o tag) bool { return o.name != t.name && o.of != "" })
+	return len(between) < 8 && !slices.ContainsFunc(between, func(o tag) bool { return o.name != t.name && o.in(kindObservation) })
 }
