@@ -116,14 +116,14 @@ func (m *Model) inList(a action) tea.Cmd {
 		return m.step(n)
 	}
 	l := m.list()
-	switch a {
+	switch a { // the ends of a timeline cannot be read at once, those of the base can
 	case first:
-		if l.hasEnds && l.first != 0 {
+		if l == m.base && l.first != 0 {
 			return m.ask(l, atStart)
 		}
 		l.cursor, l.owed = 0, 0
 	case last:
-		if l.hasEnds && l.more {
+		if l == m.base && l.more {
 			return m.ask(l, atEnd)
 		}
 		l.cursor, l.owed = max(len(l.rows)-1, 0), 0

@@ -13,8 +13,6 @@ type list struct {
 	pages pages
 	// dated: rows have their day on their own line, since they are not in the order of time.
 	dated bool
-	// hasEnds: the start and the end can be read at once.
-	hasEnds bool
 
 	rows []row
 	// first is the number of records before the window and total that of the whole list; -1

@@ -182,7 +182,7 @@ func (m *Model) show(s string) tea.Cmd {
 	}
 	m.filter = s
 	m.base.restart()
-	m.base.pages, m.base.dated, m.base.hasEnds, m.base.title = p, f.Words != "", true, "Feed"
+	m.base.pages, m.base.dated, m.base.title = p, f.Words != "", "Feed"
 	if f.Words != "" {
 		m.base.title = "Search"
 	}
