@@ -100,7 +100,7 @@ func decisionStory(q *toolcall.Question) string {
 		options = append(options, described(&o))
 	}
 	if len(options) > 0 {
-		parts = append(parts, "The options were: "+strings.Join(options, "; "))
+		parts = append(parts, optionsStory+strings.Join(options, "; "))
 	}
 	return shown(sentencesOf(parts), maxNarrative)
 }
@@ -110,12 +110,12 @@ func decisionFacts(q *toolcall.Question) []string {
 	rejected := len(rejectedLabels(q)) > 0
 	var facts []string
 	for _, o := range q.Options {
-		says := "Offered: "
+		says := offeredFact
 		switch {
 		case o.Chosen:
 			says = "Chosen: "
 		case rejected:
-			says = "Rejected: "
+			says = rejectedFact
 		}
 		facts = text.Add(facts, shown(says+described(&o), maxFact))
 	}

@@ -10,9 +10,11 @@
 // evidence. What was said is weighed sentence by sentence (choose.go, feature.go) with
 // weights that were learnt (weights.json, see [ReadWeights]).
 //
-// A rule that the user states in a prompt ("from now on …", "never …", in English, German,
-// Spanish or Japanese) becomes a learning at the end of the turn: cues of each language
-// (rulecue.go) are added up, and a one-time wish, a question or a quotation falls short.
+// The words by which people say things are in package lang, a table for each language.
+//
+// A rule that the user states in a prompt ("from now on …", "never …", in any of eight
+// languages) becomes a learning at the end of the turn: the cues of its language (rule-… in
+// package lang) are added up, and a one-time wish, a question or a quotation falls short.
 //
 // What the user decides in a dialog becomes a decision: the answer is the title, the
 // question its reason, and the options are facts.
@@ -29,5 +31,5 @@
 // All text is data of strangers. Nothing in it is obeyed.
 //
 // In the flow offline is called by observer, and by recall for a session whose
-// turns still wait. It imports toolcall and outline.
+// turns still wait. It imports toolcall, outline and lang.
 package offline

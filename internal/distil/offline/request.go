@@ -155,12 +155,12 @@ func trimClause(c string) string {
 		c = "Add " + rest
 	}
 	c = strings.TrimRight(c, ".!?… ")
-	if i := lang.Index(c, "order-end"); i > 12 {
+	if i, _ := lang.Find(c, "order-end"); i > 12 {
 		c = strings.TrimRight(c[:i], ", ")
 	}
 	for {
-		i := lang.Index(c, "order-tail")
-		if i <= 0 {
+		i, _ := lang.Find(c, "order-tail")
+		if i == 0 {
 			return capital(c)
 		}
 		c = c[:i]

@@ -117,10 +117,12 @@ func shareModified(a, b *memory.Observation) bool {
 	return slices.ContainsFunc(a.FilesIn(memory.FileModified), func(f string) bool { return slices.Contains(files, f) })
 }
 
-// The beginnings of facts by which later batches recognise commits and reverts.
+// The beginnings of facts by which later batches recognise commits, reverts and answers.
 const (
 	committedFact = "Committed: “"
 	revertedFact  = "Reverted: "
+	rejectedFact  = "Rejected: "
+	offeredFact   = "Offered: "
 )
 
 // revertedCommits reports whether the turn reverted all commits of a record, or the revert
@@ -322,6 +324,7 @@ func shareSubject(a, b *memory.Observation, but choicePair) bool {
 const (
 	askedStory   = "The user was asked: "
 	decidedStory = "The user decided: "
+	optionsStory = "The options were: "
 )
 
 // otherAnswer reports whether a decision gives another answer to the question of an earlier
@@ -336,7 +339,7 @@ func otherAnswer(o, old *memory.Observation) bool {
 		return false
 	}
 	return slices.ContainsFunc(o.Facts, func(fact string) bool {
-		rest, ok := cutPrefixes(fact, "Rejected: ", "Offered: ")
+		rest, ok := cutPrefixes(fact, rejectedFact, offeredFact)
 		return ok && (rest == oldAnswer || strings.HasPrefix(rest, oldAnswer+" ("))
 	})
 }
@@ -351,6 +354,6 @@ func dialogOf(narrative string) (question, answer string) {
 	if !ok {
 		return "", ""
 	}
-	answer = text.Before(answer, " The options were: ")
+	answer = text.Before(answer, " "+optionsStory)
 	return strings.TrimSpace(question), strings.TrimRight(strings.TrimSpace(answer), ".")
 }

@@ -55,7 +55,7 @@ func (e *episode) fixTitle() string {
 		subject = "" // a test that is called by a sentence
 	}
 	if cause := e.tell(true); cause != "" {
-		if verb, rest, ok := strings.Cut(cause, " "); ok && verb == "Fix" {
+		if verb, rest, ok := strings.Cut(cause, " "); ok && lang.Is(verb, "fix-title") {
 			return "Fix " + rest
 		}
 		if subject != "" && !mentions(cause, subject) && len(subject) < 50 {

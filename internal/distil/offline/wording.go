@@ -3,7 +3,6 @@ package offline
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
@@ -45,7 +44,10 @@ func withoutCausePhrase(s string) string {
 // withoutReports drops what a title need not say: that the tests pass.
 func withoutReports(s string) string {
 	s = strings.TrimRight(s, ". ")
-	for _, sep := range []string{"; ", ", and ", ", ", " and "} {
+	for _, sep := range append([]string{"; ", ", "}, lang.Phrases("list-and")...) {
+		if lang.Is(sep, "list-and") {
+			sep = " " + sep + " "
+		}
 		i := strings.LastIndex(s, sep)
 		if i > 20 && balanced(s[:i]) && (reportsTests(s[i+len(sep):]) || lang.Has(s[i+len(sep):], "committed")) {
 			return strings.TrimRight(s[:i], ",; ")
@@ -53,16 +55,6 @@ func withoutReports(s string) string {
 	}
 	return s
 }
-
-// imperatives has the imperative of each past tense.
-var imperatives = sync.OnceValue(func() map[string]string {
-	m := map[string]string{}
-	for _, pair := range lang.Phrases("past") {
-		past, base, _ := strings.Cut(pair, " ")
-		m[past] = base
-	}
-	return m
-})
 
 // imperative takes the agent out of its own sentence: "I've fixed X" → "Fix X".
 func imperative(s string) string {
@@ -74,7 +66,7 @@ func imperative(s string) string {
 		}
 	}
 	w := text.Before(s, " ")
-	if base, ok := imperatives()[text.LowerASCII(w)]; ok && len(w) < len(s) {
+	if base := lang.Value(text.LowerASCII(w), "past"); base != "" && len(w) < len(s) {
 		s = base + s[len(w):]
 	}
 	if s == whole {
@@ -85,7 +77,7 @@ func imperative(s string) string {
 
 // mayLoseSubject reports whether a verb can stand without the agent's "I".
 func mayLoseSubject(verb string) bool {
-	return lang.Is(verb, "subjectless") || imperatives()[verb] != ""
+	return lang.Is(verb, "subjectless") || lang.Value(verb, "past") != ""
 }
 
 // baseNames returns the base names of paths, each once.

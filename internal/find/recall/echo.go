@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/lang"
 )
 
 const (
@@ -23,16 +23,13 @@ const (
 
 // emptyWords say nothing by themselves. Only the frequent ones matter: a line has
 // a dozen words.
-var emptyWords = text.Set(`a an and are as at asked be been by for from had has have in into is it its now of on or
-		so than that the their then there this to was were when which with ago`)
-
 // wordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
 // letters, sorted, each once. A character of a script without spaces is a word of its
 // own.
 func wordsOf(line string) []string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if emptyWords[w] {
+		if lang.Is(w, "empty") {
 			continue
 		}
 		if len(w) > 3 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -131,7 +132,7 @@ func chosen(title string, details []statement, limit int) []statement {
 // that. A part that only lists edits or says that a command passes is the last choice.
 func (r *reminding) gist(o memory.Observation) (title string, details []statement) {
 	title, detail := titleAndDetail(&o, heading(&o, r.plain), r.plain, func(part string) bool {
-		return isOvercome(part) || isPassing(part) || strings.HasPrefix(part, "Edited ")
+		return lang.Has(part, "own-overcome", "own-passing") || lang.Begins(part, "own-edited")
 	})
 	return title, asDetails(detail)
 }

@@ -5,9 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 )
 
 // complaint is the parsed output of a failed call, with weights for finding records of
@@ -56,8 +58,6 @@ var (
 	foreign = regexp.MustCompile(`https?://\S+|[\w./-]+@v?\d[\w.+-]*|\b\w*\d{5,}\w*\b`)
 	// fileOfMessage is a file that a message names in passing, before what it says of it.
 	fileOfMessage = regexp.MustCompile(`(^|\s)([\w./\\-]*[\w-]\.[a-z][a-z0-9]{0,4}):(?:\d+:)*(?:\s|$)`)
-	// aboutFile are messages that say something of the file itself.
-	aboutFile = regexp.MustCompile(`(?i)no such file|enoent|filenotfound|cannot find module|can't resolve|permission denied|eacces`)
 	// errorClass is the name of an exception ahead of its message.
 	errorClass = regexp.MustCompile(`^((?:\w+\.)*\w*[A-Z]\w*): `)
 	stamp      = regexp.MustCompile(`^\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d\S* `)
@@ -121,7 +121,7 @@ func (c *complaint) line(text string) complaintLine {
 		c.AddPlace(m[1])
 		text = m[2]
 	}
-	if !aboutFile.MatchString(text) {
+	if !lang.Has(text, "about-file") {
 		for _, m := range fileOfMessage.FindAllStringSubmatch(text, 4) {
 			c.AddPlace(m[2])
 		}
@@ -148,7 +148,7 @@ func (c *complaint) line(text string) complaintLine {
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’()[]{}<>,;|=", r)
 	}) {
-		if strings.HasPrefix(field, "/") && !aboutFile.MatchString(text) {
+		if strings.HasPrefix(field, "/") && !lang.Has(text, "about-file") {
 			continue // where it happened to be
 		}
 		if strings.Contains(field, "/") { // of a path only the name; the rest differs from machine to machine
@@ -167,7 +167,7 @@ func (c *complaint) line(text string) complaintLine {
 // words that any error may have.
 func (l *complaintLine) put(text string, weight float64) (own []string) {
 	for _, w := range errorWords(text) {
-		if weight == missingName || !commonWords[w] {
+		if weight == missingName || !commonWords()[w] {
 			l.words[w] = max(l.words[w], weight)
 			own = append(own, w)
 		} else if len(w) > 3 {
@@ -248,16 +248,14 @@ func isHex(w string) bool {
 	return len(w) >= 7 && strings.ContainsAny(w, "0123456789") && strings.Trim(w, "0123456789abcdef") == ""
 }
 
-// commonWords are words of errors in general and frequent words of English. A record
-// that shares only these with an error is no match.
-var commonWords = func() map[string]bool {
+// commonWords are words of errors in general and frequent words of English, as errorWords has
+// them. A record that shares only these with an error is no match.
+var commonWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, w := range strings.Fields(`a an and any are as at be been but by can could did do does don for from got had has have here how if in into is isn it its just may more most must no not of off on only or other out over own same should so some such than that the their them then there these they this those to too under until up use used using very via was wasn were what when where which while who will with without would you your
-		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous end start begin position open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame id
-		typeerror valueerror keyerror indexerror attributeerror nameerror runtimeerror importerror modulenotfounderror filenotfounderror oserror ioerror err_assertion err_test_failure err_module_not_found module_not_found exceptionerror nosuchelementexception nullpointerexception illegalargumentexception illegalstateexception indexoutofboundsexception arrayindexoutofboundsexception classcastexception referenceerror rangeerror syntaxerror notimplementederror unboundlocalerror zerodivisionerror java lang util org com io std core npm node go python python3 java js ts py rs rb php sh bash zsh cargo rustc gcc pip yarn pnpm http https www`) {
+	for _, w := range lang.Phrases("error-word") {
 		for _, w := range append(errorWords(w), w) {
 			all[w] = true
 		}
 	}
 	return all
-}()
+})

@@ -3,21 +3,15 @@ package recall
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/find/recall/gate"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
-
-// refusals are parts of a host's message that a tool was not run.
-var refusals = []string{
-	"permission to use", "the user doesn't want to", "the user rejected", "[request interrupted", "user rejected", "<tool_use_error>",
-	"claude requested permissions", "this command requires approval", "request was aborted", "hook pretooluse",
-}
 
 // atFailure finds records of the same failure and its fix.
 func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
@@ -28,8 +22,7 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 		return m, nil
 	}
 	failure := strings.TrimSpace(r.event.ToolError)
-	low := strings.ToLower(failure[:min(len(failure), 200)])
-	if text.ContainsAny(low, refusals...) {
+	if lang.Has(failure[:min(len(failure), 200)], "refusal") {
 		return m, nil
 	}
 	said := parseComplaint(failure)
@@ -116,7 +109,7 @@ func (c *complaint) seenIn(o *memory.Observation) precedent {
 	best := 0.0
 	for _, s := range statements {
 		low := strings.ToLower(s)
-		if isOpen(s) || isPassing(s) || isOvercome(s) {
+		if tellsNoFix(s) {
 			continue
 		}
 		for _, t := range c.tests {
@@ -135,7 +128,7 @@ func (c *complaint) seenIn(o *memory.Observation) precedent {
 		}
 		has := wordSet(s)
 		for _, l := range c.lines {
-			if l.absent && !tellsAbsence(low) || !l.touches(has) {
+			if l.absent && !lang.Has(low, "absent") || !l.touches(has) {
 				continue
 			}
 			e := l.comparedWith(func(w string) bool { return has[w] || known[w] })
@@ -165,12 +158,6 @@ func (l *complaintLine) touches(has map[string]bool) bool {
 	return len(l.words) == 0 && slices.ContainsFunc(l.kind, func(w string) bool { return has[w] })
 }
 
-// tellsAbsence reports whether a statement, in lower case, says that something is not
-// there: many tell of a program, few of its absence.
-func tellsAbsence(low string) bool {
-	return text.ContainsAny(low, "not found", "not available", "not installed", "not there", "no module", "missing", "cannot find", "can't find", "not executable", "not recognized", "no such")
-}
-
 // comparedWith returns how much of the line a text has, by a function that reports
 // whether it has a word.
 func (l *complaintLine) comparedWith(has func(word string) bool) gate.FailureEvidence {
@@ -198,18 +185,11 @@ func (l *complaintLine) comparedWith(has func(word string) bool) gate.FailureEvi
 	return e
 }
 
-// fixWords matches words of statements that describe a fix.
-var fixWords = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|worked|works|helped|helps|passes (?:after|since)|needed|needs|requires|must|instead|set|install(?:ed)?|start(?:ed)?|run|use|enable[sd]?|disable[sd]?|now|chang(?:ed|ing)|replac(?:ed|ing)|add(?:ed|ing)|remov(?:ed|ing)|upgrad(?:ed|ing)|pin(?:ned)?)\b`)
-
-// cures is the narrower form of fixWords for records that are not about a bug: they
-// must name a fix explicitly.
-var cures = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|works|passes after|needed|needs|must|instead)\b`)
-
 // fixIn returns the statement of a record that tells what made the failure (in the
 // statement said) go away, "" when none does. A failure on the way to something else has
 // left no word of how it ended.
 func fixIn(o *memory.Observation, said string) string {
-	if strings.HasPrefix(said, "Failed on the way: ") {
+	if lang.Begins(said, "own-failed-midway") {
 		return ""
 	}
 	if isFixTitle(o.Title) {
@@ -218,14 +198,14 @@ func fixIn(o *memory.Observation, said string) string {
 	account := sentences(o.Narrative)
 	best, bestScore := "", 0
 	for _, s := range slices.Concat(account, []string{o.Subtitle}, o.Facts, []string{o.Title}) {
-		if s == "" || isOpen(s) || isPassing(s) || strings.HasPrefix(s, "Failed ") || isOvercome(s) {
+		if s == "" || tellsNoFix(s) || lang.Begins(s, "own-failed") {
 			continue
 		}
 		var score int
 		switch {
-		case cures.MatchString(s):
+		case lang.Has(s, "cure-sign"):
 			score = 6
-		case o.Type == memory.TypeBugfix && fixWords.MatchString(s):
+		case o.Type == memory.TypeBugfix && lang.Has(s, "fix-sign"):
 			score = 4
 		default:
 			continue
@@ -253,16 +233,14 @@ func fixIn(o *memory.Observation, said string) string {
 	return best
 }
 
-// overcome matches the offline observer's statement that a command passes now, which
-// does not name the cause.
-var overcome = regexp.MustCompile("(?i)^`[^`]*` failed(?: and passes now|, `[^`]*` passes now)|failed before the change to")
-
-func isOvercome(s string) bool { return strings.Contains(s, "failed") && overcome.MatchString(s) }
+// tellsNoFix reports whether a statement of the offline observer tells of a failure that nobody
+// overcame, that a command passes, or that it passes again without the cause.
+func tellsNoFix(s string) bool {
+	return lang.Begins(s, "own-open") || lang.Has(s, "own-passing", "own-overcome")
+}
 
 func isFixTitle(title string) bool {
-	first, _, _ := strings.Cut(title, " ")
-	first = strings.ToLower(strings.TrimSuffix(first, ":"))
-	return first == "fix" || first == "fixed" || first == "fixes"
+	return lang.Is(strings.TrimSuffix(text.Before(title, " "), ":"), "fix-title")
 }
 
 // sayPrecedent returns a reminder's line for a record of the same failure: the fix,
@@ -270,7 +248,7 @@ func isFixTitle(title string) bool {
 func (r *reminding) sayPrecedent(p precedent) (title string, details []statement) {
 	title, details = r.gist(*p.Observation)
 	title = text.TruncateWidth(title, momentChars/2)
-	said, _ := strings.CutPrefix(p.said, "Failed before: ")
+	said, _ := lang.Cut(p.said, "own-failed-before")
 	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
 		said = "error then: " + text.TruncateWidth(said, momentChars/2)
 	}
@@ -287,18 +265,6 @@ func (r *reminding) sayPrecedent(p precedent) (title string, details []statement
 	default:
 		return title, asDetails(said)
 	}
-}
-
-// isOpen reports whether a statement of the offline observer tells of a failure
-// that nobody overcame.
-func isOpen(s string) bool {
-	return strings.HasPrefix(s, "Still failing: ") || strings.HasPrefix(s, "Fails: ")
-}
-
-// isPassing reports whether a statement only tells that a command passes.
-func isPassing(s string) bool {
-	s = strings.TrimRight(s, ".")
-	return strings.HasPrefix(s, "`") && (strings.HasSuffix(s, "` passes") || strings.HasSuffix(s, "` passes now"))
 }
 
 // isOwnName reports whether a test's name is enough to know the test by.

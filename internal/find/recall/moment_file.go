@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/find/recall/gate"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
 
@@ -87,7 +88,7 @@ func fileEvidence(o *memory.Observation, file string) gate.FileEvidence {
 	}
 	for _, s := range append([]string{o.Subtitle}, o.Facts...) {
 		e.Accounts = e.Accounts || names(s, file) && !isListing(s, file)
-		e.Open = e.Open || isOpen(s)
+		e.Open = e.Open || lang.Begins(s, "own-open")
 	}
 	minor := isMinor(file)
 	e.Record = isRecord(file)
@@ -118,7 +119,7 @@ func tellsFix(o *memory.Observation) bool {
 		return isFixTitle(o.Title)
 	}
 	return isFixTitle(o.Title) || slices.Contains(o.Concepts, "problem-solution") ||
-		slices.ContainsFunc(o.Facts, func(f string) bool { return strings.HasPrefix(f, "Failed before: ") })
+		slices.ContainsFunc(o.Facts, func(f string) bool { return lang.Begins(f, "own-failed-before") })
 }
 
 // names reports whether a text names a file by its path or base name.
@@ -158,9 +159,7 @@ func isListing(text, file string) bool {
 		if !names(sentence, file) {
 			continue
 		}
-		low := strings.ToLower(sentence)
-		if !strings.HasPrefix(low, "edited ") && !strings.Contains(low, "; edited ") && !strings.HasPrefix(low, "read ") &&
-			!strings.Contains(low, "the change to ") && !strings.HasPrefix(low, strings.ToLower(file)+": ") && !strings.HasPrefix(low, "new file ") {
+		if !lang.Has(sentence, "own-listing") && !strings.HasPrefix(strings.ToLower(sentence), strings.ToLower(file)+": ") {
 			return false
 		}
 	}

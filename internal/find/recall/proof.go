@@ -1,21 +1,15 @@
 package recall
 
 import (
-	"regexp"
 	"strings"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
 // proofChars bounds the proof of a line, in UTF-16 units: two commands and what became of
 // them.
 const proofChars = 160
-
-var (
-	// fails and passesNow match what a proof says of a command, in this order.
-	fails     = regexp.MustCompile(`(?i)\b(?:fail(?:s|ed|ing)?|broken?|red)\b`)
-	passesNow = regexp.MustCompile(`(?i)\b(?:now (?:pass(?:es)?|succeeds?|works?|green)|(?:pass(?:es|ed)?|succeeds?|works?|green) (?:now|since|again))\b`)
-)
 
 // proofIn returns the first statement in parts that names a command or test which failed
 // before and passes now: that is how the work was proven. Edits that the same sentence
@@ -28,7 +22,7 @@ func proofIn(parts ...string) string {
 				if i+1 < len(clauses) && !overcomes(c) {
 					c += "; " + clauses[i+1]
 				}
-				if overcomes(c) && fails.MatchString(clauses[i]) && text.Width(c) <= proofChars && (strings.Contains(c, "`") || len(codeWords(c)) > 0) {
+				if overcomes(c) && lang.Has(clauses[i], "fail-sign") && text.Width(c) <= proofChars && (strings.Contains(c, "`") || len(codeWords(c)) > 0) {
 					return c
 				}
 			}
@@ -39,8 +33,8 @@ func proofIn(parts ...string) string {
 
 // overcomes reports whether a text says that something failed and passes now.
 func overcomes(s string) bool {
-	at := fails.FindStringIndex(s)
-	return at != nil && passesNow.MatchString(s[at[1]:])
+	_, end := lang.Find(s, "fail-sign")
+	return end > 0 && lang.Has(s[end:], "passes-sign")
 }
 
 // prove adds to the newest work of the block how it was proven, in at most room units: to

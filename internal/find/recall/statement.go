@@ -2,11 +2,11 @@ package recall
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -52,30 +52,10 @@ const (
 // signWorth is the worth of a reason, a choice and a number.
 var signWorth = [3]float64{0.6, 0.5, 0.2}
 
-var (
-	// causes, choices and numbers are signs of what a sentence tells, in the languages
-	// that are met most. A sentence without any is judged by its words alone.
-	causes = regexp.MustCompile(`(?i)\b(?:because|since|so that|so|therefore|caused?|due to|reason|that'?s why|which is (?:why|what)|weil|damit|deshalb|denn|wegen|porque|para que|debido|por eso|parce que|car|donc|perché|quindi)\b|ため|ので|から|因为|所以|由于|때문`)
-	// choices tell what was decided, and what was not done.
-	choices = regexp.MustCompile(`(?i)\b(?:not|never|instead|rather|only|must|should|would|won't|can'?t|cannot|considered|rejected|chosen|decided|nicht|statt|kein\w*|nur|nunca|solo|en vez|sin|pas|jamais|plutôt|seulement)\b|n't\b|ない|ません|だけ|不|没|않`)
-	numbers = regexp.MustCompile(`\d`)
-	// proofs tell how the work was checked.
-	proofs = regexp.MustCompile(`(?i)\b(?:tests?|suite|runs?|specs?|ci|build|vet|lint|pruebas?)\b.*\b(?:pass(?:es|ed)?|green|clean|quiet|ok|succeed(?:s|ed)?)\b|\b\d+ (?:tests?|runs?|passed)\b`)
-
-	asksWhy    = regexp.MustCompile(`(?i)\b(?:why|how come|reason|cause|warum|wieso|weshalb|por qué|porqué|pourquoi|perché)\b|なぜ|どうして|为什么|왜`)
-	asksChoice = regexp.MustCompile(`(?i)\b(?:should|shall|can (?:we|i)|could|may (?:we|i)|must|did we|do we|sollen|dürfen|können wir|debemos|podemos|deberíamos|peut-on|faut-il)\b|べき|できますか|ですか`)
-	asksNumber = regexp.MustCompile(`(?i)\bhow (?:many|much|long|large|big|fast|often|slow)\b|\bwhich (?:version|port|commit|order)\b|\b(?:wie ?viele?|wie lange|cuánt\w+|combien)\b|何|いくつ|多少|几`)
-)
-
 // telling reports whether a statement is worth room that nothing else needs: the
 // subtitle, a reason, a choice or a number, and no proof.
 func (s statement) telling() bool {
 	return s.worth >= 0 && (s.worth > 0 || s.signs != [3]bool{})
-}
-
-// signsOf returns what a sentence or prompt shows of the three signs.
-func signsOf(s string, why, choice, number *regexp.Regexp) [3]bool {
-	return [3]bool{why.MatchString(s), choice.MatchString(s), number.MatchString(s)}
 }
 
 // statements returns what a record says beside its title, cleaned by plain: the subtitle,
@@ -94,7 +74,7 @@ func statements(o *memory.Observation, plain func(string) string) []statement {
 		if isProof(s) {
 			worth += proofWorth
 		}
-		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: signsOf(s, causes, choices, numbers)}
+		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: [3]bool{lang.Has(s, "reason-sign"), lang.Has(s, "choice-sign"), strings.ContainsAny(s, "0123456789")}}
 		// A sentence that says all of an earlier one and more stands in its place.
 		for i := range all {
 			if containsFold(s, all[i].text) {
@@ -121,21 +101,14 @@ func statements(o *memory.Observation, plain func(string) string) []statement {
 	return all
 }
 
-// routineClause matches a clause of the offline observer that only tells of a run, an
-// edit or a commit; changeList its facts that list changed symbols.
-var (
-	routineClause = regexp.MustCompile("^(?i:`[^`]+` (?:passes|failed|fails)(?: now| on the way| and passes now| still)?(?:, `[^`]+` (?:passes|failed)(?: now)?)?|(?:edited|read|committed|committed as|new file|searched) .*)$")
-	changeList    = regexp.MustCompile(`^[^\s:]+: (?:added|changed|removed|new tests?) [^\s,;]+(?:, [^\s,;]+)*(?:; (?:added|changed|removed|new tests?) .*)?$|^\S+ deleted$|^[Cc]ommitted: `)
-)
-
 // isRoutine reports whether a statement only lists edits, runs that pass and commits,
 // which the files, the tests and the history tell themselves.
 func isRoutine(s string) bool {
-	if changeList.MatchString(s) {
+	if lang.Has(s, "own-changes") {
 		return true
 	}
 	for clause := range strings.SplitSeq(s, "; ") {
-		if !routineClause.MatchString(strings.TrimSpace(clause)) {
+		if !lang.Has(strings.TrimSpace(clause), "own-routine") {
 			return false
 		}
 	}
@@ -145,7 +118,7 @@ func isRoutine(s string) bool {
 // isProof reports whether a statement tells what failed on the way or how the work was
 // checked, which is the last thing to tell of it.
 func isProof(s string) bool {
-	return strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s)
+	return lang.Begins(s, "own-failed") || lang.Has(s, "own-overcome", "proof")
 }
 
 // question is a prompt as statements are compared with it.
@@ -159,7 +132,7 @@ type question struct {
 // beginning is read.
 func askedBy(prompt string) question {
 	prompt = text.FirstBytes(prompt, scanBytes)
-	q := question{words: map[string]float64{}, signs: signsOf(prompt, asksWhy, asksChoice, asksNumber)}
+	q := question{words: map[string]float64{}, signs: [3]bool{lang.Has(prompt, "asks-why"), lang.Has(prompt, "asks-choice"), lang.Has(prompt, "asks-number")}}
 	for _, w := range wordsOf(prompt) {
 		q.words[w] = 1
 		if r := []rune(w); len(r) == 1 && unicode.In(r[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
@@ -261,7 +234,7 @@ func beyond(title string, all []statement) []statement {
 // without a mark of what it is in front, up to where it was cut, and without the names
 // of files in brackets at its end.
 func subjectOf(title string) string {
-	if mark, rest, ok := strings.Cut(title, ": "); ok && (mark == "Fix" || mark == "Fixed") {
+	if mark, rest, ok := strings.Cut(title, ": "); ok && lang.Is(mark, "fix-title") {
 		title = rest
 	}
 	title, _, _ = strings.Cut(title, "…")

@@ -3,6 +3,7 @@ package search
 import (
 	"time"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
 
@@ -71,25 +72,16 @@ func (r *reading) findTime(words []word) (at, n int, t timespan) {
 		if t.weak && t.bare {
 			continue
 		}
-		if inside := at > 0 && at+n < len(words); inside && (!question || !words[at+n-1].stop && !followers[words[at+n].text]) {
+		if inside := at > 0 && at+n < len(words); inside && (!question || !words[at+n-1].stop && !lang.Is(words[at+n].text, "time-follower")) {
 			continue
 		}
-		if at > 0 && (blockers[words[at-1].text] || lengths[words[at-1].text]) {
+		if at > 0 && lang.Is(words[at-1].text, "time-blocker", "time-length") {
 			return 0, 0, timespan{}
 		}
 		return at, n, t
 	}
 	return 0, 0, timespan{}
 }
-
-// blockers stand before a time that is the object of something, or only about it.
-var blockers = set("to as than like with by into not instead almost nearly over about around exactly just more less roughly approximately every per between and from")
-
-// lengths before a time are counted from it: "two weeks before May".
-var lengths = set("second seconds minute minutes hour hours day days night week weeks weekend month months year years")
-
-// followers go on after a time; another word may belong to it ("last month boundaries").
-var followers = set("about on regarding concerning for with and in by that we i")
 
 // timeAt parses an expression of time at the beginning of words and returns of how many
 // words it is, 0 for none, and what it means. The longest counts.
@@ -119,24 +111,24 @@ func (r *reading) timeAt(words []word) (int, timespan) {
 // preposed says what a period means after a preposition: nothing when the word is
 // none. It returns ok false when time is not meant.
 func preposed(preposition, next string, p period) (t timespan, ok bool) {
-	switch preposition {
-	case "before":
+	switch lang.Value(preposition, "time-preposition") {
+	case "<":
 		t.until = p.from
-	case "until", "till":
+	case "-":
 		t.until = p.to
-	case "since":
+	case "+":
 		t.since = p.from
-	case "after":
+	case ">":
 		t.since = p.to
-	case "in", "on", "during", "throughout":
+	case "=":
 		t.since, t.until = p.from, p.to
-	case "from", "of", "for", "at": // these stand before names as well
+	case "?": // these stand before names as well
 		if p.weak {
 			return timespan{}, false
 		}
 		t.since, t.until = p.from, p.to
-	case "over", "within": // "over a year ago" is no year
-		if next != "the" && next != "last" && next != "past" {
+	case "~": // "over a year ago" is no year
+		if !lang.Is(next, "time-span") {
 			return timespan{}, false
 		}
 		t.since, t.until = p.from, p.to
@@ -144,26 +136,17 @@ func preposed(preposition, next string, p period) (t timespan, ok bool) {
 		return timespan{}, true
 	}
 	t.weak = p.weak
-	return t, !p.doubtful || preposition == "in" || preposition == "during" || preposition == "since"
+	return t, !p.doubtful || lang.Is(preposition, "time-sure")
 }
 
 // rangeAt parses "between A and B" and "from A to B" as timeAt does.
 func (r *reading) rangeAt(words []word) (int, timespan) {
-	var link map[string]bool
-	switch words[0].text {
-	case "between":
-		link = set("and")
-	case "from":
-		link = set("to until till through")
-	default:
-		return 0, timespan{}
-	}
-	if words[0].stop || len(words) < 4 {
+	if words[0].stop || len(words) < 4 || !lang.Is(words[0].text, "time-from") {
 		return 0, timespan{}
 	}
 	n, a, _ := r.periodAt(words[1:])
 	i := 1 + n
-	if n == 0 || i+1 >= len(words) || words[i-1].stop || !link[words[i].text] {
+	if n == 0 || i+1 >= len(words) || words[i-1].stop || !lang.Is(words[0].text+" "+words[i].text, "time-range") {
 		return 0, timespan{}
 	}
 	m, b, _ := r.periodAt(words[i+1:])

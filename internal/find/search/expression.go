@@ -3,6 +3,9 @@ package search
 import (
 	"strings"
 	"unicode"
+
+	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 )
 
 // isDropped reports whether a rune separates words and means nothing more.
@@ -103,7 +106,7 @@ type expressionToken struct {
 func (t expressionToken) operand(next bool) bool {
 	switch t.kind {
 	case wordToken:
-		return !proseWords[strings.ToLower(t.text)]
+		return !lang.Is(t.text, "query-prose")
 	case phraseToken, prefixToken:
 		return true
 	case nearToken, openToken:
@@ -116,9 +119,7 @@ func (t expressionToken) operand(next bool) bool {
 }
 
 // columns are the names by which package index knows its columns.
-var columns = set("title text narrative facts fact files file concepts concept")
-
-var proseWords = set("a an and are as at be but by do does for from if in is it not of on or so that the then this to was we when with you")
+var columns = text.Set("title text narrative facts fact files file concepts concept")
 
 // lexExpression takes a text apart; ok is false when a quote or a parenthesis is
 // left open.
@@ -181,13 +182,4 @@ func wordKind(word, rest string) tokenKind {
 		return prefixToken
 	}
 	return wordToken
-}
-
-// set makes a set of the words of a text.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
 }

@@ -2,8 +2,9 @@ package search
 
 import (
 	"strconv"
-	"strings"
 	"time"
+
+	"claudemem/internal/leaf/lang"
 )
 
 // period is a stretch of time, without its end.
@@ -71,13 +72,17 @@ func (r *reading) midnight(days int) time.Time {
 
 // day parses "today" and "yesterday" as periodAt does.
 func (r *reading) day(words []word) (int, period) {
-	switch words[0].text {
-	case "today":
-		return 1, period{from: r.midnight(0), to: r.midnight(1)}
-	case "yesterday":
-		return 1, period{from: r.midnight(-1), to: r.midnight(0)}
+	back, ok := number(words[0].text, "time-day")
+	if !ok {
+		return 0, period{}
 	}
-	return 0, period{}
+	return 1, period{from: r.midnight(-back), to: r.midnight(1 - back)}
+}
+
+// number returns the number that a cue gives to a word; false for another word.
+func number(word, cue string) (int, bool) {
+	n, err := strconv.Atoi(lang.Value(word, cue))
+	return n, err == nil
 }
 
 // relative parses "this week", "last month", "last Monday" and "last March" as periodAt
@@ -87,24 +92,23 @@ func (r *reading) relative(words []word) (int, period) {
 		return 0, period{}
 	}
 	back := 0
-	switch words[0].text {
-	case "this":
-	case "last", "previous":
+	switch {
+	case lang.Is(words[0].text, "time-last"):
 		back = 1
-	default:
+	case !lang.Is(words[0].text, "time-this"):
 		return 0, period{}
 	}
-	if p, ok := r.unit(words[1].text, back); ok {
+	if p, ok := r.unit(lang.Value(words[1].text, "time-calendar"), back); ok {
 		return 2, p
 	}
-	if d, ok := weekdays[words[1].text]; ok && titled(words[1]) {
-		ago := (int(r.now.Weekday()) - int(d) + 7) % 7
+	if d, ok := number(words[1].text, "time-weekday"); ok && titled(words[1]) {
+		ago := (int(r.now.Weekday()) - d + 7) % 7
 		if ago == 0 && back == 1 {
 			ago = 7
 		}
 		return 2, period{from: r.midnight(-ago), to: r.midnight(-ago + 1)}
 	}
-	if m, ok := months[words[1].text]; ok && back == 1 && (titled(words[1]) || !ambiguous[words[1].text]) {
+	if m, ok := monthOf(words[1].text); ok && back == 1 && (titled(words[1]) || !isAmbiguous(words[1])) {
 		y := r.now.Year()
 		if m >= r.now.Month() {
 			y--
@@ -119,14 +123,14 @@ func (r *reading) relative(words []word) (int, period) {
 func (r *reading) unit(name string, back int) (period, bool) {
 	y, m, _ := r.now.Date()
 	switch name {
-	case "day":
+	case "d":
 		return period{from: r.midnight(-back), to: r.midnight(-back + 1)}, true
-	case "week":
+	case "w":
 		monday := -(int(r.now.Weekday())+6)%7 - 7*back
 		return period{from: r.midnight(monday), to: r.midnight(monday + 7)}, true
-	case "month":
+	case "mo":
 		return r.month(y, m-time.Month(back)), true
-	case "year":
+	case "y":
 		return r.wholeYear(y - back), true
 	}
 	return period{}, false
@@ -145,14 +149,14 @@ func (r *reading) wholeYear(y int) period {
 // rolling reads "the last week", "past month", "last 3 days": until now.
 func (r *reading) rolling(words []word) (int, period) {
 	i := 0
-	article := words[0].text == "the"
+	article := lang.Is(words[0].text, "time-the")
 	if article {
 		i++
 	}
-	if i+1 >= len(words) || words[i].text != "last" && words[i].text != "past" && words[i].text != "previous" {
+	if i+1 >= len(words) || !lang.Is(words[i].text, "time-last", "time-past") {
 		return 0, period{}
 	}
-	past := words[i].text == "past"
+	past := lang.Is(words[i].text, "time-past")
 	i++
 	count, n := countAt(words[i:])
 	if n == 0 {
@@ -166,7 +170,7 @@ func (r *reading) rolling(words []word) (int, period) {
 	if i >= len(words) {
 		return 0, period{}
 	}
-	from, ok := r.back(words[i].text, count)
+	from, ok := r.back(lang.Value(words[i].text, "time-unit"), count)
 	if !ok {
 		return 0, period{}
 	}
@@ -176,20 +180,20 @@ func (r *reading) rolling(words []word) (int, period) {
 // ago reads "3 days ago": the day, week, month, year or hour of then.
 func (r *reading) ago(words []word) (int, period) {
 	count, n := countAt(words)
-	if n == 0 || n+1 >= len(words) || words[n+1].text != "ago" {
+	if n == 0 || n+1 >= len(words) || !lang.Is(words[n+1].text, "time-ago") {
 		return 0, period{}
 	}
-	unit := strings.TrimSuffix(words[n].text, "s")
+	unit := lang.Value(words[n].text, "time-unit")
 	then, ok := r.back(unit, count)
 	if !ok {
 		return 0, period{}
 	}
 	switch unit {
-	case "hour", "minute":
+	case "h", "mi":
 		around, _ := r.back(unit, 1)
 		d := r.now.Sub(around)
 		return n + 2, period{from: then.Add(-d), to: then.Add(d)}
-	case "month": // not by days: a month before March 31 is February
+	case "mo": // not by days: a month before March 31 is February
 		return n + 2, r.month(r.now.Year(), r.now.Month()-time.Month(count))
 	}
 	at := *r
@@ -204,18 +208,18 @@ func (r *reading) ago(words []word) (int, period) {
 // back returns the time that is so many units (days, weeks, months …) before now; false
 // for an unknown unit.
 func (r *reading) back(unit string, count int) (time.Time, bool) {
-	switch strings.TrimSuffix(unit, "s") {
-	case "minute", "min":
+	switch unit {
+	case "mi":
 		return r.now.Add(-time.Duration(count) * time.Minute), true
-	case "hour":
+	case "h":
 		return r.now.Add(-time.Duration(count) * time.Hour), true
-	case "day":
+	case "d":
 		return r.now.AddDate(0, 0, -count), true
-	case "week":
+	case "w":
 		return r.now.AddDate(0, 0, -7*count), true
-	case "month":
+	case "mo":
 		return r.now.AddDate(0, -count, 0), true
-	case "year":
+	case "y":
 		return r.now.AddDate(-count, 0, 0), true
 	}
 	return time.Time{}, false
@@ -228,13 +232,16 @@ func countAt(words []word) (count, n int) {
 		return 0, 0
 	}
 	w := words[0].text
-	if w == "a" && len(words) > 2 && words[1].text == "couple" && words[2].text == "of" {
-		return 2, 3
+	for n := range min(len(words), 3) {
+		if n > 0 {
+			w += " " + words[n].text
+		}
+		if lang.Is(w, "time-couple") {
+			return 2, n + 1
+		}
 	}
-	if w == "couple" && len(words) > 1 && words[1].text == "of" {
-		return 2, 2
-	}
-	if c, ok := counts[w]; ok {
+	w = words[0].text
+	if c, ok := number(w, "time-count"); ok {
 		return c, 1
 	}
 	if len(w) > 3 || !isNumber(w) {
@@ -247,11 +254,6 @@ func countAt(words []word) (count, n int) {
 	return c, 1
 }
 
-var counts = map[string]int{
-	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
-	"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
-}
-
 // monthDay reads March, March 2025, March 3, March 3 2025, 3 March and 3 March 2025.
 func (r *reading) monthDay(words []word) (int, period) {
 	i, day := 0, 0
@@ -259,7 +261,7 @@ func (r *reading) monthDay(words []word) (int, period) {
 		day, i = d, 1
 	}
 	w := words[i]
-	m, ok := months[w.text]
+	m, ok := monthOf(w.text)
 	if !ok {
 		return 0, period{}
 	}
@@ -279,8 +281,8 @@ func (r *reading) monthDay(words []word) (int, period) {
 	}
 	// "may" and "march" are verbs, "dec" and "mar" identifiers: alone they need a capital.
 	doubtful := false
-	if year == 0 && ambiguous[w.text] && !titled(w) {
-		if w.text != "may" && w.text != "march" || day != 0 {
+	if year == 0 && isAmbiguous(w) && !titled(w) {
+		if !lang.Is(w.text, "time-verb") || day != 0 {
 			return 0, period{}
 		}
 		doubtful = true
@@ -307,11 +309,11 @@ func (r *reading) monthDay(words []word) (int, period) {
 
 // weekday reads Monday: the last one, today included.
 func (r *reading) weekday(words []word) (int, period) {
-	d, ok := weekdays[words[0].text]
-	if !ok || !titled(words[0]) && ambiguous[words[0].text] {
+	d, ok := number(words[0].text, "time-weekday")
+	if !ok || !titled(words[0]) && isAmbiguous(words[0]) {
 		return 0, period{}
 	}
-	ago := (int(r.now.Weekday()) - int(d) + 7) % 7
+	ago := (int(r.now.Weekday()) - d + 7) % 7
 	return 1, period{from: r.midnight(-ago), to: r.midnight(-ago + 1), weak: true, days: 7}
 }
 
@@ -338,11 +340,8 @@ func yearNumber(s string) (int, bool) {
 
 // dayNumber parses the day of a month, as 3 or 3rd; false for another word.
 func dayNumber(s string) (int, bool) {
-	for _, suffix := range []string{"st", "nd", "rd", "th"} {
-		if t, ok := strings.CutSuffix(s, suffix); ok {
-			s = t
-			break
-		}
+	if i, _ := lang.Find(s, "time-ordinal"); i > 0 {
+		s = s[:i]
 	}
 	if len(s) == 0 || len(s) > 2 || !isNumber(s) {
 		return 0, false
@@ -366,16 +365,11 @@ func titled(w word) bool {
 	return w.raw != "" && w.raw[0] >= 'A' && w.raw[0] <= 'Z' && w.raw[1:] == w.text[1:]
 }
 
-var months = map[string]time.Month{
-	"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8, "september": 9,
-	"october": 10, "november": 11, "december": 12,
-	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
+// monthOf returns the month of a name; false for another word.
+func monthOf(name string) (time.Month, bool) {
+	m, ok := number(name, "time-month")
+	return time.Month(m), ok
 }
 
-var weekdays = map[string]time.Weekday{
-	"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 0,
-	"mon": 1, "tue": 2, "tues": 2, "wed": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5, "sat": 6, "sun": 0,
-}
-
-// ambiguous are names of months and days that are other words, or parts of programs.
-var ambiguous = set("may march mar jan feb apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun")
+// isAmbiguous reports whether the name of a month or day is another word too, or part of a program.
+func isAmbiguous(w word) bool { return lang.Is(w.text, "time-ambiguous") }

@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -187,7 +188,7 @@ func titleSaid(title string, said map[string]bool) float64 {
 func aboutOf(o *memory.Observation) string {
 	parts := []string{o.Title, o.Subtitle}
 	for _, f := range o.Facts {
-		if !strings.HasPrefix(f, "Failed ") {
+		if !lang.Begins(f, "own-failed") {
 			parts = append(parts, f)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
 
@@ -228,43 +229,19 @@ func isCode(text string) bool {
 // "Add a filter for last week". Questions after a time are left alone as well.
 func isSubject(text string, words []word) bool {
 	first := words[0]
-	if orders[first.text] || strings.Contains(text[first.start:first.end], ":") {
+	if lang.Is(first.text, "query-order") || strings.Contains(text[first.start:first.end], ":") {
 		return true
 	}
-	if first.text == "when" {
-		return true
-	}
-	return first.text == "how" && len(words) > 1 && howOften[words[1].text]
+	return lang.Is(first.text, "query-when") || len(words) > 1 && lang.Is(first.text, "query-how") && lang.Is(words[1].text, "query-how-far")
 }
-
-var (
-	orders = set(`add adjust allow apply avoid bump check clean convert create default delete deprecate disable display drop
-		enable ensure expose extend extract fix fixed format handle hide highlight ignore implement improve include increase
-		inline introduce keep make mark merge migrate move optimize parse prefer prevent print reduce refactor remove removed
-		rename render replace require reset restore return revert rewrite set simplify skip sort split stop support swap switch
-		treat tweak update upgrade use validate write`)
-	howOften = set("long many much often old far")
-)
 
 // isQuestion reports whether words ask or request, so that a time may stand anywhere
 // in them.
 func isQuestion(words []word) bool {
-	_, typed := typeNouns[words[0].text]
-	return typed || questions[words[0].text]
+	return lang.Value(words[0].text, "type-noun") != "" || lang.Is(words[0].text, "query-question")
 }
-
-var questions = set("what which who why how where did do does have has was were is are show list find give tell anything everything summarize summarise recap")
 
 // onlyFillers reports whether words ask for anything at all.
 func onlyFillers(words []word) bool {
-	for _, w := range words {
-		if !fillers[w.text] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w word) bool { return !lang.Is(w.text, "query-filler") })
 }
-
-var fillers = set(`a about all an any anything are been change changed changes did do does done everything find for from get give got
-	had happened happen has have history i in is it items learn learned list me memories memory my new note notes observations of on our
-	records recap show stuff summarise summarize tell that the there things to us was we were what what's whats which work worked working you`)

@@ -53,24 +53,36 @@ func Is(word string, cues ...string) bool { return parsed().all.Is(word, cues...
 // Begins reports whether a text begins with a phrase of one of the cues.
 func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues...) > 0 }
 
-// Index returns where the first phrase of the cue begins in a text, -1 for nowhere.
-func Index(s, cue string) int {
-	c, first := parsed().all.cues[cue], -1
+// Find returns where the first phrase of the cue stands in a text, both 0 for nowhere.
+func Find(s, cue string) (from, to int) {
+	c, low := parsed().all.cues[cue], strings.ToLower(s)
 	if c == nil {
-		return -1
+		return 0, 0
 	}
-	low := strings.ToLower(s)
+	from = len(s)
 	for _, p := range c.phrases {
-		if i := p.index(low); i >= 0 && (first < 0 || i < first) {
-			first = i
+		if i := p.index(low); i >= 0 && i < from {
+			from, to = i, i+len(p.text)
 		}
 	}
 	if c.pattern != nil {
-		if at := c.pattern().FindStringIndex(s); at != nil && (first < 0 || at[0] < first) {
-			first = at[0]
+		if at := c.pattern().FindStringIndex(s); at != nil && at[0] < from {
+			from, to = at[0], at[1]
 		}
 	}
-	return first
+	return min(from, to), to
+}
+
+// Value returns what stands behind a word, in lower case, in the cue's pairs: "may 5"; "" for another word.
+func Value(word, cue string) string {
+	if c := parsed().all.cues[cue]; c != nil {
+		for _, p := range c.phrases {
+			if value, ok := strings.CutPrefix(p.text, word); ok && strings.HasPrefix(value, " ") {
+				return value[1:]
+			}
+		}
+	}
+	return ""
 }
 
 // Front returns how many bytes of a text the longest phrase of the cues takes with which it begins.

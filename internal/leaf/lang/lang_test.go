@@ -102,6 +102,9 @@ func TestHas(t *testing.T) {
 		{"the 原因is unknown", "why", true},
 		{"arreglad@s", "trouble", true}, // arregla*
 		{"It isn’t there", "negation", true},
+		{"J’avais tort : c’est le cache", "retract", true},
+		{"Eu estava errado sobre o cache", "retract", true},
+		{"El error estaba errado", "retract", false},
 		{"", "why", false},
 		{"because", "no such cue", false},
 	} {
@@ -131,8 +134,11 @@ func TestCut(t *testing.T) {
 	if !Is("Migrations", "artefact") || Is("prs.", "artefact") || Is("Nein", "why") {
 		t.Error("Is takes whole words, in any letter case")
 	}
-	if i := Index("rename it and commit everything", "order-tail"); i != len("rename it") {
-		t.Errorf("Index = %d", i)
+	if from, to := Find("Rename it and commit everything", "order-tail"); from != len("Rename it") || to != len("Rename it and commit everything") {
+		t.Errorf("Find = %d, %d", from, to)
+	}
+	if Value("may", "time-month") != "5" || Value("mayor", "time-month") != "" || Value("", "time-month") != "" {
+		t.Error("Value takes a whole word")
 	}
 }
 
@@ -144,8 +150,8 @@ func FuzzText(f *testing.F) {
 			if n < 0 || n > len(s) {
 				t.Fatalf("Front(%q, %s) = %d", s, name, n)
 			}
-			if i := Index(s, name); i > len(s) {
-				t.Fatalf("Index(%q, %s) = %d", s, name, i)
+			if from, to := Find(s, name); from > to {
+				t.Fatalf("Find(%q, %s) = %d, %d", s, name, from, to)
 			}
 			if rest, _ := Cut(s, name); !strings.HasSuffix(s, rest) {
 				t.Fatalf("Cut(%q, %s) = %q", s, name, rest)

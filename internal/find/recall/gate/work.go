@@ -2,8 +2,8 @@ package gate
 
 import (
 	"math"
-	"regexp"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
 
@@ -76,8 +76,9 @@ func (c *Calibration) MeasureWork(found []memory.Related) [][]float64 {
 		if o := f.Observation; o != nil {
 			row[breadth] = math.Log2(1 + float64(len(o.FilesIn(memory.FileModified))))
 			row[length] = math.Log2(1 + float64(textBytes(o)))
-			row[adds], row[mends] = one(o.Type == memory.TypeFeature || adding.MatchString(o.Title)),
-				one(o.Type == memory.TypeBugfix || mending.MatchString(o.Title))
+			// By the title, for records whose type does not say so.
+			row[adds], row[mends] = one(o.Type == memory.TypeFeature || lang.Has(o.Title, "adds")),
+				one(o.Type == memory.TypeBugfix || lang.Has(o.Title, "mends"))
 		}
 		measured[i] = row
 	}
@@ -92,14 +93,6 @@ func textBytes(o *memory.Observation) int {
 	}
 	return n
 }
-
-// adding and mending match titles of work that added something or mended a bug, for records
-// whose type does not say so.
-var (
-	adding = regexp.MustCompile(`(?i)\b(?:add(?:s|ed|ing)?|introduc(?:e|es|ed|ing)|support(?:s|ed|ing)?|implement(?:s|ed|ing|ation)?|` +
-		`new|allow(?:s|ed|ing)?|enabl(?:e|es|ed|ing)|extend(?:s|ed|ing)?|creat(?:e|es|ed|ing))\b`)
-	mending = regexp.MustCompile(`(?i)\bfix(?:es|ed|ing)?\b`)
-)
 
 // one returns 1 for true and 0 for false.
 func one(so bool) float64 {
