@@ -236,7 +236,7 @@ func fixIn(o *memory.Observation, said string) string {
 // tellsNoFix reports whether a statement of the offline observer tells of a failure that nobody
 // overcame, that a command passes, or that it passes again without the cause.
 func tellsNoFix(s string) bool {
-	return lang.Begins(s, "own-open") || lang.Has(s, "own-passing", "own-overcome")
+	return lang.Begins(s, "own-open") || strings.Contains(s, "`") && lang.Has(s, "own-passing", "own-overcome")
 }
 
 func isFixTitle(title string) bool {
