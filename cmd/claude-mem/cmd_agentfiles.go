@@ -95,7 +95,7 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 		cmd.Flags().StringSliceVar(&named, "target", nil, "root, folders, cursor (default: the setting AGENT_FILES)")
 		cli.CompleteFlag(cmd, "target", cli.Fixed("root", "folders", "cursor"))
 	}
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		r := agentfiles.Request{DryRun: dry, DataDir: m.DataDir}
 		var err error
 		if r.Project, err = a.projectDir(ctx, m.Memory, *project); err != nil {
@@ -119,7 +119,6 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 		}
 		return a.printAgentFiles(&report, dry)
 	})
-	return cmd
 }
 
 // projectDir returns the root directory of the project that --project names.

@@ -34,7 +34,7 @@ colours off.
 		Example: "  claude-mem browse\n  claude-mem browse --project .\n  claude-mem browse type:bugfix rate limiter",
 	}
 	project := a.ProjectFlag(cmd, "", "a project's directory or name (default: all projects)")
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, words []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, words []string) error {
 		f := filter.Parse(strings.Join(words, " "))
 		if *project != "" {
 			named, err := a.ProjectNamed(*project)
@@ -53,7 +53,6 @@ colours off.
 		return browse.Run(ctx, browse.Options{Memory: m.Memory, Away: m.Away, Name: homeShort(dataDir, a.Getenv("HOME")), Filter: f.String(),
 			Colours: print.WantsColor(a.Stdout, a.Getenv), Clock: a.Now, Location: time.Local, In: in, Out: out, Env: os.Environ()})
 	})
-	return cmd
 }
 
 // homeShort returns a path with "~" for the home directory.

@@ -36,7 +36,7 @@ its old name.`,
   claude-mem changes --all --json`,
 	}
 	f := a.changesFlags(cmd)
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		r, err := f.request(a)
 		if err != nil {
 			return err
@@ -56,7 +56,6 @@ its old name.`,
 			return nil
 		})
 	})
-	return cmd
 }
 
 // changesFlags are the flags of changes.

@@ -53,7 +53,7 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 	report := cmd.Flags().Bool("report", false, "note for the viewer how it ended")
 	_ = cmd.Flags().MarkHidden("report") // it exists
 	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
 		var done daemon.Forgetting
 		if *report {
 			defer func() {
@@ -80,7 +80,6 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 		}
 		return a.showForgetting(&done, *yes)
 	})
-	return cmd
 }
 
 // forgetFlags are the filters of forget.

@@ -88,7 +88,7 @@ func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra
 // changesEach adds to cmd what calls do with each observation of the arguments and prints their
 // numbers after done, then the command that undoes it. It ends at the first error.
 func (a *app) changesEach(cmd *cobra.Command, done, undo string, do func(context.Context, api.Memory, memory.ObservationID) error) *cobra.Command {
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		ids, err := cli.ParseObservations(given)
 		if err != nil {
 			return err
@@ -107,5 +107,4 @@ func (a *app) changesEach(cmd *cobra.Command, done, undo string, do func(context
 			a.Note("To undo it: %s", words)
 		})
 	})
-	return cmd
 }

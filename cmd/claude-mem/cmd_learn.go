@@ -75,7 +75,7 @@ JSON: ` + learningForm + `.`,
 	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(cli.Fixed(memory.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		where, err := a.ProjectOr(*project)
 		if err != nil {
 			return err
@@ -85,7 +85,6 @@ JSON: ` + learningForm + `.`,
 			Content: strings.Join(given[1:], " "), Confidence: confidence, Origin: a.origin()})
 		return a.showLearning(l, err, "kept:")
 	})
-	return cmd
 }
 
 // learnListCommand returns `claude-mem learn list`, which prints the learnings (lasting
@@ -104,7 +103,7 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	retired := cmd.Flags().Bool("retired", false, "also retired and superseded learnings")
 	limit := cli.LimitFlag(cmd, 100)
 	cli.CompleteFlag(cmd, "category", cli.Fixed(memory.LearningCategories()...))
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *category != "" {
 			if err := memory.CheckLearning(*category, "x", 1); err != nil {
 				return err
@@ -129,7 +128,6 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 			return nil
 		})
 	})
-	return cmd
 }
 
 // learnEditCommand returns the command `claude-mem learn edit`: correct a learning, or
@@ -149,7 +147,7 @@ JSON: ` + learningForm + `.`,
 	cli.CompleteFlag(cmd, "category", cli.Fixed(memory.LearningCategories()...))
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.LearningChoices()))
 	active := cmd.Flags().Bool("active", false, "reactivate it when it was retired or superseded")
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		var edit memory.LearningEdit
 		if len(given) > 1 {
 			text := strings.Join(given[1:], " ")
@@ -166,7 +164,6 @@ JSON: ` + learningForm + `.`,
 		l, err := changeLearning(ctx, m.Memory, given[0], edit)
 		return a.showLearning(l, err, "changed:")
 	})
-	return cmd
 }
 
 // learnApproveCommand returns the command `claude-mem learn approve`: put rules of another memory
@@ -186,7 +183,7 @@ JSON: {"approved": [` + learningForm + `]}.`,
 		ValidArgsFunction: cli.Completion(a.LearningChoices()),
 	}
 	every := cmd.Flags().Bool("all", false, "approve all that wait, of all projects")
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		if *every == (len(given) > 0) {
 			return memory.Errorf(memory.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
 		}
@@ -222,7 +219,6 @@ JSON: {"approved": [` + learningForm + `]}.`,
 			}
 		})
 	})
-	return cmd
 }
 
 // learnRetireCommand returns the command `claude-mem learn retire`: retire a learning.
@@ -238,11 +234,10 @@ JSON: ` + learningForm + `.`,
 
 		ValidArgsFunction: cli.FirstOnly(cli.Completion(a.LearningChoices())),
 	}
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		l, err := changeLearning(ctx, m.Memory, given[0], memory.LearningEdit{Active: new(bool)})
 		return a.showLearning(l, err, "retired:")
 	})
-	return cmd
 }
 
 // changeLearning changes the learning with the number name.

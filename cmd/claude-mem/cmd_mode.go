@@ -123,7 +123,7 @@ Without prompt_tokens this is the form of a mode's file.`,
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ModeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions for the model")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		m, err := mode.Load(given[0], access.ModesDir(dataDir))
 		if err != nil {
 			return unknownMode(given[0], access.ModesDir(dataDir), err)
@@ -137,7 +137,6 @@ Without prompt_tokens this is the form of a mode's file.`,
 		out := modeJSON{m, memory.EstimateTokens(system)}
 		return a.Show(out, out.print)
 	})
-	return cmd
 }
 
 // unknownMode adds the nearest mode to the error about a mode.

@@ -106,7 +106,7 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 	yes := cmd.Flags().Bool("yes", false, "merge, do not just show")
 	alias := cmd.Flags().Bool("alias", false, "later sessions in FROM belong to INTO, too")
 	cmd.ValidArgsFunction = cli.Completion(a.ProjectChoices())
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		from, err := a.ProjectNamed(given[0])
 		if err != nil {
 			return err
@@ -121,7 +121,6 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 		}
 		return a.Show(merged, func(p *print.Printer) { a.showMerged(p, &merged, *alias) })
 	})
-	return cmd
 }
 
 // showMerged prints what a merge moved, or would move.
@@ -169,7 +168,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 		}
 		return cli.Completion(a.ProjectChoices())(cmd, given, word)
 	}
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		if len(given) == 0 {
 			return a.listAliases(ctx, m.Memory)
 		}
@@ -191,7 +190,6 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 			a.Note("To undo it: claude-mem projects unalias %s", cli.ShellWord(alias.Path))
 		})
 	})
-	return cmd
 }
 
 // listAliases prints the aliases of projects.
@@ -225,7 +223,7 @@ JSON: {"path", "project", "created_at_epoch"}.`,
 		Example: "  claude-mem projects unalias ../shop-hotfix",
 	}
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.aliasChoices()))
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		path, err := aliasPath(given[0])
 		if err != nil {
 			return err
@@ -236,7 +234,6 @@ JSON: {"path", "project", "created_at_epoch"}.`,
 		}
 		return a.Show(alias, func(p *print.Printer) { p.Printf("%s is a project of its own again\n", print.Line(alias.Path, 0)) })
 	})
-	return cmd
 }
 
 // aliasPath returns the project that a directory has by itself. The directory may be gone.

@@ -41,7 +41,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 	}
 	project := a.ProjectFlag(cmd, ".", "the project of last: a directory or name")
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.NamedSessionChoices()))
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		where, err := a.ProjectNamed(*project)
 		if err != nil {
 			return err
@@ -52,5 +52,4 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 		}
 		return a.Show(r, func(p *print.Printer) { p.Receipt(&r) })
 	})
-	return cmd
 }

@@ -29,7 +29,7 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 	}
 	limit := cli.LimitFlag(cmd, 20)
 	scope := a.ScopeFlags(cmd)
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		project, err := scope.Project()
 		if err != nil {
 			return err
@@ -49,5 +49,4 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 			return nil
 		})
 	})
-	return cmd
 }

@@ -53,7 +53,7 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 	title := cmd.Flags().String("title", "", "its title (default: the first sentence)")
 	kind := a.typeFlag(cmd, "its type (default: discovery)")
 	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		where, err := a.ProjectOr(*project)
 		if err != nil {
 			return err
@@ -68,7 +68,6 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		}
 		return a.showObservation(o, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
 	})
-	return cmd
 }
 
 // editCommand returns the command `claude-mem edit`: correct an observation.
@@ -87,7 +86,7 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 	narrative := cmd.Flags().String("narrative", "", "its text")
 	kind := a.typeFlag(cmd, "its type")
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ObservationChoices()))
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		ids, err := cli.ParseObservations(given)
 		if err != nil {
 			return err
@@ -110,7 +109,6 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		}
 		return a.showObservation(o, "changed:", undoEdit(before.Whole(), edit))
 	})
-	return cmd
 }
 
 // typeFlag adds --type, with its completion.

@@ -51,7 +51,7 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
   claude-mem search 'parseToken AND NOT test' --all --explain`,
 	}
 	f := a.searchFlags(cmd)
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
 		r, err := f.request(strings.Join(words, " "), a.Now())
 		if err != nil {
 			return err
@@ -68,7 +68,6 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 		empty := api.SearchPage{Query: &r.Query, Limit: r.Limit, Offset: r.Offset, Format: r.Format, Results: []api.Hit{}}
 		return cli.Answer(a.App, found, err, empty, func(p *print.Printer) error { return a.printFound(ctx, m.Memory, p, r, &found) })
 	})
-	return cmd
 }
 
 // searchFlags are the flags of search.

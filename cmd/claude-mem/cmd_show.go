@@ -32,14 +32,13 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
 	}
 	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		ids, err := cli.ParseIDs(given)
 		if err != nil {
 			return err
 		}
 		return a.showRecords(ctx, m, ids)
 	})
-	return cmd
 }
 
 // showRecords shows records in the given order and returns an error that names the

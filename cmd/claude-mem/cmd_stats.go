@@ -47,7 +47,7 @@ price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
 	}
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *days < 1 || *days > api.MaxDays {
 			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
@@ -62,7 +62,6 @@ price is known), "unpriced_calls".`,
 			}
 		})
 	})
-	return cmd
 }
 
 // memoryStats adds to the counts the data directory and the worker.

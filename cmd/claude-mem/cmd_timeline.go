@@ -45,7 +45,7 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.RecordChoices()))
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
 		if *before < 0 || *after < 0 {
 			return memory.Errorf(memory.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
 		}
@@ -71,7 +71,6 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 			return nil
 		})
 	})
-	return cmd
 }
 
 // timelineTarget returns the anchor or the query that the words mean.

@@ -74,17 +74,6 @@ type transcriptHistory struct {
 	Sessions int    `json:"sessions"`
 }
 
-// FindHistory looks for history that was not imported into a data directory.
-func (a *App) FindHistory(ctx context.Context, dataDir string) (h FoundHistory) {
-	if path, n := nodedb.Found(ctx, dataDir); n > 0 {
-		h.Node = &nodeHistory{path, n}
-	}
-	if path, n := a.transcriptsFound(dataDir); n > 0 {
-		h.Transcripts = &transcriptHistory{path, n}
-	}
-	return h
-}
-
 const (
 	// transcriptDays is how long Claude Code keeps transcripts unless it is told otherwise.
 	transcriptDays = 30
@@ -92,15 +81,20 @@ const (
 	countedFiles = 10_000
 )
 
-// transcriptsFound returns the directory of Claude Code's transcripts, and how many sessions
-// of the last 30 days are there, 0 if transcripts were imported into a data directory.
-func (a *App) transcriptsFound(dataDir string) (dir string, sessions int) {
+// FindHistory looks for history that was not imported into a data directory.
+func (a *App) FindHistory(ctx context.Context, dataDir string) (h FoundHistory) {
+	if path, n := nodedb.Found(ctx, dataDir); n > 0 {
+		h.Node = &nodeHistory{path, n}
+	}
 	config, _ := claudedir.Config(a.Getenv, a.Home())
 	if config == "" || transcript.Imported(dataDir) {
-		return "", 0
+		return h
 	}
-	dir = filepath.Join(config, "projects")
-	return dir, transcript.Count(dir, a.Now().AddDate(0, 0, -transcriptDays), countedFiles)
+	dir := filepath.Join(config, "projects")
+	if n := transcript.Count(dir, a.Now().AddDate(0, 0, -transcriptDays), countedFiles); n > 0 {
+		h.Transcripts = &transcriptHistory{dir, n}
+	}
+	return h
 }
 
 // NodeFound says that there is a database of claude-mem for Node, and the command that imports it.

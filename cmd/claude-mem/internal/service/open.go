@@ -33,7 +33,7 @@ JSON: {"url"}.`,
 	}
 	a.JSONFlag(cmd)
 	only := cmd.Flags().Bool("print", false, "print the address and open nothing")
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, args []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, args []string) error {
 		address, err := a.viewerAddress(ctx, dataDir, strings.Join(args, ""))
 		if err != nil {
 			return err
@@ -46,7 +46,6 @@ JSON: {"url"}.`,
 		}
 		return nil
 	})
-	return cmd
 }
 
 // viewerAddress starts the worker if none runs and returns an address of its viewer that lets

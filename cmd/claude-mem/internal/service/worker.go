@@ -312,14 +312,13 @@ JSON: the lines as they are in the file, one object per line.`,
 	a.JSONFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
 	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing new lines")
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		show := a.logLine
 		if a.JSON {
 			show = func(line []byte) { _, _ = fmt.Fprintf(a.Stdout, "%s\n", line) }
 		}
 		return a.printLog(ctx, control.LogPath(dataDir), *lines, *follow, show)
 	})
-	return cmd
 }
 
 // printLog calls show with the last lines of a log file and, with follow, with each new

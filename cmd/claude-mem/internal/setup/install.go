@@ -82,7 +82,7 @@ func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(cont
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
 	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(agentNames(), ", "))
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		o.dataDir = dataDir
 		if a.JSON && !o.yes && !o.dry {
 			return cli.NotConfirmed("--json asks nothing")
@@ -93,7 +93,6 @@ func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(cont
 		}
 		return run(ctx, agent, o)
 	})
-	return cmd
 }
 
 // goAhead reports whether to make the changes that were shown: with --yes, or when the

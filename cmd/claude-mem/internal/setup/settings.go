@@ -33,7 +33,7 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 	none := cmd.Flags().Bool("none", false, "import only the settings that restrict")
 	keys := cmd.Flags().Bool("keys", false, "import API keys, too")
 	cmd.MarkFlagsMutuallyExclusive("none", "keys")
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		list, err := settings.OlderSettings(dataDir)
 		if err != nil {
 			return err
@@ -59,7 +59,6 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 		a.Note("%s written; a running worker applies most settings at once, `claude-mem worker restart` applies all", settings.Path(dataDir))
 		return nil
 	})
-	return cmd
 }
 
 // importOlder imports the settings of a settings.json into config.json, API keys if keys or,

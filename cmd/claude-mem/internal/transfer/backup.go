@@ -31,7 +31,7 @@ JSON: {"name", "path", "at", "bytes"}.`,
 		Example: "  claude-mem backup\n  claude-mem backup --json",
 	}
 	a.JSONFlag(cmd)
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		resolved, err := settings.Load(dataDir, a.Getenv)
 		if err != nil {
 			return err
@@ -44,7 +44,6 @@ JSON: {"name", "path", "at", "bytes"}.`,
 			p.Printf("%s written (%s) and verified\n", text.Terminal(made.Path), text.Bytes(made.Bytes))
 		})
 	})
-	return cmd
 }
 
 // restoreJSON is what `claude-mem restore --json` prints.
@@ -80,7 +79,7 @@ JSON: {"backups": [{"name", "path", "at", "bytes"}], "restored"?: one of these,
 	list := cmd.Flags().BoolP("list", "l", false, "list the backups and restore nothing")
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.backupNames))
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		backups, err := backup.List(dataDir)
 		if err != nil {
 			return err
@@ -90,7 +89,6 @@ JSON: {"backups": [{"name", "path", "at", "bytes"}], "restored"?: one of these,
 		}
 		return a.restore(ctx, dataDir, cmp.Or(cmp.Or(given...), "latest"), *yes)
 	})
-	return cmd
 }
 
 // printBackups prints a list of backups.

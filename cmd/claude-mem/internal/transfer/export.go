@@ -41,7 +41,7 @@ disk has damaged them.`,
 	f := a.RangeFlags(cmd)
 	force := cmd.Flags().BoolP("force", "f", false, "replace FILE if it exists")
 	cmd.ValidArgsFunction = cli.FileNames
-	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
 		toStdout := len(given) == 0 || given[0] == "-"
 		if toStdout && print.IsTerminal(a.Stdout) {
 			return memory.Errorf(memory.CodeInvalid, "an export has texts as they are, control characters too, which a terminal would obey").
@@ -79,7 +79,6 @@ disk has damaged them.`,
 			p.Printf("%s written: %s\n", text.Terminal(path), recordCounts(done.Records))
 		})
 	})
-	return cmd
 }
 
 // noteWithheld tells of records that an export left out.

@@ -75,7 +75,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 	cmd.Flags().BoolVarP(&t.yes, "yes", "y", false, "do not ask")
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FileNames
-	a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		if given[0] != "-" && isTranscripts(given[0]) {
 			t.dry = *dryRun
 			return a.ImportTranscripts(ctx, dataDir, given[0], &t)
@@ -99,7 +99,6 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 		}
 		return a.importFrom(ctx, dataDir, from, *dryRun, *mine)
 	})
-	return cmd
 }
 
 // namesImport checks that one file is named. Without one the error names the memory of
