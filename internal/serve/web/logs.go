@@ -206,9 +206,11 @@ func (l Log) tail(n int64) (lines [][]byte, cut bool, err error) {
 // rotated returns the log's earlier files, the oldest first.
 func (l Log) rotated() (paths []string) {
 	dir, pattern := filepath.Split(l.Earlier)
-	names, _ := fs.Glob(os.DirFS(dir), pattern) // in their order; the pattern is valid
-	for _, name := range names {
-		paths = append(paths, filepath.Join(dir, name))
+	entries, _ := os.ReadDir(dir) // in the order of names; none without a folder
+	for _, e := range entries {
+		if ok, _ := filepath.Match(pattern, e.Name()); ok { // the pattern is valid
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
 	}
 	return paths
 }

@@ -40,9 +40,8 @@ func (v *visit) session() view {
 		Receipt     store.SessionReceipt
 		ReceiptJSON string
 		Turns       []turn
-		AllTurns    int
 		Next        string
-	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, len(turns), next}}
+	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
 }
 
 // turnsOf returns the records of a session by turn, the first first.
