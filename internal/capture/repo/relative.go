@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"claudemem/internal/leaf/glob"
 )
 
 // Relative returns how a path is stored: inside the worktree relative to its
@@ -38,7 +40,7 @@ func Relative(worktreeRoot, cwd, file string) string {
 		return rest
 	}
 	realRoot := filepath.ToSlash(resolve(filepath.FromSlash(root)))
-	realFile := filepath.ToSlash(resolveExisting(filepath.FromSlash(file)))
+	realFile := filepath.ToSlash(glob.ResolveLinks(filepath.FromSlash(file)))
 	if rest, ok := below(realRoot, realFile, windows); ok {
 		return rest
 	}
@@ -61,7 +63,7 @@ func NewTree(cwd string, roots ...string) *Tree {
 		}
 	}
 	if filepath.IsAbs(cwd) {
-		t.cwd = resolveExisting(filepath.Clean(cwd))
+		t.cwd = glob.ResolveLinks(filepath.Clean(cwd))
 	}
 	return t
 }
@@ -89,7 +91,7 @@ func (t *Tree) Find(file string) (real, root, rel string) {
 	// Not cleaned first: link/.. is the directory above the link's target.
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		real = resolveExisting(filepath.Clean(file))
+		real = glob.ResolveLinks(filepath.Clean(file))
 	}
 	for _, root := range t.roots {
 		if rel, ok := below(filepath.ToSlash(root), filepath.ToSlash(real), windowsPath(root)); ok {
@@ -143,21 +145,6 @@ func below(root, file string, foldCase bool) (string, bool) {
 		return rest[1:], true
 	}
 	return "", false
-}
-
-// resolveExisting follows the symlinks of the part of file that exists: a file
-// that was just deleted still has a directory.
-func resolveExisting(file string) string {
-	for dir, rest := file, ""; ; {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return file
-		}
-		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 // IsAbsolute reports whether p is an absolute path of any system.

@@ -43,7 +43,7 @@ func Local(getenv func(string) string) System {
 		Home:    getenv("HOME"),
 		Fold:    runtime.GOOS == "windows" || runtime.GOOS == "darwin",
 		Drives:  runtime.GOOS == "windows",
-		Resolve: resolveLinks,
+		Resolve: ResolveLinks,
 	}
 	if s.Drives {
 		s.Home = getenv("USERPROFILE")
@@ -51,13 +51,13 @@ func Local(getenv func(string) string) System {
 	return s
 }
 
-// resolveLinks resolves the links in an absolute path, as far as it exists.
-func resolveLinks(p string) string {
+// ResolveLinks returns a path without links, as far as it exists: a file that was just deleted
+// still has a directory. A path that is not absolute stays as it is.
+func ResolveLinks(p string) string {
 	if !filepath.IsAbs(p) {
 		return p
 	}
-	rest := ""
-	for dir := p; ; {
+	for dir, rest := p, ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(real, rest)
 		}
@@ -65,8 +65,7 @@ func resolveLinks(p string) string {
 		if parent == dir {
 			return p
 		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-		dir = parent
+		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
 	}
 }
 

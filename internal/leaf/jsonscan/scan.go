@@ -129,35 +129,30 @@ func skipAny(data []byte, i int, chars string) int {
 
 // valueEnd returns the end of the value at i, part of valid JSON.
 func valueEnd(valid []byte, i int) int {
-	depth := 0
-	for i < len(valid) {
+	for depth := 0; i < len(valid); i++ {
 		switch valid[i] {
 		case '"':
-			i = StringEnd(valid, i)
+			i = StringEnd(valid, i) - 1
 		case '{', '[':
 			depth++
-			i++
 			continue
 		case '}', ']':
 			if depth--; depth < 0 {
 				return i
 			}
-			i++
 		case ',', ':', ' ', '\n', '\r', '\t':
 			if depth == 0 {
 				return i
 			}
-			i++
 			continue
 		default:
-			i++
 			continue
 		}
 		if depth == 0 {
-			return i
+			return i + 1
 		}
 	}
-	return i
+	return len(valid)
 }
 
 // Kinds of tokens. An opening or closing bracket is its own kind.
@@ -386,7 +381,7 @@ func (s *scanner) digits() bool {
 
 // word skips w if it comes next, and reports whether it did.
 func (s *scanner) word(w string) bool {
-	if len(s.data)-s.pos < len(w) || string(s.data[s.pos:s.pos+len(w)]) != w {
+	if !bytes.HasPrefix(s.data[s.pos:], []byte(w)) {
 		return false
 	}
 	s.pos += len(w)

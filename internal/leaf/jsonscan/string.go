@@ -73,27 +73,38 @@ func Unquote(raw []byte) (string, bool) {
 // cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD.
 func AppendUnquoted(dst, body []byte) []byte {
 	from := len(dst)
-	dst = slices.Grow(dst, len(body)+8) // copyPlain writes up to seven bytes more
-	for i := 0; i < len(body); {
-		to := dst[:cap(dst)]
-		read, written := copyPlain(to[len(dst):], body[i:])
-		dst = to[:len(dst)+written]
-		i += read
-		if i+1 >= len(body) {
-			break // at the end, or at a backslash with nothing behind it
-		}
-		i += len(`\u`)
-		r, ok := hex4(body[i:])
-		if !ok {
-			dst = utf8.AppendRune(dst, utf8.RuneError) // three bytes for two: the room for copyPlain shrinks
-			dst = slices.Grow(dst, len(body)-i+8)
+	dst = slices.Grow(dst, len(body))
+	for len(body) > 0 {
+		if body[0] != '\\' {
+			plain := bytes.IndexByte(body, '\\')
+			if plain < 0 {
+				plain = len(body)
+			}
+			dst, body = append(dst, body[:plain]...), body[plain:]
 			continue
 		}
-		i += 4
-		if utf16.IsSurrogate(r) && bytes.HasPrefix(body[i:], []byte(`\u`)) {
-			if low, ok := hex4(body[i+2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+		if len(body) == 1 {
+			break // nothing is behind the backslash
+		}
+		c := body[1]
+		body = body[2:]
+		if c != 'u' {
+			if c >= 'b' && c <= 't' {
+				c = unescaped[c-'b']
+			}
+			dst = append(dst, c)
+			continue
+		}
+		r, ok := hex4(body)
+		if !ok {
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+			continue
+		}
+		body = body[4:]
+		if utf16.IsSurrogate(r) && bytes.HasPrefix(body, []byte(`\u`)) {
+			if low, ok := hex4(body[2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
 				r = utf16.DecodeRune(r, low)
-				i += 6
+				body = body[6:]
 			}
 		}
 		dst = utf8.AppendRune(dst, r) // writes U+FFFD for a surrogate
@@ -102,45 +113,6 @@ func AppendUnquoted(dst, body []byte) []byte {
 		return dst
 	}
 	return append(dst[:from], string([]rune(string(dst[from:])))...) // an invalid byte is a U+FFFD
-}
-
-// copyPlain copies the bytes before the first \u of from, or before a backslash at its
-// end, and decodes the other escapes among them. It returns how many bytes they are in
-// from and in to. It copies eight bytes at once: to has to be longer than from by eight,
-// and bytes of it behind the result may be overwritten.
-func copyPlain(to, from []byte) (read, written int) {
-	const backslashes = '\\' * ones
-	i, n := 0, 0
-	for i < len(from) {
-		if i+8 <= len(from) {
-			w := binary.LittleEndian.Uint64(from[i:])
-			binary.LittleEndian.PutUint64(to[n:], w)
-			found := ((w ^ backslashes) - ones) &^ (w ^ backslashes) & highs
-			if found == 0 {
-				i, n = i+8, n+8
-				continue
-			}
-			plain := bits.TrailingZeros64(found) / 8
-			i, n = i+plain, n+plain
-		} else if from[i] != '\\' {
-			to[n] = from[i]
-			i, n = i+1, n+1
-			continue
-		}
-		if i+1 >= len(from) {
-			break
-		}
-		c := from[i+1]
-		if c == 'u' {
-			break
-		}
-		if c >= 'b' && c <= 't' {
-			c = unescaped[c-'b']
-		}
-		to[n] = c
-		i, n = i+2, n+1
-	}
-	return i, n
 }
 
 // unescaped has the bytes that the escapes \b to \t stand for: letters that are none
@@ -152,19 +124,8 @@ func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false
 	}
-	var n rune
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		n = n<<4 | rune(c)
-	}
-	return n, true
+	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
+	return rune(n), err == nil
 }
 
 // AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
