@@ -50,16 +50,7 @@ func files(e *memory.Event, call *toolcall.Call, withheld glob.Set) []memory.Fil
 // hash returns the SHA-256 of a file in the worktree as it was at the event; "" when
 // it is outside, no regular file, over maxHashed, gone, or changed since.
 func hash(e *memory.Event, relative string) string {
-	name := filepath.FromSlash(relative)
-	if e.WorktreeRoot == "" || !filepath.IsLocal(name) {
-		return ""
-	}
-	root, err := openfile.Root(e.WorktreeRoot)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = root.Close() }() // opened for reading only
-	content, written, err := openfile.Within(root, name, maxHashed)
+	content, written, err := openfile.WithinDir(e.WorktreeRoot, filepath.FromSlash(relative), maxHashed)
 	if err != nil || memory.MillisOf(written) > e.OccurredAt {
 		return ""
 	}

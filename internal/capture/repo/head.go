@@ -89,32 +89,29 @@ func IsObjectID(s string) bool {
 // packedRef looks ref up in a packed-refs file. Git sorts the file and says so
 // in its first line; then a few blocks are read, however many refs there are.
 func packedRef(path, ref string) string {
-	f, size := openRegular(path)
-	if f == nil {
+	first, info, err := openfile.Beginning(path, maxSmall)
+	if err != nil {
+		return ""
+	}
+	if info.Size() <= maxSmall {
+		return findPacked(string(first), ref)
+	}
+	header, _, _ := strings.Cut(string(first), "\n")
+	if !strings.HasPrefix(header, "# pack-refs") || !strings.Contains(header, " sorted") {
+		return findPacked(readLimited(path, maxPackedRefs), ref)
+	}
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
 		return ""
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	var first [maxSmall]byte
-	n, err := f.ReadAt(first[:], 0)
-	if err != nil && err != io.EOF {
-		return ""
-	}
-	header, _, _ := strings.Cut(string(first[:n]), "\n")
-	if size <= int64(n) {
-		return findPacked(string(first[:n]), ref)
-	}
-	if strings.HasPrefix(header, "# pack-refs") && strings.Contains(header, " sorted") {
-		return searchPacked(f, size, ref)
-	}
-	return findPacked(readLimited(path, maxPackedRefs), ref)
+	return searchPacked(f, info.Size(), ref)
 }
 
 // findPacked searches lines of the form "<id> <ref>"; "#" starts a comment,
 // "^" the commit that the tag before points to.
 func findPacked(content, ref string) string {
-	for content != "" {
-		var line string
-		line, content, _ = strings.Cut(content, "\n")
+	for line := range strings.SplitSeq(content, "\n") {
 		if id, name, ok := parsePacked(line); ok && name == ref {
 			return id
 		}
@@ -171,9 +168,7 @@ func firstPacked(block string) (string, bool) {
 // Includes are not followed: git writes the value for a submodule into the file itself.
 func coreWorktree(config string) string {
 	inCore := false
-	for config != "" {
-		var line string
-		line, config, _ = strings.Cut(config, "\n")
+	for line := range strings.SplitSeq(config, "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			inCore = strings.EqualFold(strings.TrimSpace(strings.Trim(line, "[]")), "core")
@@ -190,43 +185,15 @@ func coreWorktree(config string) string {
 // readSmall returns a one-line file without the white space around it, "" when
 // it is missing, longer than maxSmall or no regular file.
 func readSmall(path string) string {
-	f, size := openRegular(path)
-	if f == nil || size > maxSmall {
+	content, info, err := openfile.Beginning(path, maxSmall)
+	if err != nil || info.Size() > maxSmall {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	var content [maxSmall]byte
-	n, err := f.Read(content[:])
-	if err != nil && err != io.EOF {
-		return ""
-	}
-	return strings.TrimSpace(string(content[:n]))
+	return strings.TrimSpace(string(content))
 }
 
 // readLimited returns at most limit bytes of a regular file, "" when it cannot.
 func readLimited(path string, limit int64) string {
-	f, _ := openRegular(path)
-	if f == nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	content, err := io.ReadAll(io.LimitReader(f, limit))
-	if err != nil {
-		return ""
-	}
+	content, _, _ := openfile.Beginning(path, limit) // nothing on an error
 	return string(content)
-}
-
-// openRegular opens a regular file and returns its size; nil when it is none.
-func openRegular(path string) (*os.File, int64) {
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, 0
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close() // opened for reading only
-		return nil, 0
-	}
-	return f, info.Size()
 }

@@ -66,7 +66,7 @@ func Identify(projectDir, cwd string) Identity {
 		return id
 	}
 	id.WorktreeRoot = resolve(cwd)
-	if within(id.Project, id.WorktreeRoot) {
+	if _, ok := below(filepath.ToSlash(id.Project), filepath.ToSlash(id.WorktreeRoot), false); ok {
 		id.WorktreeRoot = id.Project
 	}
 	return id
@@ -89,15 +89,6 @@ func resolve(path string) string {
 		return real
 	}
 	return path
-}
-
-// within reports whether path is root or lies below it; both are clean.
-func within(root, path string) bool {
-	if !strings.HasPrefix(path, root) {
-		return false
-	}
-	return len(path) == len(root) || os.IsPathSeparator(path[len(root)]) ||
-		len(root) > 0 && os.IsPathSeparator(root[len(root)-1])
 }
 
 // findWorktree walks up from dir to the first directory with a usable .git. Like

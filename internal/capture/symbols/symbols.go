@@ -79,16 +79,10 @@ func editOf(e *memory.Event) *toolcall.Edit {
 
 // onDisk returns a file while it has the hash that intake noted.
 func onDisk(root string, file memory.FileRef) (string, bool) {
-	name := filepath.FromSlash(file.Path)
-	if file.Hash == "" || root == "" || !filepath.IsLocal(name) {
+	if file.Hash == "" {
 		return "", false
 	}
-	dir, err := openfile.Root(root)
-	if err != nil {
-		return "", false
-	}
-	defer func() { _ = dir.Close() }() // opened for reading only
-	content, _, err := openfile.Within(dir, name, maxFile)
+	content, _, err := openfile.WithinDir(root, filepath.FromSlash(file.Path), maxFile)
 	if err != nil {
 		return "", false
 	}

@@ -154,22 +154,14 @@ func undone(c memory.SymbolChange, now *outline.Outline) (memory.SymbolChange, b
 	if now == nil {
 		return c, false
 	}
-	found := false
+	taken, found := c, false
+	taken.ID, taken.ChangeType, taken.BeforeHash, taken.BodyHash, taken.RenamedFrom = 0, memory.SymbolDeleted, c.BodyHash, "", ""
 	for _, s := range now.Symbols {
-		if s.Name != c.QualifiedName {
-			continue
-		}
-		found = true
-		if HashText(s.Hash) == c.BeforeHash {
-			taken := c
-			taken.ID, taken.ChangeType, taken.BeforeHash, taken.BodyHash, taken.RenamedFrom = 0, memory.SymbolUnchanged, c.BodyHash, c.BeforeHash, ""
+		if s.Name == c.QualifiedName && HashText(s.Hash) == c.BeforeHash {
+			taken.ChangeType, taken.BodyHash = memory.SymbolUnchanged, c.BeforeHash
 			return taken, true
 		}
+		found = found || s.Name == c.QualifiedName
 	}
-	if found || c.ChangeType == memory.SymbolDeleted {
-		return c, false
-	}
-	taken := c
-	taken.ID, taken.ChangeType, taken.BeforeHash, taken.BodyHash, taken.RenamedFrom = 0, memory.SymbolDeleted, c.BodyHash, "", ""
-	return taken, true
+	return taken, !found && c.ChangeType != memory.SymbolDeleted
 }

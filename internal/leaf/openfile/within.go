@@ -29,6 +29,19 @@ func Read(path string) ([]byte, error) {
 // Root is os.OpenRoot, which would wait for the writer of a FIFO.
 func Root(dir string) (*os.Root, error) { return os.OpenRoot(dir + string(os.PathSeparator)) }
 
+// WithinDir is Within for one file below the directory at a path, "" for none.
+func WithinDir(path, name string, limit int64) (content []byte, written time.Time, err error) {
+	if path == "" {
+		return nil, time.Time{}, fs.ErrNotExist
+	}
+	dir, err := Root(path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer func() { _ = dir.Close() }() // opened for reading only
+	return Within(dir, name, limit)
+}
+
 // Within returns the content of a regular file of at most limit bytes below dir, and when
 // it was written. It does not leave dir, through links either, and does not wait for the
 // writer of a FIFO.

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // leastIdentifier is the least number of characters of an identifier that says
 // something: shorter ones are met everywhere ("toInt", "is_ok").
@@ -21,19 +24,10 @@ var commonIdentifiers = Set(`typescript javascript coffeescript actionscript pos
 // program may have are none.
 func Identifiers(s string) []string {
 	var all []string
-	for i := 0; i < len(s); {
-		if !IsIdent(s[i]) {
-			i++
-			continue
-		}
-		end := i
-		for end < len(s) && IsIdent(s[end]) {
-			end++
-		}
-		if w := strings.Trim(s[i:end], "_"); isIdentifier(w) {
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !IsIdent(byte(r)) }) {
+		if w = strings.Trim(w, "_"); isIdentifier(w) {
 			all = Add(all, w)
 		}
-		i = end
 	}
 	return all
 }

@@ -203,34 +203,19 @@ func agentType(path string) string {
 // Count returns how many sessions below a directory were written to since a time, without
 // reading them: at most limit files are looked at.
 func Count(dir string, since time.Time, limit int) (n int) {
-	_ = walkLimited(dir, limit, func(path string, info fs.FileInfo) {
-		if info.ModTime().After(since) && !strings.HasPrefix(filepath.Base(path), "agent-") && info.Size() > 0 {
-			n++
-		}
-	})
-	return n
-}
-
-// walkLimited is walk for the first files.
-func walkLimited(dir string, limit int, add func(path string, info fs.FileInfo)) error {
-	folders, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
+	folders, _ := os.ReadDir(dir) // without it there are none
 	for _, folder := range folders {
-		entries, err := os.ReadDir(filepath.Join(dir, folder.Name()))
-		if err != nil {
-			continue
-		}
+		entries, _ := os.ReadDir(filepath.Join(dir, folder.Name())) // what cannot be read is left out
 		for _, entry := range entries {
 			if limit--; limit < 0 {
-				return nil
+				return n
 			}
 			info, err := entry.Info()
-			if err == nil && info.Mode().IsRegular() && filepath.Ext(entry.Name()) == extension {
-				add(filepath.Join(dir, folder.Name(), entry.Name()), info)
+			if err == nil && info.Mode().IsRegular() && filepath.Ext(entry.Name()) == extension && info.Size() > 0 &&
+				info.ModTime().After(since) && !strings.HasPrefix(entry.Name(), "agent-") {
+				n++
 			}
 		}
 	}
-	return nil
+	return n
 }

@@ -64,9 +64,7 @@ type Parser struct {
 		session, agent, promptID, cwd, branch string
 		at                                    memory.Millis
 	}
-	open      map[string]call
-	openOrder []string
-	openBytes int
+	open []call // the oldest first
 	// closing is the last text of the agent while nothing follows it that belongs to the turn.
 	closing struct {
 		text, uuid string
@@ -78,13 +76,13 @@ type Parser struct {
 
 // call is a call of a tool whose result was not read yet.
 type call struct {
-	name  string
-	input []byte
+	id, name string
+	input    []byte
 }
 
 // NewParser returns a parser of a transcript.
 func NewParser(r io.Reader) *Parser {
-	return &Parser{lines: newLines(r), open: map[string]call{}}
+	return &Parser{lines: newLines(r)}
 }
 
 // Bytes returns how many bytes were read.
@@ -192,24 +190,32 @@ func (p *Parser) takeAnswer(r *record) {
 			if b.id == "" || b.name == "" {
 				continue
 			}
-			for len(p.openOrder) > 0 && (len(p.openOrder) >= maxOpenCalls || p.openBytes+len(b.input) > maxOpenBytes) {
-				p.drop(p.openOrder[0])
+			p.takeCall(b.id)
+			p.open = append(p.open, call{b.id, b.name, bytes.Clone(b.input)})
+			for len(p.open) > maxOpenCalls || len(p.open) > 1 && p.openBytes() > maxOpenBytes {
+				p.open = p.open[1:]
 			}
-			p.drop(b.id)
-			p.open[b.id] = call{b.name, bytes.Clone(b.input)}
-			p.openOrder = append(p.openOrder, b.id)
-			p.openBytes += len(b.input)
 		}
 	}
 }
 
-// drop forgets a call that waits for its result.
-func (p *Parser) drop(id string) {
-	if c, ok := p.open[id]; ok {
-		delete(p.open, id)
-		p.openBytes -= len(c.input)
-		p.openOrder = slices.DeleteFunc(p.openOrder, func(o string) bool { return o == id })
+// openBytes returns the size of the inputs of the calls that wait for their results.
+func (p *Parser) openBytes() (n int) {
+	for _, c := range p.open {
+		n += len(c.input)
 	}
+	return n
+}
+
+// takeCall returns the call of an id that waits for its result, which it does no longer.
+func (p *Parser) takeCall(id string) (c call, ok bool) {
+	i := slices.IndexFunc(p.open, func(c call) bool { return c.id == id })
+	if i < 0 {
+		return c, false
+	}
+	c = p.open[i]
+	p.open = slices.Delete(p.open, i, i+1)
+	return c, true
 }
 
 // takeUser takes a record of the user in: the results of tools, or a prompt.
@@ -255,11 +261,10 @@ func (p *Parser) takeUser(r *record) {
 
 // takeResult makes an event of a tool's result. alone: the record has no other.
 func (p *Parser) takeResult(r *record, b block, alone bool) {
-	c, ok := p.open[b.id]
+	c, ok := p.takeCall(b.id)
 	if !ok {
 		return // its call is not in the file
 	}
-	p.drop(b.id)
 	e := p.event(memory.KindTool, b.id, p.now.at, p.Counts.Lines)
 	e.ToolName, e.ToolUseID, e.ToolInput = c.name, b.id, c.input
 	e.AgentID = r.agent

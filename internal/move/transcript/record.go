@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -129,10 +130,8 @@ func typed(list []block) string {
 			name, args := between(t, "<command-name>", "</command-name>"), between(t, "<command-args>", "</command-args>")
 			return strings.TrimSpace(name + " " + args)
 		}
-		for _, prefix := range notTyped {
-			if strings.HasPrefix(t, prefix) {
-				return ""
-			}
+		if slices.ContainsFunc(notTyped, func(prefix string) bool { return strings.HasPrefix(t, prefix) }) {
+			return ""
 		}
 		texts = append(texts, b.text)
 	}
@@ -151,19 +150,14 @@ const interrupted = "[Request interrupted by user"
 
 // isInterrupted reports whether the blocks say that the user has stopped the agent.
 func isInterrupted(list []block) bool {
-	for _, b := range list {
-		if strings.HasPrefix(b.text, interrupted) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, interrupted) })
 }
 
 // between returns what is between two marks, "" without them.
 func between(s, open, end string) string {
-	_, rest, ok := strings.Cut(s, open)
+	_, rest, _ := strings.Cut(s, open)
 	inner, _, closed := strings.Cut(rest, end)
-	if !ok || !closed {
+	if !closed {
 		return ""
 	}
 	return inner

@@ -2,6 +2,8 @@ package transcript
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,12 +20,7 @@ var refusals = []string{
 // refused reports whether a tool was not run.
 func refused(text string) bool {
 	text = strings.TrimLeft(text, " \r\n\t")
-	for _, prefix := range refusals {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(refusals, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
 // response returns what a hook is given as the response of a tool: the structured result if
@@ -37,36 +34,22 @@ func response(name string, input, result, content []byte) []byte {
 	quoted := jsonscan.AppendQuote(nil, text)
 	switch name {
 	case "Bash":
-		return join(`{"stdout":`, quoted, `,"stderr":"","interrupted":false}`)
+		return fmt.Appendf(nil, `{"stdout":%s,"stderr":"","interrupted":false}`, quoted)
 	case "Read":
 		var path string
 		_ = jsonscan.Decode(input, map[string]any{"file_path": &path}) // else without one
 		numbered, first := withoutNumbers(text)
-		lines := strconv.Itoa(strings.Count(numbered, "\n") + 1)
-		return join(`{"type":"text","file":{"filePath":`, jsonscan.AppendQuote(nil, path), `,"content":`, jsonscan.AppendQuote(nil, numbered),
-			`,"numLines":`+lines+`,"startLine":`+strconv.Itoa(first)+`}}`)
+		return fmt.Appendf(nil, `{"type":"text","file":{"filePath":%s,"content":%s,"numLines":%d,"startLine":%d}}`,
+			jsonscan.AppendQuote(nil, path), jsonscan.AppendQuote(nil, numbered), strings.Count(numbered, "\n")+1, first)
 	case "Edit", "MultiEdit", "Write", "NotebookEdit":
 		var path string
 		_ = jsonscan.Decode(input, map[string]any{"file_path": &path})
-		return join(`{"filePath":`, jsonscan.AppendQuote(nil, path), `}`)
+		return fmt.Appendf(nil, `{"filePath":%s}`, jsonscan.AppendQuote(nil, path))
 	}
 	if len(content) > 0 && content[0] == '[' {
 		return bytes.Clone(content)
 	}
 	return quoted
-}
-
-// join returns texts and JSON values after each other.
-func join(parts ...any) (out []byte) {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case string:
-			out = append(out, p...)
-		case []byte:
-			out = append(out, p...)
-		}
-	}
-	return out
 }
 
 // withoutNumbers returns a file as it was shown to the agent, each line behind its number and
