@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -90,7 +91,7 @@ var ErrTruncated = memory.Errorf(memory.CodeInvalid, "the file is not complete: 
 
 // Reader reads a file.
 type Reader struct {
-	from    *bufio.Reader
+	from    *text.Lines
 	line    int
 	size    int
 	records int
@@ -100,7 +101,7 @@ type Reader struct {
 // NewReader reads the header. The error is CodeInvalid if there is none, or if it is of a
 // newer version.
 func NewReader(from io.Reader) (*Reader, Header, error) {
-	r := &Reader{from: bufio.NewReaderSize(from, 64<<10)}
+	r := &Reader{from: text.NewLines(from, MaxLine)}
 	var h Header
 	other := memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint("`claude-mem export FILE` writes what this command reads")
 	line, err := r.next()
@@ -127,21 +128,12 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 // a LineError for one that is too long.
 func (r *Reader) next() ([]byte, error) {
 	for {
-		var line []byte
-		long := false
-		err := bufio.ErrBufferFull
-		for errors.Is(err, bufio.ErrBufferFull) {
-			var part []byte
-			part, err = r.from.ReadSlice('\n')
-			if long = long || len(line)+len(part) > MaxLine; !long {
-				line = append(line, part...)
-			}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, memory.Errorf(memory.CodeStorage, "read the export: %w", err)
-		}
-		if err != nil && len(line) == 0 && !long {
+		line, long, err := r.from.Next()
+		if errors.Is(err, io.EOF) {
 			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, memory.Errorf(memory.CodeStorage, "read the export: %w", err)
 		}
 		r.line++
 		if long {

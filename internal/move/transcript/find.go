@@ -13,6 +13,7 @@ import (
 
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -143,8 +144,8 @@ func look(path string, info fs.FileInfo) file {
 		return f
 	}
 	defer func() { _ = opened.Close() }() // it was only read
-	for l := newLines(opened); l.read < beginning && (f.session == "" || f.first == 0); {
-		line, tooLong, err := l.next()
+	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.session == "" || f.first == 0); {
+		line, tooLong, err := l.Next()
 		if err != nil || tooLong {
 			break
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text"
 )
 
 // Is reports whether a file is a transcript: one of its first lines is a record of Claude Code.
@@ -18,8 +19,8 @@ func Is(path string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	for l := newLines(f); l.read < beginning; {
-		line, _, err := l.next()
+	for l := text.NewLines(f, maxLine); l.Read < beginning; {
+		line, _, err := l.Next()
 		if err != nil {
 			return false
 		}

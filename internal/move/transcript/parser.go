@@ -10,10 +10,14 @@ import (
 	"slices"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
 const (
+	// maxLine is the length in bytes above which a line is skipped: hooks refuse larger
+	// events too. Images make lines of some megabytes.
+	maxLine = 16 << 20
 	// maxOpenCalls and maxOpenBytes bound the calls that wait for their results. A turn has a
 	// few at a time.
 	maxOpenCalls = 256
@@ -55,7 +59,7 @@ type Parser struct {
 	// AgentType is the type of the subagent whose file it is.
 	AgentType string
 
-	lines *lines
+	lines *text.Lines
 	ready []memory.Event
 	ended bool
 
@@ -82,11 +86,11 @@ type call struct {
 
 // NewParser returns a parser of a transcript.
 func NewParser(r io.Reader) *Parser {
-	return &Parser{lines: newLines(r)}
+	return &Parser{lines: text.NewLines(r, maxLine)}
 }
 
 // Bytes returns how many bytes were read.
-func (p *Parser) Bytes() int64 { return p.lines.read }
+func (p *Parser) Bytes() int64 { return p.lines.Read }
 
 // Next returns the next event, io.EOF after the last one. An error of the reader is returned
 // as it is. The event has neither project nor delivery id of its own kind: see Folder.Read.
@@ -95,7 +99,7 @@ func (p *Parser) Next() (memory.Event, error) {
 		if p.ended {
 			return memory.Event{}, io.EOF
 		}
-		line, tooLong, err := p.lines.next()
+		line, tooLong, err := p.lines.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			p.ended = true

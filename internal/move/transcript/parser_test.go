@@ -52,7 +52,7 @@ const (
 	done   = `{"type":"assistant",` + head + `"uuid":"a2","message":{"role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Fixed."}]}}` + "\n"
 )
 
-func text(s string) string {
+func typing(s string) string {
 	return `{"type":"user",` + head + `"uuid":"x","promptId":"p2","message":{"role":"user","content":` + fmt.Sprintf("%q", s) + `}}` + "\n"
 }
 
@@ -67,21 +67,21 @@ func TestParser(t *testing.T) {
 		{"of an old version", old.Replace(prompt + use + result + done), []string{`s prompt Fix it`, `s tool t1 Bash {"command":"go test"} {"stdout":"ok"}`, `s stop Fixed.`}},
 		{"killed in mid-turn", prompt + use, []string{whole[0]}},
 		{"killed in mid-line", prompt + use + result[:200], []string{whole[0]}},
-		{"text before a tool that is never run", prompt + use + text("Next"), []string{whole[0], "s prompt p2 Next"}},
-		{"interrupted", prompt + use + result + done[:len(done)-1] + "\n" + text("[Request interrupted by user]") + text("Go on"), []string{whole[0], whole[1], "s prompt p2 Go on"}},
+		{"text before a tool that is never run", prompt + use + typing("Next"), []string{whole[0], "s prompt p2 Next"}},
+		{"interrupted", prompt + use + result + done[:len(done)-1] + "\n" + typing("[Request interrupted by user]") + typing("Go on"), []string{whole[0], whole[1], "s prompt p2 Go on"}},
 		{"failure", prompt + use + strings.NewReplacer(`"toolUseResult":{"stdout":"ok"}`, `"toolUseResult":"Error: Exit code 1"`, `"content":"ok"`, `"content":"Exit code 1","is_error":true`).Replace(result),
 			[]string{whole[0], `s tool p1 t1 Bash {"command":"go test"} Exit code 1`}},
 		{"refused call", prompt + use + strings.NewReplacer(`"content":"ok"`, `"content":"<tool_use_error>File has not been read yet.</tool_use_error>","is_error":true`).Replace(result), whole[:1]},
 		{"error of the API", prompt + strings.Replace(done, `"uuid":"a2"`, `"uuid":"a2","isApiErrorMessage":true`, 1), whole[:1]},
 		{"result without its call", result + done, []string{"s stop p1 Fixed."}},
 		{"no structured result", prompt + use + strings.Replace(result, `"toolUseResult":{"stdout":"ok"},`, "", 1), []string{whole[0], `s tool p1 t1 Bash {"command":"go test"} {"stdout":"ok","stderr":"","interrupted":false}`}},
-		{"plugin's command", text("<command-message>shop:fix</command-message>\n<command-name>/shop:fix</command-name>\n<command-args>all of it</command-args>"), []string{"s prompt p2 /shop:fix all of it"}},
-		{"command of the host", text("<command-name>/compact</command-name>\n <command-message>compact</command-message>\n <command-args></command-args>") + text("<local-command-stdout>Compacted</local-command-stdout>"), nil},
-		{"shell command", text("<bash-input>ls</bash-input>") + text("<bash-stdout>a.go</bash-stdout><bash-stderr></bash-stderr>"), nil},
-		{"background task", text("<task-notification>\n<status>completed</status>\n</task-notification>") + done, []string{"s stop p2 Fixed."}},
-		{"note of the host", strings.Replace(text("Caveat: x"), `"uuid"`, `"isMeta":true,"uuid"`, 1) + strings.Replace(text("Summary: x"), `"uuid"`, `"isCompactSummary":true,"uuid"`, 1), nil},
-		{"text and image", strings.Replace(text(""), `"content":""`, `"content":[{"type":"text","text":"See [Image #1]"},{"type":"image","source":{"type":"base64","data":"aGk="}},{"type":"text","text":"<ide_opened_file>x</ide_opened_file>"}]`, 1), []string{"s prompt p2 See [Image #1]"}},
-		{"subagent in its session's file", prompt + strings.Replace(text("Survey it"), `"uuid"`, `"isSidechain":true,"uuid"`, 1) + strings.ReplaceAll(use+result+done, `"uuid"`, `"isSidechain":true,"uuid"`) + done, append(whole[:2:2], "s stop p1 Fixed.")},
+		{"plugin's command", typing("<command-message>shop:fix</command-message>\n<command-name>/shop:fix</command-name>\n<command-args>all of it</command-args>"), []string{"s prompt p2 /shop:fix all of it"}},
+		{"command of the host", typing("<command-name>/compact</command-name>\n <command-message>compact</command-message>\n <command-args></command-args>") + typing("<local-command-stdout>Compacted</local-command-stdout>"), nil},
+		{"shell command", typing("<bash-input>ls</bash-input>") + typing("<bash-stdout>a.go</bash-stdout><bash-stderr></bash-stderr>"), nil},
+		{"background task", typing("<task-notification>\n<status>completed</status>\n</task-notification>") + done, []string{"s stop p2 Fixed."}},
+		{"note of the host", strings.Replace(typing("Caveat: x"), `"uuid"`, `"isMeta":true,"uuid"`, 1) + strings.Replace(typing("Summary: x"), `"uuid"`, `"isCompactSummary":true,"uuid"`, 1), nil},
+		{"text and image", strings.Replace(typing(""), `"content":""`, `"content":[{"type":"text","text":"See [Image #1]"},{"type":"image","source":{"type":"base64","data":"aGk="}},{"type":"text","text":"<ide_opened_file>x</ide_opened_file>"}]`, 1), []string{"s prompt p2 See [Image #1]"}},
+		{"subagent in its session's file", prompt + strings.Replace(typing("Survey it"), `"uuid"`, `"isSidechain":true,"uuid"`, 1) + strings.ReplaceAll(use+result+done, `"uuid"`, `"isSidechain":true,"uuid"`) + done, append(whole[:2:2], "s stop p1 Fixed.")},
 		{"two stops in a turn", prompt + done + `{"type":"system","subtype":"stop_hook_summary",` + head + `"uuid":"y"}` + "\n" + use + result + done, []string{whole[0], whole[2], whole[1], whole[2]}},
 		{"two sessions", prompt + done + strings.ReplaceAll(prompt, `"s"`, `"other"`), []string{whole[0], whole[2], "other prompt p1 Fix it"}},
 		{"no time at all", `{"type":"user","sessionId":"s","message":{"content":"x"}}`, nil},
@@ -141,7 +141,7 @@ func TestSameDelivery(t *testing.T) {
 		}
 	}
 	f := strings.ReplaceAll(prompt+done, `"promptId":"p1",`, "")
-	short, long := ids(f), ids(f+text("Next")+done)
+	short, long := ids(f), ids(f+typing("Next")+done)
 	if len(short) != 2 || len(long) != 4 {
 		t.Fatal(len(short), len(long))
 	}

@@ -61,7 +61,7 @@ var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	first := prompt + use + result + done
-	fork := strings.ReplaceAll(first, `"sessionId":"s"`, `"sessionId":"fork"`) + strings.NewReplacer(`"s"`, `"fork"`, `"x"`, `"n1"`).Replace(text("Another way"))
+	fork := strings.ReplaceAll(first, `"sessionId":"s"`, `"sessionId":"fork"`) + strings.NewReplacer(`"s"`, `"fork"`, `"x"`, `"n1"`).Replace(typing("Another way"))
 	write(t, filepath.Join(dir, "-p", "a-fork.jsonl"), fork, day.Add(time.Hour))
 	write(t, filepath.Join(dir, "-p", "s.jsonl"), first, day)
 	write(t, filepath.Join(dir, "-q", "t.jsonl"), strings.ReplaceAll(first, `"sessionId":"s"`, `"sessionId":"t"`), day)

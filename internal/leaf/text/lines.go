@@ -1,0 +1,52 @@
+package text
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// keptLine is the largest buffer that Lines keeps for the next line, in bytes.
+const keptLine = 1 << 20
+
+// Lines reads a text line by line, in memory for one line.
+type Lines struct {
+	r      *bufio.Reader
+	max    int
+	buffer []byte
+	// Read is the number of bytes that were read.
+	Read int64
+}
+
+// NewLines returns the lines of a reader. Those of more than most bytes are skipped.
+func NewLines(r io.Reader, most int) *Lines {
+	return &Lines{r: bufio.NewReaderSize(r, 64<<10), max: most}
+}
+
+// Next returns the next line with its end, valid until the next call; tooLong if it was
+// skipped. A last line without its end is one too: a program may be writing it, or have been
+// killed. io.EOF when there is none.
+func (l *Lines) Next() (line []byte, tooLong bool, err error) {
+	if cap(l.buffer) > keptLine {
+		l.buffer = nil
+	}
+	l.buffer = l.buffer[:0]
+	size := 0
+	for {
+		part, err := l.r.ReadSlice('\n')
+		l.Read += int64(len(part))
+		size += len(part)
+		if size <= l.max {
+			l.buffer = append(l.buffer, part...)
+		} else {
+			l.buffer = nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && size > 0:
+			err = nil
+		}
+		return l.buffer, size > l.max, err
+	}
+}
