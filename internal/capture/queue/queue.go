@@ -53,7 +53,7 @@ type Queue struct {
 	earlier chan struct{}
 	life    context.Context // of the goroutine that keeps time
 	end     context.CancelFunc
-	stopped chan struct{} // closed when that goroutine has ended
+	running sync.WaitGroup
 
 	mu     sync.Mutex
 	live   map[string]int // how many events each claimer still holds
@@ -84,7 +84,6 @@ func New(storage Storage, opts Options) *Queue {
 		storage: storage, opts: opts,
 		ready:   make(chan struct{}, 1),
 		earlier: make(chan struct{}, 1),
-		stopped: make(chan struct{}),
 		live:    map[string]int{},
 	}
 	q.life, q.end = context.WithCancel(context.Background())
@@ -103,7 +102,7 @@ func (q *Queue) Open(ctx context.Context) error {
 		return memory.Errorf(memory.CodeConflict, "open queue: it was opened before")
 	}
 	q.opened = true
-	go q.keepTime()
+	q.running.Go(q.keepTime)
 	return nil
 }
 
@@ -128,12 +127,9 @@ func (q *Queue) recover(ctx context.Context) error {
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.closed = true
-	running := q.opened
 	q.mu.Unlock()
 	q.end()
-	if running {
-		<-q.stopped
-	}
+	q.running.Wait()
 	return nil
 }
 

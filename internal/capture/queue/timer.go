@@ -13,7 +13,6 @@ import (
 // keepTime is the goroutine that heals, and announces retries when they become
 // due.
 func (q *Queue) keepTime() {
-	defer close(q.stopped)
 	heal := time.NewTicker(q.opts.HealEvery)
 	defer heal.Stop()
 	retry := time.NewTimer(q.untilDue())
@@ -52,11 +51,8 @@ func (q *Queue) untilDue() time.Duration {
 
 // dueAt notes that a retry becomes due; 0 is none.
 func (q *Queue) dueAt(at memory.Millis) {
-	if at == 0 {
-		return
-	}
 	q.mu.Lock()
-	earlier := q.due == 0 || at < q.due
+	earlier := at != 0 && (q.due == 0 || at < q.due)
 	if earlier {
 		q.due = at
 	}

@@ -1,9 +1,9 @@
 package text
 
 import (
+	"regexp"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Piece is a part of a line; Marked if it is a word that was searched for.
@@ -12,51 +12,30 @@ type Piece struct {
 	Marked bool
 }
 
-// Mark returns a line in pieces, with the words that begin with one of words marked, in any
+// words matches a word.
+var words = regexp.MustCompile(`[\pL\p{Nd}]+`)
+
+// Mark returns a line in pieces, with the words that begin with one of searched marked, in any
 // letter case.
-func Mark(s string, words []string) (pieces []Piece) {
-	if len(words) == 0 {
-		return []Piece{{Text: s}}
-	}
+func Mark(s string, searched []string) (pieces []Piece) {
 	start := 0
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if !wordRune(r) {
-			i += size
-			continue
-		}
-		end := i
-		for end < len(s) {
-			r, size := utf8.DecodeRuneInString(s[end:])
-			if !wordRune(r) {
-				break
+	for _, at := range words.FindAllStringIndex(s, -1) {
+		if word := s[at[0]:at[1]]; beginsWith(word, searched) {
+			if at[0] > start {
+				pieces = append(pieces, Piece{Text: s[start:at[0]]})
 			}
-			end += size
+			pieces = append(pieces, Piece{word, true})
+			start = at[1]
 		}
-		if beginsWith(s[i:end], words) {
-			if i > start {
-				pieces = append(pieces, Piece{Text: s[start:i]})
-			}
-			pieces = append(pieces, Piece{s[i:end], true})
-			start = end
-		}
-		i = end
 	}
-	if start < len(s) {
+	if start < len(s) || len(searched) == 0 {
 		pieces = append(pieces, Piece{Text: s[start:]})
 	}
 	return pieces
 }
 
-// beginsWith reports whether a word begins with one of words, in any letter case.
-func beginsWith(word string, words []string) bool {
+// beginsWith reports whether a word begins with one of searched, in any letter case.
+func beginsWith(word string, searched []string) bool {
 	word = strings.ToLower(word)
-	for _, w := range words {
-		if w != "" && strings.HasPrefix(word, strings.ToLower(w)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(searched, func(w string) bool { return w != "" && strings.HasPrefix(word, strings.ToLower(w)) })
 }
-
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,28 +25,12 @@ func ListItem(s string) (string, bool) {
 	return "", false
 }
 
+// link is a link of Markdown.
+var link = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+
 // Unmark takes bold marks and links out of Markdown; code keeps its backquotes.
 func Unmark(s string) string {
-	s = strings.ReplaceAll(s, "**", "")
-	if !strings.ContainsAny(s, "[") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		if s[i] == '[' {
-			end := strings.IndexByte(s[i:], ']')
-			if end > 0 && i+end+1 < len(s) && s[i+end+1] == '(' {
-				if closed := strings.IndexByte(s[i+end:], ')'); closed > 0 {
-					b.WriteString(s[i+1 : i+end])
-					i += end + closed + 1
-					continue
-				}
-			}
-		}
-		b.WriteByte(s[i])
-		i++
-	}
-	return b.String()
+	return link.ReplaceAllString(strings.ReplaceAll(s, "**", ""), "$1")
 }
 
 var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")

@@ -108,7 +108,7 @@ func TestSubagents(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	key := "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
-	secret := strings.Replace(text("<private>all of it</private>"), `"x"`, `"y"`, 1) + use + result + done + strings.Replace(text("The token is "+key), `"x"`, `"z"`, 1)
+	secret := strings.Replace(typing("<private>all of it</private>"), `"x"`, `"y"`, 1) + use + result + done + strings.Replace(typing("The token is "+key), `"x"`, `"z"`, 1)
 	write(t, filepath.Join(dir, "-p", "s.jsonl"), secret, day)
 	write(t, filepath.Join(dir, "-q", "t.jsonl"), strings.ReplaceAll(prompt+done, `"cwd":"/p"`, `"cwd":"/q/sub"`), day)
 	got, r := readAll(t, dir, map[string]string{"CLAUDE_MEM_EXCLUDED_PROJECTS": "/q/**"})

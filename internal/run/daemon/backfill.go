@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,40 +136,25 @@ func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err er
 	}
 }
 
-// take takes events in and returns their statuses. Those that are in the books are found
-// before anything is redacted, so that a second backfill is quick.
+// take takes events in and returns their statuses.
 func (p *pastIntake) take(ctx context.Context, events []memory.Event, dryRun bool) ([]memory.Status, error) {
-	keys := make([]string, 0, len(events))
-	for i := range events {
-		if key := intake.KeyOf(&events[i]); key != "" {
-			keys = append(keys, key)
-		}
-	}
-	known, err := p.known(ctx, keys)
+	statuses, err := p.inBooks(ctx, events, dryRun)
 	if err != nil {
 		return nil, err
 	}
-	statuses := make([]memory.Status, len(events))
 	var fresh []memory.Event
 	var places []int
 	for i := range events {
-		if events[i].Backfill == "" {
-			events[i].Backfill = memory.BackfillOffline
+		if statuses[i] == "" {
+			fresh, places = append(fresh, events[i]), append(places, i)
 		}
-		if known[intake.KeyOf(&events[i])] {
-			statuses[i] = memory.StatusDuplicate
-			continue
-		}
-		fresh, places = append(fresh, events[i]), append(places, i)
+	}
+	if len(fresh) == 0 {
+		return statuses, nil
 	}
 	to := p.intake
 	if dryRun {
 		to = p.foresight
-	} else if fresh, places, err = p.withoutKnownStops(ctx, fresh, places, statuses); err != nil {
-		return nil, err
-	}
-	if len(fresh) == 0 {
-		return statuses, nil
 	}
 	taken, err := to.IngestAll(ctx, fresh...)
 	if err != nil {
@@ -184,44 +171,49 @@ func (p *pastIntake) take(ctx context.Context, events []memory.Event, dryRun boo
 	return statuses, nil
 }
 
-// withoutKnownStops leaves out the stops that are in the books, and sets their statuses. The key
-// of a stop is made of its redacted text. Without them a second backfill commits nothing.
-func (p *pastIntake) withoutKnownStops(ctx context.Context, events []memory.Event, places []int, statuses []memory.Status) (fresh []memory.Event, at []int, err error) {
+// inBooks returns StatusDuplicate for the events that are in the books, so that a second backfill
+// redacts little and commits nothing. The key of a stop is made of its redacted text: in a dry
+// run it is not looked up.
+func (p *pastIntake) inBooks(ctx context.Context, events []memory.Event, dryRun bool) ([]memory.Status, error) {
+	keys := make([]string, len(events))
 	var stops []memory.Event
 	for i := range events {
-		if events[i].Kind == memory.KindStop {
-			stops = append(stops, events[i])
+		e := &events[i]
+		e.Backfill, keys[i] = cmp.Or(e.Backfill, memory.BackfillOffline), intake.KeyOf(e)
+		if e.Kind == memory.KindStop && !dryRun {
+			stops = append(stops, *e)
 		}
+	}
+	known, err := p.known(ctx, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" }))
+	if err != nil {
+		return nil, err
 	}
 	foreseen, err := p.foresight.IngestAll(ctx, stops...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	statuses := make([]memory.Status, len(events))
 	for i := range events {
-		if events[i].Kind == memory.KindStop {
-			known := foreseen[0].Status == memory.StatusDuplicate
-			foreseen = foreseen[1:]
-			if known {
-				statuses[places[i]] = memory.StatusDuplicate
-				continue
-			}
+		duplicate := known[keys[i]]
+		if events[i].Kind == memory.KindStop && !dryRun {
+			duplicate, foreseen = foreseen[0].Status == memory.StatusDuplicate, foreseen[1:]
 		}
-		fresh, at = append(fresh, events[i]), append(at, places[i])
+		if duplicate {
+			statuses[i] = memory.StatusDuplicate
+		}
 	}
-	return fresh, at, nil
+	return statuses, nil
 }
 
 // Backfill implements httpapi.Worker. The events of a request are stored in one
 // transaction, so that the observer sees whole turns.
 func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
+	answer.Statuses = []memory.Status{}
 	if len(r.Events) > 0 {
 		room, events, err := w.past.roomFor(ctx)
 		if err != nil || !room {
-			return api.BackfillAnswer{Statuses: []memory.Status{}, Busy: true, Waiting: events}, err
+			return api.BackfillAnswer{Statuses: answer.Statuses, Busy: true, Waiting: events}, err
 		}
-	}
-	answer.Statuses = []memory.Status{}
-	if len(r.Events) > 0 {
 		if answer.Statuses, err = w.past.take(ctx, r.Events, false); err != nil {
 			return api.BackfillAnswer{}, err
 		}

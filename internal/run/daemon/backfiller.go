@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -201,22 +202,18 @@ func (b *Backfiller) Flush(ctx context.Context) error {
 	if len(b.events) == 0 {
 		return interruption(ctx.Err())
 	}
-	var answer api.BackfillAnswer
-	for {
+	answer := api.BackfillAnswer{Busy: true}
+	for answer.Busy {
 		if ctx.Err() != nil {
 			return interruption(ctx.Err())
 		}
 		var err error
 		if answer, err = b.ask(ctx, api.BackfillRequest{Events: b.events}); err != nil {
-			if ctx.Err() != nil {
-				err = interruption(ctx.Err())
-			}
-			return err
+			return cmp.Or(interruption(ctx.Err()), err)
 		}
-		if !answer.Busy {
-			break
+		if answer.Busy {
+			b.report(answer.Waiting)
 		}
-		b.report(answer.Waiting)
 	}
 	if len(answer.Statuses) != len(b.events) {
 		return memory.Errorf(memory.CodeInternal, "%d of %d events have a status", len(answer.Statuses), len(b.events))
@@ -271,8 +268,6 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 			b.report(answer.Waiting)
 		}
 		last = answer.Waiting
-		if !pauseFor(ctx, pastLook) {
-			continue
-		}
+		pauseFor(ctx, pastLook)
 	}
 }

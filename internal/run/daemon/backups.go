@@ -3,15 +3,11 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
-	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
 
@@ -100,7 +96,10 @@ func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 // none. The codes of its errors: those of backup.Restore, CodeUnavailable when the worker does not
 // stop.
 func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, applied backup.Applied, err error) {
-	err = asWorkerOf(ctx, dataDir, func() error {
+	if _, err := control.Stop(ctx, dataDir, restoreStop); err != nil {
+		return "", applied, err
+	}
+	err = withLock(ctx, dataDir, turnLimit, func() error { // no file of the memory is open
 		// First: a worker that finds the old mark takes an older backup for a loss.
 		mark := backup.ReadMark(dataDir)
 		if err := backup.WriteMark(dataDir, backup.Mark{}); err != nil {
@@ -116,25 +115,3 @@ func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time
 
 // restoreStop is how long Restore waits for the worker to end.
 const restoreStop = 30 * time.Second
-
-// asWorkerOf stops the worker of a data directory, if one runs, and calls do while this
-// process holds the worker's lock. No file of the memory is open then.
-func asWorkerOf(ctx context.Context, dataDir string, do func() error) (err error) {
-	if _, err := control.Stop(ctx, dataDir, restoreStop); err != nil {
-		return err
-	}
-	held, err := control.WaitLock(ctx, dataDir, turnLimit)
-	if err != nil {
-		return err
-	}
-	if held == nil {
-		return memory.Errorf(memory.CodeUnavailable, "%s is in use", filepath.Join(dataDir, control.LockName)).
-			WithHint("a worker has started meanwhile; try again")
-	}
-	defer func() {
-		if released := lock.Release(held); released != nil && err == nil {
-			err = fmt.Errorf("release worker lock: %w", released)
-		}
-	}()
-	return do()
-}

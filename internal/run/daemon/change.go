@@ -59,11 +59,17 @@ func workerOr(ctx context.Context, dataDir string, create bool, ask func(*api.Re
 // asWorker calls do with the store while this process is the worker. It waits up to wait for
 // the lock, then errBusy. Without create, CodeNoMemory when there is no database. It first completes a restore that was interrupted;
 // CodeStorage when the database is not the memory that the last worker left.
-func asWorker(ctx context.Context, dataDir string, create bool, wait time.Duration, do func(*store.Store) error) (err error) {
+func asWorker(ctx context.Context, dataDir string, create bool, wait time.Duration, do func(*store.Store) error) error {
 	path := filepath.Join(dataDir, control.Database)
 	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {
 		return memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
 	}
+	return withLock(ctx, dataDir, wait, func() error { return withStore(ctx, dataDir, path, do) })
+}
+
+// withLock calls do while this process holds the worker's lock, for which it waits up to wait, then
+// errBusy.
+func withLock(ctx context.Context, dataDir string, wait time.Duration, do func() error) (err error) {
 	held, err := control.WaitLock(ctx, dataDir, wait)
 	if err != nil {
 		return err
@@ -72,6 +78,11 @@ func asWorker(ctx context.Context, dataDir string, create bool, wait time.Durati
 		return errBusy
 	}
 	defer func() { err = errors.Join(err, lock.Release(held)) }()
+	return do()
+}
+
+// withStore calls do with the store, as asWorker says.
+func withStore(ctx context.Context, dataDir, path string, do func(*store.Store) error) (err error) {
 	// A database that is made here would take the place of one that is ready to be restored.
 	if _, err := backup.Resume(ctx, dataDir, time.Now()); err != nil {
 		return err

@@ -78,6 +78,14 @@ func (b *background) close() error {
 	return nil
 }
 
+// wakeUp wakes the reader of a channel of capacity 1. Signals that are not read yet merge.
+func wakeUp(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
 func newChores(book choreBook, clock func() time.Time, log *slog.Logger, list ...chore) *chores {
 	return &chores{list: list, book: book, clock: clock, log: log, failed: map[string]time.Time{}, wake: make(chan struct{}, 1)}
 }
@@ -103,12 +111,7 @@ func (c *chores) start() {
 }
 
 // look makes the goroutine run the chores that are due, and returns at once.
-func (c *chores) look() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // a signal is waiting already
-	}
-}
+func (c *chores) look() { wakeUp(c.wake) }
 
 // due reports whether a chore has to be done. One that was done in the future is due: the
 // clock was set back.

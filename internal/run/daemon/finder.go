@@ -47,6 +47,7 @@ type finder struct {
 	running sync.WaitGroup
 	// tried is closed after the first attempt to open the index.
 	tried chan struct{}
+	first sync.Once
 
 	mu     sync.Mutex
 	index  openIndex
@@ -97,11 +98,7 @@ func (f *finder) try(pause time.Duration) bool {
 	if err == nil {
 		f.index = opened
 	}
-	select {
-	case <-f.tried: // before
-	default:
-		close(f.tried)
-	}
+	f.first.Do(func() { close(f.tried) })
 	return err == nil
 }
 
@@ -125,18 +122,12 @@ func (f *finder) close() error {
 func (f *finder) current(ctx context.Context) (openIndex, error) {
 	select {
 	case <-f.tried:
-	default:
-		wait := time.NewTimer(openWait)
-		defer wait.Stop()
-		select {
-		case <-f.tried:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-f.life.Done():
-			return nil, errStopping()
-		case <-wait.C:
-			return nil, memory.Errorf(memory.CodeUnavailable, "the index is being opened").WithHint("try again in a moment")
-		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-f.life.Done():
+		return nil, errStopping()
+	case <-time.After(openWait):
+		return nil, memory.Errorf(memory.CodeUnavailable, "the index is being opened").WithHint("try again in a moment")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -374,9 +374,3 @@ func (w *Worker) dropForgotten(ctx context.Context) error {
 	}
 	return err
 }
-
-// quotedJSON returns a text as JSON has it.
-func quotedJSON(s string) string {
-	quoted, _ := json.Marshal(s) // a string always encodes
-	return string(quoted)
-}

@@ -263,8 +263,7 @@ func noteExport(dataDir, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(quotedJSON(path) + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(json.NewEncoder(f).Encode(path), f.Sync(), f.Close())
 }
 
 // exportsOf returns the paths of the exports that were noted.

@@ -27,11 +27,7 @@ func (w *Worker) counted(next http.Handler) http.Handler {
 		w.open.Add(1)
 		w.use()
 		if r.Method == http.MethodGet {
-			// A reader may want what is still spooled; deliveries read the spool themselves.
-			select {
-			case w.poke <- struct{}{}:
-			default: // a signal is waiting already
-			}
+			wakeUp(w.poke) // a reader may want what is still spooled; deliveries read the spool themselves
 		}
 		defer func() {
 			w.use()

@@ -147,38 +147,27 @@ func CountExport(from io.Reader) (Importing, error) {
 
 // CountRecords reads records as ImportRecords does and stores none. Added are those that could be
 // imported.
-func CountRecords(from Records) (result Importing, err error) {
-	f := fileImport{}
-	counts := map[string]int{}
-	projects := map[memory.ULID]string{} // of sessions
-	for {
-		p, line, err := from.Next()
-		var fault *exchange.LineError
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, exchange.ErrTruncated):
-			f.result.Complete = errors.Is(err, io.EOF)
-			for _, project := range slices.Sorted(maps.Keys(counts)) {
-				f.result.Projects = append(f.result.Projects, ProjectRecords{project, counts[project]})
-			}
-			return f.result, nil
-		case errors.As(err, &fault):
-			f.refused(line, fault.Err.Error())
-		case err != nil:
-			return f.result, err
-		default:
+func CountRecords(from Records) (Importing, error) {
+	counts, projects := map[string]int{}, map[memory.ULID]string{} // by project; projects of sessions
+	f := fileImport{reader: from, ImportOptions: ImportOptions{Ask: func([]string) bool { return false }}, report: func(int) {}}
+	f.send = func(_ context.Context, r api.ImportRequest) (answer api.ImportAnswer, _ error) {
+		for i := range r.Records {
+			p := &r.Records[i]
+			outcome := memory.Imported{ULID: p.ULID(), Status: memory.ImportAdded, Waiting: p.Wanted()}
 			if err := p.Check(); err != nil {
-				f.refused(line, err.Error())
-			} else if !f.isWide(&p, line) {
-				f.result.Added.Add(&p)
-				if p.Wanted() {
-					f.result.Waiting++
-				}
-				if project := projectOf(&p, projects); project != "" {
-					counts[project]++
-				}
+				outcome.Status, outcome.Reason = memory.ImportRefused, err.Error()
+			} else if project := projectOf(p, projects); project != "" {
+				counts[project]++
 			}
+			answer.Results = append(answer.Results, outcome)
 		}
+		return answer, nil
 	}
+	err := f.run(context.Background())
+	for _, project := range slices.Sorted(maps.Keys(counts)) {
+		f.result.Projects = append(f.result.Projects, ProjectRecords{project, counts[project]})
+	}
+	return f.result, err
 }
 
 // projectOf returns the project of a record, by its session where it names none itself.

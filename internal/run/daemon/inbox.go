@@ -153,7 +153,7 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 			in.hold(name, err)
 			continue
 		case entry.Injection != nil:
-			if err := in.takeInjection(ctx, name, *entry.Injection); err != nil {
+			if _, err := in.take([]string{name}, func() error { return in.book(ctx, *entry.Injection) }); err != nil {
 				return n, err
 			}
 			continue
@@ -164,10 +164,10 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 	return n, in.takeEvents(ctx, group, events)
 }
 
-// refused reports whether an error is caused by the event itself.
-func refused(err error) bool {
+// isRefusal reports whether an error is caused by the event itself.
+func isRefusal(err error) bool {
 	code := memory.CodeOf(err)
-	return err != nil && (code == memory.CodeInvalid || code == memory.CodeTooLarge || errors.Is(err, errPanic))
+	return code == memory.CodeInvalid || code == memory.CodeTooLarge || errors.Is(err, errPanic)
 }
 
 // takeEvents takes a group of files in, in one transaction, and removes them. When one
@@ -176,40 +176,29 @@ func (in *inbox) takeEvents(ctx context.Context, names []string, events []memory
 	if len(events) == 0 {
 		return nil
 	}
-	err := in.guarded(func() error { return in.ingest(ctx, events...) })
-	switch {
+	refused, err := in.take(names, func() error { return in.ingest(ctx, events...) })
+	for i := 0; refused && err == nil && i < len(names); i++ {
+		err = in.takeEvents(ctx, names[i:i+1], events[i:i+1])
+	}
+	return err
+}
+
+// take stores the content of files by store and removes them. One that is refused for its content
+// is set aside; refused says that one of several is. Other errors leave the files for later.
+func (in *inbox) take(names []string, store func() error) (refused bool, err error) {
+	switch err := in.guarded(store); {
 	case err == nil:
 		for _, name := range names {
 			in.done(name)
 		}
-		return nil
-	case !refused(err):
-		return fmt.Errorf("take spool in: %w", err)
-	case len(names) == 1:
-		in.setAside(names[0], err)
-		return nil
-	}
-	for i := range names {
-		if err := in.takeEvents(ctx, names[i:i+1], events[i:i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// takeInjection books the injection of a spool file and removes the file; one that is
-// refused for its content is set aside. Other errors leave the file for later.
-func (in *inbox) takeInjection(ctx context.Context, name string, injection memory.Injection) error {
-	err := in.guarded(func() error { return in.book(ctx, injection) })
-	switch {
-	case refused(err):
-		in.setAside(name, err)
-	case err != nil:
-		return fmt.Errorf("take spool in: %w", err)
+	case !isRefusal(err):
+		return false, fmt.Errorf("take spool in: %w", err)
+	case len(names) > 1:
+		return true, nil
 	default:
-		in.done(name)
+		in.setAside(names[0], err)
 	}
-	return nil
+	return false, nil
 }
 
 // done removes a file whose content is durable.

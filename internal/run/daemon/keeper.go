@@ -172,10 +172,7 @@ func (p *purger) hidden() {
 	p.waiting++
 	p.last = p.clock()
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default: // a signal is waiting already
-	}
+	wakeUp(p.wake)
 }
 
 // restored records that a hidden observation was restored and need not be deleted.

@@ -95,10 +95,7 @@ func (l *live) refresh() {
 	}
 	l.current, l.captured = changed, nil
 	l.log.Info("settings changed")
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
+	wakeUp(l.changed)
 }
 
 // sameFile reports whether a and b describe the same file with the same content, by

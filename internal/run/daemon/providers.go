@@ -249,14 +249,13 @@ func (c providerConfig) environ(own []string) []string {
 // any more.
 func (p *providers) tidy(age time.Duration) {
 	p.mu.Lock()
-	var old []*keptProvider
-	p.retired = slices.DeleteFunc(p.retired, func(k *keptProvider) bool {
-		expired := p.clock().Sub(k.retiredAt) >= age
-		if expired {
-			old = append(old, k)
-		}
-		return expired
-	})
+	expired := func(k *keptProvider) bool { return p.clock().Sub(k.retiredAt) >= age }
+	n := 0 // they are in the order of their ends
+	for n < len(p.retired) && expired(p.retired[n]) {
+		n++
+	}
+	old := p.retired[:n]
+	p.retired = p.retired[n:]
 	p.mu.Unlock()
 	for _, k := range old {
 		if err := k.close(); err != nil {
@@ -271,11 +270,11 @@ func (p *providers) close() error {
 	all := slices.AppendSeq(p.retired, maps.Values(p.kept))
 	p.retired, p.kept = nil, map[string]*keptProvider{}
 	p.mu.Unlock()
-	var errs []error
+	var err error
 	for _, k := range all {
-		errs = append(errs, k.close())
+		err = errors.Join(err, k.close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 type keptProvider struct {

@@ -29,9 +29,6 @@ func pausing(ctx context.Context) func() error {
 	}
 }
 
-// verifyRecords is the chore that compares all records with their hashes.
-func (w *Worker) verifyRecords(ctx context.Context) error { return w.mendRecords(ctx, pausing(ctx)) }
-
 // mendRecords compares all records with their hashes, repairs those that were changed on the
 // disk, and adds a notice about them.
 func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {

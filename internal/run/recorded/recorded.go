@@ -36,7 +36,7 @@ type Session struct {
 	Note    string // what the session shows, one line
 	After   string // the session whose end state this one started from, or ""
 	Host    string // always "claude-code" so far
-	Version string // of the host's CLI
+	Version string `json:"cli_version"` // of the host's CLI
 	Prompts []string
 	// Payloads are in the order in which the hooks started.
 	Payloads []Payload
@@ -67,16 +67,6 @@ func Sessions() []Session {
 	return inOrder(all)
 }
 
-// Get returns the session of that name.
-func Get(name string) (Session, error) {
-	for _, s := range Sessions() {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-	return Session{}, fmt.Errorf("find recorded session: no %q", name)
-}
-
 // inOrder keeps the order by name but moves sessions behind the one they follow.
 func inOrder(all []Session) []Session {
 	done := map[string]bool{"": true}
@@ -101,16 +91,10 @@ func load(dir string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	var meta struct {
-		Name, Project, Note, After string
-		CLIVersion                 string `json:"cli_version"`
-		Prompts                    []string
-	}
-	if err := json.Unmarshal(b, &meta); err != nil {
+	s := Session{Host: "claude-code"}
+	if err := json.Unmarshal(b, &s); err != nil {
 		return Session{}, fmt.Errorf("read %s: %w", dir, err)
 	}
-	s := Session{Name: meta.Name, Project: meta.Project, Note: meta.Note, After: meta.After,
-		Host: "claude-code", Version: meta.CLIVersion, Prompts: meta.Prompts}
 	files, err := fs.ReadDir(sessions, dir)
 	if err != nil {
 		return Session{}, err

@@ -163,10 +163,7 @@ func TestBackfill(t *testing.T) {
 // that the worker was killed in: what is missing is added, once, and nothing else.
 func TestBackfillHeals(t *testing.T) {
 	t.Parallel()
-	session, err := recorded.Get("ratelimit-burst")
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := world.Recorded(t, "ratelimit-burst")
 	sessions := []recorded.Session{session}
 	whole := 0
 	for _, p := range session.Payloads {
@@ -207,10 +204,7 @@ func TestBackfillHeals(t *testing.T) {
 // TestBackfillForgotten imports a session again that the user has forgotten: it stays away.
 func TestBackfillForgotten(t *testing.T) {
 	t.Parallel()
-	session, err := recorded.Get("ratelimit-burst")
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := world.Recorded(t, "ratelimit-burst")
 	m := world.NewMemory(t)
 	root := writeTranscripts(t, m.Home, []recorded.Session{session})
 	first := importTranscripts(m, root)

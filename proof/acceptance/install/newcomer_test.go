@@ -131,10 +131,7 @@ func commandsOf(t *testing.T, readme, section string) (blocks []string) {
 // work is a session in which the host runs the hooks that it has of the plugin.
 func (n *newcomer) work(t *testing.T, name string) {
 	t.Helper()
-	session, err := recorded.Get(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := world.Recorded(t, name)
 	project := filepath.Join(n.Home, session.Project)
 	if err := os.Mkdir(project, 0o700); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,4 +47,15 @@ func (m *Memory) Play(sessions []recorded.Session, left func(recorded.Payload) b
 		}
 		m.Settle(time.Minute)
 	}
+}
+
+// Recorded returns the recorded session of a name.
+func Recorded(t *testing.T, name string) recorded.Session {
+	t.Helper()
+	all := recorded.Sessions()
+	i := slices.IndexFunc(all, func(s recorded.Session) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no recorded session %q", name)
+	}
+	return all[i]
 }
