@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"claudemem/internal/capture/hook"
 	"claudemem/internal/memory"
 )
 
@@ -210,7 +212,7 @@ func TestAgentCorruptFiles(t *testing.T) {
 					continue // of another file
 				}
 				if f.hooks {
-					text = strings.Replace(text, "SessionStart", f.form.events(agent.Host)[0], 1)
+					text = strings.Replace(text, "SessionStart", hook.Commands(agent.Host, runtime.GOOS, "")[0].Event, 1)
 				}
 				p := newAgentPlace(t, agent, "")
 				path := filepath.Join(p.dir, filepath.FromSlash(f.names[0]))
@@ -296,7 +298,9 @@ func TestAgentForeignServer(t *testing.T) {
 		agent := AgentOf(host)
 		p := newAgentPlace(t, agent, "")
 		for i := range agent.files {
-			if f := &agent.files[i]; f.server {
+			f := &agent.files[i]
+			json, isHooks := f.form.(jsonHooks)
+			if _, plugin := f.form.(wholeFile); !plugin && (!isHooks || json.servers) {
 				p.put(filepath.Join(p.dir, f.names[0]), text, 0o600)
 			}
 		}

@@ -32,8 +32,8 @@ type agentFile struct {
 	// exists counts, else the first.
 	names []string
 	form  form
-	// hooks and server say what we write into it.
-	hooks, server bool
+	// hooks says that our hooks are in it.
+	hooks bool
 }
 
 // agents are the agents. A new one is a row here and an adapter in package hook.
@@ -44,14 +44,14 @@ var agents = []Agent{
 		dir:  dirOf("CODEX_HOME", "", ".codex"),
 		files: []agentFile{
 			{names: []string{"hooks.json"}, form: jsonHooks{}, hooks: true},
-			{names: []string{"config.toml"}, form: tomlServers{}, server: true},
+			{names: []string{"config.toml"}, form: tomlServers{}},
 		},
 	},
 	{
 		Host: memory.HostGemini, Label: "Gemini CLI", Program: "gemini",
 		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
 		files: []agentFile{
-			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true, server: true},
+			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true},
 		},
 	},
 	{
@@ -67,7 +67,7 @@ var agents = []Agent{
 				text: openCodePlugin, hookLine: "const hook = ",
 				handled: []string{"chat.message", "tool.execute.after", "session.idle", "session.deleted", "experimental.session.compacting"},
 			}},
-			{names: []string{"opencode.json", "opencode.jsonc"}, form: jsonServers{key: "mcp", local: true}, server: true},
+			{names: []string{"opencode.json", "opencode.jsonc"}, form: jsonServers{key: "mcp", local: true}},
 		},
 	},
 	{
@@ -76,7 +76,7 @@ var agents = []Agent{
 		dir:  dirOf("", "", ".cursor"),
 		files: []agentFile{
 			{names: []string{"hooks.json"}, form: jsonHooks{flat: true}, hooks: true},
-			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}, server: true},
+			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}},
 		},
 	},
 }

@@ -72,9 +72,9 @@ func (a *Agent) read(dir string) AgentState {
 		}
 		if f.hooks {
 			s.Hooks = len(o.Events)
-			for _, event := range f.form.events(a.Host) {
-				if !slices.Contains(o.Events, event) {
-					s.Missing = append(s.Missing, event)
+			for _, c := range hook.Commands(a.Host, runtime.GOOS, "") {
+				if !slices.Contains(o.Events, c.Event) {
+					s.Missing = append(s.Missing, c.Event)
 				}
 			}
 		}
@@ -86,14 +86,4 @@ func (a *Agent) read(dir string) AgentState {
 		}
 	}
 	return s
-}
-
-func (tomlServers) events(memory.Host) []string { return nil }
-
-func eventsOf(host memory.Host) []string {
-	var events []string
-	for _, c := range hook.Commands(host, runtime.GOOS, "") {
-		events = append(events, c.Event)
-	}
-	return events
 }

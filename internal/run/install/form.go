@@ -27,8 +27,6 @@ type form interface {
 	isBlank(data []byte) bool
 	// read returns what the file has of ours.
 	read(data []byte) (ours, error)
-	// events returns the events that have a hook when all is well.
-	events(host memory.Host) []string
 }
 
 // ours is what an agent's file has of ours.
@@ -121,9 +119,6 @@ func (jsonHooks) read(data []byte) (ours, error) {
 	}
 	return o, nil
 }
-
-// events returns the events that the agent's hooks are for.
-func (jsonHooks) events(host memory.Host) []string { return eventsOf(host) }
 
 // note adds a hook if it runs our program.
 func (o *ours) note(event, command string) {

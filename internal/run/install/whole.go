@@ -57,8 +57,6 @@ func (f wholeFile) read(data []byte) (ours, error) {
 	return ours{Events: f.handled, Hook: program}, nil
 }
 
-func (f wholeFile) events(memory.Host) []string { return f.handled }
-
 // jsonServers is JSON, maybe with comments, whose MCP servers are an object at key.
 type jsonServers struct {
 	key string
@@ -104,5 +102,3 @@ func (f jsonServers) read(data []byte) (ours, error) {
 	}
 	return ours{Server: serverProgram(d.Get(f.key, ServerName))}, nil
 }
-
-func (jsonServers) events(memory.Host) []string { return nil }
