@@ -30,13 +30,13 @@ type analysed struct {
 
 // fragment is a text of a document that has a vector.
 type fragment struct {
-	name uint16
+	name uint8
 	text string
 }
 
 // Codes of fragments' names; facts follow.
 const (
-	fragmentTitle uint16 = iota
+	fragmentTitle uint8 = iota
 	fragmentText
 	fragmentNarrative
 	fragmentFact
@@ -50,7 +50,7 @@ const maxPieces = 512
 
 // fragmentName returns the name of a fragment's place in its record: title, text,
 // narrative, or fact_0, fact_1 and so on.
-func fragmentName(code uint16) string {
+func fragmentName(code uint8) string {
 	switch code {
 	case fragmentTitle:
 		return "title"
@@ -80,7 +80,7 @@ func fragmentsOf(d *memory.Document) []fragment {
 	}
 	for i, fact := range d.Facts {
 		if fact != "" && i < maxFacts {
-			f = append(f, fragment{fragmentFact + uint16(i), fact}) //nolint:gosec // below maxFacts
+			f = append(f, fragment{fragmentFact + uint8(i), fact}) //nolint:gosec // below maxFacts
 		}
 	}
 	return f

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/memory"
 )
 
@@ -29,14 +30,8 @@ type change struct {
 	entry    entry // kind 0: deleted
 	length   int   // in words
 	typ      memory.ObservationType
-	added    []slotName
+	added    []uint32 // slots of vectors
 	freed    []uint32
-	waits    bool
-}
-
-type slotName struct {
-	slot uint32
-	name uint16
 }
 
 // application is a batch on its way into the base.
@@ -49,12 +44,9 @@ type application struct {
 	totals   map[uint32]total
 	projects map[string]uint32 // that are new
 	next     uint32
-	free     []run  // slots that may be used
-	end      uint32 // the first slot beyond all
 	scored   rank.Document
 	seen     map[uint32]struct{}
 	deleted  bool
-	vectors  bool // some were put
 	// oldTexts are deleted from the full-text index, texts inserted into it.
 	oldTexts []uint32
 	texts    []textRow
@@ -75,8 +67,7 @@ type termKey struct {
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
 		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: map[uint32]total{}, projects: map[string]uint32{},
-		next: b.cat.next(), free: slices.Clone(b.cat.free), end: uint32(len(b.cat.names)), //nolint:gosec // slots are uint32
-		seen: map[uint32]struct{}{},
+		next: b.cat.next(), seen: map[uint32]struct{}{},
 	}
 	if err := b.zero(); err != nil {
 		return err
@@ -116,16 +107,14 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 		if err := a.writeTexts(ctx); err != nil {
 			return err
 		}
-		if a.vectors {
+		if slices.ContainsFunc(a.changes, func(c change) bool { return len(c.added) > 0 }) {
 			return b.vectors.Sync()
 		}
 		return nil
 	})
 	if err != nil {
 		for _, c := range a.changes {
-			for _, s := range c.added {
-				b.toZero = append(b.toZero, s.slot)
-			}
+			b.toZero = append(b.toZero, c.added...)
 		}
 		return err
 	}
@@ -141,9 +130,6 @@ func (b *base) zero() error {
 	if err := b.vectors.Delete(b.toZero...); err != nil {
 		return memory.Errorf(memory.CodeStorage, "empty vectors: %w", err)
 	}
-	if err := b.successor.delete(b.toZero); err != nil {
-		b.failSuccessor(err)
-	}
 	b.toZero = nil
 	return nil
 }
@@ -157,28 +143,14 @@ func (a *application) commit(batch *batch) {
 		c.addProject(number, path)
 	}
 	a.words.commit()
-	c.free = a.free
 	for _, ch := range a.changes {
-		for _, slot := range ch.freed {
-			c.names[slot] = 0
-			c.freeSlot(slot)
-			b.toZero = append(b.toZero, slot)
-			c.fragments--
-		}
-		for _, s := range ch.added {
-			c.setName(s.slot, s.name+1)
-			c.fragments++
-		}
-		delete(c.waiting, ch.document)
+		b.toZero = append(b.toZero, ch.freed...)
 		if ch.entry.kind == 0 {
 			c.drop(ch.document)
 			continue
 		}
 		ch.entry.typ = c.typeNumber(ch.typ)
 		c.put(ch.document, ch.entry, ch.length)
-		if ch.waits {
-			c.waiting[ch.document] = struct{}{}
-		}
 	}
 	for project, t := range a.totals {
 		c.addTotal(project, t.documents, t.words)
@@ -204,7 +176,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 		return err
 	}
 	ch := change{document: a.next, typ: doc.Type, length: d.length, entry: entry{
-		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k,
+		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, vectors: waits,
 	}}
 	if found {
 		ch.document = old.document
@@ -227,11 +199,6 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces))); err != nil {
 		return err
 	}
-	e, err := a.blocks.at(ctx, ch.document)
-	if err != nil {
-		return err
-	}
-	*e = blockEntry{entry: ch.entry, typ: doc.Type, length: d.length, waits: true}
 	a.texts = append(a.texts, textRow{ch.document, d.text + scopeTokens(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
@@ -242,43 +209,36 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 
 // change notes the change of a document, with its vectors or waiting for them.
 func (a *application) change(ctx context.Context, ch change, d *analysed) error {
-	if len(d.fragment) > 0 && (d.vectors == nil || a.b.vectors == nil) {
-		ch.waits = true
-	} else if err := a.putVectors(ctx, &ch, d); err != nil {
+	var failed error
+	if len(d.fragment) == 0 || d.vectors != nil && a.b.vectors != nil {
+		ch.added, failed = a.putVectors(ch.document, d)
+		ch.entry.vectors = uint8(len(ch.added)) //nolint:gosec // at most a few dozen
+	}
+	a.changes = append(a.changes, ch) // after a failure too: its slots are to be emptied
+	e, err := a.blocks.at(ctx, ch.document)
+	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
-	a.changes = append(a.changes, ch)
+	*e = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
 	return nil
 }
 
-// putVectors writes a document's vectors to free slots.
-func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) error {
-	e, err := a.blocks.at(ctx, ch.document)
-	if err != nil {
-		return err
-	}
-	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
-	// Slots in a row are read with one call.
-	first, rest, ok := take(a.free, n)
-	a.free = rest
-	if !ok {
-		first = a.end
-		a.end += n
-	}
-	e.waits, e.first, e.names = false, first, make([]uint16, 0, n)
+// putVectors writes a document's vectors and returns their slots.
+func (a *application) putVectors(document uint32, d *analysed) ([]uint32, error) {
+	b := a.b
+	fragments := make([]vectors.Fragment, len(d.fragment))
 	for i, f := range d.fragment {
-		slot := first + uint32(i) //nolint:gosec // at most a few dozen
-		ch.added = append(ch.added, slotName{slot, f.name})
-		if err := a.b.vectors.Put(slot, ch.document, d.vectors[i]); err != nil {
-			return memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
-		}
-		e.names = append(e.names, f.name)
-		a.vectors = true
-		if err := a.b.successor.put(slot, ch.document, d, i); err != nil {
-			a.b.failSuccessor(err)
-		}
+		fragments[i] = vectors.Fragment{Name: f.name, Vector: d.vectors[i]}
 	}
-	return nil
+	b.successor.put(document, d)
+	if len(fragments) == 0 {
+		return nil, nil
+	}
+	slots, err := b.vectors.Put(document, fragments...)
+	if err != nil {
+		err = memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
+	}
+	return slots, err
 }
 
 // remove deletes a record from everywhere, when it is there.
@@ -303,6 +263,7 @@ func (a *application) remove(ctx context.Context, r memory.RecordRef) error {
 	*e = blockEntry{}
 	a.deleted = true
 	a.changes = append(a.changes, ch)
+	a.b.successor.put(ch.document, &analysed{})
 	return nil
 }
 
@@ -326,7 +287,10 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	}
 	a.addTotal(old.project, -1, -old.length)
 	a.oldTexts = append(a.oldTexts, old.document)
-	return a.blocks.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
+	if a.b.vectors != nil {
+		ch.freed = a.b.vectors.Slots(old.document)
+	}
+	return nil
 }
 
 // writeTexts changes the full-text index, last and without a statement of another

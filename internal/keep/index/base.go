@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -49,9 +48,6 @@ type base struct {
 	dimensions int
 	// trained is the table of the vectors of observations; nil for the built-in one.
 	trained *embed.Table
-	// owners has, from loading the documents until they are compared with the file of vectors,
-	// the document of each slot, and disputed the documents of slots that several have.
-	owners, disputed []uint32
 	// savedModel and savedDimensions are those of the vectors that the documents have.
 	savedModel      string
 	savedDimensions int
@@ -223,7 +219,6 @@ func openBaseReadOnly(ctx context.Context, path string, tableFor func(model stri
 	if err := b.loadDocuments(ctx, tx); err != nil {
 		return nil, err
 	}
-	b.owners, b.disputed = nil, nil // who reads does not mend
 	if b.dimensions > 0 {
 		// Without the file, or with one of another model, words do.
 		if set, err := b.opened(vectors.OpenReadOnly); err == nil {
@@ -293,42 +288,16 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 	})
 }
 
-// loadDocuments fills the catalogue with all documents, and with their fragments if
-// they are of the model.
+// loadDocuments fills the catalogue with all documents.
 func (b *base) loadDocuments(ctx context.Context, q querier) error {
-	c := b.cat
-	slots := func(document, first uint32, names []uint16) {
-		end := first + uint32(len(names)) //nolint:gosec // a few dozen
-		// Slots beyond the list have no other owner, and their memory is not read before it is
-		// written: Linux would map a page of zeros for the reading and copy it for the writing.
-		for slot := first; slot < end && int(slot) < len(b.owners); slot++ {
-			if other := b.owners[slot]; other != 0 {
-				b.disputed = append(b.disputed, other, document)
-			}
-		}
-		c.names, b.owners = reach(c.names, end-1), reach(b.owners, end-1)
-		codes, owners := c.names[first:end], b.owners[first:end]
-		for i, name := range names {
-			codes[i], owners[i] = name+1, document
-		}
-		c.fragments += len(names)
-	}
-	if b.savedModel != b.model {
-		slots = nil // openVectors begins anew
-	}
 	var newest int64
 	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM documents").Scan(&newest); err != nil {
 		return err
 	}
 	// A list that grows takes twice as much while it is copied.
 	documents := int(min(max(newest, 0), maxPresized)) + 1
-	c.lengths = make(lengths, 0, documents)
-	c.entries = make([]entry, 1, documents)
-	if slots != nil {
-		n := min(vectors.Slots(vectorPath(b.path), b.savedDimensions), maxPresized)
-		c.names, b.owners = make([]uint16, 0, n), make([]uint32, 0, n)
-	}
-	return b.loadEntries(ctx, q, nil, slots, "SELECT number, entries FROM blocks ORDER BY number")
+	b.cat.lengths, b.cat.entries = make(lengths, 0, documents), make([]entry, 1, documents)
+	return b.loadEntries(ctx, q, nil, "SELECT number, entries FROM blocks ORDER BY number")
 }
 
 // maxPresized bounds the memory that a damaged file can ask for at once.
@@ -347,9 +316,6 @@ func notEmpty(err error) error {
 	}
 	return err
 }
-
-// maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
-const maxSlotNumber = 1<<28 - 1
 
 // openVectors opens the file of vectors for the model. Vectors of another model
 // are forgotten: all documents wait for new ones. So do those whose vectors
@@ -408,92 +374,80 @@ func (b *base) opened(open func(path, model string, dimensions int) (*vectors.Se
 
 // forgetVectors makes every document wait for vectors of the model.
 func (b *base) forgetVectors(ctx context.Context) error {
-	err := b.transaction(ctx, func() error {
-		numbers, err := b.write.ints(ctx, "SELECT number FROM blocks")
-		if err != nil {
-			return err
-		}
-		for _, number := range numbers {
-			k, err := b.readBlock(ctx, uint32(number)) //nolint:gosec // as it was written
-			if err != nil {
-				return err
-			}
-			for i := range k {
-				k[i].waits, k[i].names = true, nil
-			}
-			if err := b.writeBlock(ctx, uint32(number), k); err != nil { //nolint:gosec // as it was written
-				return err
-			}
-		}
+	b.cat.mu.Lock()
+	defer b.cat.mu.Unlock()
+	numbers := map[uint32]uint8{}
+	for d := range b.cat.among(nil) {
+		numbers[d] = waits
+	}
+	err := b.setVectors(ctx, numbers, func() error {
 		return errors.Join(
 			b.write.exec(ctx, setMeta, metaModel, b.model),
 			b.write.exec(ctx, setMeta, metaDimensions, strconv.Itoa(b.dimensions)))
 	})
+	if err == nil {
+		b.savedModel, b.savedDimensions = b.model, b.dimensions
+	}
+	return err
+}
+
+// setVectors sets how many vectors documents have, or that they wait for them, and runs also in
+// the same transaction; cat.mu is held.
+func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func() error) error {
+	err := b.transaction(ctx, func() error {
+		changes := b.changeBlocks()
+		for d, n := range numbers {
+			e, err := changes.at(ctx, d)
+			if err != nil {
+				return err
+			}
+			e.vectors = n
+		}
+		return errors.Join(changes.write(ctx), also())
+	})
 	if err != nil {
 		return err
 	}
-	b.savedModel, b.savedDimensions = b.model, b.dimensions
-	c := b.cat
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.names, c.free, c.fragments = nil, nil, 0
-	b.owners, b.disputed = nil, nil
-	for d, e := range c.entries {
-		if e.kind != 0 {
-			c.waiting[uint32(d)] = struct{}{} //nolint:gosec // SQLite's rows end before
+	for d, n := range numbers {
+		b.cat.entries[d].vectors = n
+		delete(b.cat.waiting, d)
+		if n == waits {
+			b.cat.waiting[d] = struct{}{}
 		}
 	}
 	return nil
 }
 
 // compareVectors brings table and file together, with cat.mu held: documents whose vectors are
-// missing wait for new ones, or do without if that is no longer a repair to be made; slots that
-// no document has are emptied and free.
+// missing wait for new ones, or do without if that is no longer a repair to be made. Those that
+// have too many, as a process that was killed leaves them, wait for new ones too.
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
-	for slot, document := range b.vectors.All() {
-		if int(slot) < len(b.owners) && b.owners[slot] == document {
-			b.owners[slot] = 0
+	var missing []uint32
+	numbers := map[uint32]uint8{}
+	for d := range c.among(nil) {
+		want, has := int(c.entries[d].vectors), b.vectors.Count(d)
+		if want == waits || has == want {
+			continue
+		}
+		numbers[d] = waits
+		if has < want {
+			missing = append(missing, d)
 		}
 	}
-	lost := b.disputed
-	for _, owner := range b.owners {
-		if owner != 0 {
-			lost = append(lost, owner)
+	if len(missing) > 0 && !b.mayRepair("index.vec", "vectors are missing") {
+		for _, d := range missing {
+			numbers[d] = 0
 		}
 	}
-	b.owners, b.disputed = nil, nil
-	slices.Sort(lost)
-	lost = slices.Compact(lost)
-	if len(lost) > 0 {
-		again := b.mayRepair("index.vec", "vectors are missing")
-		err := b.transaction(ctx, func() error {
-			changes := b.changeBlocks()
-			for _, id := range lost {
-				if err := changes.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
-					return err
-				}
-				e, err := changes.at(ctx, id)
-				if err != nil {
-					return err
-				}
-				if e.waits = again; again {
-					c.waiting[id] = struct{}{}
-				}
-			}
-			return changes.write(ctx)
-		})
-		if err != nil {
+	if len(numbers) > 0 {
+		if err := b.setVectors(ctx, numbers, func() error { return nil }); err != nil {
 			return err
 		}
 	}
-	if err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
+	err := b.vectors.Keep(func(d uint32) bool { return c.has(d) && c.entries[d].vectors != 0 && c.entries[d].vectors != waits })
+	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "open index: %w", err)
-	}
-	for i, name := range c.names {
-		if name == 0 {
-			c.freeSlot(uint32(i)) //nolint:gosec // slots are uint32
-		}
 	}
 	return nil
 }

@@ -39,7 +39,11 @@ type entry struct {
 	project   uint32
 	typ       uint16
 	kind      kind
+	vectors   uint8 // how many it has, or waits
 }
+
+// waits, in place of the number of its vectors, says that a document has none yet.
+const waits = 255
 
 // key names a record in a map.
 type key struct {
@@ -51,34 +55,6 @@ func keyOf(r memory.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
 
 func (e entry) ref() memory.RecordRef {
 	return memory.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
-}
-
-// run is a number of slots that follow each other.
-type run struct{ first, n uint32 }
-
-// take finds n slots in a row among the free ones; ok is false when there are none.
-func take(free []run, n uint32) (first uint32, rest []run, ok bool) {
-	for i, r := range free {
-		if r.n < n {
-			continue
-		}
-		if r.n == n {
-			free[i] = free[len(free)-1]
-			return r.first, free[:len(free)-1], true
-		}
-		free[i] = run{r.first + n, r.n - n}
-		return r.first, free, true
-	}
-	return 0, free, false
-}
-
-// freeSlot adds a slot to the free ones.
-func (c *catalogue) freeSlot(slot uint32) {
-	if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
-		c.free[last].n++
-		return
-	}
-	c.free = append(c.free, run{slot, 1})
 }
 
 // total counts a project's documents and their words.
@@ -104,13 +80,8 @@ type catalogue struct {
 	// observations are the documents of this kind.
 	observations vectors.Documents
 	byType       []int // documents by type number
-	// names has the code of a fragment's name by slot, free the slots that no
-	// document has; both belong to the writer, names is read by queries.
-	names []uint16
-	free  []run
-	// waiting are the documents without vectors.
-	waiting   map[uint32]struct{}
-	fragments int
+	// waiting are the documents that wait for vectors.
+	waiting map[uint32]struct{}
 	// ofProject keeps sets that were asked for.
 	ofProject projectSets
 	// vocabulary has the words that the rows of contents number.
@@ -190,6 +161,9 @@ func (c *catalogue) put(document uint32, e entry, length int) {
 		c.observations.Add(document)
 	}
 	c.byType[e.typ]++
+	if e.vectors == waits {
+		c.waiting[document] = struct{}{}
+	}
 }
 
 // drop removes a document's entry when there is one.
@@ -203,6 +177,7 @@ func (c *catalogue) drop(document uint32) {
 	c.counts[e.kind]--
 	c.observations.Remove(document)
 	c.byType[e.typ]--
+	delete(c.waiting, document)
 	c.entries[document], c.lengths[document] = entry{}, 0
 }
 
@@ -219,12 +194,6 @@ func (c *catalogue) addTotal(project uint32, documents, words int) {
 
 // next returns the number for a document that is new.
 func (c *catalogue) next() uint32 { return uint32(len(c.entries)) } //nolint:gosec // SQLite's rows end before
-
-// setName records the code of the fragment whose vector is in a slot.
-func (c *catalogue) setName(slot uint32, name uint16) {
-	c.names = reach(c.names, slot)
-	c.names[slot] = name
-}
 
 // reach returns list with zeros appended until it has an element number n. It doubles the
 // capacity: append makes a long list only a quarter longer and so copies it more often, which

@@ -12,6 +12,7 @@ import (
 
 	"claudemem/internal/keep/index/embed"
 	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/sqlite"
 )
 
@@ -34,14 +35,15 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 	wantText := map[string][]int64{}
 	wantFragments := 0
 	blocks := map[uint32]blockEntry{}
-	owners := maps.Collect(b.vectors.All()) // by slot
 	rows := func(fn func(sqlite.Scan) error) error {
 		return each(ctx, b.reader, "SELECT number, entries FROM blocks", fn)
 	}
-	if err := eachBlock(rows, func(document uint32, e *blockEntry) error {
-		kept := *e
-		kept.names = slices.Clone(e.names)
-		blocks[document] = kept
+	if err := eachBlock(rows, func(number uint32, k *block) error {
+		for place, e := range k {
+			if e.kind != 0 {
+				blocks[number*blockDocuments+uint32(place)] = e //nolint:gosec // below blockDocuments
+			}
+		}
 		return nil
 	}); err != nil {
 		t.Fatalf("%v", err)
@@ -85,25 +87,23 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		if !equalWords(&got, &want.words) || !slices.Equal(unpackPieces(nil, pieces), want.pieces) {
 			t.Errorf("%v: other words or pieces than the record has", d.RecordRef)
 		}
-		n := 0
 		stored := blocks[document]
-		if stored.entry.typ = e.typ; stored.entry != e || stored.typ != d.Type || stored.length != want.length || stored.waits {
+		if stored.entry.typ = e.typ; stored.entry != e || stored.typ != d.Type || stored.length != want.length {
 			t.Errorf("%v: stored %+v, in memory %+v", d.RecordRef, stored, e)
 		}
-		for i, name := range stored.names {
-			slot := stored.first + uint32(i) //nolint:gosec // a few
-			if name != want.fragment[n].name || b.cat.names[slot] != name+1 {
-				t.Errorf("%v: fragment %d is called %d, in memory %d, want %d", d.RecordRef, n, name, b.cat.names[slot]-1, want.fragment[n].name)
-			}
-			if owner := owners[slot]; owner != document {
-				t.Errorf("%v: slot %d belongs to document %d, want %d", d.RecordRef, slot, owner, document)
-			}
-			n++
+		if n := len(want.fragment); int(e.vectors) != n || b.vectors.Count(document) != n {
+			t.Errorf("%v: %d vectors, the file has %d, want %d", d.RecordRef, e.vectors, b.vectors.Count(document), n)
 		}
-		if n != len(want.fragment) {
-			t.Errorf("%v: %d fragments, want %d", d.RecordRef, n, len(want.fragment))
+		for _, f := range want.fragment {
+			vector := ix.tableOf(b.trained, d.Kind).Vector(table.Pieces(f.text))
+			for _, m := range b.vectors.Compare(vectors.Query{Vector: vector}, document) {
+				named := slices.ContainsFunc(want.fragment, func(f fragment) bool { return f.name == m.Fragment })
+				if ix.local && (m.Cosine < .9 || !named) {
+					t.Errorf("%v: the vector of %q is not there: %+v", d.RecordRef, f.text, m)
+				}
+			}
 		}
-		wantFragments += n
+		wantFragments += len(want.fragment)
 		for _, term := range want.terms {
 			wantTerms[row{int64(term), int64(project)}]++
 		}
@@ -154,21 +154,8 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 	if want := [4]int{len(all), len(all), len(wantTotals), len(all)}; counts != want {
 		t.Errorf("rows %v, want %v", counts, want)
 	}
-	used := 0
-	for _, name := range b.cat.names {
-		if name != 0 {
-			used++
-		}
-	}
-	if b.cat.fragments != wantFragments || len(owners) != wantFragments {
-		t.Errorf("%d fragments, %d vectors, want %d", b.cat.fragments, len(owners), wantFragments)
-	}
-	free := 0
-	for _, r := range b.cat.free {
-		free += int(r.n)
-	}
-	if used+free != len(b.cat.names) {
-		t.Errorf("%d slots, %d used, %d free", len(b.cat.names), used, free)
+	if got := b.vectors.Len(); got != wantFragments {
+		t.Errorf("%d vectors, want %d", got, wantFragments)
 	}
 	for word, want := range wantText {
 		got, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", quote(word))

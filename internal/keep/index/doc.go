@@ -20,6 +20,8 @@
 // (syntax.go) is parsed here and written anew for FTS5 (expression.go), so that no
 // text can be an SQL error.
 //
+// What the files hold, byte by byte, is in docs/index-format.md. These formats are frozen.
+//
 // Guarantees: what the store has committed is found after [Index.CatchUp], also
 // when the process was killed in between; what is deleted is found no more, and
 // its words leave the file (sweep). A damaged index is built anew, one of another

@@ -182,5 +182,5 @@ func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 		number, _ := blockOf(d)
 		only[d], numbers = true, append(numbers, number)
 	}
-	return b.loadEntries(ctx, b.reader, only, nil, "SELECT number, entries FROM blocks WHERE number IN (SELECT value FROM json_each(?))", jsonList(numbers))
+	return b.loadEntries(ctx, b.reader, only, "SELECT number, entries FROM blocks WHERE number IN (SELECT value FROM json_each(?))", jsonList(numbers))
 }

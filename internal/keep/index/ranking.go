@@ -38,8 +38,8 @@ const (
 // candidate is a document on its way to being a match.
 type candidate struct {
 	document uint32
-	slot     uint32
-	semantic bool    // slot is set
+	fragment uint8
+	semantic bool    // fragment and likeness are set
 	wanted   bool    // whatever its score
 	glance   float32 // the score at first sight, without words that are frequent
 	keyword  float64
@@ -129,7 +129,7 @@ const queryRest = 30 * time.Second
 func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.Query, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
-	if b.vectors == nil || len(vector.Vector) != b.dimensions || c.fragments == 0 {
+	if b.vectors == nil || len(vector.Vector) != b.dimensions || b.vectors.Len() == 0 {
 		vector = vectors.Query{}
 	}
 	eligible, n := c.eligible(r.Filter)
@@ -302,7 +302,7 @@ func (c *catalogue) has(document uint32) bool {
 	return int(document) < len(c.entries) && c.entries[document].kind != 0
 }
 
-// addLikeness marks those candidates that are in near as semantic, and sets their slot
+// addLikeness marks those candidates that are in near as semantic, and sets their fragment
 // and their likeness, the cosine.
 func addLikeness(list []candidate, near []vectors.Match) {
 	at := make(map[uint32]vectors.Match, len(near))
@@ -311,7 +311,7 @@ func addLikeness(list []candidate, near []vectors.Match) {
 	}
 	for i := range list {
 		if m, ok := at[list[i].document]; ok {
-			list[i].semantic, list[i].slot, list[i].likeness = true, m.Slot, float64(m.Cosine)
+			list[i].semantic, list[i].fragment, list[i].likeness = true, m.Fragment, float64(m.Cosine)
 		}
 	}
 }
@@ -441,8 +441,8 @@ func (b *base) matches(q *query, list []candidate) []Match {
 		m.Session, m.CreatedAt, m.Type = memory.SessionID(e.session), memory.Millis(e.createdAt), c.typeList[e.typ]
 		m.Keyword, m.Proximity, m.Likeness, m.MaxSim = x.keyword, x.near, x.likeness, x.maxSim
 		m.Lexical = x.matched != 0
-		if x.semantic && int(x.slot) < len(c.names) && c.names[x.slot] > 0 {
-			m.Fragment = fragmentName(c.names[x.slot] - 1)
+		if x.semantic {
+			m.Fragment = fragmentName(x.fragment)
 		}
 		list, ok := words[x.matched]
 		if !ok && x.matched != 0 {

@@ -13,8 +13,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// A change to another table makes all vectors anew in a file beside the old one, in the same
-// slots, so that the database stays as it is. What changes meanwhile goes into both. When
+// A change to another table makes all vectors anew in a file beside the old one; the database
+// stays as it is. What changes meanwhile goes into both. When
 // all are there, the new files get the names of the old ones and the index is opened again.
 // The change happens when the vectors get their name: a worker that dies before begins
 // again with the old table, one that dies after finds the new one (openTable).
@@ -43,27 +43,22 @@ type successor struct {
 	err error
 }
 
-// usable reports whether there is one that can be used; false for nil.
-func (s *successor) usable() bool { return s != nil && s.err == nil }
-
-// put puts the vector of fragment i of a document that has changed; nothing for nil.
-func (s *successor) put(slot, document uint32, d *analysed, i int) error {
-	if !s.usable() {
-		return nil
+// put makes the vectors of a document's fragments and puts them in place of those of before;
+// nothing for nil. After a failure the follower ends the retraining.
+func (s *successor) put(document uint32, d *analysed) {
+	if s == nil || s.err != nil {
+		return
 	}
-	return s.set.Put(slot, document, s.table(d.document.Kind).Vector(d.cut[i]))
-}
-
-// delete empties slots; nothing for nil.
-func (s *successor) delete(slots []uint32) error {
-	if !s.usable() {
-		return nil
+	if before := s.set.Slots(document); len(before) > 0 {
+		s.err = s.set.Delete(before...)
 	}
-	return s.set.Delete(slots...)
+	table, fragments := s.table(d.document.Kind), make([]vectors.Fragment, len(d.fragment))
+	for i, f := range d.fragment {
+		fragments[i] = vectors.Fragment{Name: f.name, Vector: table.Vector(table.Pieces(f.text))}
+	}
+	_, err := s.set.Put(document, fragments...)
+	s.err = errors.Join(s.err, err)
 }
-
-// failSuccessor records that the successor lacks something; the follower ends it.
-func (b *base) failSuccessor(err error) { b.successor.err = err }
 
 // dropSuccessor closes and deletes the successor if there is one.
 func (b *base) dropSuccessor() {
@@ -181,30 +176,19 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 	for i := range documents {
 		at[documents[i].RecordRef] = &documents[i]
 	}
-	a, blocks := newAnalyser(), b.changeBlocks()
+	a := newAnalyser()
 	for i, x := range rows {
 		d := at[refs[i]]
 		if d == nil || a.digestOf(d) != x.digest {
 			continue // it has changed since: the feed reports it, and apply puts its vectors
 		}
-		table := b.successor.table(d.Kind)
-		fragments := map[uint16][]float32{}
-		for _, f := range fragmentsOf(d) {
-			fragments[f.name] = table.Vector(table.Pieces(f.text))
+		if n := b.cat.entries[x.document].vectors; n == 0 || n == waits {
+			continue
 		}
-		held, err := blocks.at(ctx, x.document)
-		if err != nil {
-			return false, err
-		}
-		for i, name := range held.names {
-			v, ok := fragments[name]
-			if !ok {
-				return false, sqlite.ErrDamaged
-			}
-			if err := b.successor.set.Put(held.first+uint32(i), x.document, v); err != nil { //nolint:gosec // a few dozen
-				return false, memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
-			}
-		}
+		b.successor.put(x.document, &analysed{document: *d, fragment: fragmentsOf(d)})
+	}
+	if err := b.successor.err; err != nil {
+		return false, memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
 	}
 	return false, nil
 }

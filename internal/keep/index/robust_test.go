@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/index/embed"
+	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
@@ -48,7 +49,21 @@ func TestDamagedOrForeign(t *testing.T) {
 		}, "index.db.foreign"},
 		{"vectors of garbage", func(t *testing.T, path string) { writeFile(t, vectorPath(path), "no vectors") }, ""},
 		{"vectors cut off", func(t *testing.T, path string) { truncate(t, vectorPath(path), 300) }, ""},
-		{"two documents of the same slots", shareSlots, ""},
+		{"a vector is missing", func(t *testing.T, path string) {
+			changeVectors(t, path, func(s *vectors.Set) error { return s.Delete(s.Slots(1)[0]) })
+		}, ""},
+		{"a vector too many", func(t *testing.T, path string) {
+			changeVectors(t, path, func(s *vectors.Set) error {
+				_, err := s.Put(1, vectors.Fragment{Vector: make([]float32, 128)})
+				return err
+			})
+		}, ""},
+		{"vectors of no document", func(t *testing.T, path string) {
+			changeVectors(t, path, func(s *vectors.Set) error {
+				_, err := s.Put(99, vectors.Fragment{Vector: make([]float32, 128)})
+				return err
+			})
+		}, ""},
 		{"vectors zeroed", func(t *testing.T, path string) { overwrite(t, vectorPath(path), 64, 256) }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,29 +113,18 @@ func overwrite(t *testing.T, path string, at int64, n int) {
 	}
 }
 
-// shareSlots gives all documents of an index the slots of vectors of one.
-func shareSlots(t *testing.T, path string) {
+// changeVectors changes the file of vectors beside an index that is closed.
+func changeVectors(t *testing.T, path string, change func(*vectors.Set) error) {
 	t.Helper()
 	table, err := embed.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := openBase(t.Context(), path, table.Model(), table.Dimensions(), nil, nil)
+	s, err := vectors.Open(vectorPath(path), table.Model(), table.Dimensions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := b.readBlock(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := k[1].first
-	if k[2].first == first || len(k[2].names) == 0 {
-		t.Fatal("there are no two documents with vectors")
-	}
-	for i := range k {
-		k[i].first = first
-	}
-	if err := errors.Join(b.writeBlock(t.Context(), 0, k), b.close()); err != nil {
+	if err := errors.Join(change(s), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

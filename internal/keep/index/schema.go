@@ -19,7 +19,7 @@ const (
 	// schemaVersion changes with the tables, with what package words makes of a
 	// text and with what a document's columns hold: an index of another version is
 	// deleted and built anew.
-	schemaVersion = 6
+	schemaVersion = 7
 	// applicationID marks the file as an index of ours ("cmix").
 	applicationID = 0x636d6978
 	// schemaObjects is the number of tables and indexes that the schema makes, those of
@@ -30,7 +30,7 @@ const (
 // schema makes the tables.
 //
 // documents has what the writer looks up by record; blocks has the fields that filters use
-// and the slots of the vectors, many documents a row (blocks.go). contents has the words as package rank scores them, as
+// and the number of vectors, many documents a row (blocks.go). contents has the words as package rank scores them, as
 // numbers of the vocabulary, and the numbers of the embedding table's pieces
 // (vocabulary.go). texts is the full-text index: it gets the words that package words
 // made, already stemmed, so its tokenizer has only to cut at spaces, and knows which documents

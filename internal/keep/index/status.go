@@ -80,7 +80,10 @@ func (ix *Index) Status() Status {
 		return s
 	}
 	defer done()
-	s.Documents, s.Fragments = b.cat.all.documents, b.cat.fragments
+	s.Documents = b.cat.all.documents
+	if b.vectors != nil {
+		s.Fragments = b.vectors.Len()
+	}
 	s.Model, s.Dimensions = b.model, b.dimensions
 	if b.trained != nil {
 		training, _ := b.trained.Training()

@@ -23,7 +23,7 @@ func TestDeletedWordsLeaveTheFile(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	ix := openIndex(t, path, feed, Options{Clock: func() time.Time { return now }})
 	catchUp(t, ix)
-	slots := ix.base.cat.fragments
+	slots := ix.Status().Fragments
 	holds := func() bool {
 		for _, suffix := range []string{"", "-wal"} {
 			b, err := os.ReadFile(path + suffix)

@@ -326,8 +326,8 @@ func familyOf(model string) (family string, trained bool) {
 }
 
 // adoptVectors finishes an interrupted switch of the table: the vector file is the new
-// table's already, while the database still names the old one. Slots and documents are
-// equal in both.
+// table's already, while the database still names the old one. A document has as many vectors
+// in both.
 func (b *base) adoptVectors(ctx context.Context) error {
 	saved, _ := familyOf(b.savedModel)
 	family, _ := familyOf(b.model)

@@ -1,12 +1,11 @@
 // Package vectors keeps the vectors of fragments in one file and finds those
 // nearest to a query.
 //
-// A slot is a place in the file, numbered by whoever fills it (the index gives
-// the number of the fragment's row); a document is what a fragment belongs to, 0
-// for an empty slot. The file is a header, then one record of fixed size a slot:
-// a checksum, the document, a scale, the vector with 4 bits a number, and a code of more
-// signs (coder). The document's number and the code of all signs are in memory too, 36 bytes
-// a slot with the built-in model; one sequential read at the start fetches them.
+// A slot is a place in the file; a document is what a fragment belongs to, 0 for an empty slot.
+// The file is a header, then one record of fixed size a slot: a checksum, the document, which of
+// its fragments it is, a scale, the vector with 4 bits a number, and a code of more signs (coder).
+// The document's number and the code of all signs are in memory too, 40 bytes a slot with the
+// built-in model; one sequential read at the start fetches them.
 //
 // Search compares the first half of each code with the query's by their Hamming distance,
 // compares the whole codes of the nearest with the query itself, reads the vectors of the best

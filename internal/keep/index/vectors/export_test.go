@@ -1,10 +1,13 @@
 package vectors
 
-// Len counts the slots in use.
-func (s *Set) Len() int {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
-	return s.used
+// PutAt puts the vector of a document into a slot, in place of what is there.
+func (s *Set) PutAt(slot, document uint32, vector []float32) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.memory.Lock()
+	s.remove(slot)
+	s.memory.Unlock()
+	return s.put([]uint32{slot}, document, []Fragment{{Name: uint8(slot), Vector: vector}}) //nolint:gosec // tells slots apart
 }
 
 // Path returns the path of the file.

@@ -23,6 +23,7 @@ import (
 //
 //	uint32     CRC-32C of the rest of the record
 //	uint32     document
+//	uint8      which fragment of the document it is
 //	float32    scale
 //	4 bits × numbers of the first turn (coder): which level each is next to (levels.go); the
 //	           vector is scale times these. Their signs are the code's first words
@@ -30,9 +31,9 @@ import (
 //
 // An empty slot is all zeros, which is also what a hole in a file reads as.
 const (
-	magic      = "CMVECT02" // a change of the format changes the digits
+	magic      = "CMVECT03" // a change of the format changes the digits
 	headerSize = 64
-	recordHead = 12 // what stands before the numbers
+	recordHead = 13 // what stands before the numbers
 	// maxDimensions is the size of the largest models of 2026.
 	maxDimensions = 4096
 	// maxSlots bounds the memory that one wrong number of a slot or a document can
@@ -97,16 +98,17 @@ func (s *Set) offset(slot uint32) int64 {
 	return headerSize + int64(slot)*int64(s.recordSize())
 }
 
-// encode appends a record to b. The vector has length 1 afterwards whatever it had
-// before; one of zeros (a text that says nothing to the model) has scale 0.
-func (s *Set) encode(b []byte, document uint32, vector []float32) []byte {
+// encode appends the record of a document's fragment to b. The vector has length 1 afterwards
+// whatever it had before; one of zeros (a text that says nothing to the model) has scale 0.
+func (s *Set) encode(b []byte, document uint32, f Fragment) []byte {
 	start := len(b)
 	b = append(b, make([]byte, s.recordSize())...)
 	record := b[start:]
 	binary.LittleEndian.PutUint32(record[4:], document)
-	turned := s.coder.turned(vector)
+	record[8] = f.Name
+	turned := s.coder.turned(f.Vector)
 	scale := quantise(record[recordHead:recordHead+s.coder.levelBytes()], s.coder.first(turned))
-	binary.LittleEndian.PutUint32(record[8:], math.Float32bits(scale))
+	binary.LittleEndian.PutUint32(record[9:], math.Float32bits(scale))
 	code := make([]uint64, s.coder.words)
 	signs(code, turned)
 	rest := record[recordHead+s.coder.levelBytes():]
@@ -117,14 +119,23 @@ func (s *Set) encode(b []byte, document uint32, vector []float32) []byte {
 	return b
 }
 
+// record is what stands before the other words of the code in a record.
+type record struct {
+	document uint32
+	fragment uint8
+	scale    float32
+	numbers  []byte // the record's own bytes
+}
+
 // decode checks a record; ok is false for an empty slot and for a damaged record.
-// numbers are the record's own bytes.
-func (s *Set) decode(record []byte) (document uint32, scale float32, numbers []byte, ok bool) {
-	document = binary.LittleEndian.Uint32(record[4:])
-	if document == 0 || document >= maxSlots || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
-		return 0, 0, nil, false
+func (s *Set) decode(b []byte) (r record, ok bool) {
+	r.document = binary.LittleEndian.Uint32(b[4:])
+	if r.document == 0 || r.document >= maxSlots || crc32.Checksum(b[4:], castagnoli) != binary.LittleEndian.Uint32(b) {
+		return record{}, false
 	}
-	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead : recordHead+s.coder.levelBytes()], true
+	r.fragment, r.scale = b[8], math.Float32frombits(binary.LittleEndian.Uint32(b[9:]))
+	r.numbers = b[recordHead : recordHead+s.coder.levelBytes()]
+	return r, true
 }
 
 // readCode reads the code of a record into the two parts that it has in memory.

@@ -172,7 +172,7 @@ func FuzzOpen(f *testing.F) {
 		if got, most := len(s.Search(vectors.Query{Vector: []float32{1, 0, 0, 0}}, nil, 9)), s.Len(); got > most {
 			t.Errorf("got %d matches of %d", got, most)
 		}
-		if err := s.Keep(func(slot, _ uint32) bool { return slot%2 == 0 }); err != nil {
+		if err := s.Keep(func(document uint32) bool { return document%2 == 0 }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -206,7 +206,7 @@ func TestProperty(t *testing.T) {
 			"put": func(t *rapid.T) {
 				f := fragment{rapid.Uint32Range(1, 9).Draw(t, "document"), rapid.SliceOfN(rapid.Float32Range(-9, 9), 5, 5).Draw(t, "vector")}
 				at := slot.Draw(t, "slot")
-				if err := s.Put(at, f.document, f.vector); err != nil {
+				if err := s.PutAt(at, f.document, f.vector); err != nil {
 					t.Fatal(err)
 				}
 				model[at] = f
@@ -223,7 +223,7 @@ func TestProperty(t *testing.T) {
 			"keep": func(t *rapid.T) {
 				sync(t)
 				odd := rapid.Uint32Range(0, 9).Draw(t, "document")
-				if err := s.Keep(func(_, document uint32) bool { return document != odd }); err != nil {
+				if err := s.Keep(func(document uint32) bool { return document != odd }); err != nil {
 					t.Fatal(err)
 				}
 				for at, f := range model {

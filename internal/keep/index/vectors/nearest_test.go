@@ -56,7 +56,7 @@ func TestScan(t *testing.T) {
 				if slot%7 == 3 {
 					continue // empty
 				}
-				if err := s.Put(slot, slot/3+1, v); err != nil {
+				if err := s.PutAt(slot, slot/3+1, v); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -11,8 +11,8 @@ import (
 
 // Match is a document and its fragment that comes nearest to a query.
 type Match struct {
-	Slot     uint32
 	Document uint32
+	Fragment uint8 // its name
 	// Cosine is between -1 and 1, of the vectors as they are kept (4 bits a number).
 	Cosine float32
 }
@@ -483,12 +483,12 @@ func (s *Set) readMatches(query *both, places []place) []Match {
 			if at+size > read {
 				break
 			}
-			document, scale, numbers, ok := s.decode(part[at : at+size])
-			if !ok || document != p.document || scale == 0 {
+			r, ok := s.decode(part[at : at+size])
+			if !ok || r.document != p.document || r.scale == 0 {
 				continue
 			}
-			cosine := query.of(document).products.with(numbers) * scale
-			matches = append(matches, Match{p.slot, p.document, max(-1, min(cosine, 1))})
+			cosine := query.of(r.document).products.with(r.numbers) * r.scale
+			matches = append(matches, Match{r.document, r.fragment, max(-1, min(cosine, 1))})
 		}
 		places = places[run:]
 	}

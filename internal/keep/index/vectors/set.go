@@ -20,6 +20,7 @@ const chunkSlots = 1 << 14
 
 type chunk struct {
 	documents []uint32 // 0: empty
+	next      []uint32 // the next slot of the document plus one; 0: it is the last
 	scanned   []uint64 // the words of codes that are compared first, of one slot after the other
 	others    []uint64 // the other words
 }
@@ -37,24 +38,20 @@ type Set struct {
 	readOnly bool
 	file     *os.File
 
-	// writing is held by whoever changes the file or pending.
+	// writing is held by whoever changes the file, and guards closed and empty: no slot below
+	// empty is.
 	writing sync.Mutex
-	pending map[uint32]int // slot → index in records
-	records []byte         // of pending, one after the other, those replaced too
 	closed  bool
+	empty   uint32
 
 	// memory guards what follows; it is held for the time of a scan, never while
 	// the file is read or written.
 	memory sync.RWMutex
 	chunks []*chunk
-	// spare is the memory of the next chunks.
-	spare chunk
-	used  int
-	// heads are the first slots of documents plus one, by document, in pieces like chunks: the
-	// slots of a document follow each other. Where they do not, more has the first slots of
-	// its other runs.
+	used   int
+	// heads are slots of documents plus one, by document, in pieces like chunks. A chunk's next
+	// leads to the others of the document.
 	heads []*[chunkSlots]uint32
-	more  map[uint32][]uint32
 }
 
 // Open opens the file at path for vectors of a model, or starts it. A file that
@@ -90,7 +87,7 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 		}
 	}()
 	c := newCoder(dims)
-	s = &Set{dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}}
+	s = &Set{dims: dims, coder: c, readOnly: readOnly, file: f}
 	switch err := checkHeader(f, model, dims); {
 	case err == nil:
 		return s, s.load()
@@ -101,28 +98,17 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 	}
 }
 
-// maxSpare bounds the slots whose memory is asked for before they are read: a damaged file may
-// be one large hole.
-const maxSpare = 1 << 23
-
 // load reads the file from its first record to its last whole one.
 func (s *Set) load() error {
 	size := s.recordSize()
-	info, err := s.file.Stat()
-	if err != nil {
-		return fmt.Errorf("read vector file: %w", err)
-	}
-	n := int(min(info.Size()/int64(size), maxSpare))/chunkSlots + 1
-	scanned, others := s.codeSizes()
-	s.spare = chunk{documents: make([]uint32, n*chunkSlots), scanned: make([]uint64, n*scanned), others: make([]uint64, n*others)}
-	// About 1 MB at a time; a record of 128 dimensions has 92 bytes.
+	// About 1 MB at a time; a record of 128 dimensions has 93 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
 	for slot := uint32(0); slot < maxSlots; {
 		n, err := io.ReadFull(reader, buf)
 		for part := buf[:n-n%size]; len(part) > 0 && slot < maxSlots; part = part[size:] {
-			if document, _, _, ok := s.decode(part[:size]); ok {
-				s.enterLast(slot, document, part[:size])
+			if r, ok := s.decode(part[:size]); ok {
+				s.enter(slot, r.document, part[:size])
 			}
 			slot++
 		}
@@ -137,38 +123,35 @@ func (s *Set) load() error {
 	return nil
 }
 
-// enter adds a record to the memory that searches read; memory is held, or the set
-// is not shared yet.
+// enter adds a record in an empty slot to the memory that searches read; memory is held, or
+// the set is not shared yet.
 func (s *Set) enter(slot, document uint32, record []byte) {
 	c, at := s.chunkOf(slot), int(slot%chunkSlots)
-	if c.documents[at] != 0 {
-		s.unlink(slot)
-	}
+	head := s.head(document)
+	c.documents[at], c.next[at] = document, *head
+	*head = slot + 1
 	s.used++
-	c.documents[at] = document
-	before, after := slot > 0 && s.document(slot-1) == document, s.document(slot+1) == document
-	switch {
-	case before && after:
-		s.endRun(document, slot+1)
-	case after:
-		s.moveRun(document, slot+1, slot)
-	case !before:
-		s.startRun(document, slot)
-	}
 	scanned, others := c.code(at)
 	s.readCode(scanned, others, record)
 }
 
-// enterLast is enter for a slot behind all that are in use.
-func (s *Set) enterLast(slot, document uint32, record []byte) {
-	c, at := s.chunkOf(slot), int(slot%chunkSlots)
-	s.used++
-	c.documents[at] = document
-	if slot == 0 || s.document(slot-1) != document {
-		s.startRun(document, slot)
+// remove empties a slot in memory, which the caller holds, if it is in use.
+func (s *Set) remove(slot uint32) {
+	document := s.document(slot)
+	if document == 0 {
+		return
 	}
+	c, at := s.chunks[slot/chunkSlots], int(slot%chunkSlots)
+	link := s.head(document)
+	for *link != slot+1 {
+		before := *link - 1
+		link = &s.chunks[before/chunkSlots].next[before%chunkSlots]
+	}
+	*link, c.next[at], c.documents[at] = c.next[at], 0, 0
+	s.used--
 	scanned, others := c.code(at)
-	s.readCode(scanned, others, record)
+	clear(scanned)
+	clear(others)
 }
 
 // chunkOf returns the chunk of a slot, a new one if there is none.
@@ -180,25 +163,12 @@ func (s *Set) chunkOf(slot uint32) *chunk {
 	if number >= len(s.chunks) {
 		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
 	}
-	s.chunks[number] = s.newChunk()
-	return s.chunks[number]
-}
-
-// newChunk returns an empty chunk.
-func (s *Set) newChunk() *chunk {
-	n, m := s.codeSizes()
-	if len(s.spare.documents) == 0 {
-		return &chunk{documents: make([]uint32, chunkSlots), scanned: make([]uint64, n), others: make([]uint64, m)}
+	scanned := s.coder.scannedWords()
+	s.chunks[number] = &chunk{
+		documents: make([]uint32, chunkSlots), next: make([]uint32, chunkSlots),
+		scanned: make([]uint64, chunkSlots*scanned), others: make([]uint64, chunkSlots*(s.coder.words-scanned)),
 	}
-	c := &chunk{documents: s.spare.documents[:chunkSlots:chunkSlots], scanned: s.spare.scanned[:n:n], others: s.spare.others[:m:m]}
-	s.spare = chunk{documents: s.spare.documents[chunkSlots:], scanned: s.spare.scanned[n:], others: s.spare.others[m:]}
-	return c
-}
-
-// codeSizes returns how many words the codes of a chunk have in its two lists.
-func (s *Set) codeSizes() (scanned, others int) {
-	n := s.coder.scannedWords()
-	return chunkSlots * n, chunkSlots * (s.coder.words - n)
+	return s.chunks[number]
 }
 
 // head returns a pointer to the first slot of a document's list.
@@ -213,95 +183,52 @@ func (s *Set) head(document uint32) *uint32 {
 	return &s.heads[number][document%chunkSlots]
 }
 
-// startRun, moveRun and endRun note that slots of a document begin at a slot, at another one
-// than so far, and no longer.
-func (s *Set) startRun(document, slot uint32) {
-	if head := s.head(document); *head == 0 {
-		*head = slot + 1
-		return
-	}
-	if s.more == nil {
-		s.more = map[uint32][]uint32{}
-	}
-	s.more[document] = append(s.more[document], slot)
-}
-
-func (s *Set) moveRun(document, from, to uint32) {
-	if head := s.head(document); *head == from+1 {
-		*head = to + 1
-		return
-	}
-	s.more[document][slices.Index(s.more[document], from)] = to
-}
-
-func (s *Set) endRun(document, slot uint32) {
-	head, others := s.head(document), s.more[document]
-	if *head == slot+1 {
-		if *head = 0; len(others) == 0 {
+// slots yields the slots of a document, in no order. The caller holds s.memory.
+func (s *Set) slots(document uint32) iter.Seq[uint32] {
+	return func(yield func(slot uint32) bool) {
+		number := int(document / chunkSlots)
+		if number >= len(s.heads) || s.heads[number] == nil {
 			return
 		}
-		*head, others = others[0]+1, others[1:]
-	} else {
-		at := slices.Index(others, slot)
-		others = slices.Delete(others, at, at+1)
-	}
-	if s.more[document] = others; len(others) == 0 {
-		delete(s.more, document)
-	}
-}
-
-// unlink empties a slot that is in use.
-func (s *Set) unlink(slot uint32) {
-	c, at := s.chunks[slot/chunkSlots], slot%chunkSlots
-	document := c.documents[at]
-	before, after := slot > 0 && s.document(slot-1) == document, s.document(slot+1) == document
-	switch {
-	case before && after:
-		s.startRun(document, slot+1)
-	case after:
-		s.moveRun(document, slot, slot+1)
-	case !before:
-		s.endRun(document, slot)
-	}
-	c.documents[at] = 0
-	s.used--
-}
-
-// slotsOf appends the places of a document.
-func (s *Set) slotsOf(places []place, document uint32) []place {
-	number := int(document / chunkSlots)
-	if number >= len(s.heads) || s.heads[number] == nil || s.heads[number][document%chunkSlots] == 0 {
-		return places
-	}
-	run := func(slot uint32) {
-		for ; s.document(slot) == document; slot++ {
-			places = append(places, place{slot: slot, document: document})
+		for link := s.heads[number][document%chunkSlots]; link != 0; {
+			slot := link - 1
+			if !yield(slot) {
+				return
+			}
+			link = s.chunks[slot/chunkSlots].next[slot%chunkSlots]
 		}
 	}
-	run(s.heads[number][document%chunkSlots] - 1)
-	for _, slot := range s.more[document] {
-		run(slot)
+}
+
+// slotsOf appends the places of a document, in no order. The caller holds s.memory.
+func (s *Set) slotsOf(places []place, document uint32) []place {
+	for slot := range s.slots(document) {
+		places = append(places, place{slot: slot, document: document})
 	}
 	return places
 }
 
-// All yields the slots that are in use, in order, with their documents. Vectors put since the
-// last Sync may be missing. Who iterates must not use the set meanwhile.
-func (s *Set) All() iter.Seq2[uint32, uint32] {
-	return func(yield func(slot, document uint32) bool) {
-		s.memory.RLock()
-		defer s.memory.RUnlock()
-		for number, c := range s.chunks {
-			if c == nil {
-				continue
-			}
-			for at, document := range c.documents {
-				if document != 0 && !yield(uint32(number*chunkSlots+at), document) {
-					return
-				}
-			}
-		}
+// Slots returns the slots of a document, Count how many they are.
+func (s *Set) Slots(document uint32) []uint32 {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	return slices.Collect(s.slots(document))
+}
+
+func (s *Set) Count(document uint32) (n int) {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	for range s.slots(document) {
+		n++
 	}
+	return n
+}
+
+// Len counts the slots in use.
+func (s *Set) Len() int {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	return s.used
 }
 
 // document returns the document of a slot, 0 for an empty one. The caller holds
@@ -313,35 +240,58 @@ func (s *Set) document(slot uint32) uint32 {
 	return 0
 }
 
-// bufferedBytes is the amount of data that Put collects before it writes.
-const bufferedBytes = 4 << 20
+// Fragment is a text of a document: its name, which is the index's, and its vector, whose length
+// does not matter; one of zeros is kept but never found.
+type Fragment struct {
+	Name   uint8
+	Vector []float32
+}
 
-// Put puts the vector of a document's fragment into a slot, in place of what was
-// there. It is found, and in the file, after the next Sync at the latest.
-// Its length does not matter; zeros are kept but never found.
-func (s *Set) Put(slot, document uint32, vector []float32) error {
-	switch {
-	case len(vector) != s.dims:
-		return fmt.Errorf("put vector: %d dimensions instead of %d", len(vector), s.dims)
-	case document == 0 || document >= maxSlots:
-		return fmt.Errorf("put vector: document %d is out of range", document)
-	case slot >= maxSlots:
-		return fmt.Errorf("put vector: slot %d is out of range", slot)
-	}
-	for _, x := range vector {
-		if x-x != 0 { // infinite or no number
-			return errors.New("put vector: not a finite number")
-		}
-	}
+// Put puts a document's fragments into empty slots, beside those that the document has, and
+// returns these slots, also with an error: then the file may have some of the fragments until the
+// slots are deleted. It finds them at once; they are on the disk after the next Sync.
+func (s *Set) Put(document uint32, fragments ...Fragment) (slots []uint32, err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	for range fragments {
+		for s.document(s.empty) != 0 { // only who holds writing changes it
+			s.empty++
+		}
+		slots = append(slots, s.empty)
+		s.empty++
+	}
+	return slots, s.put(slots, document, fragments)
+}
+
+// put puts fragments into empty slots, which are in order. The caller holds s.writing.
+func (s *Set) put(slots []uint32, document uint32, fragments []Fragment) error {
 	if err := s.changeable("put vector"); err != nil {
 		return err
 	}
-	s.pending[slot] = len(s.records) / s.recordSize()
-	s.records = s.encode(s.records, document, vector)
-	if len(s.records) >= bufferedBytes {
-		return s.flush()
+	if document == 0 || document >= maxSlots {
+		return fmt.Errorf("put vector: document %d is out of range", document)
+	}
+	var records []byte
+	for i, f := range fragments {
+		switch {
+		case len(f.Vector) != s.dims:
+			return fmt.Errorf("put vector: %d dimensions instead of %d", len(f.Vector), s.dims)
+		case slots[i] >= maxSlots:
+			return fmt.Errorf("put vector: slot %d is out of range", slots[i])
+		case slices.ContainsFunc(f.Vector, func(x float32) bool { return x-x != 0 }):
+			return errors.New("put vector: not a finite number")
+		}
+		records = s.encode(records, document, f)
+	}
+	size := s.recordSize()
+	record := func(i int) []byte { return records[i*size : (i+1)*size] }
+	if err := s.write(slots, record); err != nil {
+		return err
+	}
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	for i, slot := range slots {
+		s.enter(slot, document, record(i))
 	}
 	return nil
 }
@@ -358,43 +308,12 @@ func (s *Set) changeable(what string) error {
 	return nil
 }
 
-// flush writes what is pending and makes it known; writing is held. After an
-// error all of it is still pending.
-func (s *Set) flush() error {
-	if len(s.pending) == 0 {
-		s.records = s.records[:0] // all deleted before they were written
-		return nil
-	}
-	slots := make([]uint32, 0, len(s.pending))
-	for slot := range s.pending {
-		slots = append(slots, slot)
-	}
-	slices.Sort(slots)
-	size := s.recordSize()
-	record := func(slot uint32) []byte {
-		at := s.pending[slot] * size
-		return s.records[at : at+size]
-	}
-	if err := s.write(slots, record); err != nil {
-		return err
-	}
-	s.memory.Lock()
-	defer s.memory.Unlock()
-	for _, slot := range slots {
-		document, _, _, _ := s.decode(record(slot))
-		s.enter(slot, document, record(slot))
-	}
-	clear(s.pending)
-	s.records = s.records[:0]
-	return nil
-}
-
 // write writes the records of slots, which are in order, with one call for each
 // run of slots.
-func (s *Set) write(slots []uint32, record func(slot uint32) []byte) error {
+func (s *Set) write(slots []uint32, record func(i int) []byte) error {
 	var run []byte
 	for i, slot := range slots {
-		run = append(run, record(slot)...)
+		run = append(run, record(i)...)
 		if i+1 < len(slots) && slots[i+1] == slot+1 && len(run) < 1<<20 {
 			continue
 		}
@@ -424,19 +343,10 @@ func (s *Set) delete(slots []uint32) error {
 	slots = slices.Clone(slots)
 	slices.Sort(slots)
 	slots = slices.Compact(slots)
-	for _, slot := range slots {
-		delete(s.pending, slot)
-	}
 	s.memory.Lock()
 	for _, slot := range slots {
-		if s.document(slot) == 0 {
-			continue
-		}
-		c, at := s.chunks[slot/chunkSlots], int(slot%chunkSlots)
-		scanned, others := c.code(at)
-		clear(scanned)
-		clear(others)
-		s.unlink(slot)
+		s.remove(slot)
+		s.empty = min(s.empty, slot)
 	}
 	s.memory.Unlock()
 	// Beyond the end there is nothing to overwrite. A slot in the file that memory
@@ -452,12 +362,12 @@ func (s *Set) delete(slots []uint32) error {
 		return 1
 	})
 	empty := make([]byte, s.recordSize())
-	return s.write(slots[:beyond], func(uint32) []byte { return empty })
+	return s.write(slots[:beyond], func(int) []byte { return empty })
 }
 
-// Keep deletes the vectors for which keep is false. It is called at the start, for
-// vectors that a crash left without a row in the database.
-func (s *Set) Keep(keep func(slot, document uint32) bool) error {
+// Keep deletes the vectors of the documents for which keep is false. It is called at the start,
+// for vectors that a crash left without a row in the database.
+func (s *Set) Keep(keep func(document uint32) bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := s.changeable("delete vectors"); err != nil {
@@ -469,9 +379,8 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) error {
 			continue
 		}
 		for at, document := range c.documents {
-			slot := uint32(number*chunkSlots + at)
-			if document != 0 && !keep(slot, document) {
-				drop = append(drop, slot)
+			if document != 0 && !keep(document) {
+				drop = append(drop, uint32(number*chunkSlots+at))
 			}
 		}
 	}
@@ -482,10 +391,10 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) error {
 func (s *Set) forget() {
 	s.memory.Lock()
 	defer s.memory.Unlock()
-	s.chunks, s.spare, s.heads, s.more, s.used = nil, chunk{}, nil, nil, 0
+	s.chunks, s.heads, s.used = nil, nil, 0
 }
 
-// Sync writes what Put collected and waits until the file is on the disk.
+// Sync waits until the file is on the disk.
 func (s *Set) Sync() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -495,14 +404,10 @@ func (s *Set) Sync() error {
 	return s.sync()
 }
 
-// sync writes what Put collected and syncs the file; nothing for a read-only set. The
-// caller holds s.writing.
+// sync syncs the file; nothing for a read-only set. The caller holds s.writing.
 func (s *Set) sync() error {
 	if s.readOnly {
 		return nil
-	}
-	if err := s.flush(); err != nil {
-		return err
 	}
 	if err := s.file.Sync(); err != nil {
 		return fmt.Errorf("sync vector file: %w", err)
@@ -522,16 +427,6 @@ func (s *Set) Close() error {
 	err := s.sync()
 	s.forget()
 	return errors.Join(err, s.file.Close())
-}
-
-// Slots returns how many slots the file at path has room for, 0 for no file.
-func Slots(path string, dims int) int {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() < headerSize {
-		return 0
-	}
-	s := Set{coder: newCoder(dims)}
-	return int((info.Size() - headerSize) / int64(s.recordSize()))
 }
 
 // Holds reports whether the file at path has vectors of a model and size, as Open would

@@ -34,7 +34,7 @@ func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "vectors.b
 
 func put(t testing.TB, s *vectors.Set, slot, document uint32, v []float32) {
 	t.Helper()
-	if err := s.Put(slot, document, v); err != nil {
+	if err := s.PutAt(slot, document, v); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -83,12 +83,12 @@ func TestSearchReturnsDocumentsByTheirBestFragment(t *testing.T) {
 	put(t, s, 5, 40, []float32{0, 0, 0}) // says nothing
 	flush(t, s)
 	got := s.Search(vectors.Query{Vector: []float32{0, 2, 0}}, nil, 10)
-	want := []vectors.Match{{Slot: 2, Document: 10, Cosine: 1}, {Slot: 3, Document: 20, Cosine: float32(math.Sqrt(.5))}, {Slot: 4, Document: 30}}
+	want := []vectors.Match{{Fragment: 2, Document: 10, Cosine: 1}, {Fragment: 3, Document: 20, Cosine: float32(math.Sqrt(.5))}, {Fragment: 4, Document: 30}}
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	for i, w := range want {
-		if g := got[i]; g.Slot != w.Slot || g.Document != w.Document || math.Abs(float64(g.Cosine-w.Cosine)) > fewDimensions {
+		if g := got[i]; g.Fragment != w.Fragment || g.Document != w.Document || math.Abs(float64(g.Cosine-w.Cosine)) > fewDimensions {
 			t.Errorf("match %d: got %v, want %v", i, g, w)
 		}
 	}
@@ -144,12 +144,12 @@ func TestSearchRefusesWhatIsNoQuery(t *testing.T) {
 func TestPutRefusesWhatCannotBeKept(t *testing.T) {
 	s := open(t, newPath(t), "m", 2)
 	for name, err := range map[string]error{
-		"short":        s.Put(1, 1, []float32{1}),
-		"infinite":     s.Put(1, 1, []float32{1, float32(math.Inf(-1))}),
-		"no number":    s.Put(1, 1, []float32{1, float32(math.NaN())}),
-		"no document":  s.Put(1, 0, []float32{1, 1}),
-		"far document": s.Put(1, math.MaxUint32, []float32{1, 1}),
-		"far slot":     s.Put(math.MaxUint32, 1, []float32{1, 1}),
+		"short":        s.PutAt(1, 1, []float32{1}),
+		"infinite":     s.PutAt(1, 1, []float32{1, float32(math.Inf(-1))}),
+		"no number":    s.PutAt(1, 1, []float32{1, float32(math.NaN())}),
+		"no document":  s.PutAt(1, 0, []float32{1, 1}),
+		"far document": s.PutAt(1, math.MaxUint32, []float32{1, 1}),
+		"far slot":     s.PutAt(math.MaxUint32, 1, []float32{1, 1}),
 	} {
 		if err == nil {
 			t.Errorf("%s: got no error", name)
@@ -162,6 +162,49 @@ func TestPutRefusesWhatCannotBeKept(t *testing.T) {
 		if _, err := vectors.Open(newPath(t), "m", dims); err == nil {
 			t.Errorf("%d dimensions: got no error", dims)
 		}
+	}
+}
+
+// TestPutTakesEmptySlots: the fragments of a document come to lie where others were deleted, then
+// behind all.
+func TestPutTakesEmptySlots(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path, "m", 2)
+	fragments := func(names ...uint8) (list []vectors.Fragment) {
+		for _, name := range names {
+			list = append(list, vectors.Fragment{Name: name, Vector: []float32{1, float32(name)}})
+		}
+		return list
+	}
+	add := func(document uint32, want []uint32, names ...uint8) {
+		t.Helper()
+		slots, err := s.Put(document, fragments(names...)...)
+		got := s.Slots(document)
+		slices.Sort(got)
+		if err != nil || !slices.Equal(slots, want) || !slices.Equal(got, want) {
+			t.Errorf("document %d: got slots %v, has %v, want %v; %v", document, slots, got, want, err)
+		}
+	}
+	add(1, []uint32{0, 1}, 0, 3)
+	add(2, []uint32{2, 3, 4}, 0, 1, 2)
+	add(3, nil)
+	if err := s.Delete(1, 3); err != nil {
+		t.Fatal(err)
+	}
+	add(4, []uint32{1, 3, 5}, 0, 1, 7)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, "m", 2)
+	if got := s.Compare(vectors.Query{Vector: []float32{1, 7}}, 4); len(got) != 1 || got[0].Fragment != 7 {
+		t.Errorf("got %v, want fragment 7", got)
+	}
+	if err := s.Delete(s.Slots(2)...); err != nil {
+		t.Fatal(err)
+	}
+	add(5, []uint32{2, 4, 6, 7}, 0, 1, 2, 3)
+	if got := s.Len(); got != 8 {
+		t.Errorf("Len: got %d, want 8", got)
 	}
 }
 
@@ -182,7 +225,7 @@ func TestCosineIsCloseToTheFloats(t *testing.T) {
 			t.Fatalf("%d dimensions: got %d matches, want 20", dims, len(got))
 		}
 		for _, m := range got {
-			if want := cosine(query, all[m.Slot]); math.Abs(float64(m.Cosine)-want) > .5/math.Sqrt(max(64, float64(dims))) { // five standard deviations
+			if want := cosine(query, all[m.Fragment]); math.Abs(float64(m.Cosine)-want) > .5/math.Sqrt(max(64, float64(dims))) { // five standard deviations
 				t.Errorf("%d dimensions: got cosine %f, want %f", dims, m.Cosine, want)
 			}
 		}
@@ -196,7 +239,7 @@ func TestDeleteLeavesZerosInTheFile(t *testing.T) {
 		put(t, s, slot, slot+1, []float32{1, 2, 3, 4})
 	}
 	flush(t, s)
-	put(t, s, 10, 11, []float32{1, 2, 3, 4}) // not written yet
+	put(t, s, 10, 11, []float32{1, 2, 3, 4})
 	if err := s.Delete(4, 2, 3, 2, 9, 10, 77, math.MaxUint32); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +251,7 @@ func TestDeleteLeavesZerosInTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const header, record = 64, 12 + 32 + 24
+	const header, record = 64, 13 + 32 + 24
 	for slot := range 10 {
 		empty := !slices.ContainsFunc(b[header+slot*record:header+(slot+1)*record], func(c byte) bool { return c != 0 })
 		if want := slices.Contains([]int{2, 3, 4, 9}, slot); empty != want {
@@ -228,22 +271,16 @@ func TestKeepDropsWhatTheDatabaseDoesNotKnow(t *testing.T) {
 		put(t, s, slot, slot/4+1, []float32{1, 1})
 	}
 	flush(t, s)
-	err := s.Keep(func(slot, document uint32) bool {
-		if document != slot/4+1 {
-			t.Errorf("slot %d: got document %d, want %d", slot, document, slot/4+1)
-		}
-		return slot%2 == 0
-	})
-	if err != nil || s.Len() != 50 {
-		t.Errorf("got %v and %d left, want 50", err, s.Len())
+	if err := s.Keep(func(document uint32) bool { return document%2 == 0 }); err != nil || s.Len() != 48 {
+		t.Errorf("got %v and %d left, want 48", err, s.Len())
 	}
 	_ = s.Close()
 	s = open(t, path, "m", 2)
-	if got := s.Len(); got != 50 {
-		t.Errorf("opened again, Len: got %d, want 50", got)
+	if got := s.Len(); got != 48 {
+		t.Errorf("opened again, Len: got %d, want 48", got)
 	}
-	if err := s.Keep(func(uint32, uint32) bool { return true }); err != nil || s.Len() != 50 {
-		t.Errorf("all: got %v and %d left, want 50", err, s.Len())
+	if err := s.Keep(func(uint32) bool { return true }); err != nil || s.Len() != 48 {
+		t.Errorf("all: got %v and %d left, want 48", err, s.Len())
 	}
 }
 
@@ -262,10 +299,10 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 	if got := documentsOf(r.Search(vectors.Query{Vector: []float32{1, 0}}, nil, 2)); !slices.Equal(got, []uint32{1}) {
 		t.Errorf("got %v, want [1]", got)
 	}
-	if r.Put(1, 1, []float32{1, 1}) == nil || r.Delete(1) == nil {
+	if r.PutAt(1, 1, []float32{1, 1}) == nil || r.Delete(1) == nil {
 		t.Error("a set for reading was changed")
 	}
-	if err := r.Keep(func(uint32, uint32) bool { return false }); err == nil {
+	if err := r.Keep(func(uint32) bool { return false }); err == nil {
 		t.Error("a set for reading was changed by Keep")
 	}
 	// The file is emptied under the reader's feet, as for another model.
@@ -283,7 +320,7 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := s.Put(1, 1, []float32{1, 1}); !errors.Is(err, os.ErrClosed) {
+	if err := s.PutAt(1, 1, []float32{1, 1}); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Put: got %v, want closed", err)
 	}
 	if err := s.Sync(); !errors.Is(err, os.ErrClosed) {
