@@ -31,7 +31,7 @@ func (e *episode) typeOf() memory.ObservationType {
 	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
 	switch {
 	case !code && !e.any(func(x *edit) bool { return x.kind == toolcall.FileTest }):
-		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || e.tellsCause()) {
+		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || slices.ContainsFunc(e.turn.message, func(s sentence) bool { return !isFluff(s.text) && lang.Has(s.text, "why") })) {
 			return memory.TypeBugfix
 		}
 		return memory.TypeChange
@@ -76,13 +76,6 @@ func (e *episode) integrates() bool {
 		}
 	}
 	return false
-}
-
-// tellsCause reports whether the agent gives a reason for something.
-func (e *episode) tellsCause() bool {
-	return slices.ContainsFunc(e.turn.message, func(s sentence) bool {
-		return !isFluff(s.text) && lang.Has(s.text, "why")
-	})
 }
 
 // tellsBug reports whether the agent tells a cause of the past and what is right now.

@@ -44,10 +44,11 @@ func withoutCausePhrase(s string) string {
 // withoutReports drops what a title need not say: that the tests pass.
 func withoutReports(s string) string {
 	s = strings.TrimRight(s, ". ")
-	for _, sep := range append([]string{"; ", ", "}, lang.Phrases("list-and")...) {
-		if lang.Is(sep, "list-and") {
-			sep = " " + sep + " "
-		}
+	seps := []string{"; ", ", "}
+	for _, and := range lang.Phrases("list-and") {
+		seps = append(seps, " "+and+" ")
+	}
+	for _, sep := range seps {
 		i := strings.LastIndex(s, sep)
 		if i > 20 && balanced(s[:i]) && (reportsTests(s[i+len(sep):]) || lang.Has(s[i+len(sep):], "committed")) {
 			return strings.TrimRight(s[:i], ",; ")

@@ -12,7 +12,7 @@ import (
 var update = flag.Bool("update", false, "write testdata/cues.golden anew")
 
 // described returns the names of the cues in cues.txt, in its order.
-func described(t *testing.T) []string {
+func described(t testing.TB) []string {
 	t.Helper()
 	data, err := os.ReadFile("cues.txt")
 	if err != nil {
@@ -144,8 +144,9 @@ func TestCut(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Add("I’ve fixed ÄÖÜ, weil es 失敗 \xff")
+	names := described(f)
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, name := range described(t) {
+		for _, name := range names {
 			n := Front(s, name)
 			if n < 0 || n > len(s) {
 				t.Fatalf("Front(%q, %s) = %d", s, name, n)
