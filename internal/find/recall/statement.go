@@ -63,12 +63,14 @@ func (s statement) telling() bool {
 // edits or say that a command passes.
 func statements(o *memory.Observation, plain func(string) string) []statement {
 	var all []statement
+	var lowered []string // the text of each in lower case, in which all are compared with all
 	add := func(part string, worth float64) {
 		s := strings.TrimRight(plain(part), ". ")
 		if s == "" || len(all) == maxStatements || isRoutine(s) {
 			return
 		}
-		if slices.ContainsFunc(all, func(other statement) bool { return containsFold(other.text, s) }) {
+		low := strings.ToLower(s)
+		if slices.ContainsFunc(lowered, func(other string) bool { return strings.Contains(other, low) }) {
 			return
 		}
 		if isProof(s) {
@@ -77,13 +79,13 @@ func statements(o *memory.Observation, plain func(string) string) []statement {
 		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: [3]bool{lang.Has(s, "reason-sign"), lang.Has(s, "choice-sign"), strings.ContainsAny(s, "0123456789")}}
 		// A sentence that says all of an earlier one and more stands in its place.
 		for i := range all {
-			if containsFold(s, all[i].text) {
+			if strings.Contains(low, lowered[i]) {
 				st.place, st.worth = i, max(st.worth, all[i].worth)
-				all[i] = st
+				all[i], lowered[i] = st, low
 				return
 			}
 		}
-		all = append(all, st)
+		all, lowered = append(all, st), append(lowered, low)
 	}
 	add(o.Subtitle, subtitleWorth)
 	for _, f := range o.Facts {
