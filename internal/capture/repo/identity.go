@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,12 +31,7 @@ type worktree struct {
 // stands for it. Outside a repository the project is projectDir, the worktree root
 // is projectDir if that holds cwd, else cwd, and branch and commit are empty.
 func Identify(projectDir, cwd string) Identity {
-	if projectDir == "" {
-		projectDir = cwd
-	}
-	if cwd == "" {
-		cwd = projectDir
-	}
+	projectDir, cwd = cmp.Or(projectDir, cwd), cmp.Or(cwd, projectDir)
 	if projectDir == "" {
 		return Identity{}
 	}

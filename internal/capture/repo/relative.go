@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,11 +26,7 @@ func Relative(worktreeRoot, cwd, file string) string {
 		worktreeRoot, cwd, file = slashed(worktreeRoot), slashed(cwd), slashed(file)
 	}
 	if !IsAbsolute(file) {
-		base := cwd
-		if base == "" {
-			base = worktreeRoot
-		}
-		file = base + "/" + file
+		file = cmp.Or(cwd, worktreeRoot) + "/" + file
 	}
 	file = clean(file)
 	if worktreeRoot == "" {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"claudemem/internal/memory"
@@ -93,22 +94,13 @@ func Width(s string) int {
 }
 
 // cost returns the width of a character in parts of a letter's.
-func cost(r rune) int { return max(memory.CharacterCost(r), memory.LatinCost*utf16Units(r)) }
+func cost(r rune) int { return max(memory.CharacterCost(r), memory.LatinCost*utf16.RuneLen(r)) }
 
 // UTF16Len returns the length of s in UTF-16 units.
 func UTF16Len(s string) int {
 	n := 0
 	for _, r := range s {
-		n += utf16Units(r)
+		n += utf16.RuneLen(r)
 	}
 	return n
-}
-
-// utf16Units returns how many UTF-16 units r takes: 2 beyond the Basic Multilingual
-// Plane, else 1.
-func utf16Units(r rune) int {
-	if r > 0xffff {
-		return 2
-	}
-	return 1
 }

@@ -198,13 +198,8 @@ func describe(err error) string {
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("%s is not of its type (byte %d)", fieldName(kind.Field), kind.Offset)
+		// Of an embedded struct encoding/json names the type too.
+		return fmt.Sprintf("%s is not of its type (byte %d)", cmp.Or(strings.TrimPrefix(kind.Field, "Portable."), "the line"), kind.Offset)
 	}
 	return "it is no JSON object"
-}
-
-// fieldName returns the name of a field, as the file has it, for a message. Of an embedded
-// struct encoding/json names the type too.
-func fieldName(name string) string {
-	return cmp.Or(strings.TrimPrefix(name, "Portable."), "the line")
 }

@@ -186,27 +186,20 @@ func followProject(s *memory.PortableSession, v row) {
 
 // remember keeps a session under its names.
 func (r *Reader) remember(s *memory.PortableSession, v row) {
-	if name := v["content_session_id"]; name != "" && r.byHost[name] == nil {
-		r.byHost[name] = s
-	}
-	if name := v["memory_session_id"]; name != "" && r.byMemory[name] == nil {
-		r.byMemory[name] = s
-	}
-	if id := v["id"]; id != "" && r.byRow[id] == nil {
-		r.byRow[id] = s
+	for _, n := range []struct {
+		by   map[string]*memory.PortableSession
+		name string
+	}{{r.byHost, v["content_session_id"]}, {r.byMemory, v["memory_session_id"]}, {r.byRow, v["id"]}} {
+		if n.name != "" && n.by[n.name] == nil {
+			n.by[n.name] = s
+		}
 	}
 }
 
 // parent returns the session of a row, and makes one if there is none.
 func (r *Reader) parent(v row) *memory.PortableSession {
 	mem, host := v["memory_session_id"], v["content_session_id"]
-	if s := r.byRow[v["session_db_id"]]; s != nil {
-		return s
-	}
-	if s := r.byHost[host]; s != nil && host != "" {
-		return s
-	}
-	if s := r.byMemory[mem]; s != nil && mem != "" {
+	if s := cmp.Or(r.byRow[v["session_db_id"]], r.byHost[host], r.byMemory[mem]); s != nil {
 		return s
 	}
 	if mem == "" && host == "" {

@@ -1,6 +1,7 @@
 package nodedb
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"strconv"
@@ -35,10 +36,7 @@ func (v row) number(column string) int {
 // project returns the project of a row: an absolute path as it is, else a label. Of a worktree
 // ("shop/fix") the label is the repository's, whose worktrees are one project here.
 func (v row) project() string {
-	name := strings.TrimSpace(v["merged_into_project"])
-	if name == "" {
-		name = strings.TrimSpace(v["project"])
-	}
+	name := cmp.Or(strings.TrimSpace(v["merged_into_project"]), strings.TrimSpace(v["project"]))
 	if strings.HasPrefix(name, "/") {
 		return path.Clean(name)
 	}

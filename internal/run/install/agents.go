@@ -118,9 +118,6 @@ func (a *Agent) IsFound(getenv func(string) string, home string) bool {
 	if info, err := os.Stat(a.Dir(getenv, home)); err == nil && info.IsDir() {
 		return true
 	}
-	if a.Program == "" {
-		return false
-	}
 	_, err := exec.LookPath(a.Program)
 	return err == nil
 }

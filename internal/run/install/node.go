@@ -1,8 +1,6 @@
 package install
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -28,10 +26,4 @@ func (h *host) others() []Other {
 		}
 	}
 	return list
-}
-
-// nodeData reports whether the Node program's memory is in our data directory.
-func nodeData(dataDir string) bool {
-	_, err := os.Stat(filepath.Join(dataDir, "claude-mem.db"))
-	return err == nil
 }
