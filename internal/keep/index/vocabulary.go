@@ -17,7 +17,7 @@ import (
 // come early, in the order of their frequency, and so have low numbers. Number 0 is rank's gap.
 //
 // The table vocabulary has the hashes in rows of vocabularyRow, little-endian uint32. A
-// word that no document has any more leaves its place to another.
+// word that no document has any more leaves a zero.
 
 // vocabularyRow is the number of hashes in a row of the table vocabulary, which fills a page.
 const vocabularyRow = 1000
@@ -29,9 +29,10 @@ const maxWords = 1 << 27
 // to the writer.
 type vocabulary struct {
 	hashes []uint32 // by number; 0 is none
-	// numbers has the number of each hash; it is made at the first write.
+	// numbers has the number of each hash, end is the first number beyond all; they are made at
+	// the first write.
 	numbers map[uint32]uint32
-	free    []uint32 // numbers without a hash
+	end     uint32
 }
 
 // load adds a row of the table.
@@ -52,12 +53,11 @@ func (v *vocabulary) index() {
 	if v.numbers != nil {
 		return
 	}
-	v.numbers = make(map[uint32]uint32, len(v.hashes))
-	for n := len(v.hashes) - 1; n > 0; n-- {
-		if h := v.hashes[n]; h != 0 {
+	v.numbers, v.end = make(map[uint32]uint32, len(v.hashes)), 1
+	for n, h := range v.hashes {
+		if h != 0 {
 			v.numbers[h] = uint32(n) //nolint:gosec // below maxWords
-		} else {
-			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
+			v.end = uint32(n) + 1    //nolint:gosec // below maxWords
 		}
 	}
 }
@@ -68,14 +68,12 @@ type wordChanges struct {
 	v     *vocabulary
 	added map[uint32]uint32 // hash to number
 	gone  map[uint32]uint32 // likewise
-	used  int               // of v.free, from its end
-	end   uint32            // the first number beyond all
 }
 
 // change begins a batch's changes.
 func (v *vocabulary) change() *wordChanges {
 	v.index()
-	return &wordChanges{v: v, added: map[uint32]uint32{}, gone: map[uint32]uint32{}, end: uint32(max(len(v.hashes), 1))} //nolint:gosec // below maxWords
+	return &wordChanges{v: v, added: map[uint32]uint32{}, gone: map[uint32]uint32{}}
 }
 
 // number returns the number of a hash, a new one for a new hash.
@@ -86,14 +84,7 @@ func (w *wordChanges) number(hash uint32) uint32 {
 	if n, ok := w.added[hash]; ok {
 		return n
 	}
-	var n uint32
-	if left := len(w.v.free) - w.used; left > 0 {
-		n = w.v.free[left-1]
-		w.used++
-	} else {
-		n = w.end
-		w.end++
-	}
+	n := w.v.end + uint32(len(w.added)) //nolint:gosec // below maxWords
 	w.added[hash] = n
 	return n
 }
@@ -164,13 +155,9 @@ func (v *vocabulary) row(row uint32) []byte {
 // commit brings v up to date after the commit; the catalogue's lock is held.
 func (w *wordChanges) commit() {
 	v := w.v
-	v.free = v.free[:len(v.free)-w.used]
-	// Whole rows, as load has them.
-	if end := (int(w.end) + vocabularyRow - 1) / vocabularyRow * vocabularyRow; len(w.added) > 0 && end > len(v.hashes) {
-		for n := end - 1; n >= int(w.end); n-- {
-			v.free = append(v.free, uint32(n)) //nolint:gosec // below maxWords
-		}
-		v.hashes = append(v.hashes, make([]uint32, end-len(v.hashes))...)
+	if len(w.added) > 0 {
+		v.end += uint32(len(w.added))                                                     //nolint:gosec // below maxWords
+		v.hashes = reach(v.hashes, (v.end+vocabularyRow-1)/vocabularyRow*vocabularyRow-1) // whole rows, as load has them
 	}
 	for hash, number := range w.added {
 		v.hashes[number], v.numbers[hash] = hash, number
@@ -178,7 +165,6 @@ func (w *wordChanges) commit() {
 	for hash, number := range w.gone {
 		v.hashes[number] = 0
 		delete(v.numbers, hash)
-		v.free = append(v.free, number)
 	}
 }
 
