@@ -46,7 +46,7 @@ const (
 	barredObservations = 100_000
 	// memoryBar is what a worker may have, diskBar what all files may, after a checkpoint.
 	memoryBar = 130 << 20
-	diskBar   = 350 << 20
+	diskBar   = 420 << 20
 	// openBar bounds the opening of the index.
 	openBar = 200 * time.Millisecond
 	// growthBar is how many times longer 100,000 observations may take than 10,000;
