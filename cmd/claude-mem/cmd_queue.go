@@ -8,7 +8,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -39,7 +39,7 @@ transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whos
 		q, err := m.Queue(ctx, api.QueueRequest{})
 		return cli.Answer(a.App, q, err, api.EmptyQueue(), func(p *print.Printer) error {
 			p.Queue(&q)
-			if len(q.DeadLetters) > 0 || slices.ContainsFunc(q.Unread, func(u store.Unread) bool { return u.Kept > 0 }) {
+			if len(q.DeadLetters) > 0 || slices.ContainsFunc(q.Unread, func(u books.Unread) bool { return u.Kept > 0 }) {
 				a.Note("`claude-mem queue retry` retries them")
 			}
 			return nil

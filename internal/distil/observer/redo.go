@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/symbols"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -93,7 +93,7 @@ func (r *redoState) giveWay() {
 
 // dueUnread returns the newest kept turn that a model can be shown now, nil for none, and
 // then the time after which to look again.
-func (o *Observer) dueUnread(ctx context.Context, model Redoer) (*store.UnreadTurn, time.Duration, error) {
+func (o *Observer) dueUnread(ctx context.Context, model Redoer) (*books.UnreadTurn, time.Duration, error) {
 	turns, err := o.store.UnreadTurns(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -128,7 +128,7 @@ func (o *Observer) dueUnread(ctx context.Context, model Redoer) (*store.UnreadTu
 
 // redo shows the model a kept turn and stores its records in place of those that were made
 // without it. It returns the pause before the next redo.
-func (o *Observer) redo(ctx context.Context, model Redoer, turn store.UnreadTurn) time.Duration {
+func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn) time.Duration {
 	log := o.opts.Logger.With("session", turn.Session, "turn", turn.PromptNumber)
 	batch, err := o.store.UnreadBatch(ctx, turn.Session, turn.PromptNumber)
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *Observer) storeRedo(ctx context.Context, batch memory.Batch, outcome me
 }
 
 // postponeRedo makes a kept turn due later; counted adds to its attempts.
-func (o *Observer) postponeRedo(ctx context.Context, turn store.UnreadTurn, wait time.Duration, counted bool) {
+func (o *Observer) postponeRedo(ctx context.Context, turn books.UnreadTurn, wait time.Duration, counted bool) {
 	due := memory.MillisOf(o.opts.Clock().Add(wait))
 	err := detached(ctx, func(ctx context.Context) error {
 		return o.store.PostponeUnread(ctx, turn.Session, turn.PromptNumber, due, counted)

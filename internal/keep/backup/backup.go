@@ -14,7 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -94,17 +95,17 @@ var ErrDamaged = errors.New("memory.db is damaged")
 // deleted then.
 func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Backup, err error) {
 	source := filepath.Join(dataDir, databaseName)
-	has, err := store.ReadContents(ctx, source)
+	has, err := care.ReadContents(ctx, source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && has.Schema == 0:
 		return made, memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
-	case store.Damaged(err):
+	case db.Damaged(err):
 		return made, damaged(err.Error())
 	case err != nil:
 		return made, err
 	}
 	// The copy has new indexes and no free pages: damage there is found in the original only.
-	if wrong, err := store.Verify(ctx, source); err != nil {
+	if wrong, err := care.Verify(ctx, source); err != nil {
 		return made, err
 	} else if len(wrong) > 0 {
 		return made, damaged(wrong...)
@@ -126,7 +127,7 @@ func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Ba
 		return made, memory.Errorf(memory.CodeStorage, "name backup: %w", err)
 	}
 	// What was forgotten meanwhile is in the copy: a forget deletes backups that it sees.
-	mem, ids, err := store.Erased(ctx, made.Path)
+	mem, ids, err := care.Erased(ctx, made.Path)
 	if err == nil && len(missing(ctx, source, mem, ids, nil)) > 0 {
 		err = memory.Errorf(memory.CodeConflict, "something was forgotten while the backup was made").WithHint("`claude-mem backup` makes another one")
 	}
@@ -151,8 +152,8 @@ func copyVerified(ctx context.Context, source, temp string) error {
 		return memory.Errorf(memory.CodeStorage, "make backup: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := store.Copy(ctx, source, temp); err != nil {
-		if store.Damaged(err) {
+	if err := care.Copy(ctx, source, temp); err != nil {
+		if db.Damaged(err) {
 			return damaged(err.Error())
 		}
 		return err
@@ -160,7 +161,7 @@ func copyVerified(ctx context.Context, source, temp string) error {
 	if err := f.Sync(); err != nil {
 		return memory.Errorf(memory.CodeStorage, "sync backup: %w", err)
 	}
-	wrong, err := store.Verify(ctx, temp)
+	wrong, err := care.Verify(ctx, temp)
 	if err == nil && len(wrong) > 0 {
 		err = memory.Errorf(memory.CodeStorage, "the backup cannot be read back: %s", strings.Join(wrong, "; ")).
 			WithHint("check the disk; the backup was not kept")

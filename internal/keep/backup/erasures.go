@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -31,13 +32,13 @@ type Applied struct {
 
 // readErasures returns the erasures that the file of a data directory names, and its lines that
 // cannot be read.
-func readErasures(dataDir string) (list []store.Erasure, broken [][]byte, err error) {
+func readErasures(dataDir string) (list []care.Erasure, broken [][]byte, err error) {
 	content, err := openfile.Read(filepath.Join(dataDir, erasuresName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, memory.Errorf(memory.CodeStorage, "read %s: %w", erasuresName, err)
 	}
 	for line := range bytes.Lines(content) {
-		var e store.Erasure
+		var e care.Erasure
 		sum, entry, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 		if string(sum) != lineSum(entry) || json.Unmarshal(entry, &e) != nil || len(e.Key) < 8 {
 			broken = append(broken, line)
@@ -53,7 +54,7 @@ func lineSum(entry []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 
 // NoteErasure adds an erasure to the file of a data directory, before the database has it: a
 // line that the database lacks is applied to it by ApplyErasures.
-func NoteErasure(dataDir string, e *store.Erasure) error {
+func NoteErasure(dataDir string, e *care.Erasure) error {
 	path := filepath.Join(dataDir, erasuresName)
 	content, err := openfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +89,7 @@ func applyLacking(ctx context.Context, dataDir, like, path string) (done Applied
 	if err != nil || len(list)+len(broken) == 0 {
 		return done, err
 	}
-	mem, has, err := store.Erased(ctx, like)
+	mem, has, err := care.Erased(ctx, like)
 	if err != nil && like != path && ctx.Err() == nil {
 		done.Unapplied = append(done.Unapplied, "what the damaged file had not erased yet: it cannot be read")
 		return done, nil
@@ -98,9 +99,9 @@ func applyLacking(ctx context.Context, dataDir, like, path string) (done Applied
 	}
 	unknown := len(missing(ctx, filepath.Join(dataDir, databaseName), mem, has, list))
 	others := len(list)
-	list = slices.DeleteFunc(list, func(e store.Erasure) bool { return e.Memory != mem })
+	list = slices.DeleteFunc(list, func(e care.Erasure) bool { return e.Memory != mem })
 	others -= len(list)
-	list = slices.DeleteFunc(list, func(e store.Erasure) bool { return slices.Contains(has, e.ID) })
+	list = slices.DeleteFunc(list, func(e care.Erasure) bool { return slices.Contains(has, e.ID) })
 	for _, reason := range []struct {
 		n    int
 		what string
@@ -118,18 +119,18 @@ func applyLacking(ctx context.Context, dataDir, like, path string) (done Applied
 
 // missing returns the erasures of the database at path, if it is the memory, that are neither
 // among has nor in list: those from before there was the file, or of a file that was lost.
-func missing(ctx context.Context, path string, mem int64, has []memory.ULID, list []store.Erasure) []memory.ULID {
-	of, ids, err := store.Erased(ctx, path)
+func missing(ctx context.Context, path string, mem int64, has []memory.ULID, list []care.Erasure) []memory.ULID {
+	of, ids, err := care.Erased(ctx, path)
 	if err != nil || of != mem {
 		return nil
 	}
 	return slices.DeleteFunc(ids, func(id memory.ULID) bool {
-		return slices.Contains(has, id) || slices.ContainsFunc(list, func(e store.Erasure) bool { return e.ID == id })
+		return slices.Contains(has, id) || slices.ContainsFunc(list, func(e care.Erasure) bool { return e.ID == id })
 	})
 }
 
 // applyAll erases what list names from the database at path.
-func applyAll(ctx context.Context, path string, list []store.Erasure, done *Applied) (err error) {
+func applyAll(ctx context.Context, path string, list []care.Erasure, done *Applied) (err error) {
 	if len(list) == 0 {
 		return nil
 	}

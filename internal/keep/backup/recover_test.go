@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 )
 
@@ -112,12 +112,12 @@ func TestFirstDay(t *testing.T) {
 		n := 0
 		if _, err := os.Stat(path); err == nil {
 			n = observations(t, dir)
-			wrong, err := store.Verify(t.Context(), path)
+			wrong, err := care.Verify(t.Context(), path)
 			must(t, err)
 			if len(wrong) > 0 {
 				t.Errorf("%s: %v", h.name, wrong)
 			}
-			must(t, store.VisitTexts(t.Context(), path, func(text string) bool {
+			must(t, care.VisitTexts(t.Context(), path, func(text string) bool {
 				if strings.Contains(text, "decision 7 of") {
 					t.Errorf("%s: what was forgotten is back", h.name)
 				}

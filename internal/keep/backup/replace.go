@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/memory"
 )
@@ -21,7 +21,7 @@ import (
 // Without such backups it does nothing.
 func Replace(ctx context.Context, dataDir string, keep int, now time.Time, holds func(Backup) bool) (removed []string, err error) {
 	database := filepath.Join(dataDir, databaseName)
-	mem, _, err := store.Erased(ctx, database)
+	mem, _, err := care.Erased(ctx, database)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Replace(ctx context.Context, dataDir string, keep int, now time.Time, holds
 	}
 	own := fmt.Sprintf("%016x", uint64(mem)) //nolint:gosec // not negative
 	old := slices.DeleteFunc(list, func(b Backup) bool {
-		of, has, err := store.Erased(ctx, b.Path)
+		of, has, err := care.Erased(ctx, b.Path)
 		if err != nil { // a damaged one may have anything
 			return b.Memory != own
 		}

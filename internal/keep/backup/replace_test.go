@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 )
 
@@ -17,7 +18,7 @@ func forget(t *testing.T, dir, text string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(dir, databaseName), store.Options{})
 	must(t, err)
-	_, err = s.Forget(t.Context(), memory.Forgetting{Text: text}, func(e *store.Erasure) error { return NoteErasure(dir, e) })
+	_, err = s.Forget(t.Context(), memory.Forgetting{Text: text}, func(e *care.Erasure) error { return NoteErasure(dir, e) })
 	must(t, err)
 	must(t, s.Scrub(t.Context()))
 	must(t, s.Close())
@@ -94,7 +95,7 @@ func TestOrder(t *testing.T) {
 func TestErasures(t *testing.T) {
 	text := "decision 1 of"
 	holds := func(dir string) (found bool) {
-		must(t, store.VisitTexts(t.Context(), filepath.Join(dir, databaseName), func(row string) bool {
+		must(t, care.VisitTexts(t.Context(), filepath.Join(dir, databaseName), func(row string) bool {
 			found = found || strings.Contains(row, text)
 			return true
 		}))

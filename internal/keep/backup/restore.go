@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -65,16 +65,16 @@ func Find(dataDir, named string) (Backup, error) {
 
 // Check reads all of a backup and returns what it holds. A file that is damaged or no memory
 // is CodeStorage.
-func Check(ctx context.Context, b Backup) (store.Contents, error) {
-	wrong, err := store.Verify(ctx, b.Path)
+func Check(ctx context.Context, b Backup) (care.Contents, error) {
+	wrong, err := care.Verify(ctx, b.Path)
 	if err == nil && len(wrong) > 0 {
 		err = memory.Errorf(memory.CodeStorage, "%s is damaged: %s", b.Name, strings.Join(wrong, "; ")).
 			WithHint("`claude-mem restore --list` lists the backups")
 	}
 	if err != nil {
-		return store.Contents{}, err
+		return care.Contents{}, err
 	}
-	has, err := store.ReadContents(ctx, b.Path)
+	has, err := care.ReadContents(ctx, b.Path)
 	if err == nil && has.Schema == 0 {
 		err = memory.Errorf(memory.CodeStorage, "%s is not a database of claude-mem", b.Name).
 			WithHint("`claude-mem restore --list` lists the backups")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
 
@@ -48,7 +50,7 @@ func TestActivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Hosts) != 2 || a.Hosts[0] != (store.HostActivity{Host: memory.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute), HeardAt: a.Hosts[0].HeardAt}) || a.Hosts[0].HeardAt < a.Hosts[0].LastAt {
+	if len(a.Hosts) != 2 || a.Hosts[0] != (books.HostActivity{Host: memory.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute), HeardAt: a.Hosts[0].HeardAt}) || a.Hosts[0].HeardAt < a.Hosts[0].LastAt {
 		t.Errorf("hosts %+v", a.Hosts)
 	}
 	if a.NewestReceived != at(time.Hour) {
@@ -73,7 +75,7 @@ func TestLastCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	ledger, err := store.NewLedger(ctx, s, func() store.Caps { return store.Caps{} })
+	ledger, err := s.NewLedger(ctx, func() books.Caps { return books.Caps{} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,19 +153,19 @@ func TestQuickCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	if found, err := check(); len(found) == 0 && !store.Damaged(err) {
+	if found, err := check(); len(found) == 0 && !db.Damaged(err) {
 		t.Errorf("of a damaged database: %q, %v", found, err)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := check(); !store.Damaged(err) {
+	if _, err := check(); !db.Damaged(err) {
 		t.Errorf("of no database: %v", err)
 	}
-	if _, err := store.Open(t.Context(), path, store.Options{}); !store.Damaged(err) {
+	if _, err := store.Open(t.Context(), path, store.Options{}); !db.Damaged(err) {
 		t.Errorf("open no database: %v", err)
 	}
-	if store.Damaged(nil) || store.Damaged(os.ErrPermission) {
+	if db.Damaged(nil) || db.Damaged(os.ErrPermission) {
 		t.Error("what is no damage counts as damage")
 	}
 }

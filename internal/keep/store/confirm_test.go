@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -56,7 +56,7 @@ func TestUnreadEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []store.Unread{{Reason: "login", Events: 2, Kept: 2, At: got[0].At}, {Reason: memory.UnreadUnusable, Events: 1, Kept: 1, At: got[0].At}}; !slices.Equal(got, want) {
+	if want := []books.Unread{{Reason: "login", Events: 2, Kept: 2, At: got[0].At}, {Reason: memory.UnreadUnusable, Events: 1, Kept: 1, At: got[0].At}}; !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got, err := m.Unread(ctx, got[0].At+1); err != nil || len(got) != 0 {

@@ -2,11 +2,9 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"claudemem/internal/memory"
 )
@@ -279,39 +277,6 @@ func TestSessionStatus(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// The sweep of every 30 seconds must not write, nor drop the remembered sessions,
-// when it finds nothing to change.
-func TestSweepWithoutWorkWritesNothing(t *testing.T) {
-	m := newMemory(t)
-	m.enqueue(t, event(memory.KindTool, "s1", "waits", 0), event(memory.KindTool, "s2", "held", 0))
-	m.claim(t, 2, 0)
-	release := m.Occupy()
-	swept := make(chan error, 1)
-	go func() {
-		healed, err := m.Heal(context.Background(), base-1, nil)
-		interrupted, err2 := m.Interrupt(context.Background(), base-1000)
-		if healed+interrupted > 0 {
-			t.Errorf("healed %d, interrupted %d, want nothing", healed, interrupted)
-		}
-		swept <- errors.Join(err, err2)
-	}()
-	select {
-	case err := <-swept:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Error("the sweep waits for the writer")
-		defer func() { <-swept }()
-	}
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := m.RememberedSessions(); err != nil || n != 2 {
-		t.Errorf("the bookkeeper remembers %d sessions %v, want 2", n, err)
 	}
 }
 

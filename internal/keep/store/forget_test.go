@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,11 +105,11 @@ func TestForget(t *testing.T) {
 				t.Fatal(err)
 			}
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := store.Copy(t.Context(), m.path, older); err != nil {
+			if err := care.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
-			var noted store.Erasure
-			did, err := m.Forget(t.Context(), tt.f, func(e *store.Erasure) error { noted = *e; return nil })
+			var noted care.Erasure
+			did, err := m.Forget(t.Context(), tt.f, func(e *care.Erasure) error { noted = *e; return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +136,7 @@ func TestForget(t *testing.T) {
 			if again, err := m.WouldForget(t.Context(), tt.f); err != nil || !again.Empty() {
 				t.Errorf("%+v is left, %v", again, err)
 			}
-			mem, ids, err := store.Erased(t.Context(), m.path)
+			mem, ids, err := care.Erased(t.Context(), m.path)
 			if err != nil || did.Empty() != (len(ids) == 0) {
 				t.Errorf("%d erasures, %v", len(ids), err)
 			}
@@ -151,11 +152,11 @@ func TestForget(t *testing.T) {
 }
 
 // unnoted keeps no erasure.
-func unnoted(*store.Erasure) error { return nil }
+func unnoted(*care.Erasure) error { return nil }
 
 // erasesOlder checks that a noted erasure, which has none of the texts, erases from an older copy
 // what was erased from the memory.
-func (m *testStore) erasesOlder(t *testing.T, noted *store.Erasure, older string, gone, kept []string) {
+func (m *testStore) erasesOlder(t *testing.T, noted *care.Erasure, older string, gone, kept []string) {
 	t.Helper()
 	entry, err := json.Marshal(noted)
 	if err != nil {
@@ -166,7 +167,7 @@ func (m *testStore) erasesOlder(t *testing.T, noted *store.Erasure, older string
 			t.Errorf("the note has %q: %s", text, entry)
 		}
 	}
-	var read store.Erasure
+	var read care.Erasure
 	if err := json.Unmarshal(entry, &read); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func (m *testStore) erasesOlder(t *testing.T, noted *store.Erasure, older string
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ids, err := store.Erased(t.Context(), older); err != nil || len(ids) != 1 || ids[0] != read.ID {
+	if _, ids, err := care.Erased(t.Context(), older); err != nil || len(ids) != 1 || ids[0] != read.ID {
 		t.Errorf("the copy has the erasures %v, %v", ids, err)
 	}
 	copied := &testStore{Store: s, path: older, clock: m.clock}

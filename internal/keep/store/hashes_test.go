@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 )
 
@@ -48,7 +49,7 @@ func told(t *testing.T) (m *testStore, backup string) {
 		t.Fatal(err)
 	}
 	backup = filepath.Join(t.TempDir(), "backup.db")
-	if err := store.Copy(ctx, m.path, backup); err != nil {
+	if err := care.Copy(ctx, m.path, backup); err != nil {
 		t.Fatal(err)
 	}
 	return m, backup

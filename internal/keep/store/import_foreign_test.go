@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 )
 
@@ -124,7 +124,7 @@ func TestWideTombstones(t *testing.T) {
 }
 
 func TestTombstoneText(t *testing.T) {
-	got := fmt.Sprint(store.TombstoneText(&memory.Tombstone{Kind: "range", Key: "0:253402300799999:"}), "; ", store.TombstoneText(&memory.Tombstone{Kind: "range", Key: "1000:86400000:ab"}), "; ", store.TombstoneText(&memory.Tombstone{Kind: "project", Key: "ab"}), "; ", store.TombstoneText(&memory.Tombstone{Kind: "range", Key: "x"}))
+	got := fmt.Sprint(care.TombstoneText(&memory.Tombstone{Kind: "range", Key: "0:253402300799999:"}), "; ", care.TombstoneText(&memory.Tombstone{Kind: "range", Key: "1000:86400000:ab"}), "; ", care.TombstoneText(&memory.Tombstone{Kind: "project", Key: "ab"}), "; ", care.TombstoneText(&memory.Tombstone{Kind: "range", Key: "x"}))
 	if want := "everything of all projects from 1970-01-01 until 9999-12-31; everything of one project from 1970-01-01 until 1970-01-02; everything of one project until 1970-01-01; an unreadable range"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -328,7 +328,7 @@ func TestImportedTombstones(t *testing.T) {
 	if n := countsOf(exported(t, m, memory.ExportFilter{})); n.Total() != len(records)+len(tombs) {
 		t.Errorf("%+v are left of %d records", n, len(records))
 	}
-	if _, ids, err := store.Erased(t.Context(), m.path); len(ids) != 0 || err != nil {
+	if _, ids, err := care.Erased(t.Context(), m.path); len(ids) != 0 || err != nil {
 		t.Errorf("something was forgotten: %v, %v", ids, err)
 	}
 	if keys := rawRows(t, m.path, "SELECT key FROM tombstones WHERE kind = 'content' AND length(key) > 4"); fmt.Sprint(keys) != "[["+strings.Repeat("0f", 16)+"]]" {

@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
 
@@ -45,8 +47,8 @@ func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				db := rawOpen(t, path)
-				if _, err := db.Exec(fmt.Sprintf("PRAGMA user_version = %d", test.version)); err != nil {
+				raw := rawOpen(t, path)
+				if _, err := raw.Exec(fmt.Sprintf("PRAGMA user_version = %d", test.version)); err != nil {
 					t.Fatal(err)
 				}
 				if inLog {
@@ -54,7 +56,7 @@ func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 					if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 						t.Fatalf("there is no log: %v", err)
 					}
-				} else if err := db.Close(); err != nil {
+				} else if err := raw.Close(); err != nil {
 					t.Fatal(err)
 				}
 				before, err := os.ReadFile(path)
@@ -65,8 +67,8 @@ func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 				wantCode(t, err, test.want)
 				_, err = store.OpenReadOnly(ctx, path)
 				wantCode(t, err, test.want)
-				if store.Damaged(err) != (test.version < 0) {
-					t.Errorf("damaged: %v of %v", store.Damaged(err), err)
+				if db.Damaged(err) != (test.version < 0) {
+					t.Errorf("damaged: %v of %v", db.Damaged(err), err)
 				}
 				after, err := os.ReadFile(path)
 				if err != nil || !bytes.Equal(before, after) {
@@ -78,7 +80,7 @@ func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 }
 
 func TestOlderSchemaIsNotMigratedByAReader(t *testing.T) {
-	if store.SchemaVersion() < 2 {
+	if db.SchemaVersion() < 2 {
 		t.Skip("there is no older schema yet")
 	}
 	path := unpacked(t, releasedName(1))
@@ -90,10 +92,10 @@ func TestOlderSchemaIsNotMigratedByAReader(t *testing.T) {
 // on with.
 func TestReleasedSchemas(t *testing.T) {
 	ctx := context.Background()
-	for version := 1; version <= store.SchemaVersion(); version++ {
+	for version := 1; version <= db.SchemaVersion(); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			name := releasedName(version)
-			if _, err := os.Stat(name); os.IsNotExist(err) && version == store.SchemaVersion() {
+			if _, err := os.Stat(name); os.IsNotExist(err) && version == db.SchemaVersion() {
 				if !*update { // not released yet
 					name = filepath.Join(t.TempDir(), filepath.Base(name))
 				}
@@ -242,7 +244,7 @@ func TestRepairFromOlderSchema(t *testing.T) {
 	ctx := t.Context()
 	path := unpacked(t, releasedName(5))
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := store.Copy(ctx, path, older); err != nil {
+	if err := care.Copy(ctx, path, older); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(ctx, path, store.Options{})
@@ -333,7 +335,7 @@ func TestKilledMigration(t *testing.T) {
 	want := rawRows(t, filled, texts)
 	fresh := func() string {
 		path := filepath.Join(t.TempDir(), "memory.db")
-		if err := store.Copy(ctx, filled, path); err != nil {
+		if err := care.Copy(ctx, filled, path); err != nil {
 			t.Fatal(err)
 		}
 		return path

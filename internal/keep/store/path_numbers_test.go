@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/index/words"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 )
 
@@ -257,7 +257,7 @@ func TestSalvageGoesByTheTextOfPaths(t *testing.T) {
 	m := filled(t)
 	m.tampered = true // closed in the middle
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := store.Copy(t.Context(), m.path, older); err != nil {
+	if err := care.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	next := rawRows(t, m.path, "SELECT max(id) + 1 FROM paths")[0][0]
@@ -303,7 +303,7 @@ func TestSalvageOfDamagedPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t)
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := store.Copy(t.Context(), m.path, older); err != nil {
+			if err := care.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			const rows = 2000

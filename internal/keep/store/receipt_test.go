@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -25,7 +26,7 @@ func redactedBy(rule string, n int) func(*memory.Arrival) {
 	return func(a *memory.Arrival) { a.Redacted = map[string]int{rule: n} }
 }
 
-func (m *testStore) receipt(t *testing.T, id memory.SessionID) store.SessionReceipt {
+func (m *testStore) receipt(t *testing.T, id memory.SessionID) books.SessionReceipt {
 	t.Helper()
 	r, err := m.SessionReceipt(context.Background(), id)
 	if err != nil {
@@ -108,55 +109,55 @@ func worked(t *testing.T) *testStore {
 
 func TestSessionReceipt(t *testing.T) {
 	m := worked(t)
-	l := m.ledger(t, store.Caps{})
+	l := m.ledger(t, books.Caps{})
 	at := base.Time()
 	called(t, l, 1, "anthropic", "haiku", at, memory.ModelUsage{Input: 100, Output: 10, Cached: 50}, 0.02)
 	called(t, l, 1, "anthropic", "opus", at, memory.ModelUsage{Input: 10, Output: 1}, 0.01)
 	called(t, l, 1, "openrouter", "haiku", at, memory.ModelUsage{Input: 1000}, 0)
 	called(t, l, 2, "openrouter", "haiku", at, memory.ModelUsage{Input: 5}, 0)
 
-	anthropic := store.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
-	other := store.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
+	anthropic := books.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
+	other := books.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
 	total := anthropic
 	total.Add(other)
 	got := m.receipt(t, 1)
-	want := store.SessionReceipt{
+	want := books.SessionReceipt{
 		ID: 1, ULID: got.ULID, Host: memory.HostClaudeCode, HostSessionID: "s1", Project: "shop", ProjectPath: "/home/dev/shop",
 		FirstPrompt: "Use [redacted:github-pat] and [redacted:github-pat]",
 		Status:      memory.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
-		Captured: store.CapturedEvents{
+		Captured: books.CapturedEvents{
 			Events: 13, Processed: 6, Skipped: 4, Failed: 1, Pending: 1, Processing: 1,
-			Kinds: []store.EventsOf{
+			Kinds: []books.EventsOf{
 				{Kind: memory.KindPrompt, Events: 1},
 				{Kind: memory.KindTool, Tool: "Bash", Events: 6}, {Kind: memory.KindTool, Tool: "Glob", Events: 2},
 				{Kind: memory.KindTool, Tool: "Edit", Events: 1}, {Kind: memory.KindTool, Tool: "Grep", Events: 1},
 				{Kind: memory.KindStop, Events: 1}, {Kind: memory.KindSessionEnd, Events: 1},
 			},
 		},
-		Skipped: []store.EventsFor{
-			{Reason: memory.SkipTool, Events: 3, Kinds: []store.EventsOf{
+		Skipped: []books.EventsFor{
+			{Reason: memory.SkipTool, Events: 3, Kinds: []books.EventsOf{
 				{Kind: memory.KindTool, Tool: "Glob", Events: 2}, {Kind: memory.KindTool, Tool: "Grep", Events: 1}}},
-			{Reason: memory.SkipOwn, Events: 1, Kinds: []store.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}},
+			{Reason: memory.SkipOwn, Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}},
 		},
-		Failed:   []store.EventsFor{{Reason: "garbage", Events: 1, Kinds: []store.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}}},
-		Redacted: []store.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
-		Stored: store.StoredRecords{
+		Failed:   []books.EventsFor{{Reason: "garbage", Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}}},
+		Redacted: []books.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
+		Stored: books.StoredRecords{
 			Prompts: 1, Hidden: 1,
-			Observations: []store.StoredObservation{
+			Observations: []books.StoredObservation{
 				{ID: 1, Type: memory.TypeBugfix, Title: "Totals", PromptNumber: 1}, {ID: 2, Type: memory.TypeDecision, Title: "Cents", PromptNumber: 1}},
-			Summaries: []store.StoredSummary{{ID: 1, PromptNumber: 1}},
+			Summaries: []books.StoredSummary{{ID: 1, PromptNumber: 1}},
 		},
 		Given: []memory.Injection{},
-		LookedUp: []store.LookedUp{
+		LookedUp: []books.LookedUp{
 			{Observation: 1, Title: "Totals", Made: true, Times: 1, ByItself: 1, LastAt: base + 50},
 			{Observation: 2, Title: "Cents", Made: true, Times: 2, LastAt: base + 130},
 		},
-		Cost: store.SessionCost{
+		Cost: books.SessionCost{
 			Total:     total,
-			Providers: []store.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
-			Models: []store.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
-				{Name: "haiku", Provider: "anthropic", Spent: store.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
-				{Name: "opus", Provider: "anthropic", Spent: store.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
+			Providers: []books.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
+			Models: []books.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
+				{Name: "haiku", Provider: "anthropic", Spent: books.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
+				{Name: "opus", Provider: "anthropic", Spent: books.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
 			DiscoveryTokens: 1500,
 		},
 	}
@@ -186,7 +187,7 @@ func TestReceiptOfWhatWasGiven(t *testing.T) {
 	if diff := cmp.Diff(want, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}
-	looked := []store.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
+	looked := []books.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
 	if diff := cmp.Diff(looked, got.LookedUp); diff != "" {
 		t.Errorf("looked up (-want +got):\n%s", diff)
 	}
@@ -232,10 +233,10 @@ func TestReceiptTotals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	books := m.books(t)
-	if c := got.Captured; c.Events != books.Received || c.Processed != books.Processed || c.Skipped != books.Skipped || c.Failed != books.Failed ||
-		c.Pending != books.Pending || c.Processing != books.Processing {
-		t.Errorf("captured %+v, books %+v", c, books)
+	b := m.books(t)
+	if c := got.Captured; c.Events != b.Received || c.Processed != b.Processed || c.Skipped != b.Skipped || c.Failed != b.Failed ||
+		c.Pending != b.Pending || c.Processing != b.Processing {
+		t.Errorf("captured %+v, books %+v", c, b)
 	}
 	var reasons []string
 	for _, s := range got.Skipped {
@@ -245,10 +246,10 @@ func TestReceiptTotals(t *testing.T) {
 		t.Errorf("skipped %q, want %q", got, want)
 	}
 	// The mark of what was hidden is not shown of its session, but was counted when it came.
-	if diff := cmp.Diff([]store.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
+	if diff := cmp.Diff([]books.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
 		t.Errorf("redacted (-want +got):\n%s", diff)
 	}
-	given := []store.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
+	given := []books.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
 	if diff := cmp.Diff(given, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}

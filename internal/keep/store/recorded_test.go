@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,17 +32,17 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		project string
-		want    store.Recorded
+		want    books.Recorded
 	}{
-		{"", store.Recorded{
-			Days: []store.RecordedOn{
+		{"", books.Recorded{
+			Days: []books.RecordedOn{
 				{Name: "2026-03-03", Observations: 1, Types: map[memory.ObservationType]int{"bugfix": 1}},
 				{Name: "2026-03-04", Observations: 2, Types: map[memory.ObservationType]int{"bugfix": 1, "decision": 1}}},
-			Types: []store.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
-		{"other", store.Recorded{
-			Days:  []store.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
-			Types: []store.RecordedAs{{Name: "decision", Observations: 1}}}},
-		{"nowhere", store.EmptyRecorded()},
+			Types: []books.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
+		{"other", books.Recorded{
+			Days:  []books.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
+			Types: []books.RecordedAs{{Name: "decision", Observations: 1}}}},
+		{"nowhere", books.EmptyRecorded()},
 	} {
 		got, err := m.Recorded(t.Context(), tt.project, night, 3)
 		if err != nil {

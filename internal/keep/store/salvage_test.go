@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// salvage calls store.Salvage for a copy of the database at path and its log.
+// salvage calls care.Salvage for a copy of the database at path and its log.
 func salvage(t *testing.T, path, into string) (copied int, unread, err error) {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "damaged.db")
@@ -24,7 +24,7 @@ func salvage(t *testing.T, path, into string) (copied int, unread, err error) {
 			}
 		}
 	}
-	return store.Salvage(t.Context(), work, into)
+	return care.Salvage(t.Context(), work, into)
 }
 
 // TestSalvage checks that rows which can be read are copied into an older copy, that those
@@ -45,7 +45,7 @@ func TestSalvage(t *testing.T) {
 		}
 	}
 	add("one", "two", "three")
-	if err := store.Copy(t.Context(), m.path, older); err != nil {
+	if err := care.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	rawExec(t, m.path, "DELETE FROM observations WHERE title = 'two'")
@@ -82,7 +82,7 @@ func TestSalvageAround(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t)
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := store.Copy(t.Context(), m.path, older); err != nil {
+			if err := care.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			const rows = 20_000
@@ -131,7 +131,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 	}
 	m := newMemory(t)
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := store.Copy(t.Context(), m.path, older); err != nil {
+	if err := care.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	rows := map[string]string{

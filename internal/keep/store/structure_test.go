@@ -13,6 +13,8 @@ import (
 	driversqlite "modernc.org/sqlite"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
 
@@ -74,15 +76,15 @@ func TestForeignSchemaIsRefused(t *testing.T) {
 			path := sound(t)
 			rawExec(t, path, tt.script)
 			before := tripped.Load()
-			_, read := store.ReadContents(t.Context(), path)
+			_, read := care.ReadContents(t.Context(), path)
 			_, opened := store.Open(t.Context(), path, store.Options{})
-			wrong, err := store.Verify(t.Context(), path)
+			wrong, err := care.Verify(t.Context(), path)
 			for how, got := range map[string]string{"contents": fmt.Sprint(read), "open": fmt.Sprint(opened), "verify": fmt.Sprint(wrong, err)} {
 				if !strings.Contains(got, tt.named) || len(got) > 2000 {
 					t.Errorf("%s: %.300s; want %s", how, got, tt.named)
 				}
 			}
-			if !store.Damaged(read) || memory.CodeOf(read) != memory.CodeStorage {
+			if !db.Damaged(read) || memory.CodeOf(read) != memory.CodeStorage {
 				t.Errorf("%v is not told as damage", read)
 			}
 			if n := tripped.Load() - before; n > 0 {
@@ -126,11 +128,11 @@ var soundFile []byte
 func TestOwnSchemasAreNotForeign(t *testing.T) {
 	check := func(t *testing.T, path string) {
 		t.Helper()
-		if wrong, err := store.Verify(context.Background(), path); err != nil || len(wrong) > 0 {
+		if wrong, err := care.Verify(context.Background(), path); err != nil || len(wrong) > 0 {
 			t.Errorf("%v, %v", wrong, err)
 		}
 	}
-	for version := 1; version <= store.SchemaVersion(); version++ {
+	for version := 1; version <= db.SchemaVersion(); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			path := sound(t)
 			if _, err := os.Stat(releasedName(version)); err == nil {
@@ -177,7 +179,7 @@ func TestSalvageOfForeign(t *testing.T) {
 			if n := tripped.Load() - before; n > 0 {
 				t.Errorf("%d foreign expressions were evaluated", n)
 			}
-			if wrong, err := store.Verify(t.Context(), into); err != nil || len(wrong) > 0 {
+			if wrong, err := care.Verify(t.Context(), into); err != nil || len(wrong) > 0 {
 				t.Errorf("%v, %v", wrong, err)
 			}
 			if rows := rawRows(t, into, "SELECT title FROM observations"); fmt.Sprint(rows) != "[[one]]" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -170,7 +170,7 @@ func TestUnreadIsDue(t *testing.T) {
 		t.Errorf("hastened %d, %v, want 5 events", n, err)
 	}
 	turns, err := m.UnreadTurns(ctx)
-	if err != nil || due() != 5 || slices.ContainsFunc(turns, func(u store.UnreadTurn) bool { return u.Attempts != 0 }) {
+	if err != nil || due() != 5 || slices.ContainsFunc(turns, func(u books.UnreadTurn) bool { return u.Attempts != 0 }) {
 		t.Errorf("%+v, %v, want all due, without attempts", turns, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/index"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -34,7 +34,7 @@ type Report struct {
 	Stages map[string]string `json:"stages,omitempty"`
 	// Notices are shown to the user while they hold, such as that a provider does not
 	// answer.
-	Notices []store.Notice `json:"notices,omitempty"`
+	Notices []books.Notice `json:"notices,omitempty"`
 	// Settings are those that are not at their default.
 	Settings []SettingOrigin `json:"settings,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/agentfiles"
@@ -176,7 +177,7 @@ func (f *fileSync) notice(ctx context.Context, project string, failed []string) 
 			memory.ProjectLabel(project), strings.Join(failed[:min(len(failed), 3)], "; ")))
 	}
 	standing, err := f.store.Standing(ctx, time.Now())
-	if err != nil || !slices.ContainsFunc(standing, func(n store.Notice) bool { return n.Key == key }) {
+	if err != nil || !slices.ContainsFunc(standing, func(n books.Notice) bool { return n.Key == key }) {
 		return err
 	}
 	return f.store.ClearNotice(ctx, key)

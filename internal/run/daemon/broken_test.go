@@ -37,11 +37,11 @@ func TestBrokenSettings(t *testing.T) {
 	if choice := w.providers.choose(memory.Session{Host: memory.HostClaudeCode}); choice.Provider != nil {
 		t.Errorf("a model is called: %s", choice.Provider.Name())
 	}
-	if b := books(t, w); b.Received != 0 {
+	if b := booksOf(t, w); b.Received != 0 {
 		t.Errorf("%d events received", b.Received)
 	}
 	put(`{"CLAUDE_MEM_PROVIDER":"offline"}`)
-	if !eventually(func() bool { return books(t, w).Received == 1 }) {
+	if !eventually(func() bool { return booksOf(t, w).Received == 1 }) {
 		t.Error("the spool is not taken in after the settings were mended")
 	}
 	put("")

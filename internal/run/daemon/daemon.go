@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -157,7 +157,7 @@ func Open(ctx context.Context, cfg Config) (*Worker, error) {
 		if memory.CodeOf(err) != memory.CodeConflict { // two workers started at once: no fault
 			w.log.Error("open worker", "error", err)
 		}
-		if store.Damaged(err) {
+		if db.Damaged(err) {
 			w.noteDamage(err.Error()) // the next worker recovers it
 		}
 		// An error of Close would only hide the cause.
@@ -377,7 +377,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Version:    w.cfg.Version,
 		HookCalled: w.giveWay,
 		Failed: func(err error) {
-			if store.Damaged(err) {
+			if db.Damaged(err) {
 				w.checkDamage()
 			}
 		},

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -128,7 +128,7 @@ func post(ctx context.Context, peer *api.Remote, e memory.Event) error {
 	return peer.Do(ctx, http.MethodPost, wire.PathFor(e.Kind), e, nil)
 }
 
-func books(t *testing.T, w *Worker) memory.Books {
+func booksOf(t *testing.T, w *Worker) memory.Books {
 	t.Helper()
 	b, err := w.store.Books(t.Context())
 	if err != nil {
@@ -246,7 +246,7 @@ func TestHandOver(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("the old worker: %v", err)
 	}
-	if got := books(t, next).Received; got != 1 {
+	if got := booksOf(t, next).Received; got != 1 {
 		t.Errorf("the new worker has %d events, want the 1 of the old one", got)
 	}
 
@@ -299,7 +299,7 @@ func TestSpoolBeforeRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := open(t, config(dir))
-	if b := books(t, w); b.Received != 4 || !b.Balanced() {
+	if b := booksOf(t, w); b.Received != 4 || !b.Balanced() {
 		t.Errorf("books %+v, want 4 received", b)
 	}
 	if at, err := w.store.LastInjection(t.Context(), memory.HostClaudeCode, "s"); err != nil || at != 5 {
@@ -311,10 +311,10 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	if n := spool.CountCorrupt(); n != 1 {
 		t.Errorf("%d corrupt files kept, want 1", n)
 	}
-	if !eventually(func() bool { return books(t, w).Processed == 4 }) {
-		t.Errorf("books %+v, want all processed", books(t, w))
+	if !eventually(func() bool { return booksOf(t, w).Processed == 4 }) {
+		t.Errorf("books %+v, want all processed", booksOf(t, w))
 	}
-	var notices []store.Notice
+	var notices []books.Notice
 	if !eventually(func() bool { notices, _ = w.store.Standing(t.Context(), time.Now()); return len(notices) > 0 }) || !strings.Contains(notices[0].Text, "could not be read") {
 		t.Errorf("notices %+v, want one of the corrupt file", notices)
 	}
@@ -341,11 +341,11 @@ func TestSpooledBeforeDelivered(t *testing.T) {
 	if err := post(t.Context(), peer, tool); err != nil {
 		t.Fatal(err)
 	}
-	if b := books(t, w); b.Received != 3 || b.Duplicates != 1 {
+	if b := booksOf(t, w); b.Received != 3 || b.Duplicates != 1 {
 		t.Errorf("books %+v, want 3 received and 1 duplicate", b)
 	}
-	if !eventually(func() bool { return books(t, w).Processed == 3 }) {
-		t.Fatalf("books %+v, want all processed", books(t, w))
+	if !eventually(func() bool { return booksOf(t, w).Processed == 3 }) {
+		t.Fatalf("books %+v, want all processed", booksOf(t, w))
 	}
 	session, err := w.store.SessionByHost(t.Context(), memory.HostClaudeCode, "s")
 	if err != nil {
@@ -438,7 +438,7 @@ func TestNotIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if b := books(t, w); b.Pending != 1 || idle() {
+	if b := booksOf(t, w); b.Pending != 1 || idle() {
 		t.Errorf("books %+v, idle %t: want one pending and not idle", b, idle())
 	}
 	forward(-2 * time.Hour)
@@ -487,7 +487,7 @@ func TestLogIsTrimmed(t *testing.T) {
 	if !eventually(func() bool { w.trimLog(t.Context()); return size() <= keptLog }) {
 		t.Errorf("the log still has %d bytes", size())
 	}
-	if b := books(t, w); b.Received < 60 {
+	if b := booksOf(t, w); b.Received < 60 {
 		t.Errorf("books %+v, want 60 received", b)
 	}
 }
@@ -528,12 +528,12 @@ func TestStopLosesNothing(t *testing.T) {
 	wg.Wait()
 
 	again := open(t, config(dir))
-	b := books(t, again)
+	b := booksOf(t, again)
 	// An event can be durable whose client was cut off before the answer; never the reverse.
 	if b.Received < accepted || b.Received > accepted+clients || !b.Balanced() {
 		t.Errorf("books %+v after %d accepted", b, accepted)
 	}
-	if b.Processing != 0 && !eventually(func() bool { return books(t, again).Processing == 0 }) {
+	if b.Processing != 0 && !eventually(func() bool { return booksOf(t, again).Processing == 0 }) {
 		t.Errorf("books %+v: claims were not given back", b)
 	}
 }

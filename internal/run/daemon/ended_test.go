@@ -56,8 +56,8 @@ func TestClosingMessageAfterTheEnd(t *testing.T) {
 				}
 			}
 			deliver(t, dir, stop)
-			if !eventually(func() bool { return books(t, w).Processed == 4 }) {
-				t.Fatalf("books %+v, want all processed", books(t, w))
+			if !eventually(func() bool { return booksOf(t, w).Processed == 4 }) {
+				t.Fatalf("books %+v, want all processed", booksOf(t, w))
 			}
 			observations, err := w.store.Observations(t.Context(), memory.Query{})
 			if err != nil {

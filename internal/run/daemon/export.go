@@ -12,6 +12,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -47,7 +48,7 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFi
 	result.Withheld, err = s.Export(ctx, f, func(total int) (err error) {
 		all = total
 		w, err = exchange.NewWriter(to, exchange.Header{
-			Schema: store.SchemaVersion(), Memory: fmt.Sprintf("%016x", uint64(place.Memory)), //nolint:gosec // not negative
+			Schema: db.SchemaVersion(), Memory: fmt.Sprintf("%016x", uint64(place.Memory)), //nolint:gosec // not negative
 			Program: wire.Program, ExportedAt: at.UTC().Format(time.RFC3339), Records: total, Project: f.ProjectPath, Since: f.Since, Until: f.Until,
 		})
 		return err

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -40,7 +40,7 @@ func TestNewerSchema(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, control.Database)
 	closeWorker(t, open(t, config(dir)))
-	raise(t, path, store.SchemaVersion()+1)
+	raise(t, path, db.SchemaVersion()+1)
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
@@ -188,7 +189,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if err := control.WriteJSON(path, u); err != nil {
 		return memory.Errorf(memory.CodeStorage, "note what is being forgotten: %w", err)
 	}
-	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *store.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {
+	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting, func(erasure *care.Erasure) error { return backup.NoteErasure(e.dataDir, erasure) }); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	u.add(&e.result.Forgotten)

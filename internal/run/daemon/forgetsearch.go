@@ -19,7 +19,7 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/sqlite"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
@@ -139,7 +139,7 @@ func (n *needles) file(ctx context.Context, path string) (found bool, err error)
 		if found, err = n.stream(r, true); found || err != nil {
 			return found, err
 		}
-		err = store.VisitTexts(ctx, path, func(text string) bool {
+		err = care.VisitTexts(ctx, path, func(text string) bool {
 			found = len(n.in([]byte(text), true)) > 0
 			return !found
 		})
@@ -153,7 +153,7 @@ func (n *needles) file(ctx context.Context, path string) (found bool, err error)
 func distinct(ctx context.Context, database string, texts []string) ([]string, error) {
 	n := newNeedles(texts)
 	kept := map[string]bool{}
-	err := store.VisitTexts(ctx, database, func(row string) bool {
+	err := care.VisitTexts(ctx, database, func(row string) bool {
 		for _, needle := range n.in([]byte(row), false) {
 			kept[needle] = true
 		}

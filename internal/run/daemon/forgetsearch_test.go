@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
@@ -27,7 +28,7 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 		failOn(t, err)
 	}
 	aside := filepath.Join(mkdir(t, filepath.Join(dir, "aside", "1")), control.Database)
-	failOn(t, store.Copy(t.Context(), s.Path(), aside))
+	failOn(t, care.Copy(t.Context(), s.Path(), aside))
 	failOn(t, s.Close())
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)

@@ -13,6 +13,7 @@ import (
 
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
@@ -313,7 +314,7 @@ func (f *fileImport) isWide(p *memory.Portable, line int) bool {
 		f.refused(line, "it has more tombstones that cover more than a session than can be asked about")
 	default:
 		f.wide, f.wideLines = append(f.wide, *p), append(f.wideLines, line)
-		f.result.Wide = append(f.result.Wide, store.TombstoneText(p.Tombstone))
+		f.result.Wide = append(f.result.Wide, care.TombstoneText(p.Tombstone))
 	}
 	return true
 }
@@ -411,8 +412,8 @@ func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnsw
 	records, outcomes := r.Records, make([]memory.Imported, len(r.Records))
 	var storing sync.WaitGroup
 	var failed error
-	for start := 0; start < len(records); start += store.ImportedTogether {
-		end := min(len(records), start+store.ImportedTogether)
+	for start := 0; start < len(records); start += care.ImportedTogether {
+		end := min(len(records), start+care.ImportedTogether)
 		var kept []memory.Portable
 		var places []int
 		for i := start; i < end; i++ {

@@ -131,10 +131,10 @@ func TestKilledWorker(t *testing.T) {
 
 	w := open(t, config(dir))
 	const all = sessions * events
-	if !eventually(func() bool { b := books(t, w); return b.Processed == all }) {
-		t.Fatalf("books %+v, want %d processed", books(t, w), all)
+	if !eventually(func() bool { b := booksOf(t, w); return b.Processed == all }) {
+		t.Fatalf("books %+v, want %d processed", booksOf(t, w), all)
 	}
-	b := books(t, w)
+	b := booksOf(t, w)
 	if b.Received != all || b.Failed+b.Skipped+b.Pending+b.Processing != 0 || !b.Balanced() {
 		t.Errorf("books %+v, want %d received and processed", b, all)
 	}
@@ -259,7 +259,7 @@ func TestFullDisk(t *testing.T) {
 	_ = process.Wait() // it may complain that it could not write
 
 	w := open(t, config(dir))
-	if b := books(t, w); b.Received != events || !b.Balanced() {
+	if b := booksOf(t, w); b.Received != events || !b.Balanced() {
 		t.Errorf("books %+v, want %d received", b, events)
 	}
 	if names := spoolNames(t, spool); len(names) != 0 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"claudemem/internal/distil/observer/mode"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -54,7 +54,7 @@ func (w *Worker) clearOld(ctx context.Context) {
 	for _, n := range standing {
 		provider, _ := n.Trouble()
 		gone := provider != "" && provider != chosen
-		old := n.Key == store.NoticeLost && n.Told && n.At < memory.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
+		old := n.Key == books.NoticeLost && n.Told && n.At < memory.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
 		if !gone && !old {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/backup"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/text"
 )
 
@@ -62,10 +62,10 @@ func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 const namedRecords = 3
 
 // recordsText returns the notice about repaired records.
-func recordsText(done store.Repaired) string {
+func recordsText(done care.Repaired) string {
 	said := fmt.Sprintf("claude-mem: %s had changed on the disk, or were gone.", text.Count(done.Total(), "record"))
 	for _, part := range []struct {
-		list []store.Mismatch
+		list []care.Mismatch
 		what string
 	}{
 		{done.Restored, "restored from a backup"},

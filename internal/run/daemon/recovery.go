@@ -12,7 +12,8 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/index"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
@@ -44,9 +45,9 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return told, nil
 	}
 	mark := backup.ReadMark(w.cfg.DataDir)
-	has, err := store.ReadContents(ctx, w.databasePath())
+	has, err := care.ReadContents(ctx, w.databasePath())
 	switch {
-	case store.Damaged(err), err != nil && memory.CodeOf(err) == memory.CodeInternal && mark.Memory != 0:
+	case db.Damaged(err), err != nil && memory.CodeOf(err) == memory.CodeInternal && mark.Memory != 0:
 		return w.recover(ctx, mark, fmt.Sprintf("memory.db is damaged (%v)", err))
 	case errors.Is(err, fs.ErrNotExist):
 		return w.recoverLost(ctx, mark, "memory.db was missing")
@@ -58,7 +59,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
 		var sound bool
 		if w.heldRepair(control.Database, brokenIndexes) == nil {
-			sound, err = store.RebuildIndexes(ctx, w.databasePath(), wrong)
+			sound, err = care.RebuildIndexes(ctx, w.databasePath(), wrong)
 		}
 		if !sound {
 			if err != nil {
@@ -128,7 +129,7 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 		return nil
 	}
 	w.changed = true
-	wrong, err := store.Verify(ctx, w.databasePath())
+	wrong, err := care.Verify(ctx, w.databasePath())
 	if err != nil {
 		w.log.Warn("verify memory", "error", err)
 	}
@@ -199,7 +200,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 // secureOlder notices that the database lacks changes that it had: its write-ahead log was
 // deleted, or an older copy was put in its place. If the newest backup has more, it is
 // restored.
-func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Contents) (string, error) {
+func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Contents) (string, error) {
 	reached := mark.Position
 	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, control.Index)); err == nil {
 		reached = max(reached, seen.Cursor)
@@ -214,7 +215,7 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Co
 		return "", err
 	}
 	for _, b := range list {
-		saved, err := store.ReadContents(ctx, b.Path)
+		saved, err := care.ReadContents(ctx, b.Path)
 		if err != nil || saved.Memory != has.Memory || saved.Position <= has.Position {
 			continue
 		}
@@ -235,7 +236,7 @@ func (w *Worker) openMark() {
 			return nil // the directory is another worker's
 		}
 		mark := backup.ReadMark(w.cfg.DataDir)
-		if has, err := store.ReadContents(ctx, w.databasePath()); err == nil {
+		if has, err := care.ReadContents(ctx, w.databasePath()); err == nil {
 			mark.Memory, mark.Position, mark.Received = has.Memory, has.Position, has.Received
 		}
 		info, err := os.Stat(w.databasePath())

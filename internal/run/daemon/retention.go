@@ -3,7 +3,7 @@ package daemon
 import (
 	"context"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 )
 
@@ -14,7 +14,7 @@ const vacuumSlack = 4 << 20
 // deletes old rows of what claude-mem itself did, and gives the space back.
 func (w *Worker) retain(ctx context.Context) error {
 	kept, err := w.store.Retain(ctx, w.settings.get().Duration(settings.KeyRetentionDays))
-	if kept != (store.Retained{}) {
+	if kept != (care.Retained{}) {
 		w.log.Info("retention applied", "hidden", kept.Hidden, "restored", kept.Restored, "erased", kept.Erased)
 	}
 	if err != nil {

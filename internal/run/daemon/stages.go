@@ -114,7 +114,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 // start yet.
 func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller) error {
 	s := w.cfg.Settings
-	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
+	books, err := w.store.NewLedger(ctx, w.settings.caps)
 	if err != nil {
 		return err
 	}

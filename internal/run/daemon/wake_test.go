@@ -42,7 +42,7 @@ func TestProviderChangeRetriesEvents(t *testing.T) {
 	if _, err := control.Look(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if !eventually(func() bool { b := books(t, w); return b.Pending+b.Processing == 0 }) {
+	if !eventually(func() bool { b := booksOf(t, w); return b.Pending+b.Processing == 0 }) {
 		t.Error("the events still wait")
 	}
 }

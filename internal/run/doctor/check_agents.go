@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/run/install"
 )
@@ -70,7 +70,7 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 func (e *exam) lastHeard(s install.AgentState) string {
 	activity, err := e.activity()
 	if err == nil {
-		if i := slices.IndexFunc(activity.Hosts, func(h store.HostActivity) bool { return h.Host == s.Host }); i >= 0 {
+		if i := slices.IndexFunc(activity.Hosts, func(h books.HostActivity) bool { return h.Host == s.Host }); i >= 0 {
 			return "last event " + e.ago(activity.Hosts[i].LastAt.Time())
 		}
 	}

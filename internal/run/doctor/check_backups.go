@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/backup"
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 )
@@ -31,7 +31,7 @@ func checkBackups(ctx context.Context, e *exam) ([]Finding, string) {
 	newest := activity.NewestReceived.Time()
 	if len(list) > 0 {
 		at := list[0].At.Time()
-		if has, err := store.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
+		if has, err := care.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
 			at = has.Newest.Time() // the clock was ahead when the backup was named
 		}
 		if newest.Sub(at) > backupLate {

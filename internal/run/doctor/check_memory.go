@@ -13,6 +13,8 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -31,7 +33,7 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	if list := e.heldRepairs("recovery-stopped", true); len(list) > 0 {
 		return list, ""
 	}
-	db, err := e.database()
+	s, err := e.database()
 	if err != nil {
 		return e.unopened(err)
 	}
@@ -41,20 +43,20 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	checked := "sound"
 	if e.Deep {
 		start := time.Now()
-		wrong, err = db.Verify(ctx)
+		wrong, err = s.Verify(ctx)
 		checked = "sound, read completely in " + took(start)
 	} else {
-		wrong, err = db.QuickCheck(limited)
+		wrong, err = s.QuickCheck(limited)
 	}
 	switch {
 	case len(wrong) > 0:
 		return []Finding{e.found("database-damaged", "memory.db is damaged: "+strings.Join(wrong, "; "))}, ""
-	case !e.Deep && limited.Err() != nil && !store.Damaged(err):
+	case !e.Deep && limited.Err() != nil && !db.Damaged(err):
 		checked = fmt.Sprintf("no damage found in %v", integrityLimit)
 	case err != nil:
 		return e.unopened(err)
 	}
-	sizes, err := db.Sizes(ctx)
+	sizes, err := s.Sizes(ctx)
 	if err != nil {
 		return e.unopened(err)
 	}
@@ -81,7 +83,7 @@ func (e *exam) unopened(err error) ([]Finding, string) {
 		return nil, "not looked at: there is no data directory"
 	case code == memory.CodeNoMemory:
 		return nil, "nothing yet: it is created with the first event"
-	case store.Damaged(err):
+	case db.Damaged(err):
 		kind = "database-damaged"
 	case code == memory.CodeNewerSchema:
 		kind = "database-newer"
@@ -119,8 +121,8 @@ func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
 		return []Finding{e.found("books-unbalanced", fmt.Sprintf("%d received, and %d processed + %d skipped + %d failed + %d pending + %d in work + %d forgotten",
 			books.Received, books.Processed, books.Skipped, books.Failed, books.Pending, books.Processing, books.Forgotten))}, ""
 	}
-	db, _ := e.database() // e.books has opened it
-	wrong, err := db.Audit(ctx)
+	s, _ := e.database() // e.books has opened it
+	wrong, err := s.Audit(ctx)
 	if err != nil {
 		return nil, unread(err)
 	}
@@ -178,7 +180,7 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 }
 
 // unreadText returns how many events no model has read, and why.
-func unreadText(missed []store.Unread) string {
+func unreadText(missed []books.Unread) string {
 	events, reasons := 0, make([]string, len(missed))
 	for i, u := range missed {
 		events += u.Events
@@ -194,21 +196,21 @@ const fewBehind = 200
 // checkIndex checks that the search index exists and is up to date, by the worker's word
 // if one runs.
 func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
-	db, err := e.database()
+	s, err := e.database()
 	if err != nil {
 		return nil, unread(err)
 	}
-	list, fine := e.indexState(ctx, db)
+	list, fine := e.indexState(ctx, s)
 	list = append(list, e.heldRepairs("repair-stopped", false)...)
 	if err := index.CheckPages(e.path("index.db")); err != nil && len(list) == 0 {
 		list = append(list, e.found("index-failed", err.Error()))
 	}
 	if len(list) == 0 && fine != noRecords {
-		list = e.searchRecord(ctx, db)
+		list = e.searchRecord(ctx, s)
 	}
 	if e.Deep && len(list) == 0 && fine != noRecords {
 		var compared string
-		list, compared = e.deepIndex(ctx, db)
+		list, compared = e.deepIndex(ctx, s)
 		fine += compared
 	}
 	return list, fine
@@ -217,12 +219,12 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 // searchRecord searches for records by the words of their titles, and returns a finding if that
 // fails, or finds for none of a few a record with these words. Another one than was asked for is
 // fine: many may have the same.
-func (e *exam) searchRecord(ctx context.Context, db *store.Store) []Finding {
+func (e *exam) searchRecord(ctx context.Context, s *store.Store) []Finding {
 	if e.Search == nil {
 		return nil
 	}
-	refs, err := db.FilterRecords(ctx, memory.Query{Limit: 20}, []memory.RecordKind{memory.RecordObservation}, memory.OrderOldest)
-	hits, err2 := db.RecordsByRefs(ctx, refs...)
+	refs, err := s.FilterRecords(ctx, memory.Query{Limit: 20}, []memory.RecordKind{memory.RecordObservation}, memory.OrderOldest)
+	hits, err2 := s.RecordsByRefs(ctx, refs...)
 	if err != nil || err2 != nil {
 		return nil // checkDatabase reports it
 	}
@@ -254,8 +256,8 @@ func (e *exam) searchRecord(ctx context.Context, db *store.Store) []Finding {
 const noRecords = "no records yet"
 
 // indexState returns the findings about the state of the index.
-func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, string) {
-	_, newest, err := db.ChangeRange(ctx)
+func (e *exam) indexState(ctx context.Context, s *store.Store) ([]Finding, string) {
+	_, newest, err := s.ChangeRange(ctx)
 	if err != nil {
 		return nil, unread(err)
 	}

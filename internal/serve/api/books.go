@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 
 	"golang.org/x/sync/errgroup"
@@ -29,15 +29,15 @@ type StatsRequest struct {
 type Stats struct {
 	Totals   memory.Totals        `json:"totals"`
 	Queue    memory.Books         `json:"queue"`
-	Recorded *store.Recorded      `json:"recorded,omitempty"`
-	Ledger   *store.Account       `json:"ledger,omitempty"`
-	Receipts *store.ReceiptTotals `json:"receipts,omitempty"`
+	Recorded *books.Recorded      `json:"recorded,omitempty"`
+	Ledger   *books.Account       `json:"ledger,omitempty"`
+	Receipts *books.ReceiptTotals `json:"receipts,omitempty"`
 }
 
 // EmptyStats returns the counts of an empty memory.
 func EmptyStats(now time.Time, days int) Stats {
-	ledger := store.EmptyAccount(now, days)
-	receipts, recorded := store.EmptyReceiptTotals(ledger.Since), store.EmptyRecorded()
+	ledger := books.EmptyAccount(now, days)
+	receipts, recorded := books.EmptyReceiptTotals(ledger.Since), books.EmptyRecorded()
 	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
 }
 
@@ -50,10 +50,10 @@ type Queue struct {
 	Queue       memory.Books        `json:"queue"`
 	Waiting     []Waiting           `json:"waiting"`
 	DeadLetters []memory.DeadLetter `json:"dead_letters"`
-	Notices     []store.Notice      `json:"notices"`
+	Notices     []books.Notice      `json:"notices"`
 	// Unread counts the events of the last 30 days whose records were made without the
 	// model that was chosen for them, by reason.
-	Unread []store.Unread `json:"unread"`
+	Unread []books.Unread `json:"unread"`
 }
 
 // unreadDays is how far back Queue counts events that no model has read.
@@ -61,7 +61,7 @@ const unreadDays = 30
 
 // EmptyQueue returns the queue of an empty memory.
 func EmptyQueue() Queue {
-	return Queue{Waiting: []Waiting{}, DeadLetters: []memory.DeadLetter{}, Notices: []store.Notice{}, Unread: []store.Unread{}}
+	return Queue{Waiting: []Waiting{}, DeadLetters: []memory.DeadLetter{}, Notices: []books.Notice{}, Unread: []books.Unread{}}
 }
 
 // Waiting counts the waiting events of a session. NextDue is the time to which they are
@@ -93,7 +93,7 @@ func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	}
 	// The sums read thousands of rows each, side by side.
 	now := l.now()
-	out.Recorded, out.Ledger, out.Receipts = new(store.Recorded), new(store.Account), new(store.ReceiptTotals)
+	out.Recorded, out.Ledger, out.Receipts = new(books.Recorded), new(books.Account), new(books.ReceiptTotals)
 	sums, ctx := errgroup.WithContext(ctx)
 	sums.Go(func() (err error) {
 		*out.Recorded, err = l.Store.Recorded(ctx, r.Project, now, r.Days)
@@ -135,6 +135,6 @@ func (l *Local) queue(ctx context.Context, _ QueueRequest) (out Queue, err error
 	notices, err := l.Store.Standing(ctx, l.now())
 	out.Unread = list(unread)
 	out.DeadLetters = list(letters)
-	out.Notices = list(slices.DeleteFunc(notices, func(n store.Notice) bool { return !n.Waits() }))
+	out.Notices = list(slices.DeleteFunc(notices, func(n books.Notice) bool { return !n.Waits() }))
 	return out, err
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
 
@@ -29,7 +29,7 @@ type Store interface {
 	// SessionNamed returns the session of a number (12, S12), a ULID, the host's id or its
 	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
 	SessionNamed(ctx context.Context, name, project string) (memory.Session, error)
-	SessionReceipt(ctx context.Context, id memory.SessionID) (store.SessionReceipt, error)
+	SessionReceipt(ctx context.Context, id memory.SessionID) (books.SessionReceipt, error)
 	Projects(ctx context.Context, brief bool) ([]memory.ProjectDigest, error)
 	Aliases(ctx context.Context) ([]memory.ProjectAlias, error)
 	Learnings(ctx context.Context, q memory.LearningQuery) ([]memory.Learning, error)
@@ -41,11 +41,11 @@ type Store interface {
 	Books(ctx context.Context) (memory.Books, error)
 	Backlog(ctx context.Context, now memory.Millis) ([]memory.Backlog, error)
 	DeadLetters(ctx context.Context, limit int) ([]memory.DeadLetter, error)
-	Unread(ctx context.Context, since memory.Millis) ([]store.Unread, error)
-	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
-	Recorded(ctx context.Context, project string, now time.Time, days int) (store.Recorded, error)
-	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
-	ReceiptTotals(ctx context.Context, since memory.Millis) (store.ReceiptTotals, error)
+	Unread(ctx context.Context, since memory.Millis) ([]books.Unread, error)
+	Standing(ctx context.Context, now time.Time) ([]books.Notice, error)
+	Recorded(ctx context.Context, project string, now time.Time, days int) (books.Recorded, error)
+	Account(ctx context.Context, now time.Time, days int) (books.Account, error)
+	ReceiptTotals(ctx context.Context, since memory.Millis) (books.ReceiptTotals, error)
 }
 
 // Searcher finds records, by the filter alone if it has no index.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -47,7 +47,7 @@ type fakeWorker struct {
 	edits      []memory.LearningEdit
 	statuses   []memory.StatusRequest
 	line       memory.Statusline
-	accounts   []store.SessionReceipt
+	accounts   []books.SessionReceipt
 	named      []string
 
 	searched   []memory.SearchRequest
@@ -161,24 +161,24 @@ func (f *fakeWorker) Books(context.Context) (memory.Books, error) {
 	return memory.Books{Received: 10, Processed: 6, Skipped: 2, Failed: 1, Pending: 1, Duplicates: 4}, f.err
 }
 
-func (f *fakeWorker) Recorded(context.Context, string, time.Time, int) (store.Recorded, error) {
-	return store.EmptyRecorded(), f.err
+func (f *fakeWorker) Recorded(context.Context, string, time.Time, int) (books.Recorded, error) {
+	return books.EmptyRecorded(), f.err
 }
 
-func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (store.Account, error) {
-	return store.EmptyAccount(now, days), f.err
+func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (books.Account, error) {
+	return books.EmptyAccount(now, days), f.err
 }
 
-func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (store.ReceiptTotals, error) {
-	return store.EmptyReceiptTotals(since), f.err
+func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (books.ReceiptTotals, error) {
+	return books.EmptyReceiptTotals(since), f.err
 }
 
 func (f *fakeWorker) Backlog(context.Context, memory.Millis) ([]memory.Backlog, error) {
 	return []memory.Backlog{{Session: memory.Session{ID: 12, ProjectPath: "/home/ada/work/tally"}, Pending: 1, NewestAt: memory.MillisOf(noon)}}, f.err
 }
 
-func (f *fakeWorker) Standing(context.Context, time.Time) ([]store.Notice, error) {
-	return []store.Notice{{Key: "index", Text: "the index is damaged"}, {Key: "provider_claude_login", Text: "claude needs a login", At: memory.MillisOf(noon)}}, f.err
+func (f *fakeWorker) Standing(context.Context, time.Time) ([]books.Notice, error) {
+	return []books.Notice{{Key: "index", Text: "the index is damaged"}, {Key: "provider_claude_login", Text: "claude needs a login", At: memory.MillisOf(noon)}}, f.err
 }
 
 func (f *fakeWorker) Ready() error { return f.notReady }
@@ -221,8 +221,8 @@ func (f *fakeWorker) DeadLetters(context.Context, int) ([]memory.DeadLetter, err
 	return f.dead, nil
 }
 
-func (f *fakeWorker) Unread(context.Context, memory.Millis) ([]store.Unread, error) {
-	return []store.Unread{{Reason: memory.UnreadUnusable, Events: 3, Kept: 3, At: 1_790_000_000_000}}, nil
+func (f *fakeWorker) Unread(context.Context, memory.Millis) ([]books.Unread, error) {
+	return []books.Unread{{Reason: memory.UnreadUnusable, Events: 3, Kept: 3, At: 1_790_000_000_000}}, nil
 }
 
 func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {

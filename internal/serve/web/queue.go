@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -88,7 +88,7 @@ func (q queueView) What(d memory.DeadLetter) string {
 }
 
 // Meaning returns why no model has read events.
-func (q queueView) Meaning(u store.Unread) string { return u.Meaning() }
+func (q queueView) Meaning(u books.Unread) string { return u.Meaning() }
 
 // doctor shows what `claude-mem doctor` finds. It waits until the doctor has ended, so the page
 // of the queue loads this one later, as a fragment.

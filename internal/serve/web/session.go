@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -37,7 +37,7 @@ func (v *visit) session() view {
 	}
 	return view{Title: fmt.Sprintf("S%d %s", records.ID, line(records.Title)), JSON: fmt.Sprintf("/api/sessions/%d", records.ID), Data: struct {
 		api.SessionRecords
-		Receipt     store.SessionReceipt
+		Receipt     books.SessionReceipt
 		ReceiptJSON string
 		Turns       []turn
 		Next        string

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -101,10 +101,10 @@ func (s *statsView) drawRecorded(days *timeColumns) {
 
 // typeSeries returns the types that there are, those of other modes as one, and the place of a
 // type among them.
-func typeSeries(there []store.RecordedAs) (all []series, place func(memory.ObservationType) int) {
+func typeSeries(there []books.RecordedAs) (all []series, place func(memory.ObservationType) int) {
 	at := map[string]int{}
 	for _, t := range slices.Concat(types, []memory.ObservationType{"other"}) {
-		if slices.ContainsFunc(there, func(r store.RecordedAs) bool { return hue(r.Name) == hue(t) }) {
+		if slices.ContainsFunc(there, func(r books.RecordedAs) bool { return hue(r.Name) == hue(t) }) {
 			at[hue(t)] = len(all)
 			all = append(all, series{string(t), hue(t)})
 		}

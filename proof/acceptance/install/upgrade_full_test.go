@@ -13,7 +13,7 @@ import (
 
 	"claudemem/proof/acceptance/world"
 
-	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/db"
 )
 
 // upgradeRecords is how many observations are added to a memory that is then migrated.
@@ -58,7 +58,7 @@ func TestUpgradeOnFullDisk(t *testing.T) {
 
 			world.Must(t, syscall.Mount("none", m.Dir, "tmpfs", syscall.MS_REMOUNT, "size=64m,mode=700"))
 			m.MustCommand("worker", "start")
-			if got, want := m.Schema(), store.SchemaVersion(); got != want {
+			if got, want := m.Schema(), db.SchemaVersion(); got != want {
 				t.Errorf("with room: the schema is %d, want %d", got, want)
 			}
 			var compact, records int

@@ -1,0 +1,246 @@
+package books
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// adoptLabel moves the records that are known by the label of a project only to the project,
+// if it is the only one with that label.
+func (b *bookkeeper) adoptLabel(t *db.Tx, project string) error {
+	from, err := records.AdoptableLabel(context.Background(), t, project)
+	if err != nil || from == "" {
+		return err
+	}
+	for _, s := range b.sessions {
+		if s.project == from {
+			s.project, s.saved.project = project, project
+		}
+	}
+	err = t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
+	err2 := t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
+	return errors.Join(err, err2)
+}
+
+// repeatedPrompt is the distance in ms within which two prompts of the same text
+// and without an id count as one that the host delivered twice.
+const repeatedPrompt memory.Millis = 10_000
+
+// bookedSession holds the part of a session that booking an event needs.
+type bookedSession struct {
+	id memory.SessionID
+	sessionState
+	eventCount  int
+	startedAt   memory.Millis
+	updatedAt   memory.Millis
+	lastEventAt memory.Millis
+	// prompts maps the host's prompt ids to numbers, 0 for one that isn't known.
+	prompts map[string]int
+	// saved is the state that the database has; dirty, that something is to be saved.
+	saved sessionState
+	dirty bool
+}
+
+// sessionState holds the part of a session that the change feed reports.
+type sessionState struct {
+	status      memory.SessionStatus
+	project     string
+	promptCount int
+	completedAt memory.Millis
+}
+
+// session finds the event's session, opening one that isn't known. It returns
+// nil for a skipped event that must not make a session known: of an excluded
+// project, or of a run of our own.
+func (b *bookkeeper) session(t *db.Tx, a *arrival) (*bookedSession, error) {
+	e := &a.Event
+	name := sessionName{e.Host, e.HostSessionID}
+	if s, ok := b.sessions[name]; ok {
+		b.adopt(s, e)
+		return s, nil
+	}
+	s := &bookedSession{prompts: map[string]int{}}
+	err := t.Row(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
+		FROM sessions WHERE host = ? AND host_session_id = ?`, []any{string(e.Host), e.HostSessionID},
+		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		if a.SkipReason == memory.SkipExcluded || a.SkipReason == memory.SkipInternal {
+			return nil, nil
+		}
+		if err = s.open(t, a); err == nil {
+			err = b.adoptLabel(t, e.ProjectPath)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.saved = s.sessionState
+	b.sessions[name] = s
+	b.adopt(s, e)
+	return s, nil
+}
+
+// adopt sets the project of a session that was opened without one to the event's.
+func (b *bookkeeper) adopt(s *bookedSession, e *memory.Event) {
+	if s.project == "" && e.ProjectPath != "" {
+		s.project = e.ProjectPath
+		b.touch(s)
+	}
+}
+
+// open inserts the session of an event that is the first of it, with the event's project:
+// active, or completed if the event is backfilled.
+func (s *bookedSession) open(t *db.Tx, a *arrival) error {
+	e := &a.Event
+	id, err := t.ULID(e.OccurredAt)
+	if err != nil {
+		return err
+	}
+	s.status, s.project = memory.SessionActive, e.ProjectPath
+	if e.Backfill != "" {
+		s.status, s.completedAt = memory.SessionCompleted, e.OccurredAt
+	}
+	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
+	s.updatedAt = s.startedAt
+	n, err := t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, memory.ProjectLabel(e.ProjectPath), string(s.status),
+		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt))
+	s.id = memory.SessionID(n)
+	return err
+}
+
+// save writes the session back. The times alone, which move with every event,
+// go without the columns whose change the feed tells.
+func (s *bookedSession) save(t *db.Tx) error {
+	s.dirty = false
+	if s.saved == s.sessionState {
+		return t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+	}
+	s.saved = s.sessionState
+	return t.Exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
+		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
+		string(s.status), s.project, memory.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
+		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+}
+
+// note updates the session's times, count and status for an event. Only one that counts,
+// because it is not skipped, adds to the count or completes the session; a later event
+// makes an ended session active again, unless it is backfilled.
+func (s *bookedSession) note(e *memory.Event, receivedAt memory.Millis, counts bool) {
+	at := e.OccurredAt
+	s.startedAt = min(s.startedAt, at)
+	// A host whose clock is ahead must not keep its sessions on top for ever.
+	s.updatedAt = max(s.updatedAt, min(at, receivedAt))
+	if counts && e.Kind != memory.KindSessionEnd {
+		s.eventCount++
+	}
+	if e.Kind == memory.KindSessionEnd {
+		// An end that comes late, from the spool, doesn't end what came after it.
+		if counts && at >= s.lastEventAt {
+			s.status = memory.SessionCompleted
+			s.completedAt = at
+		}
+		return
+	}
+	switch s.status {
+	case memory.SessionCompleted:
+		if e.Backfill != "" {
+			s.completedAt = max(s.completedAt, at)
+		} else if at > s.completedAt {
+			s.status, s.completedAt = memory.SessionActive, 0
+		}
+	case memory.SessionInterrupted, memory.SessionFailed:
+		if e.Backfill == "" && at > s.lastEventAt {
+			s.status = memory.SessionActive
+		}
+	}
+	s.lastEventAt = max(s.lastEventAt, at)
+}
+
+// promptNumber returns the number of the turn that an event belongs to: that of the
+// prompt with promptID, which may come after its events, else the latest.
+func (s *bookedSession) promptNumber(t *db.Tx, promptID string) (int, error) {
+	if promptID == "" {
+		return s.promptCount, nil
+	}
+	number, asked := s.prompts[promptID]
+	if !asked {
+		n, err := t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID)
+		if err != nil {
+			return 0, err
+		}
+		number = int(n)
+		s.prompts[promptID] = number
+	}
+	if number == 0 {
+		return s.promptCount, nil
+	}
+	return number, nil
+}
+
+// repeats returns the number of the prompt that e, which has no id, is a second
+// delivery of, 0 when it is none. A backfilled prompt with an id may be one that the hook
+// has reported without.
+func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) (int, error) {
+	if e.PromptID != "" && e.Backfill == "" {
+		return 0, nil
+	}
+	n, err := t.Number(`SELECT number FROM prompts
+		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 AND (?5 = '' OR prompt_id = '') LIMIT 1`,
+		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt, e.PromptID)
+	return int(n), err
+}
+
+// repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
+// without the prompt's id, or that has none itself: one with the same message at that time.
+func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) (bool, error) {
+	n, err := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
+		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
+		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt),
+		len(key)-strings.LastIndexByte(key, ':'), key[strings.LastIndexByte(key, ':'):], e.PromptID)
+	return n != 0, err
+}
+
+// addPrompt stores a prompt under its number and gives this number to events
+// that came before their prompt did.
+func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) error {
+	id, err := t.ULID(e.OccurredAt)
+	if err != nil {
+		return err
+	}
+	newest, err := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
+	if err != nil {
+		return err
+	}
+	prompt := memory.Prompt{ULID: id, Session: s.id, Number: number, PromptID: e.PromptID, Text: e.Prompt, Branch: e.Branch, HeadCommit: e.HeadCommit, CreatedAt: e.OccurredAt}
+	if err := t.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(&prompt)...); err != nil {
+		return fmt.Errorf("prompt %d: %w", number, err)
+	}
+	s.promptCount = number
+	// Events without a prompt id belong to the prompt before them, which is this
+	// one unless a later prompt is known.
+	from := int64(e.OccurredAt)
+	if from < newest {
+		from = math.MaxInt64
+	}
+	if err := t.Exec(`UPDATE events SET prompt_number = ?1
+		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
+		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
+		number, int64(s.id), e.PromptID, from); err != nil {
+		return err
+	}
+	if e.PromptID != "" {
+		s.prompts[e.PromptID] = number
+	}
+	return nil
+}

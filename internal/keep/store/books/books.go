@@ -1,0 +1,139 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// Books implements queue.Storage. What was received is read from the numbers
+// that events get as they come and not by counting outcomes, so that
+// [memory.Books.Balanced] proves something.
+func (s *Keeper) Books(ctx context.Context) (memory.Books, error) {
+	// One statement sees one moment; each part has an index that covers it.
+	n, err := db.Pairs[string, int](ctx, s.Reader, `
+		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
+		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
+		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
+		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
+		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'
+		UNION ALL SELECT 'lost', coalesce(sum(value), 0) FROM counters WHERE name = 'lost'`)
+	return memory.Books{
+		Received: n["received"], Duplicates: n["duplicates"], Pending: n["pending"], Processing: n["processing"],
+		Processed: n["processed"], Skipped: n["skipped"], Failed: n["failed"], Forgotten: n["forgotten"], Lost: n["lost"],
+	}, db.Fault("read books", err)
+}
+
+// Audit checks what must always hold of the books and returns a sentence for
+// each thing that doesn't; none is the good answer.
+func (s *Keeper) Audit(ctx context.Context) ([]string, error) {
+	checks := []struct{ query, finding string }{
+		{`SELECT coalesce(max(id), 0) - count(*) FROM events`,
+			"%d events were received and are not in the books"},
+		{`SELECT count(*) FROM events e WHERE outcome IN ('pending', 'processing', 'failed')
+			AND NOT EXISTS (SELECT 1 FROM pending_messages m WHERE m.event_id = e.id)`,
+			"%d events wait without a payload"},
+		{`SELECT count(*) FROM pending_messages m JOIN events e ON e.id = m.event_id
+			WHERE e.outcome NOT IN ('pending', 'processing', 'failed')`,
+			"%d payloads are left of events that are done"},
+		{`SELECT count(*) FROM pending_messages m JOIN events e ON e.id = m.event_id
+			WHERE (e.outcome = 'processing') <> (m.claimer IS NOT NULL)`,
+			"%d events are claimed by nobody, or free and claimed"},
+		{`SELECT count(*) FROM events WHERE (processed_seq IS NOT NULL) AND outcome NOT IN ('processed', 'forgotten')`,
+			"%d events were confirmed and are not processed"},
+		{`SELECT count(*) FROM unread_messages m JOIN events e ON e.id = m.event_id
+			WHERE e.outcome <> 'processed' OR substr(e.reason, 1, 8) <> 'unread: '`,
+			"%d payloads are kept of events that a model has read, or that are not done"},
+		{`SELECT count(*) FROM sessions s WHERE prompt_count <> max(
+			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0),
+			coalesce((SELECT max(prompt_number) FROM events e WHERE e.session_id = s.id AND e.outcome = 'forgotten' AND e.kind = 'prompt'), 0))`,
+			"%d sessions count their prompts wrongly"},
+	}
+	return db.InSnapshot(ctx, s.DB, "audit books", func(q db.Querier) (findings []string, err error) {
+		for _, c := range checks {
+			n, err := db.Value[int](ctx, q, c.query)
+			if err != nil {
+				return nil, err
+			}
+			if n != 0 {
+				findings = append(findings, fmt.Sprintf(c.finding, n))
+			}
+		}
+		return findings, nil
+	})
+}
+
+// Known returns which of the event keys are in the books, those of forgotten events too.
+func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]bool, err error) {
+	defer db.Wrap(&err, "look for events")
+	found, err := db.Column[string](ctx, s.Reader, "SELECT event_key FROM events WHERE event_key IN (SELECT value FROM json_each(?))", db.JSONList(keys))
+	if err != nil {
+		return nil, err
+	}
+	known = make(map[string]bool, len(found))
+	for _, key := range found {
+		known[key] = true
+	}
+	return known, nil
+}
+
+// InWork returns the sessions with events that are being distilled, and how many those are.
+func (s *Keeper) InWork(ctx context.Context) (sessions map[memory.SessionID]int, err error) {
+	defer db.Wrap(&err, "look for events in work")
+	return db.Pairs[memory.SessionID, int](ctx, s.Reader, `SELECT session_id, count(*) FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'processing' GROUP BY session_id`)
+}
+
+// undistilledEvents and undistilledBytes bound what is made into a summary on
+// the spot while a host waits: a turn rarely has more.
+const (
+	undistilledEvents = 1000
+	undistilledBytes  = 16 << 20
+)
+
+// Undistilled implements recall.Source: the oldest events of the queue, at most
+// 1000 of them or 16 MB, with the prompts and observations of their turns and those nearby.
+func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+	return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {
+		if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
+			return b, err
+		}
+		if b.Events, err = readWaiting(ctx, q, session); err != nil || len(b.Events) == 0 {
+			return b, err
+		}
+		from, to := b.Events[0].PromptNumber, b.Events[0].PromptNumber
+		for _, e := range b.Events {
+			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
+		}
+		if err = records.ReadTurns(ctx, q, &b, session, from, to); err != nil {
+			return b, err
+		}
+		return b, records.ReadNearby(ctx, q, &b, math.MaxInt64)
+	})
+}
+
+// readWaiting returns a session's events that are not distilled yet, the oldest first,
+// up to undistilledEvents and about undistilledBytes. Damaged ones are left out.
+func readWaiting(ctx context.Context, q db.Querier, session memory.SessionID) ([]memory.PendingEvent, error) {
+	var events []memory.PendingEvent
+	bytes := 0
+	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
+		if bytes >= undistilledBytes {
+			return sqlite.ErrStop
+		}
+		e, size, damage, err := scanPending(scan)
+		if bytes += size; err == nil && damage == nil { // else the claim buries it
+			events = append(events, e)
+		}
+		return err
+	}, "SELECT "+pendingColumns+`
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
+		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)
+	return events, err
+}

@@ -1,0 +1,412 @@
+package books
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// claimBytes bounds the payloads of one claim, so that a backlog of huge events
+// doesn't fill the memory; an event larger than that is claimed alone.
+const claimBytes = 64 << 20
+
+// longestPause is more than any pause that the queue asks for (an hour). An event
+// with a later due time was released before the clock was set back: it is due now.
+const longestPause memory.Millis = 2 * 60 * 60 * 1000
+
+func isDue(notBefore, now memory.Millis) bool {
+	return notBefore <= now || notBefore > now+longestPause
+}
+
+// errorLength bounds what is kept of why an event failed, in bytes.
+const errorLength = 1000
+
+// Backlog implements queue.Storage. Events behind one that isn't due yet are
+// not due either, since a session's events are claimed in order.
+func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.Backlog, err error) {
+	defer db.Wrap(&err, "read backlog")
+	var waiting []int // of list, those with an event that isn't due
+	// Added up by SQLite, out of the index alone: the observer asks after each event.
+	err = db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
+		var b memory.Backlog
+		var waits bool
+		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
+			return err
+		}
+		if waits {
+			waiting = append(waiting, len(list))
+		}
+		b.Pending = b.Stops + b.Tools
+		list = append(list, b)
+		return nil
+	}, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
+			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+		GROUP BY session_id`, int64(now), int64(longestPause))
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range waiting {
+		if err := s.countDue(ctx, &list[i], now); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		if list[i].Session, err = records.SessionByID(ctx, s.Reader, list[i].Session.ID); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// countDue counts anew what of a session's backlog is due: the events before the
+// first that isn't.
+func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) error {
+	b.Stops, b.Tools, b.Bytes = 0, 0, 0
+	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
+		var kind memory.EventKind
+		var notBefore memory.Millis
+		var bytes int
+		if err := scan(&kind, &notBefore, &bytes); err != nil {
+			return err
+		}
+		if !isDue(notBefore, now) {
+			b.NextDue = notBefore
+			return sqlite.ErrStop
+		}
+		b.Bytes += bytes
+		if kind == memory.KindStop {
+			b.Stops++
+		} else {
+			b.Tools++
+		}
+		return nil
+	}, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
+		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
+}
+
+// Claim implements queue.Storage. A session has at most one claim at a time,
+// whoever holds it. An event whose payload can't be read is buried on the way.
+func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.SessionID, limit int, now memory.Millis) (memory.Claim, error) {
+	const what = "claim events"
+	claim := memory.Claim{Claimer: claimer}
+	var ids []int64
+	err := s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+		if claimer == "" {
+			return memory.Errorf(memory.CodeInvalid, "claim without a claimer")
+		}
+		var err error
+		ids, err = markClaimed(t, claimer, session, limit, now)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return claim, err
+	}
+	// The payloads are read and decoded outside the transaction, which blocks other
+	// writers; the claim protects them.
+	unreadable, err := s.readClaim(ctx, &claim, session, ids)
+	if err == nil && len(unreadable) > 0 {
+		err = s.Bury(ctx, memory.Claim{Claimer: claimer, Session: claim.Session, Events: unreadable}, "its payload can't be read")
+	}
+	if err != nil {
+		// The caller's context may be why; giving back must not depend on it.
+		undone := s.WriteKeeping(context.Background(), "undo claim", func(t *db.Tx) error { return free(t, ids) })
+		return memory.Claim{}, db.Fault(what, errors.Join(err, undone))
+	}
+	return claim, nil
+}
+
+// readClaim fills in the session and the events with the given ids and returns
+// those whose payload can't be read.
+func (s *Keeper) readClaim(ctx context.Context, claim *memory.Claim, session memory.SessionID, ids []int64) (unreadable []memory.PendingEvent, err error) {
+	if claim.Session, err = s.records.Session(ctx, session); err != nil {
+		return nil, err
+	}
+	claim.Events = make([]memory.PendingEvent, 0, len(ids))
+	err = db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
+		e, _, damage, err := scanPending(scan)
+		switch {
+		case err != nil:
+			return err
+		case damage == nil:
+			claim.Events = append(claim.Events, e)
+		default:
+			unreadable = append(unreadable, e)
+		}
+		return nil
+	}, "SELECT "+pendingColumns+`
+		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		ORDER BY j.key`, db.JSONList(ids))
+	return unreadable, err
+}
+
+// pendingColumns are the columns of events e and pending_messages m that scanPending takes.
+const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols, m.provenance"
+
+// scanPending returns a waiting event and the size of its payload in bytes. damage says
+// that its payload cannot be read, so that only the books' fields are there.
+func scanPending(scan sqlite.Scan) (e memory.PendingEvent, size int, damage, err error) {
+	var payload, files, symbols sql.RawBytes
+	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols, &e.Provenance); err != nil {
+		return e, 0, nil, err
+	}
+	damage = json.Unmarshal(payload, &e.Event)
+	for _, list := range []struct {
+		column []byte
+		into   any
+	}{{files, &e.Files}, {symbols, &e.Symbols}} {
+		if damage == nil && len(list.column) > 0 {
+			damage = json.Unmarshal(list.column, list.into)
+		}
+	}
+	return e, len(payload), damage, nil
+}
+
+// free makes processing events pending again, due as they were.
+func free(t *db.Tx, ids []int64) error {
+	if err := t.Exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", db.JSONList(ids)); err != nil {
+		return err
+	}
+	return t.Exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", db.JSONList(ids))
+}
+
+// markClaimed marks the due events of a session as processing and returns their ids in
+// order.
+func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+	held, err := t.Number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
+	if err != nil || held != 0 {
+		return nil, err
+	}
+	ids, err := due(t, session, limit, now)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	n, err := t.Change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
+	if err != nil {
+		return nil, err
+	}
+	if n != len(ids) {
+		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
+	}
+	err = t.Exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
+		claimer, int64(now), db.JSONList(ids))
+	return ids, err
+}
+
+// due lists the oldest events of a session up to the first that isn't due. The
+// index alone answers it.
+func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+	var ids []int64
+	total := 0
+	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+		var id int64
+		var notBefore memory.Millis
+		var bytes int
+		if err := scan(&id, &notBefore, &bytes); err != nil {
+			return err
+		}
+		total += bytes
+		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
+			return sqlite.ErrStop
+		}
+		ids = append(ids, id)
+		return nil
+	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
+		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), db.SQLLimit(limit))
+	return ids, err
+}
+
+// heldEvents returns the ids of a claim's events; CodeConflict when any of them
+// isn't held by the claimer any more.
+func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
+	if len(claim.Events) == 0 {
+		return nil, memory.Errorf(memory.CodeInvalid, "the claim is empty")
+	}
+	keys := make([]string, len(claim.Events))
+	for i := range claim.Events {
+		keys[i] = claim.Events[i].Key
+	}
+	ids, err := db.Column[int64](context.Background(), t, `SELECT e.id FROM json_each(?1) j
+		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
+		db.JSONList(keys), claim.Claimer, int64(claim.Session.ID))
+	if err != nil {
+		return nil, err
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(distinct) != len(keys) {
+		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
+	}
+	return ids, nil
+}
+
+// Release implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Keeper) Release(ctx context.Context, claim memory.Claim, cause string, counted bool, notBefore memory.Millis) error {
+	attempts := 0
+	if counted {
+		attempts = 1
+	}
+	return s.endClaim(ctx, "release claim", &claim, "outcome = 'pending', not_before = ?", notBefore, attempts, cause)
+}
+
+// Bury implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Keeper) Bury(ctx context.Context, claim memory.Claim, cause string) error {
+	return s.endClaim(ctx, "bury claim", &claim, "outcome = 'failed', processed_at = ?", s.Now(), 1, cause)
+}
+
+// endClaim gives the events of a claim back to the queue: assignments, with at as
+// their argument, change the rows of the books.
+func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim, assignments string, at memory.Millis, attempts int, cause string) error {
+	return s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+		ids, err := heldEvents(t, claim)
+		if err != nil {
+			return err
+		}
+		held := db.JSONList(ids)
+		if err := t.Exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
+			return err
+		}
+		return t.Exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
+			attempts, text.FirstBytes(cause, errorLength), held)
+	})
+}
+
+// Heal implements queue.Storage.
+func (s *Keeper) Heal(ctx context.Context, claimedBefore memory.Millis, live []string) (int, error) {
+	const what = "heal queue"
+	// Mostly there is nothing to heal: a look at it needs no transaction that writes.
+	if lost, err := lostEvents(ctx, s.Reader, claimedBefore, live); err != nil || len(lost) == 0 {
+		return 0, db.Fault(what, err)
+	}
+	return db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int, error) {
+		ids, err := lostEvents(ctx, t.Conn, claimedBefore, live)
+		if err != nil {
+			return 0, err
+		}
+		return len(ids), free(t, ids)
+	})
+}
+
+// lostEvents lists the events that were claimed before the given time by none of
+// the live claimers. The index comes first: the payloads of all that waits must
+// not be read every 30 seconds.
+func lostEvents(ctx context.Context, q db.Querier, claimedBefore memory.Millis, live []string) ([]int64, error) {
+	return db.Column[int64](ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
+		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), db.JSONList(live))
+}
+
+// DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
+func (s *Keeper) DeadLetters(ctx context.Context, limit int) (letters []memory.DeadLetter, err error) {
+	defer db.Wrap(&err, "list dead letters")
+	return db.All(ctx, s.Reader, func(l *memory.DeadLetter) []any {
+		return []any{&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError}
+	}, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, db.SQLLimit(limit))
+}
+
+// Revive implements queue.Storage: attempts start at 0 again.
+func (s *Keeper) Revive(ctx context.Context, keys ...string) (int, error) {
+	names := db.JSONList(keys)
+	return db.InKeeping(ctx, s.DB, "revive dead letters", func(t *db.Tx) (int, error) {
+		if err := t.Exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
+			SELECT id FROM events WHERE outcome = 'failed'
+			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
+			return 0, err
+		}
+		return t.Change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
+			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names)
+	})
+}
+
+// Hasten implements queue.Storage.
+func (s *Keeper) Hasten(ctx context.Context) (int, error) {
+	return db.InKeeping(ctx, s.DB, "make retries due", func(t *db.Tx) (int, error) {
+		return t.Change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
+	})
+}
+
+// Interrupt implements queue.Storage.
+func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, error) {
+	const what = "interrupt idle sessions"
+	// Mostly there is none: the bookkeeper need not forget its sessions then.
+	idle, err := db.Value[bool](ctx, s.Reader, "SELECT EXISTS (SELECT 1 FROM sessions WHERE status = 'active' AND updated_at < ?)", int64(idleSince))
+	if err != nil || !idle {
+		return 0, db.Fault(what, err)
+	}
+	return db.InJob(ctx, s.DB, what, db.Job{}, func(t *db.Tx) (int, error) {
+		return t.Change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
+	})
+}
+
+// Skip implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) error {
+	return s.WriteKeeping(ctx, "skip claim", func(t *db.Tx) error {
+		ids, err := heldEvents(t, &claim)
+		if err != nil {
+			return err
+		}
+		return skip(t, ids, reason)
+	})
+}
+
+// SkipWaiting books the pending events as skipped for which reason returns one, deletes
+// their payloads, and returns how many those are. Claimed events are left alone.
+func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEvent) string) (int, error) {
+	const what = "skip waiting events"
+	skipped := map[string][]int64{}
+	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
+		var id int64
+		e, _, damage, err := scanPending(func(dest ...any) error { return scan(append(dest, &id)...) })
+		if err != nil || damage != nil {
+			return err
+		}
+		if r := reason(&e); r != "" {
+			skipped[r] = append(skipped[r], id)
+		}
+		return nil
+	}, "SELECT "+pendingColumns+`, e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')`)
+	if err != nil || len(skipped) == 0 {
+		return 0, db.Fault(what, err)
+	}
+	return db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int, error) {
+		n := 0
+		for r, ids := range skipped {
+			// Some may have been claimed meanwhile.
+			waiting, err := db.Column[int64](ctx, t, "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
+			if err != nil {
+				return 0, err
+			}
+			if err := skip(t, waiting, r); err != nil {
+				return 0, err
+			}
+			n += len(waiting)
+		}
+		return n, nil
+	})
+}
+
+// skip books events of the queue as skipped and deletes their payloads.
+func skip(t *db.Tx, ids []int64, reason string) error {
+	skipped := db.JSONList(ids)
+	return t.ExecAll([]string{
+		"UPDATE events SET outcome = 'skipped', reason = ?2, not_before = 0 WHERE id IN (SELECT value FROM json_each(?1))",
+		`UPDATE sessions SET event_count = max(0, event_count - (SELECT count(*) FROM events e WHERE e.session_id = sessions.id AND e.id IN (SELECT value FROM json_each(?1))))
+			WHERE id IN (SELECT session_id FROM events WHERE id IN (SELECT value FROM json_each(?1)) AND ?2 <> '')`,
+		"DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?1)) AND ?2 <> ''",
+	}, skipped, reason)
+}

@@ -1,0 +1,109 @@
+package books
+
+import (
+	"context"
+	"slices"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// Confirm implements queue.Storage. It fills in what the outcome's records lack
+// (session, project, times) and, once it is committed, their ids in place; an
+// observation that repeats a stored one gets that one's id. A second Confirm of
+// the same claim fails with CodeConflict and stores nothing.
+func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory.Outcome) error {
+	// Worked on in copies: a failed transaction must leave the caller's records as
+	// they were.
+	observations := slices.Clone(outcome.Observations)
+	summaries := slices.Clone(outcome.Summaries)
+	learnings := slices.Clone(outcome.Learnings)
+	err := s.WriteKeeping(ctx, "confirm claim", func(t *db.Tx) error {
+		ids, err := heldEvents(t, &claim)
+		if err != nil {
+			return err
+		}
+		if err := followMerge(t, &claim.Session, observations, learnings); err != nil {
+			return err
+		}
+		if err := markUnread(t, &claim, ids, outcome.Unread); err != nil {
+			return err
+		}
+		if err := finishEvents(t, ids); err != nil {
+			return err
+		}
+		if err := addEach(t, &claim.Session, observations, records.AddObservation); err != nil {
+			return err
+		}
+		if err := addEach(t, &claim.Session, summaries, records.AddSummary); err != nil {
+			return err
+		}
+		if err := addEach(t, &claim.Session, learnings, records.AddLearning); err != nil {
+			return err
+		}
+		made := memory.Outcome{Observations: observations, Summaries: summaries, Learnings: learnings}
+		if err := noteUnreadRecords(t, &claim, outcome.Unread, &made); err != nil {
+			return err
+		}
+		if err := records.KeepForeign(t, claim.Session.ID, outcome.Foreign); err != nil {
+			return err
+		}
+		return records.FoldSymbols(t, &claim.Session, outcome.Symbols)
+	})
+	if err != nil {
+		return err
+	}
+	copy(outcome.Observations, observations)
+	copy(outcome.Summaries, summaries)
+	copy(outcome.Learnings, learnings)
+	return nil
+}
+
+// addEach adds the records of a claim, in order, up to the first error.
+func addEach[T any](t *db.Tx, claimed *memory.Session, made []T, add func(*db.Tx, *memory.Session, *T) error) error {
+	for i := range made {
+		if err := add(t, claimed, &made[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishEvents books events as processed, in order, and deletes their payloads.
+func finishEvents(t *db.Tx, ids []int64) error {
+	if err := t.Count(counterProcessedSeq, len(ids)); err != nil {
+		return err
+	}
+	last, err := t.Number("SELECT value FROM counters WHERE name = 'processed_seq'")
+	if err != nil {
+		return err
+	}
+	finished := db.JSONList(ids)
+	if err := t.Exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
+		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.Now()), last-int64(len(ids))+1, finished); err != nil {
+		return err
+	}
+	return t.Exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
+}
+
+// followMerge gives the records of a claim the project of their session as it is stored: the
+// project may have been merged into another one since the claim.
+func followMerge(t *db.Tx, claimed *memory.Session, observations []memory.Observation, learnings []memory.Learning) error {
+	var project string
+	if err := t.Row("SELECT project FROM sessions WHERE id = ?", []any{int64(claimed.ID)}, &project); err != nil || project == claimed.ProjectPath {
+		return err
+	}
+	for i := range observations {
+		if observations[i].ProjectPath == claimed.ProjectPath {
+			observations[i].ProjectPath = project
+		}
+	}
+	for i := range learnings {
+		if learnings[i].ProjectPath == claimed.ProjectPath {
+			learnings[i].ProjectPath = project
+		}
+	}
+	claimed.ProjectPath = project
+	return nil
+}

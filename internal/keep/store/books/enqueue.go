@@ -1,0 +1,301 @@
+package books
+
+import (
+	"context"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// arrivals are those of one Enqueue call on their way through the writer.
+type arrivals struct {
+	list     []arrival
+	receipts []memory.Receipt
+}
+
+// arrival is an Arrival with its payload encoded, which is done by the caller so
+// that the writer does nothing but write.
+type arrival struct {
+	memory.Arrival
+	payload string
+	files   string
+	symbols any // JSON text; nil: not compared
+}
+
+// Enqueue implements queue.Storage. Events without a kind that is booked
+// (session_start, flush) are answered with StatusSkipped and leave no trace.
+func (s *Keeper) Enqueue(ctx context.Context, events ...memory.Arrival) ([]memory.Receipt, error) {
+	const what = "enqueue events"
+	if len(events) == 0 {
+		return nil, nil
+	}
+	d := &arrivals{make([]arrival, len(events)), make([]memory.Receipt, len(events))}
+	bytes := 0
+	for i, a := range events {
+		encoded, err := encodeArrival(a, s.Now())
+		if err != nil {
+			return nil, db.Fault(what, err)
+		}
+		d.list[i] = encoded
+		bytes += len(encoded.payload) + len(encoded.files)
+	}
+	if err := s.Deliver(ctx, what, d, len(events), bytes); err != nil {
+		return nil, err
+	}
+	return d.receipts, nil
+}
+
+// encodeArrival checks an arrival, fills in the times that it lacks and encodes
+// the payload of what will wait.
+func encodeArrival(a memory.Arrival, now memory.Millis) (arrival, error) {
+	if err := a.Event.Validate(); err != nil {
+		return arrival{}, err
+	}
+	if a.Key == "" {
+		return arrival{}, memory.Errorf(memory.CodeInvalid, "event without a key")
+	}
+	if a.ReceivedAt <= 0 {
+		a.ReceivedAt = now
+	}
+	if a.Event.OccurredAt <= 0 {
+		a.Event.OccurredAt = a.ReceivedAt
+	}
+	out := arrival{Arrival: a}
+	// Events of other kinds are no work for an observer: they are done once they are booked.
+	if a.SkipReason != "" || a.Event.Kind != memory.KindTool && a.Event.Kind != memory.KindStop {
+		return out, nil
+	}
+	var err error
+	if out.payload, err = db.Encode(&a.Event); err != nil {
+		return arrival{}, memory.Errorf(memory.CodeInvalid, "event is not JSON: %w", err)
+	}
+	if len(a.Files) > 0 {
+		out.files = db.JSONList(a.Files)
+	}
+	if a.Symbols != nil {
+		out.symbols = db.JSONList(a.Symbols)
+	}
+	return out, nil
+}
+
+// bookkeeper books arrivals. It belongs to the writer's goroutine and remembers
+// the sessions it has seen: no other process has changed them while the database's
+// data_version is unchanged.
+type bookkeeper struct {
+	dataVersion int64
+	sessions    map[sessionName]*bookedSession
+	dirty       []*bookedSession
+	counts      map[string]int
+	graves      records.Tombstones
+	// aliases are the projects by the paths that belong to them.
+	aliases map[string]string
+}
+
+type sessionName struct {
+	host memory.Host
+	id   string
+}
+
+// rememberedSessions bounds the bookkeeper's memory: far more than are ever
+// active at once; when it is full it starts anew.
+const rememberedSessions = 1024
+
+// NewBookkeeper returns one that remembers nothing yet.
+func NewBookkeeper() db.Books {
+	return &bookkeeper{counts: map[string]int{}}
+}
+
+// Forget drops the sessions that are kept in memory; the next group reads them again.
+func (b *bookkeeper) Forget() {
+	b.sessions = nil
+	b.dirty = b.dirty[:0]
+	clear(b.counts)
+}
+
+// The names of the counters. Redactions are counted as counterRedacted + rule.
+const (
+	counterDuplicates   = "duplicates"
+	counterRefused      = "refused"
+	counterRedacted     = "redacted:"
+	counterProcessedSeq = "processed_seq"
+)
+
+// Book books the arrivals of one commit and fills in their receipts.
+func (b *bookkeeper) Book(t *db.Tx, group []any) error {
+	if err := b.refresh(t); err != nil {
+		return err
+	}
+	for _, work := range group {
+		d := work.(*arrivals)
+		for i := range d.list {
+			receipt, err := b.bookArrival(t, &d.list[i])
+			if err != nil {
+				return err
+			}
+			d.receipts[i] = receipt
+		}
+	}
+	for _, s := range b.dirty {
+		if err := s.save(t); err != nil {
+			return err
+		}
+	}
+	b.dirty = b.dirty[:0]
+	for name, n := range b.counts {
+		if err := t.Count(name, n); err != nil {
+			return err
+		}
+	}
+	clear(b.counts)
+	return nil
+}
+
+// refresh drops the sessions that are kept in memory if another process has written or
+// there are too many.
+func (b *bookkeeper) refresh(t *db.Tx) error {
+	version, err := t.Number("PRAGMA data_version")
+	if err != nil {
+		return err
+	}
+	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
+		return nil
+	}
+	if b.graves, err = records.ReadTombstones(t); err != nil {
+		return err
+	}
+	if b.aliases, err = records.ReadAliases(t); err != nil {
+		return err
+	}
+	b.sessions = map[sessionName]*bookedSession{}
+	b.dataVersion = version
+	return nil
+}
+
+// bookArrival inserts an event and returns what became of it: processed at once
+// (prompts, session ends), pending for the observer, skipped, or a duplicate. Session
+// starts, flushes and events that the user has deleted are skipped without a row. The
+// session's row is written later (touch).
+func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
+	e := &a.Event
+	if e.Kind == memory.KindSessionStart || e.Kind == memory.KindFlush {
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}, nil
+	}
+	if project, ok := b.aliases[e.ProjectPath]; ok {
+		e.ProjectPath = project
+	}
+	if gone, err := b.graves.Buried(t, a.Key, e); err != nil {
+		return memory.Receipt{}, err
+	} else if gone {
+		b.counts[counterRefused]++
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}, nil
+	}
+	s, err := b.session(t, a)
+	if err != nil {
+		return memory.Receipt{}, err
+	}
+	r := memory.Receipt{Status: memory.StatusPending, Reason: a.SkipReason}
+	if s != nil {
+		r.Session = s.id
+		if r.PromptNumber, err = s.promptNumber(t, e.PromptID); err != nil {
+			return r, err
+		}
+	}
+	switch {
+	case a.SkipReason != "": // always without a session
+		r.Status = memory.StatusSkipped
+	case e.Kind == memory.KindPrompt:
+		repeated, err := s.repeats(t, e)
+		if err != nil {
+			return r, err
+		}
+		if repeated != 0 {
+			b.counts[counterDuplicates]++
+			return memory.Receipt{Session: s.id, PromptNumber: repeated, Status: memory.StatusDuplicate}, nil
+		}
+		r.PromptNumber, r.Status = s.promptCount+1, memory.StatusProcessed
+	case e.Kind == memory.KindSessionEnd:
+		r.Status = memory.StatusProcessed
+	case e.Kind == memory.KindStop && e.Backfill != "":
+		repeated, err := s.repeatsStop(t, e, a.Key)
+		if err != nil {
+			return r, err
+		}
+		if repeated {
+			b.counts[counterDuplicates]++
+			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}, nil
+		}
+	}
+
+	id, booked, err := bookEvent(t, a, r)
+	if err != nil {
+		return r, err
+	}
+	if !booked {
+		b.counts[counterDuplicates]++
+		return duplicateOf(t, a)
+	}
+	for rule, n := range a.Redacted {
+		b.counts[counterRedacted+rule] += n
+	}
+	if s != nil {
+		s.note(e, a.ReceivedAt, r.Status != memory.StatusSkipped)
+		b.touch(s)
+	}
+	switch {
+	case r.Status == memory.StatusPending:
+		err = t.Exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
+			id, a.files, a.symbols, string(a.Provenance), a.payload)
+	case r.Status == memory.StatusProcessed && e.Kind == memory.KindPrompt:
+		err = s.addPrompt(t, e, r.PromptNumber)
+	}
+	return r, err
+}
+
+// touch has the session's row written at the end of the transaction.
+func (b *bookkeeper) touch(s *bookedSession) {
+	if !s.dirty {
+		s.dirty = true
+		b.dirty = append(b.dirty, s)
+	}
+}
+
+// bookEvent adds the event's row; booked is false when its key or its delivery
+// is in the books already.
+func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) (id int64, booked bool, err error) {
+	e := &a.Event
+	var processedAt memory.Millis
+	if r.Status == memory.StatusProcessed {
+		processedAt = t.Now()
+	}
+	res, err := t.Result(`INSERT INTO events
+		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
+		 occurred_at, received_at, outcome, reason, bytes, processed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		a.Key, db.OrNull(e.DeliveryID), db.OrNull(r.Session), string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
+		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt))
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	id, err = res.LastInsertId()
+	return id, true, err
+}
+
+// duplicateOf returns the receipt of an event that is stored already: its session and
+// turn, as StatusDuplicate, or skipped if the user had it deleted.
+func duplicateOf(t *db.Tx, a *arrival) (memory.Receipt, error) {
+	var r memory.Receipt
+	var outcome string
+	err := t.Row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
+		UNION ALL SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
+		[]any{a.Key, a.Event.DeliveryID}, &r.Session, &r.PromptNumber, &outcome)
+	r.Status = memory.StatusDuplicate
+	if outcome == string(memory.StatusForgotten) {
+		r.Status, r.Reason = memory.StatusSkipped, outcome
+	}
+	return r, err
+}

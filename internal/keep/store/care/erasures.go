@@ -1,0 +1,323 @@
+package care
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// Erasure says what a Forget has erased, without its words: texts and names are hashed with a
+// key of their own. It is enough to erase the same from an older copy of the database. A copy
+// has an erasure if it has the tombstone with its ID: neither clocks nor names of files count,
+// nor a number, which two copies that went different ways could give twice.
+type Erasure struct {
+	ID     memory.ULID   `json:"id"`
+	Memory int64         `json:"memory"`
+	At     memory.Millis `json:"at"`
+	Key    []byte        `json:"key"`
+	// Rule says that the filters below select what is erased, and not only Named and Turns.
+	Rule bool `json:"rule,omitempty"`
+	// Text, TextJSON, File and Project are those of the Forgetting; TextJSON is the text as JSON
+	// has it.
+	Text     *sealedText   `json:"text,omitempty"`
+	TextJSON *sealedText   `json:"text_json,omitempty"`
+	File     *sealedText   `json:"file,omitempty"`
+	Project  *sealedText   `json:"project,omitempty"`
+	Since    memory.Millis `json:"since,omitempty"`
+	Until    memory.Millis `json:"until,omitempty"`
+	// Tombs are the tombstones that the Forget wrote, by kind; Turns the turns of its records by
+	// records.TombName: their events may wait in an older copy.
+	Tombs map[string][]string `json:"tombs"`
+	Turns []string            `json:"turns"`
+}
+
+// sealedText is a text that can be found where it stands, but not read.
+type sealedText struct {
+	Length int    `json:"length"`
+	Sum    uint64 `json:"sum"` // the rolling sum, compared first
+	Hash   string `json:"hash"`
+}
+
+// seal returns the hash of a text with the erasure's key.
+func (e *Erasure) seal(text string) string {
+	mac := hmac.New(sha256.New, e.Key)
+	_, _ = mac.Write([]byte(text)) // a hash returns no error
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// factor returns the odd factor of the rolling sums.
+func (e *Erasure) factor() uint64 { return binary.LittleEndian.Uint64(e.Key) | 1 }
+
+// sealText returns the sealed form of a text, nil for "".
+func (e *Erasure) sealText(text string) *sealedText {
+	if text == "" {
+		return nil
+	}
+	sum := uint64(0)
+	for i := range len(text) {
+		sum = sum*e.factor() + uint64(text[i])
+	}
+	return &sealedText{len(text), sum, e.seal(text)}
+}
+
+// find returns the text that was sealed if it stands in text, "" otherwise.
+func (e *Erasure) find(sealed *sealedText, text string) string {
+	n := sealed.Length
+	if n <= 0 || n > len(text) {
+		return ""
+	}
+	factor, leaving := e.factor(), uint64(1)
+	for range n {
+		leaving *= factor
+	}
+	sum := uint64(0)
+	for i := range len(text) {
+		sum = sum*factor + uint64(text[i])
+		if i >= n {
+			sum -= leaving * uint64(text[i-n])
+		}
+		if found := text[max(0, i+1-n) : i+1]; i+1 >= n && sum == sealed.Sum && e.seal(found) == sealed.Hash {
+			return strings.Clone(found)
+		}
+	}
+	return ""
+}
+
+// erasureOf returns the erasure of a selection.
+func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) (e Erasure, err error) {
+	e = Erasure{At: t.Now(), Key: make([]byte, 16), Rule: f.Filters(), Since: f.Since, Until: f.Until}
+	_, _ = rand.Read(e.Key) // never fails
+	if e.ID, err = t.ULID(e.At); err != nil {
+		return e, err
+	}
+	ctx := context.Background()
+	here, err := place(ctx, t.Conn)
+	if err != nil {
+		return e, err
+	}
+	e.Memory = here.Memory
+	text := asciiLower(f.Text)
+	e.Text, e.File, e.Project = e.sealText(text), e.sealText(f.File), e.sealText(f.ProjectPath)
+	if quoted, _ := db.Encode(text); f.Text != "" { // a string always encodes
+		e.TextJSON = e.sealText(quoted[1 : len(quoted)-1])
+	}
+	if e.Tombs, err = tombsOf(t, f, s, e.At); err != nil {
+		return e, err
+	}
+	turns, err := db.Column[string](ctx, t.Conn, selectedTurns, s.observations, s.prompts, s.summaries)
+	for _, turn := range turns {
+		e.Turns = append(e.Turns, records.TombName(turn))
+	}
+	return e, err
+}
+
+const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n FROM sessions s JOIN (
+		SELECT session_id, prompt_number AS n FROM observations WHERE id IN (SELECT value FROM json_each(?1))
+		UNION SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?2))
+		UNION SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
+	) r ON r.session_id = s.id`
+
+// Erase erases from this memory, an older copy, what e has erased from it later.
+func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) {
+	return db.InJob(ctx, s.DB, "erase what was forgotten", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
+		if err := showHidden(t); err != nil {
+			return memory.Forgotten{}, err
+		}
+		f, err := e.unseal(ctx, t)
+		if err != nil {
+			return memory.Forgotten{}, err
+		}
+		ulids := db.JSONList(e.Tombs[records.TombRecord])
+		named := selection{sessions: "[]", observations: "[]"}
+		for list, query := range map[*string]string{&named.prompts: "prompts", &named.summaries: "session_summaries", &named.learnings: "learnings", &named.symbols: "function_map"} {
+			ids, err := db.Column[int64](ctx, t, "SELECT id FROM "+query+" WHERE ulid IN (SELECT value FROM json_each(?))", ulids)
+			if err != nil {
+				return memory.Forgotten{}, err
+			}
+			*list = db.JSONList(ids)
+		}
+		f.Observations, err = db.Column[memory.ObservationID](ctx, t, `SELECT id FROM observations WHERE ulid IN (SELECT value FROM json_each(?1))
+			UNION SELECT id FROM observations WHERE lower(hex(content_hash)) IN (SELECT value FROM json_each(?2))`, ulids, db.JSONList(e.Tombs[records.TombContent]))
+		if err == nil {
+			f.Sessions, err = hashedIn[memory.SessionID](ctx, t, e.Tombs[records.TombSession], "SELECT id, host || ':' || host_session_id FROM sessions")
+		}
+		var waiting []int64
+		if err == nil {
+			waiting, err = hashedIn[int64](ctx, t, e.Turns, `SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number
+				FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')`)
+		}
+		if err != nil {
+			return memory.Forgotten{}, err
+		}
+		named.events = db.JSONList(waiting)
+		selected, err := selectForgotten(ctx, t.Conn, &f)
+		if err != nil {
+			return selected.report, err
+		}
+		tombs, err := tombsOf(t, &f, &selected, e.At)
+		for _, more := range []map[string][]string{e.Tombs, tombs} {
+			if err == nil {
+				err = bury(t, more, e)
+			}
+		}
+		if err == nil {
+			err = forget(t, &f, &selected)
+		}
+		if err == nil {
+			err = forget(t, &memory.Forgetting{}, &named)
+		}
+		return selected.report, err
+	})
+}
+
+// hashedIn returns the numbers of the rows of a query, number and name, whose records.TombName is in a
+// list.
+func hashedIn[ID ~int64](ctx context.Context, q db.QueryOnly, hashes []string, query string) (ids []ID, err error) {
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	wanted := map[string]bool{}
+	for _, h := range hashes {
+		wanted[h] = true
+	}
+	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
+		var id ID
+		var name string
+		err := scan(&id, &name)
+		if err == nil && wanted[records.TombName(name)] {
+			ids = append(ids, id)
+		}
+		return err
+	}, query)
+	return ids, err
+}
+
+// unseal returns the filters of the erasure, read from the texts of the database in which they
+// stand; none if one of them stands nowhere.
+func (e *Erasure) unseal(ctx context.Context, q db.QueryOnly) (f memory.Forgetting, err error) {
+	if !e.Rule {
+		return f, nil
+	}
+	var quoted string
+	wanted := []struct {
+		sealed *sealedText
+		into   *string
+		lower  bool
+	}{{e.Text, &f.Text, true}, {e.TextJSON, &quoted, true}, {e.File, &f.File, false}, {e.Project, &f.ProjectPath, false}}
+	if e.Text != nil || e.File != nil || e.Project != nil {
+		err = eachRow(ctx, q, func(text string) bool {
+			lower := asciiLower(text)
+			for _, w := range wanted {
+				switch {
+				case w.sealed == nil || *w.into != "":
+				case w.lower:
+					*w.into = e.find(w.sealed, lower)
+				default:
+					*w.into = e.find(w.sealed, text)
+				}
+			}
+			return true
+		})
+	}
+	if f.Text == "" && quoted != "" {
+		_ = json.Unmarshal([]byte(`"`+quoted+`"`), &f.Text) // it was made by db.Encode
+	}
+	if e.Text != nil && f.Text == "" || e.File != nil && f.File == "" || e.Project != nil && f.ProjectPath == "" {
+		return memory.Forgetting{}, err
+	}
+	f.Since, f.Until = e.Since, e.Until
+	return f, err
+}
+
+// eachRow calls visit with the texts of each row of all tables, unpacked and joined by spaces,
+// until it returns false.
+func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) error {
+	tables, err := db.Column[string](ctx, q, "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+	for _, table := range tables {
+		if err != nil {
+			return err
+		}
+		var rows *sql.Rows
+		if rows, err = q.QueryContext(ctx, `SELECT * FROM "`+strings.ReplaceAll(table, `"`, `""`)+`"`); err == nil {
+			err = visitRows(rows, visit)
+		}
+	}
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// errStopped ends a walk over rows early.
+var errStopped = errors.New("stopped")
+
+func visitRows(rows *sql.Rows, visit func(text string) bool) (err error) {
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	var values []any
+	fields := anyRow(len(names))(&values)
+	for rows.Next() {
+		if err := rows.Scan(fields...); err != nil {
+			return err
+		}
+		var texts []string
+		for _, v := range values {
+			if text := sqlite.Unpack(v); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		if len(texts) > 0 && !visit(strings.Join(texts, " ")) {
+			return errStopped
+		}
+	}
+	return rows.Err()
+}
+
+// VisitTexts calls visit with the texts of each row of the database at path, of any schema,
+// until it returns false. A file without a log is read as one that nobody writes: nothing is
+// made beside it.
+func VisitTexts(ctx context.Context, path string, visit func(text string) bool) (err error) {
+	defer db.Wrap(&err, "read texts")
+	var parameters []string
+	if path, err = filepath.Abs(path); err == nil && !db.HasLog(path) {
+		parameters = append(parameters, "immutable=1")
+	}
+	db, err := sqlite.OpenReaders(ctx, db.ReadSource(path, parameters...))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return eachRow(ctx, db, visit)
+}
+
+// Erased returns the memory of the database at path, and the IDs of the erasures that it has.
+func Erased(ctx context.Context, path string) (mem int64, ids []memory.ULID, err error) {
+	defer db.Wrap(&err, "read erasures")
+	err = db.WithReader(ctx, path, func(file *sql.DB) error {
+		p, err := place(ctx, file)
+		if err == nil {
+			mem = p.Memory
+			ids, err = db.Column[memory.ULID](ctx, file, "SELECT key FROM tombstones WHERE kind = '"+records.TombErasure+"'")
+		}
+		return err
+	})
+	slices.Sort(ids)
+	return mem, ids, err
+}

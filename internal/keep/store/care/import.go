@@ -1,0 +1,539 @@
+package care
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
+
+// ImportedTogether is the number of records that a commit imports; arrivals wait meanwhile,
+// at about 0.1 ms a record.
+const ImportedTogether = 200
+
+// Import stores records of another memory, or of this one as it was, and returns the outcome
+// of each. A record that is here stays as it is: it is known by its ULID, a session also by
+// the host's name for it, an observation, summary or symbol change by its content in its
+// session, a learning by its content in its project. What the user has forgotten is left out,
+// and so is what belongs to a project that is not captured, or to a session in one. A record
+// is stored whole or not at all; the records that it names have to be here already. Private
+// and secret text was taken out before. Of records that are not a person's own by options, what
+// they claim of their origin is kept beside them, and rules and pins wait for an approval.
+//
+// It works in small commits, so that arrivals go on, and an error leaves those before it: the
+// same records can be imported again.
+func (s *Care) Import(ctx context.Context, incoming []memory.Portable, captured func(project string) bool, options memory.ImportOptions) ([]memory.Imported, error) {
+	var all []memory.Imported
+	for chunk := range slices.Chunk(incoming, ImportedTogether) {
+		// The bookkeeper remembers sessions, the numbers of their prompts and the tombstones.
+		told := slices.ContainsFunc(chunk, func(p memory.Portable) bool { return p.Session != nil || p.Prompt != nil || p.Tombstone != nil })
+		attempt := func(add func(*importing, *memory.Portable) (memory.Imported, error)) (outcomes []memory.Imported, err error) {
+			return db.InJob(ctx, s.DB, "import", db.Job{KeepsSessions: !told, Small: true}, func(t *db.Tx) ([]memory.Imported, error) { return s.importAll(t, chunk, captured, options, add) })
+		}
+		outcomes, err := attempt((*importing).add)
+		if err != nil && !db.File.External(err) && ctx.Err() == nil {
+			outcomes, err = attempt((*importing).addAlone)
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, outcomes...)
+	}
+	return all, nil
+}
+
+// importAll imports records, each by add.
+func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(string) bool, options memory.ImportOptions, add func(*importing, *memory.Portable) (memory.Imported, error)) ([]memory.Imported, error) {
+	graves, err := records.ReadTombstones(t)
+	if err != nil {
+		return nil, err
+	}
+	im := &importing{Tx: t, graves: &graves, captured: captured, log: s.Log, ImportOptions: options, named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
+	if err := im.look(incoming); err != nil {
+		return nil, err
+	}
+	outcomes := make([]memory.Imported, len(incoming))
+	for i := range incoming {
+		if outcomes[i], err = add(im, &incoming[i]); err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
+// addAlone imports one record in a savepoint and refuses one that cannot be stored. It is for
+// batches with such a record: a savepoint for each of all would take longer than the rest,
+// because SQLite keeps a copy of each page that changes in it.
+func (im *importing) addAlone(p *memory.Portable) (memory.Imported, error) {
+	if err := im.Exec("SAVEPOINT import"); err != nil {
+		return memory.Imported{}, err
+	}
+	outcome, err := im.add(p)
+	if err != nil {
+		if db.File.External(err) {
+			return outcome, err
+		}
+		if err := im.Exec("ROLLBACK TO import"); err != nil {
+			return outcome, err
+		}
+		im.log.Warn("import a record", "kind", p.Kind(), "error", err)
+		outcome = refuse("it cannot be stored")
+	}
+	err = im.Exec("RELEASE import")
+	return outcome, err
+}
+
+// importing imports records in one transaction.
+type importing struct {
+	*db.Tx
+	memory.ImportOptions
+	graves *records.Tombstones
+	// roots are the known projects by label; nil until they are read.
+	roots map[string][]string
+	// aliases are the projects by the paths that belong to them; nil until they are read.
+	aliases map[string]string
+	// captured reports whether events of a project are captured.
+	captured func(project string) bool
+	log      *slog.Logger
+	// named are the ULIDs of the batch that may be here; sessions are always looked for.
+	named map[memory.ULID]bool
+	// sessions are those that records have named.
+	sessions map[memory.ULID]memory.Session
+}
+
+// look fills in which of the records are here by their ULIDs: of new records, one query finds
+// that for all.
+func (im *importing) look(records []memory.Portable) error {
+	ids := map[string][]memory.ULID{}
+	for i := range records {
+		if kind := records[i].Kind(); portableByKind[kind].named != "" {
+			ids[kind] = append(ids[kind], records[i].ULID())
+		}
+	}
+	for kind, list := range ids {
+		found, err := db.Column[memory.ULID](context.Background(), im, portableByKind[kind].named, db.JSONList(list))
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			im.named[id] = true
+		}
+	}
+	return nil
+}
+
+func refuse(reason string) memory.Imported {
+	return memory.Imported{Status: memory.ImportRefused, Reason: reason}
+}
+
+// Reasons for which a record is refused or left out.
+const (
+	reasonNoSession = "its session is not here"
+	reasonExcluded  = "its project is excluded"
+	reasonPrompt    = "its session has another prompt of that number"
+	reasonWide      = "it keeps away more than a session: import it at a terminal, which asks"
+)
+
+// add imports one record.
+func (im *importing) add(p *memory.Portable) (memory.Imported, error) {
+	earliest, latest := memory.FirstTime, im.Now()+aheadOfHere
+	if im.Mine { // as the clock there was
+		earliest, latest = 0, memory.LatestTime
+	}
+	if err := p.CheckWithin(earliest, latest); err != nil {
+		return refuse(err.Error()), nil
+	}
+	if p.Tombstone != nil {
+		return im.addTombstone(p.Tombstone)
+	}
+	if err := im.place(p); err != nil {
+		return memory.Imported{}, err
+	}
+	home, outcome, err := im.home(p)
+	if err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	captured := im.captured(home.ProjectPath)
+	if o := p.Observation; o != nil {
+		home.ProjectPath = o.ProjectPath
+		captured = captured && im.captured(o.ProjectPath)
+	}
+	if !captured {
+		return memory.Imported{Status: memory.ImportExcluded, Reason: reasonExcluded}, nil
+	}
+	if outcome, err := im.present(p); err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	if gone, err := im.forgotten(p, &home); err != nil || gone {
+		return memory.Imported{Status: memory.ImportForgotten}, err
+	}
+	im.named[p.ULID()] = true
+	if im.Mine {
+		return im.store(p, &home)
+	}
+	believed := p.Disbelieved()
+	outcome, err = im.store(&believed, &home)
+	if err != nil || outcome.Status != memory.ImportAdded {
+		return outcome, err
+	}
+	return outcome, im.addClaim(p, &outcome)
+}
+
+// aheadOfHere is how far the clock of another memory's computer can be ahead, in milliseconds.
+const aheadOfHere = 24 * 60 * 60 * 1000
+
+// addClaim keeps what a record that was stored disbelieved says of itself.
+func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) (err error) {
+	claim := func(kind, table string, origin memory.Origin, provenance memory.Provenance, id memory.ULID) {
+		outcome.Waiting = p.Wanted()
+		err = im.Exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
+			kind, string(origin), string(provenance), p.Wanted(), string(id))
+	}
+	switch o, m, l := p.Observation, p.Summary, p.Learning; {
+	case o != nil && (o.Origin != memory.OriginImport || p.Wanted()):
+		claim("observation", "observations", o.Origin, o.Provenance, o.ULID)
+	case m != nil && m.Origin != memory.OriginImport:
+		claim("summary", "session_summaries", m.Origin, m.Provenance, m.ULID)
+	case l != nil:
+		claim("learning", "learnings", "", l.Provenance, l.ULID)
+	}
+	return err
+}
+
+// store stores a record in its home.
+func (im *importing) store(p *memory.Portable, home *memory.Session) (memory.Imported, error) {
+	switch {
+	case p.Session != nil:
+		return im.addSession(p.Session)
+	case p.Prompt != nil:
+		return im.addPrompt(p.Prompt, home.ID)
+	case p.Observation != nil:
+		return im.addObservation(p.Observation, home.ID)
+	case p.Summary != nil:
+		return im.addSummary(p.Summary, home.ID)
+	case p.Learning != nil:
+		return im.addLearning(p.Learning)
+	}
+	return im.addSymbol(p.Symbol, home.ID)
+}
+
+// added returns the outcome of a record that was stored, unless err.
+func added(id memory.ULID, err error) (memory.Imported, error) {
+	return memory.Imported{Status: memory.ImportAdded, ULID: id}, err
+}
+
+// here returns the outcome of a record whose content is here under another name.
+func here(status memory.ImportStatus, id memory.ULID) memory.Imported {
+	return memory.Imported{Status: status, ULID: id}
+}
+
+// same returns the outcome of a record with the content of the first row of a query, which
+// selects its ULID; none without a row.
+func (im *importing) same(query string, args ...any) (memory.Imported, error) {
+	found, err := db.Column[memory.ULID](context.Background(), im, query, args...)
+	if err != nil || len(found) == 0 {
+		return memory.Imported{}, err
+	}
+	return here(memory.ImportPresent, found[0]), nil
+}
+
+// place gives a record of an alias the project that it is an alias of, and one of a project
+// that is known by its label only the root of the project with that label, if it is the only
+// one.
+func (im *importing) place(p *memory.Portable) (err error) {
+	var project *string
+	switch {
+	case p.Session != nil:
+		project = &p.Session.ProjectPath
+	case p.Observation != nil:
+		project = &p.Observation.ProjectPath
+	case p.Learning != nil:
+		project = &p.Learning.ProjectPath
+	}
+	if project == nil {
+		return nil
+	}
+	if im.aliases == nil {
+		if im.aliases, err = records.ReadAliases(im.Tx); err != nil {
+			return err
+		}
+	}
+	if into, ok := im.aliases[*project]; ok {
+		*project = into
+		if s := p.Session; s != nil {
+			s.Label = memory.ProjectLabel(into)
+		}
+		return nil
+	}
+	if !strings.HasPrefix(*project, records.LabelOnly) {
+		return nil
+	}
+	if im.roots == nil {
+		if im.roots, err = records.RootsByLabel(context.Background(), im); err != nil {
+			return err
+		}
+	}
+	if roots := im.roots[memory.ProjectLabel(*project)]; len(roots) == 1 {
+		*project = roots[0]
+	}
+	return nil
+}
+
+// home returns the session that a record belongs to. A record that is a session belongs to
+// itself. A learning belongs to none: the session returned has only its project. It returns an outcome if the session is not here.
+func (im *importing) home(p *memory.Portable) (s memory.Session, outcome memory.Imported, err error) {
+	ref := p.SessionRef()
+	switch {
+	case p.Session != nil:
+		return memory.Session{Host: p.Session.Host, HostSessionID: p.Session.HostSessionID, ProjectPath: p.Session.ProjectPath}, outcome, nil
+	case ref == nil:
+		return memory.Session{ProjectPath: p.Learning.ProjectPath}, outcome, nil
+	}
+	s, known := im.sessions[*ref]
+	if !known {
+		err = im.Row("SELECT id, host, host_session_id, project FROM sessions WHERE ulid = ?", []any{string(*ref)}, &s.ID, &s.Host, &s.HostSessionID, &s.ProjectPath)
+		if errors.Is(err, sql.ErrNoRows) {
+			return s, refuse(reasonNoSession), nil
+		}
+		if err != nil {
+			return s, outcome, err
+		}
+		im.sessions[*ref] = s
+	}
+	return s, outcome, nil
+}
+
+// portableKind is how the records of a kind are found here.
+type portableKind struct {
+	byULID string
+	// named selects which of a list of ULIDs are here; "" for sessions, which have two names.
+	named string
+	scan  func(sqlite.Scan) (memory.Portable, error)
+}
+
+// portableByKind has the kinds by the type that an export gives them.
+var portableByKind = func() map[string]portableKind {
+	kinds := map[string]portableKind{}
+	for _, k := range records.RecordKinds {
+		from := k.Table + " r" + ofSessions
+		if k == &records.LearningRecord.Kind {
+			from = k.Table + " r"
+		}
+		kinds[k.Name] = portableKind{
+			"SELECT " + k.Exported + " FROM " + from + " WHERE r.ulid = ?1",
+			"SELECT ulid FROM " + k.Table + " WHERE ulid IN (SELECT value FROM json_each(?))", k.Scan,
+		}
+	}
+	kinds[records.SessionRecord.Name] = portableKind{byULID: "SELECT " + records.SessionRecord.Exported + ` FROM sessions s
+		WHERE s.ulid = ?1 OR s.host = ?2 AND s.host_session_id = ?3 ORDER BY s.ulid <> ?1 LIMIT 1`, scan: records.SessionRecord.Scan}
+	return kinds
+}()
+
+// present returns the outcome of a record that is here, none for one that is not.
+func (im *importing) present(p *memory.Portable) (outcome memory.Imported, err error) {
+	k := portableByKind[p.Kind()]
+	if k.named != "" && !im.named[p.ULID()] {
+		return outcome, nil
+	}
+	args := []any{string(p.ULID())}
+	if p.Session != nil {
+		args = append(args, string(p.Session.Host), p.Session.HostSessionID)
+	}
+	err = db.Each(context.Background(), im, func(scan sqlite.Scan) error {
+		found, err := k.scan(scan)
+		if err != nil {
+			return err
+		}
+		outcome = here(memory.ImportDiffers, found.ULID())
+		if found.Session != nil {
+			found.Session.ULID = p.Session.ULID
+		}
+		if found.Observation != nil {
+			found.Observation.AskedID = p.Observation.AskedID
+		}
+		believed := p.Disbelieved()
+		same, err := sameRecord(&found, p)
+		if !same && err == nil {
+			same, err = sameRecord(&found, &believed) // it was imported before
+		}
+		if err != nil || !same {
+			return err
+		}
+		outcome.Status = memory.ImportPresent
+		return nil
+	}, k.byULID, args...)
+	return outcome, err
+}
+
+// sameRecord reports whether two records are exported alike.
+func sameRecord(a, b *memory.Portable) (bool, error) {
+	first, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := json.Marshal(b)
+	return bytes.Equal(first, second), err
+}
+
+// forgotten reports whether the user has forgotten a record, the content of an observation, or
+// a session, project or time that it is from.
+func (im *importing) forgotten(p *memory.Portable, home *memory.Session) (bool, error) {
+	if !im.graves.Any {
+		return false, nil
+	}
+	at := p.At()
+	if im.graves.InRange(home.ProjectPath, at) {
+		return true, nil
+	}
+	content := ""
+	if o := p.Observation; o != nil {
+		content = observationOf(o).ContentHash
+	}
+	n, err := im.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'record' AND key = ?1)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?2 AND created_at >= ?5)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?3 AND created_at >= ?5)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?4 AND created_at >= ?5)`,
+		string(p.ULID()), content, records.SessionTomb(home.Host, home.HostSessionID), records.TombName(home.ProjectPath), int64(at))
+	return n != 0, err
+}
+
+func (im *importing) addSession(s *memory.PortableSession) (memory.Imported, error) {
+	_, err := im.Insert(records.SessionRecord.InsertExported, records.SessionRecord.Places(s)...)
+	return added(s.ULID, err)
+}
+
+func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionID) (memory.Imported, error) {
+	var other memory.ULID
+	var text string
+	err := im.Row("SELECT ulid, text FROM prompts WHERE session_id = ? AND number = ?", []any{int64(session), p.Number}, &other, &text)
+	switch {
+	case err == nil && text == p.Text:
+		return here(memory.ImportPresent, other), nil
+	case err == nil:
+		return refuse(reasonPrompt), nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return memory.Imported{}, err
+	}
+	prompt := records.PromptRecord.Imported(p)
+	prompt.Session = session
+	if _, err := im.Insert(records.PromptRecord.Insert, records.PromptRecord.Inserted(prompt)...); err != nil {
+		return memory.Imported{}, err
+	}
+	err = im.Exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
+	return added(p.ULID, err)
+}
+
+// observationOf returns an observation without what names other records, with its content
+// hash.
+func observationOf(p *memory.PortableObservation) *memory.Observation {
+	o := records.ObservationRecord.Imported(p)
+	o.Files = p.Files
+	o.ContentHash = records.ContentHash(o)
+	return o
+}
+
+func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) (memory.Imported, error) {
+	o := observationOf(p)
+	o.Session = session
+	if outcome, err := im.same("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", int64(session), db.HashArg(o.ContentHash)); err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	if p.AskedID != 0 {
+		taken, err := im.Number("SELECT EXISTS (SELECT 1 FROM observations WHERE id = ?)", p.AskedID)
+		if err != nil {
+			return memory.Imported{}, err
+		}
+		if taken == 0 {
+			o.ID = memory.ObservationID(p.AskedID)
+		}
+	}
+	err := records.InsertObservation(im.Tx, o)
+	if err == nil && (p.SupersededBy != "" || p.HiddenAt != 0) {
+		err = im.Exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
+			int64(o.ID), string(p.SupersededBy), db.OrNull(p.HiddenAt))
+	}
+	return added(p.ULID, err)
+}
+
+func (im *importing) addSummary(p *memory.PortableSummary, session memory.SessionID) (memory.Imported, error) {
+	outcome, err := im.same(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
+		AND (request, unpacked(investigated), unpacked(learned), unpacked(completed), unpacked(next_steps), unpacked(notes)) = (?, ?, ?, ?, ?, ?)`,
+		int64(session), p.PromptNumber, int64(p.CreatedAt), p.Request, p.Investigated, p.Learned, p.Completed, p.NextSteps, p.Notes)
+	if err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	return added(p.ULID, records.AddSummary(im.Tx, &memory.Session{ID: session}, records.SummaryRecord.Imported(p)))
+}
+
+func (im *importing) addLearning(p *memory.PortableLearning) (memory.Imported, error) {
+	l := records.LearningRecord.Imported(p)
+	outcome, err := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, records.KeyOfContent(&l.Content))
+	if err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	if l.SupersededBy, err = im.Number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy)); err != nil {
+		return memory.Imported{}, err
+	}
+	_, err = im.Insert(records.LearningRecord.Insert, records.LearningRecord.Inserted(l)...)
+	return added(l.ULID, err)
+}
+
+func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) (memory.Imported, error) {
+	outcome, err := im.same(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
+		AND signature = ? AND body_hash = ? AND change_type = ?`,
+		int64(session), p.FilePath, p.QualifiedName, p.Signature, p.BodyHash, string(p.ChangeType))
+	if err != nil || outcome.Status != "" {
+		return outcome, err
+	}
+	c := records.SymbolRecord.Imported(p)
+	c.Session = session
+	return added(p.ULID, records.AddSymbol(im.Tx, c))
+}
+
+// addTombstone keeps what was forgotten in another memory from being imported or captured
+// here. What is here already stays: an import deletes nothing. A tombstone refuses nothing
+// that comes to be later than now.
+func (im *importing) addTombstone(t *memory.Tombstone) (memory.Imported, error) {
+	if t.Wide() && !im.Wide {
+		return refuse(reasonWide), nil
+	}
+	now := im.Now()
+	key := t.Key
+	hex := func(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
+	known := false
+	switch t.Kind {
+	case "record":
+		known = len(key) == 26
+	case "event":
+		known = true
+	case "content":
+		known = hex(key)
+		key = key[:min(len(key), 2*records.HashBytes)] // exports of schema 5 and before have twice as many digits
+	case records.TombSession, records.TombProject:
+		known = hex(key)
+	case records.TombRange:
+		r, err := records.ParseRange(key)
+		if known = err == nil && r.Since >= 0 && (r.Project == "" || hex(r.Project)); known {
+			key = fmt.Sprintf("%d:%d:%s", r.Since, min(r.Until, now), r.Project)
+		}
+	}
+	if !known {
+		return refuse("it is no tombstone of a known kind"), nil
+	}
+	n, err := im.Change("INSERT OR IGNORE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", t.Kind, key, int64(min(t.CreatedAt, now)))
+	if n == 0 {
+		return here(memory.ImportPresent, ""), err
+	}
+	im.graves.Any = true
+	return added("", err)
+}

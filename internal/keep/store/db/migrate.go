@@ -1,0 +1,271 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/memory"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// newestSchema makes the newest schema in an empty database: what all migrations make, without
+// the tables and rows that later ones drop. TestFreshSchema writes it, with -update, and compares.
+//
+//go:embed schema.sql
+var newestSchema string
+
+// applicationID marks our files in SQLite's header ("CMem"), so that a database
+// of another program under our name is not taken for an empty memory.
+const applicationID = 0x434d656d
+
+// migration is one numbered step of the schema.
+type migration struct {
+	version int
+	name    string
+	script  string
+	// refill does what SQL cannot express; nil for nothing.
+	refill func(ctx context.Context, tx *sql.Tx) error
+}
+
+// migrations are the embedded steps in order, numbered from 1 without a gap.
+var migrations = mustReadMigrations(migrationFiles)
+
+// refills are the parts of migrations that SQL cannot express, by version.
+var refills = map[int]func(ctx context.Context, tx *sql.Tx) error{
+	3: RefillPathKeys,
+	6: packStored,
+}
+
+// SchemaVersion is the newest schema this program knows.
+func SchemaVersion() int { return len(migrations) }
+
+// mustReadMigrations panics on files that were named wrongly at build time.
+func mustReadMigrations(files fs.FS) []migration {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	slices.Sort(names)
+	var steps []migration
+	for i, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			panic(fmt.Sprintf("migration %s: want number %04d", name, i+1))
+		}
+		script, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		steps = append(steps, migration{version, path.Base(name), string(script), refills[version]})
+	}
+	return steps
+}
+
+// CheckMigratable returns an error when migrate cannot bring the schema of the
+// file at path up to this program's, without opening the file for writing. A
+// missing or empty file is fine.
+func CheckMigratable(ctx context.Context, path string) error {
+	_, err := FileVersion(ctx, path)
+	return err
+}
+
+// FileVersion returns the version of the schema of the file at path, 0 for a missing or
+// empty one. The error is that of checkVersion for one that cannot be migrated, or of
+// CheckStructure for one that is not as the migrations make it.
+func FileVersion(ctx context.Context, path string) (int, error) {
+	version, err := headerVersion(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkVersion(version); err != nil {
+		return 0, err
+	}
+	if version == 0 && !HasLog(path) {
+		return 0, nil
+	}
+	// The log may hold a newer user_version than the header.
+	err = WithReader(ctx, path, func(db *sql.DB) error {
+		if version, err = VersionOf(ctx, db); err == nil {
+			err = CheckStructure(ctx, db)
+		}
+		return err
+	})
+	return version, err
+}
+
+// beforeMigration calls the option of that name if the database at path has an older
+// schema.
+func beforeMigration(ctx context.Context, path string, opts Options) error {
+	version, err := FileVersion(ctx, path)
+	if err != nil || opts.BeforeMigration == nil || version == 0 || version == SchemaVersion() {
+		return err
+	}
+	return opts.BeforeMigration(ctx, version)
+}
+
+// HasLog reports whether there is a write-ahead log with something in it.
+func HasLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// headerVersion returns the user_version in the file's header, 0 for no file.
+func headerVersion(path string) (int, error) {
+	header, err := sqlite.ReadHeader(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case errors.Is(err, sqlite.ErrNotADatabase):
+		return 0, memory.Errorf(memory.CodeStorage, "%w", err).WithHint("memory.db is damaged: " + damagedHint)
+	case err != nil:
+		return 0, memory.Errorf(memory.CodeStorage, "read header: %w", err).WithHint("move the file away, or make it readable; `claude-mem doctor` shows more")
+	case header == nil:
+		return 0, nil
+	}
+	return header.UserVersion, nil
+}
+
+// VersionOf returns the version of the schema of a database.
+func VersionOf(ctx context.Context, q Querier) (int, error) {
+	return Value[int](ctx, q, "PRAGMA user_version")
+}
+
+// checkReadable returns an error when this program cannot read schema version.
+func checkReadable(version int) error {
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	switch {
+	case version == 0:
+		return memory.Errorf(memory.CodeNoMemory, "the database is empty").
+			WithHint("it is filled when the first session is captured")
+	case version < SchemaVersion():
+		return memory.Errorf(memory.CodeOlderSchema, "the database has schema %d, this program reads %d", version, SchemaVersion()).
+			WithHint("start the worker, which migrates it: claude-mem worker start")
+	}
+	return nil
+}
+
+// errNegativeSchema is the cause of checkVersion's error for a negative schema version.
+var errNegativeSchema = errors.New("another program wrote this number, or memory.db is damaged")
+
+// checkVersion returns an error for a schema version that is newer than this
+// program's, or negative: no claude-mem writes a negative one.
+func checkVersion(version int) error {
+	switch {
+	case version > SchemaVersion():
+		return memory.Errorf(memory.CodeNewerSchema,
+			"the database has schema %d, this program knows %d", version, SchemaVersion()).
+			WithHint("a newer claude-mem wrote it: install that version, or set CLAUDE_MEM_DATA_DIR to another directory")
+	case version < 0:
+		return memory.Errorf(memory.CodeStorage,
+			"the database has schema %d: %w", version, errNegativeSchema).
+			WithHint("keep a copy of memory.db; then restore a backup of it, or set CLAUDE_MEM_DATA_DIR to another directory")
+	}
+	return nil
+}
+
+// migrate brings the schema up to this program's version, one transaction a step. An empty
+// database gets it in one.
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+	version, err := VersionOf(ctx, db)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	if version == 0 {
+		if err := CheckOurs(ctx, db); err != nil {
+			return err
+		}
+	}
+	steps := migrations[version:]
+	if version == 0 {
+		steps = []migration{{SchemaVersion(), "schema.sql", newestSchema, nil}}
+	}
+	for _, step := range steps {
+		if err := step.apply(ctx, db); err != nil {
+			return fmt.Errorf("migration %s: %w", step.name, err)
+		}
+		log.Info("schema migrated", "version", step.version)
+	}
+	compact(ctx, db, log)
+	if version == SchemaVersion() {
+		return nil
+	}
+	// Into the header, where an older program looks before it opens the file.
+	return checkpoint(ctx, db)
+}
+
+// compact makes the file as small as its content if a migration has asked for it: rows that
+// became shorter leave space that no other row can use. A full disk only puts it off to the next
+// start.
+func compact(ctx context.Context, db *sql.DB, log *slog.Logger) {
+	asked, err := Value[bool](ctx, db, "SELECT EXISTS (SELECT 1 FROM counters WHERE name = 'compact')")
+	if err != nil || !asked {
+		return
+	}
+	err = checkpoint(ctx, db) // VACUUM writes all of it to the log
+	if err == nil {
+		_, err = db.ExecContext(ctx, "VACUUM")
+	}
+	if err == nil {
+		_, err = db.ExecContext(ctx, "DELETE FROM counters WHERE name = 'compact'")
+	}
+	if err != nil {
+		log.Warn("the migrated database was not made smaller", "error", err)
+		_ = checkpoint(ctx, db) // what the attempt has written to the log
+	}
+}
+
+// checkpoint copies the log into the file and empties it.
+func checkpoint(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+// CheckOurs returns an error for a file without our schema that has tables of another program.
+func CheckOurs(ctx context.Context, q Querier) error {
+	tables, err := Value[int](ctx, q, "SELECT count(*) FROM sqlite_master")
+	if err != nil {
+		return err
+	}
+	if tables > 0 {
+		return memory.Errorf(memory.CodeStorage, "the database is another program's").
+			WithHint("move it away, or set CLAUDE_MEM_DATA_DIR to another directory")
+	}
+	return nil
+}
+
+// apply runs a migration, with its refill, in one transaction and sets user_version.
+func (m migration) apply(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	script := m.script + fmt.Sprintf("\nPRAGMA application_id = %d;\nPRAGMA user_version = %d;\n", applicationID, m.version)
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if m.refill != nil {
+		if err := m.refill(ctx, tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}

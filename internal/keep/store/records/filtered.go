@@ -1,0 +1,418 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// FilterRecords implements search.Records. Records of the same time are in the
+// order of their kinds (observation, prompt, summary) and numbers, the other way
+// round when the newest come first.
+func (s *Records) FilterRecords(ctx context.Context, q memory.Query, kinds []memory.RecordKind, by memory.Order) (refs []memory.RecordRef, err error) {
+	o := newest
+	if by == memory.OrderOldest {
+		o = oldest
+	}
+	return db.InSnapshot(ctx, s.DB, "filter records", func(reader db.Querier) ([]memory.RecordRef, error) {
+		f, err := resolveFilter(ctx, reader, q, kinds)
+		if err != nil {
+			return nil, err
+		}
+		if s.inMemory(&f) {
+			seq, err := feedPosition(ctx, reader)
+			if err != nil {
+				return nil, err
+			}
+			if refs, err := s.listPassing(ctx, reader, &f, o, q.Limit, max(q.Offset, 0), seq); !errors.Is(err, errSparse) {
+				return refs, err
+			}
+		}
+		return list(ctx, reader, &f, o, q.Limit, q.Offset)
+	})
+}
+
+// feedPosition returns the number of the last change of the feed.
+func feedPosition(ctx context.Context, q db.Querier) (int64, error) {
+	return db.Value[int64](ctx, q, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
+}
+
+// list returns a page of the records that pass the filter, in order o; all of them when
+// the limit is 0.
+func list(ctx context.Context, q db.Querier, f *recordFilter, o order, limit, offset int) ([]memory.RecordRef, error) {
+	through := filesWhenRare
+	if limit <= 0 {
+		limit, through = math.MaxInt32, filesAll
+	}
+	sources, err := f.sources(ctx, q, o, through)
+	if err != nil {
+		return nil, err
+	}
+	return page(ctx, q, sources, o, limit, offset)
+}
+
+// page returns a page of the records of all sources together, in order o.
+func page(ctx context.Context, q db.Querier, sources []source, o order, limit, offset int) ([]memory.RecordRef, error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	query, args := pageQuery(sources, o, limit, offset)
+	// In one text: a row of its own for each of a hundred thousand numbers takes
+	// three times as long.
+	packed, err := db.Value[string](ctx, q, "SELECT coalesce(group_concat(kind || id), '') FROM ("+query+")", args...)
+	if err != nil {
+		return nil, err
+	}
+	return unpack(packed)
+}
+
+// unpack parses a list such as "o12,p3,s4": the kind's first letter and the number of
+// each record.
+func unpack(packed string) ([]memory.RecordRef, error) {
+	if packed == "" {
+		return nil, nil
+	}
+	refs := make([]memory.RecordRef, 0, strings.Count(packed, ",")+1)
+	for item := range strings.SplitSeq(packed, ",") {
+		id, err := strconv.ParseInt(item[1:], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, memory.RecordRef{Kind: kindOf[item[0]], ID: id})
+	}
+	return refs, nil
+}
+
+// kindOf are the kinds by their first letters, which are in the same order.
+var kindOf = map[byte]memory.RecordKind{
+	'o': memory.RecordObservation, 'p': memory.RecordPrompt, 's': memory.RecordSummary,
+}
+
+// pageQuery returns the SQL, with its arguments, that selects a page of the sources as
+// unpack parses it.
+func pageQuery(sources []source, o order, limit, offset int) (query string, args []any) {
+	// Of each source no more can be on the page, or before it.
+	limit, offset = min(limit, math.MaxInt32), min(max(offset, 0), math.MaxInt32)
+	most := int64(limit) + int64(offset)
+	direction := " DESC"
+	if o == oldest {
+		direction = ""
+	}
+	var parts []string
+	union := " UNION ALL "
+	for _, s := range sources {
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT '%.1s' AS kind, %s AS id, %s AS at, %t AS pinned FROM %s WHERE %s ORDER BY %s%s, %s%s LIMIT ?)`,
+			s.kind, s.id, s.at, s.pinned, s.from, s.text(), s.at, direction, s.id, direction))
+		args = append(append(args, s.args...), most)
+		if s.repeated {
+			union = " UNION "
+		}
+	}
+	if len(sources) == 1 { // it is in order already
+		return "SELECT kind, id FROM (" + parts[0] + ") LIMIT ? OFFSET ?", append(args, limit, offset)
+	}
+	query = "SELECT kind, id FROM (" + strings.Join(parts, union) + ")" +
+		" ORDER BY pinned DESC, at" + direction + ", kind" + direction + ", id" + direction + " LIMIT ? OFFSET ?"
+	return query, append(args, limit, offset)
+}
+
+// CountRecords implements search.Records; limit and offset don't matter. It is
+// exact, and kept until something changes: counting what a broad filter passes
+// reads as many entries of an index.
+func (s *Records) CountRecords(ctx context.Context, q memory.Query, kinds []memory.RecordKind) (int, error) {
+	const what = "count records"
+	q.Limit, q.Offset = 0, 0
+	key, err := db.Encode(struct {
+		Query memory.Query
+		Kinds []memory.RecordKind
+	}{q, kinds})
+	if err != nil {
+		return 0, db.Fault(what, err)
+	}
+	return countOnce(ctx, s, &s.counts, what, key, func(reader db.Querier, seq int64) (int, error) {
+		f, err := resolveFilter(ctx, reader, q, kinds)
+		if err != nil {
+			return 0, err
+		}
+		if s.inMemory(&f) {
+			if n, err := s.countPassing(ctx, reader, &f, seq); !errors.Is(err, errSparse) {
+				return n, err
+			}
+		}
+		return f.count(ctx, reader)
+	})
+}
+
+// countOnce returns what count counts at a change of the feed; it is kept under key in memory
+// until something changes.
+func countOnce[T any](ctx context.Context, s *Records, mem *countMemory[T], what, key string, count func(reader db.Querier, seq int64) (T, error)) (T, error) {
+	return db.InSnapshot(ctx, s.DB, what, func(reader db.Querier) (T, error) {
+		seq, err := feedPosition(ctx, reader)
+		if err != nil {
+			return *new(T), err
+		}
+		if n, known := mem.get(seq, key); known {
+			return n, nil
+		}
+		n, err := count(reader, seq)
+		if err == nil {
+			mem.put(seq, key, n)
+		}
+		return n, err
+	})
+}
+
+// count returns how many records pass the filter.
+func (f *recordFilter) count(ctx context.Context, q db.Querier) (int, error) {
+	if f.onlyFiles() {
+		return f.countFiles(ctx, q)
+	}
+	sources, err := f.sources(ctx, q, newest, filesAll)
+	if err != nil || len(sources) == 0 {
+		return 0, err
+	}
+	query, args := countQuery(sources)
+	return db.Value[int](ctx, q, query, args...)
+}
+
+// countQuery returns the SQL that counts the records of all sources. A record that
+// several sources have counts once if one of them is marked repeated.
+func countQuery(sources []source) (query string, args []any) {
+	var parts []string
+	repeated := false
+	for _, s := range sources {
+		repeated = repeated || s.repeated
+		args = append(args, s.args...)
+	}
+	for _, s := range sources {
+		if repeated {
+			parts = append(parts, "SELECT "+s.id+" FROM "+s.from+" WHERE "+s.text())
+		} else {
+			parts = append(parts, "(SELECT count(*) FROM "+s.from+" WHERE "+s.text()+")")
+		}
+	}
+	if repeated {
+		return "SELECT count(*) FROM (" + strings.Join(parts, " UNION ") + ")", args
+	}
+	return "SELECT " + strings.Join(parts, " + "), args
+}
+
+// RecordsByRefs implements search.Records: the records in the order asked for,
+// without those that are gone or hidden.
+func (s *Records) RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) ([]memory.Hit, error) {
+	ctx = sqlite.Brief(ctx)
+	read := func(refs []memory.RecordRef) ([]memory.Hit, error) {
+		return db.InSnapshot(ctx, s.DB, "read records", func(q db.Querier) ([]memory.Hit, error) { return recordsByRefs(ctx, q, refs) })
+	}
+	if len(refs) < readTogether {
+		return read(refs)
+	}
+	// Each record is of one moment; they need not all be of the same.
+	var first []memory.Hit
+	var failed error
+	var reading sync.WaitGroup
+	half := len(refs) / 2
+	reading.Go(func() { first, failed = read(refs[:half]) })
+	second, err := read(refs[half:])
+	reading.Wait()
+	if err := cmp.Or(failed, err); err != nil {
+		return nil, err
+	}
+	return append(first, second...), nil
+}
+
+// readTogether is the least number of records for which two connections share the reading.
+const readTogether = 10
+
+// recordsByRefs returns the records of refs in their order, without hidden and missing
+// ones.
+func recordsByRefs(ctx context.Context, q db.Querier, refs []memory.RecordRef) ([]memory.Hit, error) {
+	byKind := map[memory.RecordKind][]int64{}
+	for _, ref := range refs {
+		byKind[ref.Kind] = append(byKind[ref.Kind], ref.ID)
+	}
+	found := make(map[memory.RecordRef]memory.Hit, len(refs))
+	for kind, ids := range byKind {
+		hits, err := readRecords(ctx, q, kind, "r.id IN (SELECT value FROM json_each(?))", db.JSONList(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			found[h.RecordRef] = h
+		}
+	}
+	hits := make([]memory.Hit, 0, len(found))
+	for _, ref := range refs {
+		if h, ok := found[ref]; ok {
+			hits = append(hits, h)
+		}
+	}
+	return hits, nil
+}
+
+// recordRows tells for each kind of record where its rows r are, with a condition if all of
+// them have one, and which of their columns go into which fields.
+var recordRows = map[memory.RecordKind]struct {
+	columns, from, where string
+	fields               func(*memory.Hit) []any
+	withhold             func(*memory.Hit)
+}{
+	memory.RecordObservation: {ObservationRecord.read, "observations r NOT INDEXED", "r.deleted_at IS NULL AND ", func(h *memory.Hit) []any {
+		h.Observation = new(memory.Observation)
+		return ObservationRecord.fields(h.Observation)
+	}, func(h *memory.Hit) { h.Observation.Withhold() }},
+	memory.RecordSummary: {SummaryRecord.read, "session_summaries r", "", func(h *memory.Hit) []any {
+		h.Summary = new(memory.Summary)
+		return SummaryRecord.fields(h.Summary)
+	}, func(h *memory.Hit) { h.Summary.Withhold() }},
+	memory.RecordPrompt: {PromptRecord.read, "prompts r", "", func(h *memory.Hit) []any {
+		h.Prompt = new(memory.Prompt)
+		return PromptRecord.fields(h.Prompt)
+	}, func(h *memory.Hit) { h.Prompt.Withhold() }},
+}
+
+// readRecords reads the records of a kind. The condition, which may have an order
+// and a limit, is over their rows r.
+func readRecords(ctx context.Context, q db.Querier, kind memory.RecordKind, condition string, args ...any) ([]memory.Hit, error) {
+	rows, known := recordRows[kind]
+	if !known {
+		return nil, unknownKind(kind)
+	}
+	// The sums come with the rows, which are not read twice.
+	type row struct {
+		memory.Hit
+		sums Sums
+	}
+	list, err := db.All(ctx, q, func(r *row) []any {
+		r.Kind = kind
+		return append(append(rows.fields(&r.Hit), &r.ID, &r.ProjectPath, &r.CreatedAt), r.sums.fields()...)
+	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at, "+RowSums[kind].columns+" FROM "+rows.from+RowSums[kind].Join+" WHERE "+rows.where+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	hits, sums := make([]memory.Hit, len(list)), make([]Sums, len(list))
+	var observations []*memory.Observation
+	for i := range list {
+		hits[i], sums[i] = list[i].Hit, list[i].sums
+		sums[i].ID = hits[i].ID
+		if o := hits[i].Observation; o != nil {
+			observations = append(observations, o)
+		}
+	}
+	if err := readOutside(ctx, q, observations); err != nil {
+		return nil, err
+	}
+	withholdWrong(pointers(hits), wrongTexts(q, sums), func(h *memory.Hit) int64 { return h.ID }, rows.withhold)
+	return hits, nil
+}
+
+func unknownKind(kind memory.RecordKind) error {
+	return memory.Errorf(memory.CodeInvalid, "there is no kind of record %.40q", kind).
+		WithHint("the kinds are observation, summary and prompt")
+}
+
+// Around implements search.Records. The project is a root path or a label, "" for all.
+// Records with exactly this time go to later. If ref has this time, their kinds and
+// numbers decide, and ref itself is in neither.
+func (s *Records) Around(ctx context.Context, project string, at memory.Millis, ref memory.RecordRef, before, after int) (earlier, later []memory.TimelineItem, err error) {
+	sides, err := db.InSnapshot(ctx, s.DB, "read timeline", func(q db.Querier) (sides [2][]memory.TimelineItem, err error) {
+		f, err := resolveFilter(ctx, q, memory.Query{Project: project}, nil)
+		if err != nil {
+			return sides, err
+		}
+		sources, err := f.sources(ctx, q, newest, filesWhenRare)
+		if err != nil {
+			return sides, err
+		}
+		for side, o := range []order{newest, oldest} {
+			limit := []int{before, after}[side]
+			if limit <= 0 {
+				continue
+			}
+			refs, err := page(ctx, q, beyond(sources, o, at, ref), o, limit, 0)
+			if err != nil {
+				return sides, err
+			}
+			hits, err := recordsByRefs(ctx, q, refs)
+			if err != nil {
+				return sides, err
+			}
+			for _, h := range hits {
+				sides[side] = append(sides[side], memory.TimelineItem{Hit: h, Session: h.SessionID()})
+			}
+		}
+		slices.Reverse(sides[0])
+		return sides, nil
+	})
+	return sides[0], sides[1], err
+}
+
+// beyond returns copies of sources with only what comes after a place, time and record,
+// in order o.
+func beyond(sources []source, o order, at memory.Millis, ref memory.RecordRef) []source {
+	compare := " < "
+	if o == oldest {
+		compare = " > "
+	}
+	narrowed := make([]source, len(sources))
+	for i, s := range sources {
+		switch {
+		case ref.ID == 0 && o == oldest:
+			narrowed[i] = s.with(s.at+" >= ?", int64(at))
+		case ref.ID == 0:
+			narrowed[i] = s.with(s.at+" < ?", int64(at))
+		case s.kind == ref.Kind:
+			narrowed[i] = s.with("("+s.at+", "+s.id+")"+compare+"(?, ?)", int64(at), ref.ID)
+		case (s.kind < ref.Kind) == (o == newest):
+			narrowed[i] = s.with(s.at+compare[:2]+"= ?", int64(at))
+		default:
+			narrowed[i] = s.with(s.at+compare+"?", int64(at))
+		}
+	}
+	return narrowed
+}
+
+// rememberedCounts bounds the filters whose counts are cached: those that are being
+// paged through.
+const rememberedCounts = 256
+
+// countMemory keeps counts, a T each, for as long as nothing changes.
+type countMemory[T any] struct {
+	mu    sync.Mutex
+	seq   int64 // of the change feed
+	known map[string]T
+}
+
+// get returns the count that was put under key at the change seq; false if none was or
+// the store has changed since.
+func (c *countMemory[T]) get(seq int64, key string) (n T, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seq == c.seq {
+		n, ok = c.known[key]
+	}
+	return n, ok
+}
+
+// put remembers a count as of the change seq. A newer seq makes it forget all others; an
+// older one is ignored.
+func (c *countMemory[T]) put(seq int64, key string, n T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || seq > c.seq || len(c.known) >= rememberedCounts {
+		c.seq, c.known = max(seq, c.seq), map[string]T{}
+	}
+	if seq == c.seq { // an older moment's is of no use to anybody
+		c.known[key] = n
+	}
+}

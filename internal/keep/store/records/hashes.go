@@ -1,0 +1,139 @@
+package records
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// Sums are the hashes that a record has to have and those that it has.
+type Sums struct {
+	ID         int64
+	Text, Rest int64
+	// The kept ones are NULL for a record without hashes.
+	KeptText, KeptRest sql.NullInt64
+	// Known says that the record was set aside: nothing repairs it.
+	Known bool
+}
+
+// SumColumns selects the sums of records s.
+const SumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
+
+type rowSum struct{ Text, columns, Join, byID string }
+
+// RowSums are, for the rows r of a kind of records, the hash of the text, the columns of their
+// sums without the id, and the join that these need; byID is the query of the sums of a list of
+// numbers. Over record_sums, a union of all kinds, a query takes longer to prepare than to run.
+var RowSums = func() map[memory.RecordKind]rowSum {
+	parts := map[memory.RecordKind]rowSum{}
+	for _, k := range HashedKinds {
+		files := "0"
+		if k.Kind == memory.RecordObservation {
+			files = "(SELECT record_hashes(f.observation_id, f.position, f.path, f.role, f.file_hash, f.symbols) FROM observation_files f WHERE f.observation_id = r.id)"
+		}
+		rest := "0"
+		if len(k.Rest) > 0 {
+			rest = "record_hash(" + files + ", r." + strings.Join(k.Rest, ", r.") + ")"
+		}
+		if k.Kind == memory.RecordSummary { // from before it was kept
+			rest = "iif(r.provenance = '', 0, " + rest + ")"
+		}
+		text := "record_hash(0, r." + strings.Join(k.Text, ", r.") + ")"
+		columns := text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL"
+		join := " LEFT JOIN record_hashes h ON h.kind = '" + string(k.Kind) + "' AND h.id = r.id"
+		parts[k.Kind] = rowSum{
+			text, columns, join,
+			"SELECT r.id, " + columns + " FROM " + k.Table + " r" + join + " WHERE r.id IN (SELECT value FROM json_each(?))",
+		}
+	}
+	return parts
+}()
+
+// SumFields returns the destinations of SumColumns.
+func SumFields(s *Sums) []any { return append([]any{&s.ID}, s.fields()...) }
+
+// fields returns the destinations of the columns of RowSums.
+func (s *Sums) fields() []any { return []any{&s.Text, &s.Rest, &s.KeptText, &s.KeptRest, &s.Known} }
+
+// TextRight and RestRight report whether the hashes are those that were kept.
+func (s *Sums) TextRight() bool { return s.KeptText.Valid && s.KeptText.Int64 == s.Text }
+func (s *Sums) RestRight() bool { return s.KeptRest.Valid && s.KeptRest.Int64 == s.Rest }
+
+// mismatched returns which of the records do not have the text that was written. The owner of
+// the store is told of those that were not known, for their files and flags too.
+func mismatched(ctx context.Context, q db.QueryOnly, kind memory.RecordKind, ids []int64) (wrong map[int64]bool, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := db.All(ctx, q, SumFields, RowSums[kind].byID, db.JSONList(ids))
+	return wrongTexts(q, list), err
+}
+
+// wrongTexts is mismatched for records whose sums have been read.
+func wrongTexts(q db.QueryOnly, list []Sums) (wrong map[int64]bool) {
+	unknown := false
+	for _, s := range list {
+		if s.TextRight() && s.RestRight() {
+			continue
+		}
+		unknown = unknown || !s.Known
+		if !s.TextRight() {
+			if wrong == nil {
+				wrong = map[int64]bool{}
+			}
+			wrong[s.ID] = true
+		}
+	}
+	if q, ok := q.(interface{ Mismatched() }); ok && unknown {
+		q.Mismatched()
+	}
+	return wrong
+}
+
+// withhold calls withhold for each of the records of a kind whose text is not the one that
+// was written.
+func withhold[T any](ctx context.Context, q db.QueryOnly, kind memory.RecordKind, records []T, id func(T) int64, withhold func(T)) error {
+	ids := make([]int64, len(records))
+	for i, r := range records {
+		ids[i] = id(r)
+	}
+	wrong, err := mismatched(ctx, q, kind, ids)
+	withholdWrong(records, wrong, id, withhold)
+	return err
+}
+
+// withholdWrong calls withhold for those of the records that are wrong.
+func withholdWrong[T any](records []T, wrong map[int64]bool, id func(T) int64, withhold func(T)) {
+	if len(wrong) == 0 {
+		return
+	}
+	for _, r := range records {
+		if wrong[id(r)] {
+			withhold(r)
+		}
+	}
+}
+
+func withholdPrompts(ctx context.Context, q db.QueryOnly, prompts []*memory.Prompt) error {
+	return withhold(ctx, q, memory.RecordPrompt, prompts, func(p *memory.Prompt) int64 { return p.ID }, (*memory.Prompt).Withhold)
+}
+
+func withholdSummaries(ctx context.Context, q db.QueryOnly, summaries []*memory.Summary) error {
+	return withhold(ctx, q, memory.RecordSummary, summaries, func(s *memory.Summary) int64 { return s.ID }, (*memory.Summary).Withhold)
+}
+
+func withholdLearnings(ctx context.Context, q db.QueryOnly, learnings []*memory.Learning) error {
+	return withhold(ctx, q, HashedLearning, learnings, func(l *memory.Learning) int64 { return l.ID }, (*memory.Learning).Withhold)
+}
+
+// pointers returns the addresses of the items of a list.
+func pointers[T any](list []T) []*T {
+	found := make([]*T, len(list))
+	for i := range list {
+		found[i] = &list[i]
+	}
+	return found
+}

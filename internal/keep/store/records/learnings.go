@@ -1,0 +1,344 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	// comparedLearnings bounds how many learnings of a project a new one is compared with.
+	comparedLearnings = 300
+	// sameWords and sameSubject are the shares of common words from which two
+	// statements say the same, or speak of the same.
+	sameWords   = 0.85
+	sameSubject = 0.75
+	// certain is the confidence of a learning from a person; an observer does not overrule it.
+	certain = 1.0
+	// agentCertain is the most confidence of a learning that only the agent has said, however
+	// often.
+	agentCertain = 0.8
+)
+
+// Statement is a learning as it is compared.
+type Statement struct {
+	Key string
+	// words are those that carry the meaning, without negations and numbers, sorted
+	// and each once; numbers are in order.
+	words   []string
+	numbers string
+	// Denied says that it speaks against what its words say: "never use X".
+	Denied bool
+}
+
+// Words without a meaning of their own, negations, and opposites of other words.
+var (
+	EmptyWords = wordSet(`a an and are as at be been being by do does for from has have in is it its itself must of on or
+		shall should so that the their them then there these they this those to use used uses using via was were when which will with you your
+		always ever only just please here project repository codebase repo`)
+	denials = wordSet(`not no never without avoid avoids avoided cannot don't doesn't isn't aren't can't won't mustn't shouldn't didn't nor none`)
+	inverse = map[string]string{
+		"disable": "enable", "disabled": "enabled", "disables": "enables", "forbidden": "allowed", "disallowed": "allowed",
+		"optional": "required", "invalid": "valid", "unsupported": "supported", "unavailable": "available", "unsafe": "safe",
+		"fail": "pass", "fails": "passes", "impossible": "possible", "unnecessary": "necessary", "unneeded": "needed",
+	}
+)
+
+// wordSet returns the words of a text between blanks.
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// ParseStatement splits a learning's content into its words and numbers.
+func ParseStatement(content string) Statement {
+	s := Statement{Key: FoldSpace(content)}
+	var numbers []string
+	for _, w := range strings.FieldsFunc(strings.ReplaceAll(s.Key, "’", "'"), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'._-/", r)
+	}) {
+		w = strings.Trim(w, "'._-/")
+		switch {
+		case w == "", EmptyWords[w]:
+		case denials[w]:
+			s.Denied = !s.Denied
+		case inverse[w] != "":
+			s.Denied = !s.Denied
+			s.words = append(s.words, inverse[w])
+		case strings.ContainsFunc(w, unicode.IsDigit):
+			numbers = append(numbers, w)
+		default:
+			s.words = append(s.words, w)
+		}
+	}
+	s.numbers = strings.Join(numbers, " ")
+	slices.Sort(s.words)
+	s.words = slices.Compact(s.words)
+	return s
+}
+
+// KeyOfContent returns the argument for the column content_key.
+func KeyOfContent(content *string) any { return FoldSpace(*content) }
+
+// Common returns the share of the words of both statements that both have, 0 to 1.
+func (s Statement) Common(o Statement) float64 {
+	both := 0
+	for _, w := range s.words {
+		if _, ok := slices.BinarySearch(o.words, w); ok {
+			both++
+		}
+	}
+	all := len(s.words) + len(o.words) - both
+	if all == 0 {
+		return 0
+	}
+	return float64(both) / float64(all)
+}
+
+// Same reports whether two statements have the same or nearly the same meaning.
+func (s Statement) Same(o Statement) bool {
+	if s.Key == o.Key {
+		return true
+	}
+	return s.Denied == o.Denied && s.numbers == o.numbers && (s.Common(o) >= sameWords || alike(s.Key, o.Key))
+}
+
+// contradicts reports whether two statements cannot both be true: one denies what the
+// other says of the same subject, or they differ in nothing but their numbers
+// ("the port is 3000", "the port is 4000"). One-word statements are too short to tell.
+func (s Statement) contradicts(o Statement) bool {
+	if len(s.words) < 2 || len(o.words) < 2 {
+		return false
+	}
+	if s.Denied != o.Denied {
+		return s.numbers == o.numbers && s.Common(o) >= sameSubject
+	}
+	return s.numbers != o.numbers && s.numbers != "" && o.numbers != "" &&
+		len(strings.Fields(s.numbers)) == len(strings.Fields(o.numbers)) && slices.Equal(s.words, o.words)
+}
+
+// storedLearning is one that a new one is compared with.
+type storedLearning struct {
+	id         int64
+	statement  Statement
+	confidence float64
+	provenance memory.Provenance
+	active     bool
+	// superseded says that another one took its place; one that is neither that
+	// nor active was retired by a person.
+	superseded bool
+	updated    memory.Millis
+}
+
+// AddLearning stores a learning, or strengthens the one that says the same: what
+// is missing to certainty shrinks by a fifth each time it is seen again. What it
+// contradicts is superseded, since what was found out last holds; but what a
+// person has said stands, what the agent alone says supersedes nothing that the user or the
+// project says, and what a person has retired stays retired.
+func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
+	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
+	now := t.Now()
+	l.CreatedAt = t.OrNow(l.CreatedAt)
+	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
+	l.Confidence = max(0, min(1, l.Confidence))
+	said := ParseStatement(l.Content)
+	// One of another memory that nobody has approved does not stand in the way.
+	if err := t.Exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.Key); err != nil {
+		return err
+	}
+	known, err := learnings(t, l.ProjectPath, said.Key)
+	if err != nil {
+		return err
+	}
+	against := contradicted(known, said)
+	person := slices.IndexFunc(against, func(k storedLearning) bool {
+		return k.confidence >= certain && l.Confidence < certain ||
+			l.Provenance == memory.FromAgent && (k.provenance == memory.FromUser || k.provenance == memory.FromProject)
+	})
+	// An equal one first, then an active one.
+	same := -1
+	for i, k := range known {
+		if k.statement.Same(said) && (same < 0 || k.statement.Key == said.Key || k.active && !known[same].active && known[same].statement.Key != said.Key) {
+			same = i
+		}
+	}
+	if same >= 0 {
+		k := known[same]
+		active := k.active || k.superseded && person < 0
+		if l.Provenance == memory.FromAgent && l.Confidence <= memory.AgentConfidence && k.updated >= claimed.StartedAt {
+			l.ID, l.Active = k.id, k.active
+			return nil // it repeats itself in a session, or by a command
+		}
+		most := certain
+		if l.Provenance == memory.FromAgent && k.provenance.Unknown() || l.Provenance == k.provenance && k.provenance == memory.FromAgent {
+			most = max(agentCertain, k.confidence)
+		}
+		l.Provenance = memory.MostTrusted(k.provenance, l.Provenance)
+		if err := t.Row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
+				superseded_by = CASE WHEN ?2 THEN NULL ELSE superseded_by END,
+				confidence = min(?6, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2), provenance = ?5
+			WHERE id = ?4 RETURNING id, ulid, category, content, confidence, times_seen, is_active, created_at`,
+			[]any{int64(now), active, l.Confidence, k.id, string(l.Provenance), most},
+			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt); err != nil {
+			return err
+		}
+		l.UpdatedAt = now
+		if !active {
+			return nil
+		}
+	} else {
+		if l.ULID, err = t.ULID(l.CreatedAt); err != nil {
+			return err
+		}
+		l.TimesSeen, l.Active = max(l.TimesSeen, 1), person < 0
+		l.SupersededBy = 0
+		if person >= 0 {
+			l.SupersededBy = against[person].id
+		}
+		if l.ID, err = t.Insert(LearningRecord.Insert, LearningRecord.Inserted(l)...); err != nil {
+			return err
+		}
+	}
+	if person >= 0 {
+		return nil
+	}
+	return supersede(t, l.ID, against)
+}
+
+// contradicted returns the active learnings that a statement contradicts.
+func contradicted(known []storedLearning, said Statement) []storedLearning {
+	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.contradicts(said) })
+}
+
+// supersede retires learnings in favour of the one with the given number, which
+// may be among them.
+func supersede(t *db.Tx, by int64, learnings []storedLearning) error {
+	for _, k := range learnings {
+		if k.id == by {
+			continue
+		}
+		if err := t.Exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.Now()), k.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnings reads what a new learning is compared with: the newest of the
+// project, and the one with the same key however old.
+func learnings(t *db.Tx, project, key string) ([]storedLearning, error) {
+	var list []storedLearning
+	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+		var k storedLearning
+		var content string
+		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated); err != nil {
+			return err
+		}
+		k.statement = ParseStatement(content)
+		list = append(list, k)
+		return nil
+	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
+		WHERE project = ?1 AND NOT `+unapproved+` AND (content_key = ?2 OR id IN
+			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
+		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
+	return list, err
+}
+
+// unapproved is the condition of learnings that wait for an approval.
+const unapproved = "id IN (SELECT c.id FROM claims c WHERE c.kind = 'learning' AND c.waiting)"
+
+const (
+	// repetitions is in how many sessions the same must have been found out to be
+	// a learning without a model's saying so.
+	repetitions = 3
+	// comparedObservations bounds how many of a project are looked at.
+	comparedObservations = 500
+	// repeatedConfidence is the first confidence of such a learning.
+	repeatedConfidence = 0.6
+)
+
+// repeatable are the concepts whose observations hold beyond their session, with
+// the category of learning that they make.
+var repeatable = []struct{ concept, category string }{
+	{"gotcha", "gotcha"}, {"pattern", "convention"},
+}
+
+// workaroundMark is in a fact that tells of a program which is not there and of
+// what serves in its place, as offline extraction writes it.
+const workaroundMark = "is not available here; "
+
+// learnFromRepetition makes a learning of what was found out in several sessions, but not
+// of what others may have written, nor of an order of the agent's own.
+func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observation) error {
+	if o.Provenance.Foreign() || o.Provenance.Unknown() || o.Provenance == memory.FromAgent && text.IsOrder(o.Title) {
+		return nil
+	}
+	for _, r := range repeatable {
+		if !slices.Contains(o.Concepts, r.concept) {
+			continue
+		}
+		sessions, err := sessionsWith(t, o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
+			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
+			func(title string) bool { return alike(title, o.Title) })
+		if err != nil {
+			return err
+		}
+		if err := learnRepeated(t, claimed, r.category, o.Title, o.Provenance, sessions); err != nil {
+			return err
+		}
+		break
+	}
+	for _, fact := range o.Facts {
+		if !strings.Contains(fact, workaroundMark) {
+			continue
+		}
+		sessions, err := sessionsWith(t, o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
+			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
+			func(other string) bool { return FoldSpace(other) == FoldSpace(fact) })
+		if err != nil {
+			return err
+		}
+		if err := learnRepeated(t, claimed, "workflow", fact, o.Provenance, sessions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnRepeated stores content as a learning if it was seen in enough sessions.
+func learnRepeated(t *db.Tx, claimed *memory.Session, category, content string, from memory.Provenance, sessions int) error {
+	if sessions < repetitions {
+		return nil
+	}
+	return AddLearning(t, claimed, &memory.Learning{
+		Category: category, Content: content, Confidence: repeatedConfidence, TimesSeen: sessions, Provenance: from,
+	})
+}
+
+// sessionsWith counts the sessions of o's project with a text that is the same. query
+// selects the session and text of rows, from the project, arg and a limit.
+func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(text string) bool) (int, error) {
+	sessions := map[int64]bool{}
+	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+		var session int64
+		var text string
+		if err := scan(&session, &text); err != nil {
+			return err
+		}
+		if same(text) {
+			sessions[session] = true
+		}
+		return nil
+	}, query, o.ProjectPath, arg, comparedObservations)
+	return len(sessions), err
+}

@@ -1,0 +1,290 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// readObservations reads observations r with their files; from is what follows FROM.
+func readObservations(ctx context.Context, q db.Querier, from string, args ...any) ([]memory.Observation, error) {
+	found, err := db.All(ctx, q, ObservationRecord.fields, "SELECT "+ObservationRecord.read+" FROM "+from, args...)
+	if err != nil {
+		return nil, err
+	}
+	return found, readRest(ctx, q, pointers(found))
+}
+
+// readOutside reads what observations have outside of their rows: their files, and which
+// record supersedes them.
+func readOutside(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
+	if err := readFiles(ctx, q, observations); err != nil {
+		return err
+	}
+	return readSuperseding(ctx, q, observations)
+}
+
+// readRest is readOutside, and looks whether the observations are as they were written.
+func readRest(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
+	if err := readOutside(ctx, q, observations); err != nil {
+		return err
+	}
+	return withhold(ctx, q, memory.RecordObservation, observations,
+		func(o *memory.Observation) int64 { return int64(o.ID) }, (*memory.Observation).Withhold)
+}
+
+// readFiles reads the files of observations, in their order.
+func readFiles(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
+	if len(observations) == 0 {
+		return nil
+	}
+	ids := make([]memory.ObservationID, len(observations))
+	for i, o := range observations {
+		ids[i] = o.ID
+	}
+	files := make(map[memory.ObservationID][]memory.FileRef, len(ids))
+	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
+		var id memory.ObservationID
+		var f memory.FileRef
+		err := scan(&id, &f.Path, &f.Role, &f.Hash, db.ToList(&f.Symbols))
+		files[id] = append(files[id], f)
+		return err
+	}, `SELECT observation_id, path, role, coalesce(file_hash, ''), symbols FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, db.JSONList(ids))
+	for _, o := range observations { // one that was asked for twice is there twice
+		o.Files = files[o.ID]
+	}
+	return err
+}
+
+// Observation implements api.Store; CodeNotFound when there is none, or
+// when it is hidden.
+func (s *Records) Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
+	return observationByID(ctx, s.Reader, id)
+}
+
+func observationByID(ctx context.Context, q db.Querier, id memory.ObservationID) (memory.Observation, error) {
+	return theObservation(ctx, q, noObservation(id), "r.id = ?", int64(id))
+}
+
+// ObservationByULID is Observation by the name that it has on every machine, in
+// whatever case that is written.
+func (s *Records) ObservationByULID(ctx context.Context, ulid memory.ULID) (memory.Observation, error) {
+	missing := memory.Errorf(memory.CodeNotFound, "there is no observation %.26q", ulid)
+	return theObservation(ctx, s.Reader, missing, "r.ulid = ?", strings.ToUpper(string(ulid)))
+}
+
+// theObservation reads the only observation that a condition selects; the error is
+// missing when there is none, or when it is hidden.
+func theObservation(ctx context.Context, q db.Querier, missing error, condition string, key any) (memory.Observation, error) {
+	found, err := readObservations(ctx, q, "observations r WHERE r.deleted_at IS NULL AND "+condition, key)
+	switch {
+	case err != nil:
+		return memory.Observation{}, db.Fault("read observation", err)
+	case len(found) == 0:
+		return memory.Observation{}, missing
+	}
+	return found[0], nil
+}
+
+// ObservationsByIDs returns the observations with the given numbers in the order
+// asked for; those that are not there, or hidden, are left out.
+func (s *Records) ObservationsByIDs(ctx context.Context, ids ...memory.ObservationID) (found []memory.Observation, err error) {
+	defer db.Wrap(&err, "read observations")
+	return ObservationsByIDs(ctx, s.Reader, ids)
+}
+
+// ObservationsByIDs returns the observations in the order of ids, without hidden and
+// missing ones.
+func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.Observation, error) {
+	return readObservations(ctx, q, `json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value
+		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, db.JSONList(ids))
+}
+
+// Observations implements recall.Source and api.Store: pinned ones ahead,
+// then the newest first; all when the limit is 0.
+func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error) {
+	return db.InSnapshot(ctx, s.DB, "list observations", func(reader db.Querier) ([]memory.Observation, error) {
+		f, err := resolveFilter(ctx, reader, q, observationsOnly)
+		if err != nil {
+			return nil, err
+		}
+		refs, err := list(ctx, reader, &f, pinnedNewest, q.Limit, q.Offset)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]memory.ObservationID, len(refs))
+		for i, ref := range refs {
+			ids[i] = memory.ObservationID(ref.ID)
+		}
+		return ObservationsByIDs(ctx, reader, ids)
+	})
+}
+
+var observationsOnly = []memory.RecordKind{memory.RecordObservation}
+
+// CountObservations implements api.Store; limit and offset don't matter.
+func (s *Records) CountObservations(ctx context.Context, q memory.Query) (int, error) {
+	return s.CountRecords(ctx, q, observationsOnly)
+}
+
+// Totals implements recall.Source and api.Store. The project is a root
+// path or a label; "" counts everything. The counts are kept until something changes.
+func (s *Records) Totals(ctx context.Context, projectPath string) (memory.Totals, error) {
+	return countOnce(ctx, s, &s.totals, "count records", projectPath, func(reader db.Querier, _ int64) (memory.Totals, error) {
+		return totals(ctx, reader, projectPath)
+	})
+}
+
+func totals(ctx context.Context, reader db.Querier, projectPath string) (t memory.Totals, err error) {
+	query, args := `SELECT
+		(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
+		(SELECT count(*) FROM sessions),
+		(SELECT count(*) FROM prompts),
+		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
+		(SELECT count(*) FROM session_summaries)`, []any(nil)
+	if projectPath != "" {
+		projects, err := ProjectsNamed(ctx, reader, projectPath)
+		if err != nil {
+			return t, err
+		}
+		mine, named := in("project", projects)
+		query, args = `WITH mine AS MATERIALIZED
+				(SELECT id, project, prompt_count FROM sessions WHERE `+mine+`)
+			SELECT
+				(SELECT count(DISTINCT project) FROM mine),
+				(SELECT count(*) FROM mine),
+				(SELECT coalesce(sum(prompt_count), 0) FROM mine),
+				(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL AND `+mine+`),
+				(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, []any{named, named}
+	}
+	err = reader.QueryRowContext(ctx, query, args...).Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
+	return t, err
+}
+
+const (
+	// nearbyNewest and nearbyOfFiles bound the observations that a batch is compared with:
+	// the project's newest, and the newest that modified one of its files.
+	nearbyNewest  = 60
+	nearbyOfFiles = 60
+	// nearbyFiles bounds the files of the batch that are looked up.
+	nearbyFiles = 200
+)
+
+// Nearby sets the Nearby and NearbySymbols of a batch by the files of its events. Pinned
+// observations are left out, for nothing supersedes them.
+func (s *Records) Nearby(ctx context.Context, b *memory.Batch) (err error) {
+	defer db.Wrap(&err, "read nearby observations")
+	return ReadNearby(ctx, s.Reader, b, math.MaxInt64)
+}
+
+// ReadNearby is Nearby for the observations that were there at a time.
+func ReadNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) (err error) {
+	files := b.Files()
+	paths := db.JSONList(files[:min(len(files), nearbyFiles)])
+	b.Nearby, err = readObservations(ctx, q, `observations r NOT INDEXED WHERE r.id IN (
+			SELECT id FROM (SELECT o.id FROM observations o INDEXED BY observations_newest
+				WHERE o.project = ?1 AND o.created_at <= ?5 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT ?2)
+			UNION
+			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?3) n CROSS JOIN paths p ON p.path = n.value
+				CROSS JOIN file_refs f ON f.path_id = p.id WHERE f.modified ORDER BY f.observation_id DESC LIMIT ?4))
+			AND r.project = ?1 AND r.created_at <= ?5 AND r.pinned = 0 AND r.deleted_at IS NULL
+		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, nearbyNewest, paths, nearbyOfFiles, int64(at))
+	if err != nil {
+		return err
+	}
+	b.NearbySymbols = nil
+	sessions := map[memory.SessionID]bool{}
+	var ids []memory.SessionID
+	current := b.Nearby[:0]
+	for _, o := range b.Nearby {
+		if o.SupersededBy != 0 {
+			continue
+		}
+		current = append(current, o)
+		if !sessions[o.Session] {
+			sessions[o.Session] = true
+			ids = append(ids, o.Session)
+		}
+	}
+	b.Nearby = current
+	if len(files) == 0 || len(ids) == 0 {
+		return nil
+	}
+	b.NearbySymbols, err = readSymbolChanges(ctx, q, "", `function_map r INDEXED BY function_map_session
+		WHERE r.session_id IN (SELECT value FROM json_each(?)) AND r.file_path IN (SELECT value FROM json_each(?))
+			AND r.change_type <> 'unchanged' ORDER BY r.id`, db.JSONList(ids), paths)
+	return err
+}
+
+// ObservationsOfFile implements recall.History: the observations of a project that
+// have exactly this path, pinned ones ahead, then the newest, at most limit of
+// each. Of those that are not pinned the ones stored last are read, so that of a
+// file with a long history an old session that was imported late may stand for a
+// newer one. In place of a superseded observation stands the one that holds now, whatever
+// its files.
+func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]memory.Observation, error) {
+	return db.InSnapshot(ctx, s.DB, "list observations of a file", func(reader db.Querier) ([]memory.Observation, error) {
+		projectPath, err := Aliased(ctx, reader, projectPath)
+		if err != nil {
+			return nil, err
+		}
+		pinned, err := db.Column[memory.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
+			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
+				AND EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND f.observation_id = o.id)
+			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
+		if err != nil {
+			return nil, err
+		}
+		newest, err := db.Column[memory.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM file_refs f INDEXED BY file_refs_path
+			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
+			WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
+			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
+		if err != nil {
+			return nil, err
+		}
+		found, err := readObservations(ctx, reader, `observations r NOT INDEXED WHERE r.id IN (SELECT value FROM json_each(?))
+			ORDER BY r.pinned DESC, r.created_at DESC, r.id DESC`, db.JSONList(append(pinned, newest...)))
+		if err != nil {
+			return nil, err
+		}
+		return current(ctx, reader, found)
+	})
+}
+
+// ObservationsNaming implements search.Records: for each of the paths the newest observations
+// that have it among their files, at most limit, of all projects and with hidden ones: the
+// caller's index knows which of them count, and one statement that reads nothing but an index
+// takes a tenth of the time.
+func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit int) (map[string][]memory.ObservationID, error) {
+	of := map[string][]memory.ObservationID{}
+	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
+		var path, list string
+		if err := scan(&path, &list); err != nil {
+			return err
+		}
+		var ids []memory.ObservationID
+		err := json.Unmarshal([]byte(list), &ids)
+		if ids = slices.Compact(ids); len(ids) > 0 { // read and modified
+			of[path] = ids
+		}
+		return err
+	}, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM file_refs
+		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, db.JSONList(paths), limit)
+	return of, db.Fault("list observations by files", err)
+}
+
+// WorkingFiles implements search.Records: the files of a session's latest observations, of at
+// most limit, those of the last first, each once, at most limit.
+func (s *Records) WorkingFiles(ctx context.Context, session memory.SessionID, limit int) ([]string, error) {
+	files, err := db.Column[string](ctx, s.Reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
+		CROSS JOIN file_refs f ON f.observation_id = o.id CROSS JOIN paths p ON p.id = f.path_id
+		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT ?`, session, limit, limit)
+	return files, db.Fault("list the files of a session", err)
+}

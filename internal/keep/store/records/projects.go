@@ -1,0 +1,175 @@
+package records
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// LabelOnly begins the path of a project whose root is not known: "label:shop".
+const LabelOnly = "label:"
+
+// RootsByLabel returns the roots of the projects with sessions, by label.
+func RootsByLabel(ctx context.Context, q db.QueryOnly) (map[string][]string, error) {
+	// It reads one entry of the index per project.
+	projects, err := db.Column[string](ctx, q, `WITH RECURSIVE p (project) AS (
+			SELECT min(project) FROM sessions
+			UNION ALL SELECT (SELECT min(s.project) FROM sessions s WHERE s.project > p.project) FROM p WHERE p.project IS NOT NULL)
+		SELECT project FROM p WHERE project <> ''`)
+	if err != nil {
+		return nil, err
+	}
+	roots := map[string][]string{}
+	for _, project := range projects {
+		if !strings.HasPrefix(project, LabelOnly) {
+			label := memory.ProjectLabel(project)
+			roots[label] = append(roots[label], project)
+		}
+	}
+	return roots, nil
+}
+
+// AdoptableLabel returns the label under which records wait for a project ("label:shop"), "" if
+// there are none, or another project has that label too. They are moved to the project with the
+// first event of a session; until then, reading the project includes them.
+func AdoptableLabel(ctx context.Context, q db.QueryOnly, project string) (label string, err error) {
+	if !IsRoot(project) || strings.HasPrefix(project, LabelOnly) {
+		return "", nil
+	}
+	name := memory.ProjectLabel(project)
+	waiting, err := db.Column[string](ctx, q, "SELECT project FROM sessions WHERE project = ? LIMIT 1", LabelOnly+name)
+	if err != nil || len(waiting) == 0 {
+		return "", err
+	}
+	roots, err := RootsByLabel(ctx, q)
+	if err != nil || slices.ContainsFunc(roots[name], func(root string) bool { return root != project }) {
+		return "", err
+	}
+	return waiting[0], nil
+}
+
+// Aliased returns the project that path is an alias of, path itself if it is none. It is the
+// one place where reading follows aliases; the bookkeeper and imports, which write, know them
+// all.
+func Aliased(ctx context.Context, q db.Querier, path string) (string, error) {
+	project, err := db.Value[string](ctx, q, "SELECT project FROM project_aliases WHERE path = ?", path)
+	if errors.Is(err, sql.ErrNoRows) {
+		return path, nil
+	}
+	return project, err
+}
+
+// ProjectOf implements search.Records: the project that what is done in path belongs to: that of an alias, else
+// path itself.
+func (s *Records) ProjectOf(ctx context.Context, path string) (project string, err error) {
+	defer db.Wrap(&err, "find project")
+	return Aliased(ctx, s.Reader, path)
+}
+
+// ReadAliases returns the projects of all aliases by path.
+func ReadAliases(t *db.Tx) (map[string]string, error) {
+	return db.Pairs[string, string](context.Background(), t, "SELECT path, project FROM project_aliases")
+}
+
+// IsRoot reports whether a project is named by its root, or as label:NAME, and not by its
+// label.
+func IsRoot(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, LabelOnly)
+}
+
+// OneProject returns the root of the one project that name means; a root is one whether
+// or not anything is stored of it. CodeNotFound for an unknown label, CodeInvalid for
+// one that several projects share.
+func (s *Records) OneProject(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		return "", memory.Errorf(memory.CodeInvalid, "no project").WithHint("name the project's directory")
+	}
+	if IsRoot(name) {
+		return Aliased(ctx, s.Reader, name)
+	}
+	projects, err := s.projectsLearned(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(projects) > 1:
+		return "", memory.Errorf(memory.CodeInvalid, "%d projects are called %.60q", len(projects), name).
+			WithHint("name one by its directory: " + strings.Join(projects, ", "))
+	case len(projects) == 0:
+		return "", memory.Errorf(memory.CodeNotFound, "no project is called %.60q", name).
+			WithHint("name it by its directory")
+	}
+	return projects[0], nil
+}
+
+// projectsLearned is ProjectsNamed that also knows the projects of which there
+// are learnings and no sessions. A label that no project has gives none; a
+// directory gives itself.
+func (s *Records) projectsLearned(ctx context.Context, name string) ([]string, error) {
+	projects, err := ProjectsNamed(ctx, s.Reader, name)
+	if err != nil || len(projects) != 1 || projects[0] != name || IsRoot(name) {
+		return projects, err
+	}
+	projects, err = db.Column[string](ctx, s.Reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
+	return slices.DeleteFunc(projects, func(project string) bool { return project != name && memory.ProjectLabel(project) != name }), err
+}
+
+// Projects returns all projects that have sessions with content, the most recently used
+// first. The observations of brief ones are not counted, which takes most of the time.
+func (s *Records) Projects(ctx context.Context, brief bool) (projects []memory.ProjectDigest, err error) {
+	defer db.Wrap(&err, "list projects")
+	count := "(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)"
+	if brief {
+		count = "0"
+	}
+	return db.All(ctx, s.Reader, func(p *memory.ProjectDigest) []any {
+		return []any{&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations}
+	}, `SELECT s.project, s.label, count(*), max(s.updated_at), `+count+`
+		FROM sessions s WHERE s.project <> '' AND `+said+`
+		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
+}
+
+// ProjectsNamed implements search.Records: the root paths of the projects that a
+// root path or a label means. A name that none has is returned as it is: there
+// are no records of it.
+func (s *Records) ProjectsNamed(ctx context.Context, name string) (projects []string, err error) {
+	defer db.Wrap(&err, "find project")
+	return ProjectsNamed(sqlite.Brief(ctx), s.Reader, name)
+}
+
+// ProjectsNamed returns the paths of the projects that name means: the project with this
+// path or alias, and the label whose records wait for it; else those with this label, else name
+// itself; none for "".
+func ProjectsNamed(ctx context.Context, q db.Querier, name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	name, err := Aliased(ctx, q, name)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := AdoptableLabel(ctx, q, name)
+	if err != nil {
+		return nil, err
+	}
+	if waiting != "" {
+		return []string{name, waiting}, nil
+	}
+	known, err := db.Value[bool](ctx, q, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return []string{name}, nil
+	}
+	projects, err := db.Column[string](ctx, q, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	if err == nil && len(projects) == 0 {
+		projects = []string{name}
+	}
+	return projects, err
+}

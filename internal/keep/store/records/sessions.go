@@ -1,0 +1,197 @@
+package records
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// sessionWhere returns the session s that a condition selects; sql.ErrNoRows when there is none.
+func sessionWhere(ctx context.Context, q db.Querier, condition string, args ...any) (memory.Session, error) {
+	var s memory.Session
+	err := q.QueryRowContext(ctx, "SELECT "+SessionRecord.read+" FROM sessions s WHERE "+condition, args...).Scan(SessionRecord.fields(&s)...)
+	return s, err
+}
+
+// SessionByID reads a session; sql.ErrNoRows when there is none.
+func SessionByID(ctx context.Context, q db.Querier, id memory.SessionID) (memory.Session, error) {
+	return sessionWhere(ctx, q, "s.id = ?", int64(id))
+}
+
+// Session returns a session by its number; CodeNotFound when there is none.
+func (s *Records) Session(ctx context.Context, id memory.SessionID) (session memory.Session, err error) {
+	defer db.Wrap(&err, "read session")
+	return SessionByID(ctx, s.Reader, id)
+}
+
+// SessionByHost implements recall.Source.
+func (s *Records) SessionByHost(ctx context.Context, host memory.Host, hostSessionID string) (session memory.Session, err error) {
+	defer db.Wrap(&err, "read session")
+	return sessionWhere(ctx, s.Reader, "s.host = ? AND s.host_session_id = ?", string(host), hostSessionID)
+}
+
+// OpenSession returns the host of the open session with an id that its host gave
+// it, the one last worked in where several hosts have it; "" when there is none.
+func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory.Host, error) {
+	host, err := db.Value[memory.Host](ctx, s.Reader, `SELECT host FROM sessions
+		WHERE status = 'active' AND host_session_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1`, hostSessionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return host, db.Fault("find open session", err)
+}
+
+// Prompts lists a session's prompts in the order of their numbers.
+func (s *Records) Prompts(ctx context.Context, session memory.SessionID) (prompts []memory.Prompt, err error) {
+	defer db.Wrap(&err, "list prompts")
+	return sessionPrompts(ctx, s.Reader, session, 0, math.MaxInt)
+}
+
+// sessionPrompts lists the prompts from..to of a session, in order.
+func sessionPrompts(ctx context.Context, q db.Querier, session memory.SessionID, from, to int) ([]memory.Prompt, error) {
+	prompts, err := db.All(ctx, q, PromptRecord.fields, "SELECT "+PromptRecord.read+` FROM prompts r
+		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(session), from, to)
+	if err != nil {
+		return nil, err
+	}
+	return prompts, withholdPrompts(ctx, q, pointers(prompts))
+}
+
+// Turns returns the prompts with numbers from..to and the observations that were
+// stored for them, both in order.
+func (s *Records) Turns(ctx context.Context, session memory.SessionID, from, to int) ([]memory.Prompt, []memory.Observation, error) {
+	b, err := db.InSnapshot(ctx, s.DB, "read turns", func(q db.Querier) (b memory.Batch, err error) {
+		err = ReadTurns(ctx, q, &b, session, from, to)
+		return b, err
+	})
+	return b.Prompts, b.Earlier, err
+}
+
+// ReadTurns reads the prompts with numbers from..to and the observations that were
+// stored for them into b.
+func ReadTurns(ctx context.Context, q db.Querier, b *memory.Batch, session memory.SessionID, from, to int) (err error) {
+	if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
+		return err
+	}
+	b.Earlier, err = readObservations(ctx, q, `observations r INDEXED BY observations_turn
+		WHERE r.session_id = ? AND r.prompt_number BETWEEN ? AND ? AND r.deleted_at IS NULL
+		ORDER BY r.prompt_number, r.id`, int64(session), from, to)
+	return err
+}
+
+// SessionSummaries implements recall.Source: the newest first; all of them when limit is 0.
+func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID, limit int) (summaries []memory.Summary, err error) {
+	defer db.Wrap(&err, "list summaries")
+	return newestSummaries(ctx, s.Reader, session, limit)
+}
+
+func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int) ([]memory.Summary, error) {
+	summaries, err := db.All(ctx, q, SummaryRecord.fields, "SELECT "+SummaryRecord.read+` FROM session_summaries r
+		WHERE r.session_id = ? ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), db.SQLLimit(limit))
+	if err != nil {
+		return nil, err
+	}
+	return summaries, withholdSummaries(ctx, q, pointers(summaries))
+}
+
+// TouchSession moves a known session's updated_at to now, as when a host resumes
+// it, and reports whether it is known. It opens nothing: a forked session comes
+// with the id of the one it was forked from.
+func (s *Records) TouchSession(ctx context.Context, host memory.Host, hostSessionID string) (known bool, err error) {
+	return db.InJob(ctx, s.DB, "touch session", db.Job{}, func(t *db.Tx) (bool, error) {
+		n, err := t.Change("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE host = ? AND host_session_id = ?",
+			int64(t.Now()), string(host), hostSessionID)
+		return n > 0, err
+	})
+}
+
+// lastSession is the name for the newest session.
+const lastSession = "last"
+
+// maxSessionName bounds what is looked for, in bytes: hosts' names have 36, and
+// what is longer is no name of anything.
+const maxSessionName = 512
+
+// SessionNamed finds a session by what people call it: its number (12, S12), the host's
+// name for it or the beginning of that, its ULID, or "last", the newest conversation of
+// the project (root or label; "" for all). The other names are looked for in all
+// projects. CodeNotFound when there is none, CodeInvalid when there are several or the
+// name is empty or too long.
+func (s *Records) SessionNamed(ctx context.Context, name, project string) (memory.Session, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "":
+		return memory.Session{}, memory.Errorf(memory.CodeInvalid, "no session is named").WithHint(sessionNames)
+	case len(name) > maxSessionName:
+		return memory.Session{}, memory.Errorf(memory.CodeInvalid, "the name of a session has at most %d bytes", maxSessionName).WithHint(sessionNames)
+	case strings.EqualFold(name, lastSession):
+		recent, err := s.RecentSessions(ctx, project, 1)
+		if err != nil {
+			return memory.Session{}, err
+		}
+		if len(recent) == 0 {
+			return memory.Session{}, memory.Errorf(memory.CodeNotFound, "there is no session yet").
+				WithHint("`claude-mem sessions --all` lists those of all projects")
+		}
+		return recent[0].Session, nil
+	}
+	found, err := db.InSnapshot(ctx, s.DB, "find session", func(q db.Querier) ([]memory.SessionID, error) { return sessionsNamed(ctx, q, name) })
+	if err != nil {
+		return memory.Session{}, err
+	}
+	switch len(found) {
+	case 0:
+		return memory.Session{}, memory.Errorf(memory.CodeNotFound, "there is no session %.40q", name).
+			WithHint("`claude-mem sessions --all` lists them; one in an excluded project is not recorded")
+	case 1:
+		return s.Session(ctx, found[0])
+	}
+	var names []string
+	for _, id := range found[:min(len(found), namedShown)] {
+		names = append(names, fmt.Sprintf("S%d", id))
+	}
+	if len(found) > namedShown {
+		names = append(names, "…")
+	}
+	return memory.Session{}, memory.Errorf(memory.CodeInvalid, "%.40q names several sessions", name).
+		WithHint("they are " + strings.Join(names, ", ") + ": add characters, or take the number")
+}
+
+const (
+	sessionNames = "a session is 12, S12, the host's name for it or the beginning of that, its ULID, or last"
+	// namedShown bounds the sessions listed for an ambiguous name.
+	namedShown = 5
+)
+
+// sessionsNamed tries the ways to name a session, the exact ones first; more than
+// namedShown+1 are not looked for.
+func sessionsNamed(ctx context.Context, q db.Querier, name string) ([]memory.SessionID, error) {
+	digits := strings.TrimPrefix(strings.TrimPrefix(name, "S"), "s")
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 {
+		if found, err := sessionIDs(ctx, q, "id = ?", n); err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	for _, way := range []struct{ condition, value string }{
+		{"ulid = ?", strings.ToUpper(name)},
+		{"host_session_id = ?", name},
+		// Whatever characters it has, none of them means anything but itself.
+		{"instr(host_session_id, ?) = 1", name},
+	} {
+		if found, err := sessionIDs(ctx, q, way.condition, way.value); err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func sessionIDs(ctx context.Context, q db.Querier, condition string, value any) ([]memory.SessionID, error) {
+	return db.Column[memory.SessionID](ctx, q, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
+}

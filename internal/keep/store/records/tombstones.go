@@ -1,0 +1,99 @@
+package records
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/memory"
+)
+
+// The kinds of tombstones, beside "record" with the ULID of a record as key, "content" with
+// the hash of an observation, and "event" with the key of an event. TombErasure is there once
+// for each Forget, with the ID of its Erasure. The others refuse events that come later: of a session or project from
+// before the tombstone, of a range (SINCE:UNTIL:PROJECT, "" for all projects) those of that
+// time. Names of sessions and projects are hashed: they were to be forgotten.
+const (
+	TombErasure = "erasure"
+	TombRecord  = "record"
+	TombContent = "content"
+	TombSession = "session"
+	TombProject = "project"
+	TombRange   = "range"
+)
+
+// TombName returns the name of a session or project in the key of a tombstone.
+func TombName(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
+
+// SessionTomb returns the key of a session's tombstone.
+func SessionTomb(host memory.Host, hostSessionID string) string {
+	return TombName(string(host) + ":" + hostSessionID)
+}
+
+// Tombstones are those that refuse events and imports.
+type Tombstones struct {
+	Any    bool // there are tombstones at all
+	ranges []BuriedRange
+}
+
+// BuriedRange is a time from which a project's events are refused, all projects' with "".
+type BuriedRange struct {
+	Since, Until memory.Millis
+	Project      string // its TombName
+}
+
+// ParseRange reads the key of a range's tombstone.
+func ParseRange(key string) (r BuriedRange, err error) {
+	since, rest, _ := strings.Cut(key, ":")
+	until, project, _ := strings.Cut(rest, ":")
+	r.Project = project
+	_, err = fmt.Sscan(since+" "+until, &r.Since, &r.Until)
+	return r, err
+}
+
+// ReadTombstones reads the tombstones of ranges.
+func ReadTombstones(t *db.Tx) (g Tombstones, err error) {
+	n, err := t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)")
+	if g.Any = n != 0; err != nil || !g.Any {
+		return g, err
+	}
+	keys, err := db.Column[string](context.Background(), t, "SELECT key FROM tombstones WHERE kind = 'range'")
+	for _, key := range keys {
+		r, err := ParseRange(key)
+		if err != nil {
+			return g, err
+		}
+		g.ranges = append(g.ranges, r)
+	}
+	return g, err
+}
+
+// Buried reports whether the user has forgotten an event, its session at that time, or its
+// project or range.
+func (g *Tombstones) Buried(t *db.Tx, key string, e *memory.Event) (bool, error) {
+	if !g.Any {
+		return false, nil
+	}
+	if g.InRange(e.ProjectPath, e.OccurredAt) {
+		return true, nil
+	}
+	n, err := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
+		key, SessionTomb(e.Host, e.HostSessionID), TombName(e.ProjectPath), int64(e.OccurredAt))
+	return n != 0, err
+}
+
+// InRange reports whether the user has forgotten a range with a time of a project.
+func (g *Tombstones) InRange(project string, at memory.Millis) bool {
+	return slices.ContainsFunc(g.ranges, func(r BuriedRange) bool {
+		return (r.Project == "" || r.Project == TombName(project)) && at >= r.Since && at <= r.Until
+	})
+}
