@@ -54,10 +54,7 @@ func cleanJSON(raw []byte) bool {
 		if dirty(shapes.View(text), false) || bytes.Contains(text, []byte(tokens.PEMBegin)) {
 			return false
 		}
-		i = end
-		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
-			i++
-		}
+		i = shapes.SkipTo(shapes.View(raw), end, " \n\t\r")
 		if i < len(raw) && raw[i] == ':' && (assign.NamesSecret(shapes.View(text)) || assign.IsValueName(shapes.View(text))) {
 			return false
 		}
@@ -132,10 +129,12 @@ func spansStrings(d *documents.Document) bool {
 // string, or of its array: the lines of a patch are an array, and so are the content
 // blocks of a message.
 func stripAcross(d *documents.Document, counts *map[string]int) {
-	for range tags.MaxPasses {
+	for range tags.MaxPasses + 1 {
 		text, starts := d.Join()
 		cuts := tags.Spans(text, false, func(at int) int { return d.FieldEnd(starts, at) })
-		cuts = addPrivateKeys(text, cuts, counts)
+		if len(cuts) == 0 {
+			cuts = privateKeys(text, counts)
+		}
 		if len(cuts) == 0 {
 			return
 		}
@@ -143,32 +142,19 @@ func stripAcross(d *documents.Document, counts *map[string]int) {
 	}
 }
 
-// addPrivateKeys merges the PEM blocks of text into cuts.
-func addPrivateKeys(text string, cuts []shapes.Span, counts *map[string]int) []shapes.Span {
-	var merged []shapes.Span
-	at, next := 0, 0
-	for {
+// privateKeys returns the PEM blocks of text, and counts them.
+func privateKeys(text string, counts *map[string]int) (found []shapes.Span) {
+	for at := 0; ; at++ {
 		n := strings.Index(text[at:], tokens.PEMBegin)
 		if n < 0 {
-			return append(merged, cuts[next:]...)
+			return found
 		}
-		found, ok := tokens.PrivateKey(text, at+n)
-		if !ok {
-			at += n + 1
-			continue
+		at += n
+		if key, ok := tokens.PrivateKey(text, at); ok {
+			found = append(found, key)
+			shapes.Count(counts, key.Rule)
+			at = key.End - 1
 		}
-		for next < len(cuts) && cuts[next].End <= found.Start {
-			merged = append(merged, cuts[next])
-			next++
-		}
-		if next < len(cuts) && cuts[next].Start < found.End {
-			// They overlap: the tag's text is removed, and the next pass sees the rest.
-			at = max(cuts[next].End, at+n+1)
-			continue
-		}
-		merged = append(merged, found)
-		shapes.Count(counts, found.Rule)
-		at = found.End
 	}
 }
 

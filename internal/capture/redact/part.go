@@ -26,15 +26,12 @@ func withholdParts(e *memory.Event, shell bool, globs glob.Set, counts *map[stri
 	if !agent && !diff && !search {
 		return raw
 	}
-	out, ok := Each(raw, func(key, text string) string {
+	out, _ := Each(raw, func(key, text string) string {
 		if agent {
 			return withholdReported(text, e.Cwd, globs, counts)
 		}
 		return withholdLines(text, search, e.Cwd, globs, counts)
 	})
-	if !ok {
-		return raw
-	}
 	return out
 }
 

@@ -55,11 +55,7 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written, sh
 			text = string(jsonscan.AppendUnquoted(nil, input[i+1:end-1]))
 		}
 		i = end - 1
-		next := end
-		for next < len(input) && input[next] <= ' ' {
-			next++
-		}
-		if next < len(input) && input[next] == ':' {
+		if next := shapes.SkipTo(shapes.View(input), end, " \n\t\r"); next < len(input) && input[next] == ':' {
 			key = text
 			continue
 		}

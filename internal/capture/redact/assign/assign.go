@@ -11,6 +11,7 @@ package assign
 
 import (
 	"strings"
+	"unicode"
 
 	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/capture/redact/tokens"
@@ -60,9 +61,7 @@ func AtOperator(s string, i int) (shapes.Span, bool) {
 		switch next {
 		case '=':
 			a.comparison = true
-			for opEnd < len(s) && s[opEnd] == '=' {
-				opEnd++
-			}
+			opEnd = shapes.SkipTo(s, opEnd, "=")
 		case '>':
 			opEnd++
 		case '~':
@@ -95,20 +94,14 @@ func AtBackslash(s string, i int) (shapes.Span, bool) {
 // secretAssigned returns the secret value of the assignment with the operator
 // s[op:opEnd]; false if its value is no secret.
 func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
-	end := shapes.SkipBack(s, 0, op, "?|+&") // ?= ||= +=
-	a.nameStart, a.name = nameBefore(s, end)
+	a.nameStart, a.name = nameBefore(s, shapes.SkipBack(s, 0, op, "?|+&")) // ?= ||= +=
 	a.family = familyBefore(s, a.nameStart, a.name)
 	if a.family == famNone && typeName(a.name) {
 		// var password string = …, password: string = …
-		end = a.nameStart
-		end = shapes.SkipBack(s, 0, end, " \t:&*")
-		a.nameStart, a.name = nameBefore(s, end)
+		a.nameStart, a.name = nameBefore(s, shapes.SkipBack(s, 0, a.nameStart, " \t:&*"))
 		a.family = familyBefore(s, a.nameStart, a.name)
 	}
-	a.valueStart = opEnd
-	for a.valueStart < len(s) && (s[a.valueStart] == ' ' || s[a.valueStart] == '\t') {
-		a.valueStart++
-	}
+	a.valueStart = shapes.SkipTo(s, opEnd, " \t")
 	if strings.HasPrefix(s[a.valueStart:], "** ") { // **Password:** x
 		a.valueStart += len("** ")
 	}
@@ -169,18 +162,13 @@ func (a assignment) vendorSecret(s string) (shapes.Span, bool) {
 // the brackets of an index.
 func nameBefore(s string, end int) (int, string) {
 	limit := max(0, end-16)
-	for end > limit && (s[end-1] == ' ' || s[end-1] == '\t') {
-		end--
-	}
-	end = shapes.SkipBack(s, limit, end, "\"'`\\]")
+	end = shapes.SkipBack(s, limit, shapes.SkipBack(s, limit, end, " \t"), "\"'`\\]")
 	start := end
 	limit = max(0, end-shapes.MaxName-1)
 	for start > limit && shapes.In(s[start-1], shapes.Ident) {
 		start--
 	}
-	for start < end && (s[start] == '-' || s[start] == '.') {
-		start++
-	}
+	start = shapes.SkipTo(s[:end], start, "-.")
 	return start, s[start:end]
 }
 
@@ -201,7 +189,11 @@ func familyBefore(s string, start int, name string) family {
 
 // typeName reports whether name is that of a type, as in "password: string".
 func typeName(name string) bool {
-	return shapes.Listed(" string str String text char Text bytes byte SecretStr any ", name)
+	switch name {
+	case "string", "str", "String", "text", "char", "Text", "bytes", "byte", "SecretStr", "any":
+		return true
+	}
+	return false
 }
 
 // secret returns the part of the value to mask; false for none.
@@ -259,30 +251,14 @@ func secretLiteral(fam family, v string, comparison bool) bool {
 
 // environmentName reports whether v names a variable: DB_PASSWORD.
 func environmentName(v string) bool {
-	underscore := false
-	for i := range len(v) {
-		switch c := v[i]; {
-		case c == '_':
-			underscore = true
-		case !shapes.IsUpper(c) && !shapes.IsDigit(c):
-			return false
-		}
-	}
-	return underscore && nameFamily(v) != famNone
+	plain := strings.ReplaceAll(v, "_", "")
+	return plain != v && shapes.Only(plain, shapes.UpperDigit) && nameFamily(v) != famNone
 }
 
 // envStyle reports whether the assignment reads NAME=value, as in a .env file, a
 // shell or a container's command line.
 func (a assignment) envStyle() bool {
-	if !a.tight || a.colon || a.comparison {
-		return false
-	}
-	for i := range len(a.name) {
-		if shapes.IsLower(a.name[i]) {
-			return false
-		}
-	}
-	return true
+	return a.tight && !a.colon && !a.comparison && !strings.ContainsFunc(a.name, unicode.IsLower)
 }
 
 // secretSetting reports whether the value of NAME=value counts as a secret even if
@@ -331,23 +307,15 @@ func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 		}
 		a.family = famPassword // -passin pass:…
 	}
-	if len(v) < a.family.shortest() || shapes.Placeholder(v) {
-		return shapes.Span{}, false
-	}
 	after := byte('\n')
 	if end < len(s) {
 		after = s[end]
 	}
-	if after == '(' || after == '[' || after == '{' || after == '<' && a.family != famPassword {
-		return shapes.Span{}, false
-	}
-	if !a.bareSecret(s, v, env, after) {
-		return shapes.Span{}, false
-	}
-	if len(v) == shapes.MaxValue {
+	ok := len(v) >= a.family.shortest() && !shapes.Placeholder(v) && !shapes.OneOf(after, "([{") && (after != '<' || a.family == famPassword) && a.bareSecret(s, v, env, after)
+	if ok && len(v) == shapes.MaxValue {
 		end = shapes.BareEnd(s, end, len(s), stops)
 	}
-	return shapes.NewSpan(i, end, a.family.rule()), true
+	return shapes.NewSpan(i, end, a.family.rule()), ok
 }
 
 // bareSecret reports whether a value without quotes is a secret. after is the byte

@@ -16,17 +16,13 @@ const MinPassed = 8
 
 // credentialCalls are parts of the names of functions that are given credentials as
 // arguments, in small letters.
-const credentialCalls = " auth cred login connect signin sign hmac pdo password secret jwt encrypt decrypt "
+var credentialCalls = [...]string{"auth", "cred", "login", "connect", "sign", "hmac", "pdo", "password", "secret", "jwt", "encrypt", "decrypt"}
 
 // InCall returns the literal behind the ',' at i, which is an argument of a call
 // whose name says that it takes credentials: SetBasicAuth("bob", "x"), jwt.sign(data,
 // 'x'), auth=("bob", "x"); false for none, and for a literal that reads like words.
 func InCall(s string, i int) (shapes.Span, bool) {
-	j := i + 1
-	for j < len(s) && j < i+8 && (s[j] == ' ' || s[j] == '\n') {
-		j++
-	}
-	q, ok := shapes.QuoteAt(s, j)
+	q, ok := shapes.QuoteAt(s, shapes.SkipTo(s[:min(len(s), i+8)], i+1, " \n"))
 	if !ok {
 		return shapes.Span{}, false
 	}
@@ -35,11 +31,11 @@ func InCall(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	v := s[q.Start:end]
-	if strings.IndexByte(v, ' ') >= 0 || strings.IndexByte(v, '/') >= 0 || strings.IndexByte(v, '@') >= 0 || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
+	if strings.ContainsAny(v, " /@") || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
 		return shapes.Span{}, false
 	}
 	depth := 0
-	for k := i - 1; k > 0 && k > i-maxCall; k-- {
+	for k := i - 1; k > 0 && k > i-maxCall && depth >= 0; k-- {
 		switch s[k] {
 		case ')', ']', '}':
 			depth++
@@ -54,9 +50,6 @@ func InCall(s string, i int) (shapes.Span, bool) {
 				return shapes.NewSpan(q.Start, end, tokens.RulePassword), callsForCredentials(s[max(0, k-shapes.MaxName):k])
 			}
 		}
-		if depth < 0 {
-			break
-		}
 	}
 	return shapes.Span{}, false
 }
@@ -69,14 +62,7 @@ func callsForCredentials(before string) bool {
 	for start > 0 && (shapes.In(before[start-1], shapes.Ident) || shapes.OneOf(before[start-1], ":->")) {
 		start--
 	}
-	name := strings.ToLower(before[start:])
-	for list := credentialCalls[1:]; list != ""; {
-		var part string
-		if part, list, _ = strings.Cut(list, " "); strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	return shapes.HasOne(strings.ToLower(before[start:]), credentialCalls[:]...)
 }
 
 // maxRecord is the length of a record of fields with colons, in bytes.
@@ -110,10 +96,8 @@ func secretInRecord(s string, i int) (shapes.Span, bool) {
 	default:
 		return shapes.Span{}, false
 	}
-	if len(v) < 6 || shapes.Readable(v) || shapes.Only(v, shapes.Digit) || strings.IndexByte(v, '/') >= 0 || shapes.Reference(v) {
-		return shapes.Span{}, false
-	}
-	return shapes.NewSpan(i+1, i+1+len(v), tokens.RulePassword), true
+	return shapes.NewSpan(i+1, i+1+len(v), tokens.RulePassword),
+		len(v) >= 6 && !shapes.Readable(v) && !shapes.Only(v, shapes.Digit) && strings.IndexByte(v, '/') < 0 && !shapes.Reference(v)
 }
 
 // portField reports whether the second of the fields of a record is a port or a star.
@@ -129,10 +113,8 @@ func tableCell(s string, i int) (shapes.Span, bool) {
 	i = shapes.SkipTo(s, i, " |`*")
 	end := shapes.BareEnd(s, i, i+shapes.MaxValue, shapes.SettingStops)
 	v := s[i:end]
-	if end == len(s) || s[end] != ' ' && s[end] != '`' || len(v) < 6 || shapes.Readable(v) || shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0 {
-		return shapes.Span{}, false
-	}
-	return shapes.NewSpan(i, end, tokens.RulePassword), true
+	return shapes.NewSpan(i, end, tokens.RulePassword),
+		end < len(s) && shapes.OneOf(s[end], " `") && len(v) >= 6 && !shapes.Readable(v) && !shapes.Placeholder(v) && strings.IndexByte(v, '(') < 0
 }
 
 // nextElement returns the text of the element behind the closing tag that ends at i, if
@@ -159,15 +141,12 @@ func nextElement(s string, label string, i int) (shapes.Span, bool) {
 		case shapes.OneOf(s[i], " \t\r"):
 			i++
 		default:
-			end := i
-			for end < len(s) && end < i+maxElement && s[end] != '<' && s[end] != '\n' {
-				end++
-			}
-			v := s[i:end]
-			if end == len(s) || s[end] != '<' || len(v) < 6 || shapes.Wordy(v) && !shapes.Mixed(v) || Named(label, v) == "" {
+			n := strings.IndexAny(s[i:min(len(s), i+maxElement)], "<\n")
+			if n < 6 || s[i+n] != '<' || shapes.Readable(s[i:i+n]) {
 				return shapes.Span{}, false
 			}
-			return shapes.NewSpan(i, end, Named(label, v)), true
+			rule := Named(label, s[i:i+n])
+			return shapes.NewSpan(i, i+n, rule), rule != ""
 		}
 	}
 	return shapes.Span{}, false

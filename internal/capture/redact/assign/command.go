@@ -96,16 +96,8 @@ func startsAny(text, words string) bool {
 // pairs end in ';': Server=db;User Id=sa;
 func inConnection(before string) bool {
 	before = strings.TrimRight(before[max(0, len(before)-maxBeside):], " ")
-	if !strings.HasSuffix(before, ";") {
-		return false
-	}
-	before = strings.ToLower(before)
-	for _, key := range [...]string{"server=", "host=", "source=", "user id=", "uid=", "user=", "username=", "database=", "endpoint="} {
-		if strings.Contains(before, key) {
-			return true
-		}
-	}
-	return false
+	return strings.HasSuffix(before, ";") && shapes.HasOne(strings.ToLower(before),
+		"server=", "host=", "source=", "user id=", "uid=", "user=", "username=", "database=", "endpoint=")
 }
 
 // maxSection is how far a setting is from the head of its section, in bytes.

@@ -1,8 +1,10 @@
 package assign
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
+	"unicode"
 
 	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/capture/redact/tokens"
@@ -53,16 +55,10 @@ scan:
 		return webhook(s, start)
 	}
 	if colon >= 0 && colon < at {
-		password := s[colon+1 : at]
-		if shapes.Reference(password) {
-			return shapes.Span{}, false
-		}
-		return shapes.NewSpan(colon+1, at, tokens.RuleURLPassword), true
+		return shapes.NewSpan(colon+1, at, tokens.RuleURLPassword), !shapes.Reference(s[colon+1 : at])
 	}
-	if user := s[start:at]; len(user) >= 12 && !shapes.Wordy(user) && !shapes.Placeholder(user) && !strings.Contains(user, shapes.MaskStart) {
-		return shapes.NewSpan(start, at, tokens.RuleURLPassword), true
-	}
-	return shapes.Span{}, false
+	user := s[start:at]
+	return shapes.NewSpan(start, at, tokens.RuleURLPassword), len(user) >= 12 && !shapes.Wordy(user) && !shapes.Placeholder(user) && !strings.Contains(user, shapes.MaskStart)
 }
 
 // webhooks are addresses whose path is the secret.
@@ -96,10 +92,7 @@ func webhook(s string, start int) (shapes.Span, bool) {
 			}
 			end++
 		}
-		if end-begin < 16 || n > 0 && strings.IndexByte(s[begin:end], '/') < 0 {
-			return shapes.Span{}, false
-		}
-		return shapes.NewSpan(begin, end, tokens.RuleSlackWebhook), true
+		return shapes.NewSpan(begin, end, tokens.RuleSlackWebhook), end-begin >= 16 && (n == 0 || strings.IndexByte(s[begin:end], '/') >= 0)
 	}
 	return shapes.Span{}, false
 }
@@ -112,10 +105,7 @@ func authorizationValue(s string, i, end int) (shapes.Span, bool) {
 		return shapes.NewSpan(i+len("digest "), i+len(strings.TrimRight(s[i:end], "'\"")), tokens.RuleAuthorization), !shapes.Reference(s[i+len("digest ") : end])
 	}
 	if n := strings.IndexAny(s[i:end], "\"'`"); n >= 0 {
-		end = i + n
-		for end > i && s[end-1] == '\\' {
-			end--
-		}
+		end = shapes.SkipBack(s, i, i+n, "\\")
 	}
 	if n := strings.Index(s[i:end], `\n`); n >= 0 {
 		end = i + n
@@ -132,24 +122,14 @@ func authorizationValue(s string, i, end int) (shapes.Span, bool) {
 	credentials = strings.TrimLeft(credentials, " ")
 	start := end - len(credentials)
 	word, rest, more := strings.Cut(credentials, " ")
-	if len(word) < 4 || shapes.Placeholder(word) || !shapes.TokenBytes(word) {
-		if !more || shapes.Placeholder(word) || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
-			return shapes.Span{}, false
-		}
+	if shapes.Placeholder(word) || (len(word) < 4 || !shapes.TokenBytes(word)) && (!more || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256")) {
+		return shapes.Span{}, false
 	}
 	if more && strings.IndexByte(rest, '=') >= 0 { // Credential=…, Signature=…
 		return shapes.NewSpan(start, end, tokens.RuleAuthorization), true
 	}
-	knownScheme := false
-	switch strings.ToLower(scheme) {
-	case "basic", "bearer", "token", "negotiate", "apikey", "key":
-		knownScheme = true
-	}
-	if !knownScheme && shapes.Wordy(word) || shapes.Wordy(word) && len(word) < 8 || more && shapes.Wordy(word) {
-		return shapes.Span{}, false
-	}
-	switch strings.ToLower(word) {
-	case "token", "tokens", "authentication", "authorization", "header", "scheme", "credentials", "auth":
+	if shapes.EqualsOne(word, "token", "tokens", "authentication", "authorization", "header", "scheme", "credentials", "auth") ||
+		shapes.Wordy(word) && (more || len(word) < 8 || !shapes.EqualsOne(scheme, "basic", "bearer", "token", "negotiate", "apikey", "key")) {
 		return shapes.Span{}, false
 	}
 	return shapes.NewSpan(start, shapes.RunEnd(s, start+len(word), shapes.Token), tokens.RuleAuthorization), true
@@ -167,25 +147,14 @@ func Credentials(s string, i int) (shapes.Span, bool) {
 		if s[start] != ' ' && s[start] != '+' && !strings.HasPrefix(s[start:], "%20") {
 			return shapes.Span{}, false
 		}
-		for start < len(s) && (s[start] == ' ' || s[start] == '+') {
-			start++
-		}
-		end := shapes.RunEnd(s, start, shapes.Token)
-		end = start + len(strings.TrimRight(s[start:end], "."))
-		if v := s[start:end]; len(v) < 8 || shapes.Wordy(v) {
-			return shapes.Span{}, false
-		}
-		return shapes.NewSpan(start, end, "bearer-token"), true
+		start = shapes.SkipTo(s, start, " +")
+		end := shapes.SkipBack(s, start, shapes.RunEnd(s, start, shapes.Token), ".")
+		return shapes.NewSpan(start, end, "bearer-token"), end-start >= 8 && !shapes.Wordy(s[start:end])
 	case s[i+1] == 'a' && shapes.HasPrefixFold(s[i:], "basic "):
 		start := i + 6
 		end := shapes.RunEnd(s, start, shapes.Base64)
-		if end-start < 8 || shapes.Wordy(s[start:end]) && !userAndPassword(s[start:end]) {
-			return shapes.Span{}, false
-		}
-		if s[i] == 'b' && !userAndPassword(s[start:end]) {
-			return shapes.Span{}, false // "basic" is a word
-		}
-		return shapes.NewSpan(start, end, "basic-auth"), true
+		v := s[start:end]
+		return shapes.NewSpan(start, end, "basic-auth"), len(v) >= 8 && (s[i] == 'B' && !shapes.Wordy(v) || userAndPassword(v)) // "basic" is a word
 	}
 	return shapes.Span{}, false
 }
@@ -199,14 +168,7 @@ func userAndPassword(v string) bool {
 	if err != nil {
 		return false
 	}
-	colon := false
-	for _, c := range decoded[:n] {
-		if c < ' ' || c == 0x7f {
-			return false
-		}
-		colon = colon || c == ':'
-	}
-	return colon
+	return bytes.IndexByte(decoded[:n], ':') >= 0 && !bytes.ContainsFunc(decoded[:n], unicode.IsControl)
 }
 
 // Flag returns the value of --password VALUE or -password VALUE; false for another
@@ -222,10 +184,7 @@ func Flag(s string, i, start int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	// In a list of arguments, quotes and a comma stand between flag and value.
-	start = end
-	for start < min(len(s), end+8) && strings.IndexByte(" \t\n\"',\\", s[start]) >= 0 {
-		start++
-	}
+	start = shapes.SkipTo(s[:min(len(s), end+8)], end, " \t\n\"',\\")
 	if start == end || start >= len(s) || s[start] == '-' {
 		return shapes.Span{}, false
 	}
@@ -238,10 +197,7 @@ func Flag(s string, i, start int) (shapes.Span, bool) {
 	case shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0:
 		return shapes.Span{}, false
 	case fam == famPassword:
-		if len(v) < 3 || shapes.Wordy(v) && !strings.ContainsAny(v, "0123456789") && s[end] != ' ' {
-			return shapes.Span{}, false
-		}
-		return shapes.NewSpan(start, stop, tokens.RulePassword), true
+		return shapes.NewSpan(start, stop, tokens.RulePassword), len(v) >= 3 && (s[end] == ' ' || !shapes.Wordy(v) || strings.ContainsAny(v, "0123456789"))
 	case secretLiteral(fam, v, false):
 		return shapes.NewSpan(start, stop, fam.rule()), true
 	}
@@ -271,7 +227,7 @@ func curlUser(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	// curl, or a tool like it, must be near: docker -u 1000:staff has no password.
-	if head := s[max(0, before-200):before]; !strings.Contains(head, "curl") && !strings.Contains(head, "http") && !strings.Contains(head, "wget") && shapes.Wordy(v) {
+	if head := s[max(0, before-200):before]; !shapes.HasOne(head, "curl", "http", "wget") && shapes.Wordy(v) {
 		return shapes.Span{}, false
 	}
 	return shapes.NewSpan(i+1, end, "curl-user"), true

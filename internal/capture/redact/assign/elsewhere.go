@@ -29,12 +29,12 @@ func Named(name, v string) string {
 // IsValueName reports whether a name says that its value belongs to the name in another
 // member: {"name":"DB_PASSWORD","value":"…"}.
 func IsValueName(name string) bool {
-	return shapes.ListedFold(" value val default stringvalue defaultvalue default_value ", name)
+	return shapes.EqualsOne(name, "value", "val", "default", "stringvalue", "defaultvalue", "default_value")
 }
 
 // IsNameName reports whether a name says that its value is a name.
 func IsNameName(name string) bool {
-	return shapes.ListedFold(" name key setting variable parameter ", name)
+	return shapes.EqualsOne(name, "name", "key", "setting", "variable", "parameter")
 }
 
 // maxBeside is how far a value is from its name in another member, in bytes.
@@ -69,9 +69,7 @@ func nameBeside(s string, start, end int) string {
 		}
 		break
 	}
-	for end < len(s) && end < start+shapes.MaxQuoted && shapes.OneOf(s[end], "\"',\\ \t\n+") {
-		end++
-	}
+	end = shapes.SkipTo(s[:min(len(s), start+shapes.MaxQuoted)], end, "\"',\\ \t\n+")
 	stop := min(len(s), end+shapes.MaxName)
 	nameEnd := shapes.RunEnd(s[:stop], end, shapes.Ident)
 	if !IsNameName(s[end:nameEnd]) {
@@ -108,19 +106,14 @@ func Element(s string, i int) (shapes.Span, bool) {
 	nameEnd := shapes.RunEnd(s[:min(len(s), i+2+shapes.MaxName)], i+2, shapes.Ident)
 	name := s[i+2 : nameEnd]
 	low := max(0, i-maxElement)
-	if fam := nameFamily(name); (fam == famNone || name == "key") && !carriesName(name) && !tokens.NamesVendor(name) {
-		low = max(0, i-shapes.MaxName)
-		open := strings.LastIndexByte(s[low:i], '>')
-		if open < 0 {
-			return shapes.Span{}, false
-		}
-		return nextElement(s, strings.Trim(s[low+open+1:i], " \n*:"), nameEnd+1)
-	}
 	open := strings.LastIndexByte(s[low:i], '>')
 	if open < 0 {
 		return shapes.Span{}, false
 	}
 	start := low + open + 1
+	if (name == "key" || !NamesSecret(name)) && !carriesName(name) {
+		return nextElement(s, strings.Trim(s[start:i], " \n*:"), nameEnd+1)
+	}
 	tagStart := strings.LastIndexByte(s[max(0, start-maxElement):start], '<')
 	if tagStart < 0 {
 		return shapes.Span{}, false
@@ -134,16 +127,13 @@ func Element(s string, i int) (shapes.Span, bool) {
 			name = tagBefore(s[:start-len(tag)-1])
 		}
 	}
-	end := i
-	start = shapes.SkipTo(s[:end], start, " \t\r\n")
-	end = shapes.SkipBack(s, start, end, " \t\r\n")
+	start = shapes.SkipTo(s[:i], start, " \t\r\n")
+	end := shapes.SkipBack(s, start, i, " \t\r\n")
 	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
 		start, end = longestWord(s, start, end)
 	}
-	if rule := Named(name, s[start:end]); rule != "" {
-		return shapes.NewSpan(start, end, rule), true
-	}
-	return shapes.Span{}, false
+	rule := Named(name, s[start:end])
+	return shapes.NewSpan(start, end, rule), rule != ""
 }
 
 // longestWord returns the bounds of the longest word of s[start:end].
@@ -171,7 +161,7 @@ func tagBefore(before string) string {
 // carriesName reports whether the name of an element says that an attribute has the name
 // of its text.
 func carriesName(element string) bool {
-	return shapes.ListedFold(" property string entry param parameter setting value item variable arg prop ", element)
+	return shapes.EqualsOne(element, "property", "string", "entry", "param", "parameter", "setting", "value", "item", "variable", "arg", "prop")
 }
 
 // attributeName returns the value of the attribute of a tag that is a name; "" for none.
@@ -188,29 +178,23 @@ func attributeName(tag string) string {
 
 // AtComma returns the argument behind the ',' at i if that before is a name of a
 // secret, as in define('DB_PASSWORD', '…'); false for none. It puts the cells of a table
-// whose head names a secret into the queue.
+// whose head names a secret into a.Found.
 func (a *Ahead) AtComma(s string, i int) (shapes.Span, bool) {
 	if i == 0 || i+1 >= len(s) {
 		return shapes.Span{}, false
 	}
 	if !shapes.OneOf(s[i-1], "\"'") {
 		if shapes.IsAlnum(s[i-1]) && s[i+1] != ' ' {
-			a.queueColumns(s, i)
+			a.addColumns(s, i)
 		}
 		return shapes.Span{}, false
 	}
-	j := i + 1
-	for j < len(s) && j < i+32 && s[j] == ' ' {
-		j++
-	}
+	j := shapes.SkipTo(s[:min(len(s), i+32)], i+1, " ")
 	if j < len(s) && shapes.IsAlnum(s[j]) || !shapes.OneOf(s[min(j, len(s)-1)], "\"'\\`") {
 		return shapes.Span{}, false
 	}
 	start, name := nameBefore(s, i)
-	if nameFamily(name) == famNone && !tokens.NamesVendor(name) {
-		return shapes.Span{}, false
-	}
-	if j == i+1 && shapes.OneOf(s[i-1], "\"") && a.queueColumns(s, i) {
+	if !NamesSecret(name) || j == i+1 && s[i-1] == '"' && a.addColumns(s, i) {
 		return shapes.Span{}, false
 	}
 	q, ok := shapes.QuoteAt(s, j)
@@ -223,10 +207,8 @@ func (a *Ahead) AtComma(s string, i int) (shapes.Span, bool) {
 	}
 	v := s[q.Start:end]
 	rule := Named(name, v)
-	if rule == "" || !setsName(s[:start]) && (len(v) < 8 || shapes.Wordy(v) || !strings.ContainsAny(v, "0123456789") || strings.IndexByte(v, ' ') >= 0) {
-		return shapes.Span{}, false
-	}
-	return shapes.NewSpan(q.Start, end, rule), true
+	return shapes.NewSpan(q.Start, end, rule),
+		rule != "" && (setsName(s[:start]) || len(v) >= 8 && !shapes.Wordy(v) && strings.ContainsAny(v, "0123456789") && strings.IndexByte(v, ' ') < 0)
 }
 
 // setsName reports whether a call that sets a constant or variable is open: define('.
@@ -238,9 +220,9 @@ func setsName(before string) bool {
 // maxTableHead is the length of the first line of a table, in bytes.
 const maxTableHead = 1024
 
-// queueColumns puts the cells of a table in CSV into the queue whose column names a
+// addColumns puts the cells of a table in CSV into a.Found whose column names a
 // secret. A comma of its head is at i. It reports whether there is such a table.
-func (a *Ahead) queueColumns(s string, i int) bool {
+func (a *Ahead) addColumns(s string, i int) bool {
 	if i < a.tableEnd {
 		return false
 	}
@@ -269,7 +251,7 @@ func (a *Ahead) queueColumns(s string, i int) bool {
 	for next >= 0 && next < len(s) {
 		rowStart := next
 		end, next = shapes.LineBounds(s, rowStart, shapes.MaxQuoted)
-		if !a.queueCells(s, rowStart, end, head) {
+		if !a.addCells(s, rowStart, end, head) {
 			break
 		}
 		a.tableEnd = end
@@ -277,15 +259,16 @@ func (a *Ahead) queueColumns(s string, i int) bool {
 	return len(a.Found) > before
 }
 
+// NamesSecret reports whether a name tells that its value is a secret, or a vendor's.
 func NamesSecret(name string) bool { return nameFamily(name) != famNone || tokens.NamesVendor(name) }
 
 // headByte reports whether c can stand in the first line of a table.
 func headByte(c byte) bool { return shapes.In(c, shapes.Ident) || shapes.OneOf(c, ",\"' ") }
 
-// queueCells puts the cells of the row s[at:end] into the queue whose cell in head, the
+// addCells puts the cells of the row s[at:end] into a.Found whose cell in head, the
 // table's first line, names a secret. It returns false if the row does not belong to the
 // table.
-func (a *Ahead) queueCells(s string, at, end int, head string) bool {
+func (a *Ahead) addCells(s string, at, end int, head string) bool {
 	first := len(a.Found)
 	for more := true; more; {
 		var name string
@@ -314,7 +297,7 @@ func (a *Ahead) queueCells(s string, at, end int, head string) bool {
 	return true
 }
 
-// Manifest puts the values in the data of a Secret of Kubernetes into the queue. The
+// Manifest puts the values in the data of a Secret of Kubernetes into a.Found. The
 // ':' behind "data" is at i.
 func (a *Ahead) Manifest(s string, i int) {
 	if i < a.tableEnd {

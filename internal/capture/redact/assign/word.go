@@ -18,10 +18,7 @@ func secretAfterWord(s string, end int) (shapes.Span, bool) {
 	if end >= len(s) || s[end] != ' ' && s[end] != '\t' {
 		return shapes.Span{}, false
 	}
-	valueStart := end + 1
-	for valueStart < len(s) && valueStart < end+8 && s[valueStart] == ' ' {
-		valueStart++
-	}
+	valueStart := shapes.SkipTo(s[:min(len(s), end+8)], end+1, " ")
 	if valueStart+2 >= len(s) || shapes.OneOf(s[valueStart], "=:") && (s[valueStart+1] == ' ' || s[valueStart+2] == ' ') {
 		return shapes.Span{}, false // an operator
 	}
@@ -74,7 +71,7 @@ func secretAfterWord(s string, end int) (shapes.Span, bool) {
 	case shapes.EndsInOne(before, "passwd/user-password ", "passwd/root-password ", "password "): // preseed
 	case !shapes.Readable(v) && len(v) >= 6 && (stop == len(s) || shapes.OneOf(s[stop], "\r\n\"'\\")) && (start == 0 || s[start-1] == '\n' || shapes.EndsInOne(before, `\`, "\n+", "→", "  ")): // a line of settings
 	case said && !shapes.Readable(v) && !shapes.Only(v, shapes.Digit) && (len(v) >= 8 || len(v) >= 6 && strings.ContainsAny(v, "0123456789")):
-	case said && fam == famPassword:
+	case said:
 		return toldAtEnd(s, valueStart)
 	default:
 		return shapes.Span{}, false
@@ -104,8 +101,8 @@ func secretPassed(s string, i int) (shapes.Span, bool) {
 func inStatement(before string) bool {
 	before = strings.ToLower(before[strings.LastIndexByte(before, ';')+1:])
 	return shapes.EndsInOne(before, "with ", "encrypted ") ||
-		(strings.Contains(before, "alter ") || strings.Contains(before, "create ")) &&
-			(strings.Contains(before, "user ") || strings.Contains(before, "role ") || strings.Contains(before, "login "))
+		shapes.HasOne(before, "alter ", "create ") &&
+			shapes.HasOne(before, "user ", "role ", "login ")
 }
 
 // keywordKey reports whether the name behind before is a keyword of Lisp, Clojure or
@@ -174,17 +171,14 @@ func promptedSecret(s string, i int) (shapes.Span, bool) {
 	end, _ := shapes.LineBounds(s, i, maxBeside)
 	n := strings.Index(s[i:end], ": ")
 	if n < 0 {
-		n = strings.Index(s[i:end], "= ") // SET PASSWORD FOR user = 'x'
-	}
-	if n < 0 {
-		return shapes.Span{}, false
+		if n = strings.Index(s[i:end], "= "); n < 0 { // SET PASSWORD FOR user = 'x'
+			return shapes.Span{}, false
+		}
 	}
 	start := shapes.SkipTo(s[:end], i+n+len(": "), "\"'\\")
-	end = start + len(strings.TrimRight(s[start:end], " \t\r\"'`};\\"))
-	if v := s[start:end]; len(v) < 3 || strings.IndexByte(v, ' ') >= 0 || shapes.Placeholder(v) {
-		return shapes.Span{}, false
-	}
-	return shapes.NewSpan(start, end, tokens.RulePassword), true
+	end = shapes.SkipBack(s, start, end, " \t\r\"'`};\\")
+	v := s[start:end]
+	return shapes.NewSpan(start, end, tokens.RulePassword), len(v) >= 3 && strings.IndexByte(v, ' ') < 0 && !shapes.Placeholder(v)
 }
 
 // AtWord returns the secret behind a word at whose rare pair of letters the scanner
@@ -193,45 +187,31 @@ func AtWord(s string, i int) (shapes.Span, bool) {
 	if i == 0 || i+1 >= len(s) {
 		return shapes.Span{}, false
 	}
-	switch before := s[i-1] | 0x20; s[i] | 0x20 {
-	case 'w':
-		if before != 's' {
-			break
-		}
-		if shapes.HasPrefixFold(s[i:], "word") {
-			if shapes.HasSuffixFold(s[:i], " pass") {
-				if found, ok := saidBefore(s, i-len(" pass")); ok {
-					return found, true
-				}
+	switch word := s[i-1:]; {
+	case shapes.HasPrefixFold(word, "sword"):
+		if shapes.HasSuffixFold(s[:i], " pass") {
+			if found, ok := saidBefore(s, i-len(" pass")); ok {
+				return found, true
 			}
-			return secretAfterWord(s, i+4)
-		} else if s[i+1]|0x20 == 'd' {
-			return secretAfterWord(s, i+2)
 		}
-	case 'k':
-		if before == 'o' && s[i+1]|0x20 == 'e' && i+2 < len(s) && s[i+2]|0x20 == 'n' {
-			return secretAfterWord(s, i+3)
+		return secretAfterWord(s, i+4)
+	case shapes.HasPrefixFold(word, "swd"):
+		return secretAfterWord(s, i+2)
+	case shapes.HasPrefixFold(word, "oken"):
+		return secretAfterWord(s, i+3)
+	case shapes.HasPrefixFold(word, "sphrase"):
+		return secretAfterWord(s, i+6)
+	case strings.HasPrefix(word, "NV ") && i > 1 && s[i-2] == 'E' && shapes.StartsWord(s, i-2):
+		return dockerVariable(s, i+2)
+	case shapes.HasPrefixFold(word, "ey") && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || shapes.In(s[i-3], shapes.Ident)): // "key" alone says too little
+		return secretAfterWord(s, i+1)
+	case shapes.HasPrefixFold(word, "by ") && i > 2 && s[i-2] == ' ' && (shapes.HasSuffixFold(s[:i-1], "identified ") || i+2 < len(s) && s[i+2] == '\'' && strings.Contains(strings.ToLower(s[max(0, i-64):i-1]), "identified ")):
+		if q, ok := shapes.QuoteAt(s, i+2); ok {
+			end := q.End(s)
+			return shapes.NewSpan(q.Start, end, tokens.RulePassword), end-q.Start >= 3 && !shapes.Placeholder(s[q.Start:end])
 		}
-	case 'p':
-		if before == 's' && s[i+1]|0x20 == 'h' && shapes.HasPrefixFold(s[i:], "phrase") {
-			return secretAfterWord(s, i+6)
-		}
-	case 'v':
-		if s[i] == 'V' && s[i+1] == ' ' && strings.HasSuffix(s[:i], "EN") && shapes.StartsWord(s, i-2) {
-			return dockerVariable(s, i+2)
-		}
-	case 'y':
-		switch {
-		case before == 'e' && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || shapes.In(s[i-3], shapes.Ident)): // "key" alone says too little
-			return secretAfterWord(s, i+1)
-		case before == 'b' && s[i+1] == ' ' && i > 2 && s[i-2] == ' ' && (shapes.HasSuffixFold(s[:i-1], "identified ") || i+2 < len(s) && s[i+2] == '\'' && strings.Contains(strings.ToLower(s[max(0, i-64):i-1]), "identified ")):
-			if q, ok := shapes.QuoteAt(s, i+2); ok {
-				end := q.End(s)
-				return shapes.NewSpan(q.Start, end, tokens.RulePassword), end-q.Start >= 3 && !shapes.Placeholder(s[q.Start:end])
-			}
-			end := shapes.BareEnd(s, i+2, i+shapes.MaxValue, shapes.CodeStops)
-			return shapes.NewSpan(i+2, end, tokens.RulePassword), end-i >= 8 && !shapes.Readable(s[i+2:end]) && inStatement(s[max(0, i-maxBeside):i])
-		}
+		end := shapes.BareEnd(s, i+2, i+shapes.MaxValue, shapes.CodeStops)
+		return shapes.NewSpan(i+2, end, tokens.RulePassword), end-i >= 8 && !shapes.Readable(s[i+2:end]) && inStatement(s[max(0, i-maxBeside):i])
 	}
 	return shapes.Span{}, false
 }

@@ -105,9 +105,6 @@ func (d *Document) Encode() []byte {
 		if !s.changed {
 			continue
 		}
-		if out == nil {
-			out = make([]byte, 0, len(d.raw))
-		}
 		out = append(out, d.raw[last:s.start]...)
 		out = jsonscan.AppendQuote(out, s.Text)
 		last = s.end

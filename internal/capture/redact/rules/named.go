@@ -132,10 +132,7 @@ func near(k *tokens.Kind, s string, start, end int, found []shapes.Span) []shape
 
 // cookies appends the values in a header of cookies.
 func cookies(s string, _, end int, found []shapes.Span) []shapes.Span {
-	tokens.EachCookie(s, end, func(start, end int, rule string) {
-		found = append(found, shapes.NewSpan(start, end, rule))
-	})
-	return found
+	return append(found, tokens.Cookies(s, end)...)
 }
 
 // webToken appends a JSON web token whose second part starts at the ".ey". Package

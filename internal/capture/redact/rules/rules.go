@@ -38,10 +38,7 @@ func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
 	if (limit == 0 || len(raw) <= limit) && !mayMatch(raw) {
 		return raw
 	}
-	out, ok := redact.Each(raw, func(_, text string) string { return mask(text, limit, counts) })
-	if !ok {
-		return raw
-	}
+	out, _ := redact.Each(raw, func(_, text string) string { return mask(text, limit, counts) })
 	return out
 }
 

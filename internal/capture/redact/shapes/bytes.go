@@ -95,8 +95,10 @@ var classes = func() (t [256]uint16) {
 // In reports whether c is of one of the classes.
 func In(c byte, class uint16) bool { return classes[c]&class != 0 }
 
+// IsAlnum reports whether c is an ASCII letter or digit.
 func IsAlnum(c byte) bool { return In(c, Alnum) }
 
+// IsDigit reports whether c is an ASCII digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // Only reports whether all bytes of s are of class.
@@ -112,6 +114,16 @@ func RunEnd(s string, i int, class uint16) int {
 		i++
 	}
 	return i
+}
+
+// HasOne reports whether s has one of the words.
+func HasOne(s string, words ...string) bool {
+	for _, word := range words {
+		if strings.Contains(s, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // EndsInOne reports whether s ends in one of the suffixes.
@@ -161,8 +173,10 @@ func View(b []byte) string {
 // MaxName is the longest name that is judged, in bytes.
 const MaxName = 64
 
+// IsUpper reports whether c is a capital ASCII letter.
 func IsUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
+// IsLower reports whether c is a small ASCII letter.
 func IsLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 // Listed reports whether word is one of list, whose words have a blank before and behind
@@ -183,8 +197,10 @@ func Listed(list, word string) bool {
 	}
 }
 
+// Number reports whether word is one of digits.
 func Number(word string) bool { return word != "" && Only(word, Digit) }
 
+// IsLetter reports whether c is an ASCII letter.
 func IsLetter(c byte) bool { return IsLower(c) || IsUpper(c) }
 
 // SkipBackslashes returns the first position from i on that is no backslash.
@@ -215,19 +231,14 @@ func StartsWord(s string, i int) bool {
 	return i == 0 || !IsAlnum(s[i-1]) || i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
 }
 
-// ListedFold is Listed without regard to letter case; the words of list have at most 24 bytes.
-func ListedFold(list, word string) bool {
-	var lower [24]byte
-	if len(word) > len(lower) {
-		return false
-	}
-	for i := range len(word) {
-		lower[i] = word[i]
-		if IsUpper(word[i]) {
-			lower[i] |= 0x20
+// EqualsOne reports whether s is one of the words, without regard to letter case.
+func EqualsOne(s string, words ...string) bool {
+	for _, word := range words {
+		if len(word) == len(s) && strings.EqualFold(word, s) {
+			return true
 		}
 	}
-	return Listed(list, View(lower[:len(word)]))
+	return false
 }
 
 // SkipTo returns the first position from i on whose byte is none of chars.

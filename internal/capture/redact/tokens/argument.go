@@ -41,11 +41,9 @@ func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok 
 			found.Start, found.End, ok = found.Start+slash+1, found.Start+at, slash >= 0 && at > slash+3
 		}
 	case 'c':
-		eachCookie(s, end, func(from, to int, rule string) {
-			if !ok {
-				found, ok = shapes.NewSpan(from, to, rule), true
-			}
-		})
+		if cookies := Cookies(s, end); len(cookies) > 0 {
+			found, ok = cookies[0], true
+		}
 	default:
 		if form[0] == '!' && end < len(s) && s[end] == '-' {
 			return shapes.Span{}, false
@@ -59,13 +57,9 @@ func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok 
 	return found, ok
 }
 
-// EachCookie calls visit with the bounds and the rule of each value in the header of
-// cookies that begins before i. The scanner returns the first only.
-func EachCookie(s string, i int, visit func(start, end int, rule string)) { eachCookie(s, i, visit) }
-
-// eachCookie calls visit with each value in the header of cookies that begins before i,
-// unless it reads like words.
-func eachCookie(s string, i int, visit func(start, end int, rule string)) {
+// Cookies returns the values in the header of cookies that begins before i, but for those
+// that read like words.
+func Cookies(s string, i int) (found []shapes.Span) {
 	end := shapes.LineEnd(s, i)
 	for at := i; at < end; at++ {
 		if s[at] != '=' {
@@ -73,10 +67,11 @@ func eachCookie(s string, i int, visit func(start, end int, rule string)) {
 		}
 		stop := shapes.BareEnd(s, at+1, end, shapes.CookieStops)
 		if v := s[at+1 : stop]; len(v) >= minCookie && !shapes.Wordy(v) && !shapes.Placeholder(v) && !shapes.PathLike(v) {
-			visit(at+1, stop, ruleCookie)
+			found = append(found, shapes.NewSpan(at+1, stop, ruleCookie))
 		}
 		at = max(at, stop-1)
 	}
+	return found
 }
 
 // argument returns the nth argument of a command behind position i that is no option;
@@ -116,14 +111,8 @@ func pipedSecret(s string, i int, users bool) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	start += low + len("echo ")
-	for word := start; word < end; { // the last word
-		word = shapes.SkipTo(s[:end], word, " \"'\\")
-		if word < end {
-			start = word
-		}
-		word = max(word+1, shapes.BareEnd(s, word, end, shapes.SettingStops)) // a stop is passed, too
-	}
 	end = shapes.SkipBack(s, start, end, " \"'\\")
+	start += strings.LastIndexAny(s[start:end], " \t\r\n\"'`") + 1 // the last word
 	end = shapes.BareEnd(s, start, end, shapes.SettingStops)
 	if users {
 		n := strings.IndexByte(s[start:end], ':')

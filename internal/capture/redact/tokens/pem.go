@@ -41,11 +41,11 @@ func PrivateKey(s string, i int) (shapes.Span, bool) {
 	limit := indexBegin(s, begin, bodyStart+MaxPEM)
 	rest := s[bodyStart:max(bodyStart, limit)]
 	if end := strings.Index(rest, "-----END"); end >= 0 {
-		after := bodyStart + end + len("-----END")
-		if line := strings.Index(s[after:min(len(s), after+48)], pemDashes); line >= 0 {
-			return shapes.NewSpan(i, after+line+len(pemDashes), rulePrivateKey), true
+		end += bodyStart + len("-----END")
+		if line := strings.Index(s[end:min(len(s), end+48)], pemDashes); line >= 0 {
+			end += line + len(pemDashes)
 		}
-		return shapes.NewSpan(i, after, rulePrivateKey), true
+		return shapes.NewSpan(i, end, rulePrivateKey), true
 	}
 	// The dashes before END are missing, or END is in small letters.
 	for at := minPEM; at < len(rest); at++ {
