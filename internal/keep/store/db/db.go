@@ -60,6 +60,9 @@ func Open(ctx context.Context, path string, opts Options) (s *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := rollBack(ctx, path); err != nil {
+		return nil, err
+	}
 	if err := beforeMigration(ctx, path, opts); err != nil {
 		return nil, err
 	}
@@ -81,6 +84,25 @@ func Open(ctx context.Context, path string, opts Options) (s *DB, err error) {
 	return s, nil
 }
 
+// halfMade reports whether a process was killed in a transaction before the database at path had
+// a log, as a restored one has none until it was opened.
+func halfMade(path string) bool {
+	info, err := os.Stat(path + "-journal")
+	return err == nil && info.Size() > 0
+}
+
+// rollBack undoes what halfMade finds, which no reader could do.
+func rollBack(ctx context.Context, path string) error {
+	if !halfMade(path) {
+		return nil
+	}
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(path, nil, BusyTimeout))
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)), db.Close())
+}
+
 // OpenReadOnly opens the database at path for a process that is not the worker:
 // it never migrates and never writes. It works beside a worker and without one,
 // also after a worker that was killed.
@@ -100,6 +122,9 @@ func OpenReadOnly(ctx context.Context, path string) (s *DB, err error) {
 	reader, err := sqlite.OpenReaders(ctx, ReadSource(path))
 	if code := sqlite.Code(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
 		reader, err = sqlite.OpenReaders(ctx, ReadSource(path, "immutable=1"))
+	}
+	if sqlite.Code(err) == sqlite3.SQLITE_READONLY && halfMade(path) {
+		err = memory.Errorf(memory.CodeStorage, "a process was killed in the middle of a change").WithHint("`claude-mem worker start` undoes what it left")
 	}
 	if err != nil {
 		return nil, err
