@@ -85,6 +85,8 @@ func (e *exam) unopened(err error) ([]Finding, string) {
 		return nil, "nothing yet: it is created with the first event"
 	case db.Damaged(err):
 		kind = "database-damaged"
+	case errors.Is(err, db.ErrHalfMade):
+		kind = "database-half-made"
 	case code == memory.CodeNewerSchema:
 		kind = "database-newer"
 	case code == memory.CodeOlderSchema:

@@ -252,6 +252,8 @@ func Checks() []Check {
 				"install the newer claude-mem, or export CLAUDE_MEM_DATA_DIR=/another/directory", ""},
 			{"database-older", Warn, "The database has an older schema, which the worker migrates when it starts.",
 				"claude-mem worker restart", ""},
+			{"database-half-made", Warn, "A process was killed in the middle of a change of the database, before its first log. The worker undoes that change when it starts.",
+				"claude-mem worker restart", ""},
 			{"database-locked", Warn, "Another program holds a lock on the database.",
 				"close the program that has {dir}/memory.db open: `fuser {dir}/memory.db` names it", ""},
 			{"database-unreadable", Fail, "The database cannot be opened.",

@@ -84,6 +84,9 @@ func Open(ctx context.Context, path string, opts Options) (s *DB, err error) {
 	return s, nil
 }
 
+// ErrHalfMade is the error of reading where halfMade.
+var ErrHalfMade = memory.Errorf(memory.CodeStorage, "a process was killed in the middle of a change").WithHint("`claude-mem worker start` undoes what it left")
+
 // halfMade reports whether a process was killed in a transaction before the database at path had
 // a log, as a restored one has none until it was opened.
 func halfMade(path string) bool {
@@ -124,7 +127,7 @@ func OpenReadOnly(ctx context.Context, path string) (s *DB, err error) {
 		reader, err = sqlite.OpenReaders(ctx, ReadSource(path, "immutable=1"))
 	}
 	if sqlite.Code(err) == sqlite3.SQLITE_READONLY && halfMade(path) {
-		err = memory.Errorf(memory.CodeStorage, "a process was killed in the middle of a change").WithHint("`claude-mem worker start` undoes what it left")
+		err = ErrHalfMade
 	}
 	if err != nil {
 		return nil, err
