@@ -102,10 +102,9 @@ func TestDecode(t *testing.T) {
 
 func TestConfidence(t *testing.T) {
 	for in, want := range map[string]float64{
-		"": unsaidConfidence, "0.8": 0.8, "80%": 0.8, "1": 1, "0": 0, "High": 0.9, "medium": 0.6, "low": 0.3, "0.123456": 0.12,
-		// Not as asked: nothing is made of it.
-		"8/10": unsaidConfidence, "80": unsaidConfidence, "0,8": unsaidConfidence, "-1": unsaidConfidence, "1e300": unsaidConfidence,
-		"Inf": unsaidConfidence, "nan": unsaidConfidence, "sure": unsaidConfidence, "101%": unsaidConfidence,
+		"": unsaidConfidence, "0.8": 0.8, " 0,8 ": 0.8, "80%": 0.8, "8/10": 0.8, "8": 0.8, "80": 0.8, "1": 1, "0": 0,
+		"1e300": 1, "-1": 0, "Inf": 1, "nan": unsaidConfidence, "3/0": 1, "High": 0.9, "medium": 0.6, "low": 0.3, "sure": unsaidConfidence,
+		"0.123456": 0.12,
 	} {
 		if got := confidence(in); got != want {
 			t.Errorf("confidence(%q): got %v, want %v", in, got, want)

@@ -2,7 +2,7 @@ package answer
 
 import "strings"
 
-// role says how an element is read.
+// role says how the parser treats an element.
 type role uint8
 
 const (
@@ -10,10 +10,9 @@ const (
 	thought
 	skip
 	recordRole
-	line // a field of one line
-	paragraphs
+	scalar
 	list
-	child // an item of a list
+	child
 )
 
 // The kinds of records.
@@ -24,14 +23,19 @@ const (
 )
 
 // element is an element of the answer format. field is where its text goes in a record;
-// of has the kinds of records with this field.
+// of are the kinds of records that have this field.
 type element struct {
-	name, field, of string
-	role            role
+	name  string
+	role  role
+	field string
+	of    string
 }
 
-// in reports whether records of a kind have this field.
-func (e element) in(kind string) bool { return strings.Contains(e.of, kind) }
+// isField reports whether the element holds text of a record's field.
+func (e element) isField() bool { return e.role >= scalar }
+
+// nativeTo reports whether records of a kind have this field.
+func (e element) nativeTo(kind string) bool { return kind != "" && strings.Contains(e.of, kind) }
 
 // elements maps the name of an element, folded (see fold), to it.
 var elements = map[string]element{}
@@ -39,27 +43,28 @@ var elements = map[string]element{}
 func init() {
 	add := func(role role, of, names string) {
 		for _, name := range strings.Fields(names) {
-			elements[name] = element{name: name, field: name, of: of, role: role}
+			elements[name] = element{name: name, role: role, field: name, of: of}
 		}
 	}
-	add(thought, "", "think thinking reasoning")
+	add(wrapper, "", "observations summaries learnings")
+	add(thought, "", "think")
 	add(skip, "", "skipsummary")
 	add(recordRole, "", "observation summary learning")
-	add(line, kindObservation, "type title subtitle")
-	add(paragraphs, kindObservation, "narrative")
-	add(list, kindObservation, "facts concepts supersedes")
-	add(list, kindObservation+kindSummary, "filesread filesmodified")
-	add(paragraphs, kindSummary, "request investigated learned completed nextsteps notes")
+	add(scalar, kindObservation, "type title subtitle narrative")
+	add(list, kindObservation, "facts concepts supersedes filesmodified")
+	add(list, kindObservation+kindSummary, "filesread")
+	add(scalar, kindSummary, "request investigated learned completed nextsteps notes")
 	add(list, kindSummary, "filesedited")
-	add(paragraphs, kindLearning, "content")
-	add(line, kindLearning, "category confidence")
-	add(child, "", "item li")
-	elements["kind"] = elements["type"]
-	for name, kind := range map[string]string{"observations": kindObservation, "summaries": kindSummary, "learnings": kindLearning} {
-		elements[name] = element{name, kind, "", wrapper}
-	}
-	for name, field := range map[string]string{"fact": "facts", "concept": "concepts", "file": "filesread"} {
-		elements[name] = element{name, field, kindObservation, child}
+	add(scalar, kindLearning, "content category confidence")
+	elements["fact"] = element{"fact", child, "facts", kindObservation}
+	elements["concept"] = element{"concept", child, "concepts", kindObservation}
+	elements["file"] = element{"file", child, "filesread", ""}
+	elements["item"] = element{"item", child, "", ""}
+	for spelling, name := range map[string]string{
+		"thinking": "think", "reasoning": "think", "sessionsummary": "summary", "supersede": "supersedes", "fileschanged": "filesmodified",
+		"nextstep": "nextsteps", "note": "notes", "filepath": "file", "li": "item",
+	} {
+		elements[spelling] = elements[name]
 	}
 }
 
@@ -67,3 +72,20 @@ var joined = strings.NewReplacer("_", "", "-", "")
 
 // fold returns a name without the differences of spelling: case, '_' and '-'.
 func fold(name string) string { return strings.ToLower(joined.Replace(name)) }
+
+// keys are names of fields in JSON and in attributes only; as elements they would be
+// HTML.
+var keys = map[string]string{
+	"kind": "type", "observationtype": "type", "headline": "title", "description": "narrative", "details": "narrative",
+	"text": "content", "tags": "concepts", "files": "filesread", "statement": "content",
+}
+
+// elementOf returns the element that a key of JSON or an attribute names; the zero
+// element for another key.
+func elementOf(key string) element {
+	key = fold(strings.TrimSpace(key))
+	if name, ok := keys[key]; ok {
+		key = name
+	}
+	return elements[key]
+}

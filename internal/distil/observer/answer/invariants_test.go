@@ -85,7 +85,7 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 	}
 	for _, l := range a.Learnings {
 		text("learning", l.Content, maxContent, false)
-		if l.Content == "" || math.IsNaN(l.Confidence) || l.Confidence < 0 || l.Confidence > 1 || !slices.Contains(categories, l.Category) {
+		if l.Content == "" || math.IsNaN(l.Confidence) || l.Confidence < 0 || l.Confidence > 1 || categories[l.Category] != l.Category {
 			t.Errorf("learning %+v", l)
 		}
 	}

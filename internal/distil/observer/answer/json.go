@@ -1,106 +1,167 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
-
-	"claudemem/internal/leaf/jsonscan"
 )
+
+// maxJSONDepth bounds the nesting of values.
+const maxJSONDepth = 16
+
+// errSkipped stops the reading of nested values after a fault.
+var errSkipped = errors.New("a fault in JSON")
 
 var (
-	// beginsJSON matches the beginning of a text that is JSON or nothing.
-	beginsJSON = regexp.MustCompile("^\\s*(?:```.*\n\\s*)?(?:\\{\\s*[\"}]|\\[\\s*[\\]\\[{\"]|\"<)")
-	// jsonLine matches the beginning of a line with a JSON value.
-	jsonLine = regexp.MustCompile("(?m)^[ \t]*([{\\[\"])")
+	// jsonFault matches a comma before a closing bracket; also strings, so that it
+	// matches nothing within them.
+	jsonFault  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|,\s*[\]}]`)
+	jsonEscape = regexp.MustCompile(`\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?`)
+	jsonBreaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 )
 
-// decodeJSON decodes the first value of s and returns the rest. Commas before closing
-// brackets are ignored.
-func decodeJSON(s string) (value any, rest string, err error) {
-	for range 2 {
-		d := json.NewDecoder(strings.NewReader(s))
-		d.UseNumber()
-		if err = d.Decode(&value); err == nil {
-			return value, s[d.InputOffset():], nil
+// mendJSON returns JSON without commas before closing brackets, and with the line breaks
+// and backslashes in strings escaped. Valid JSON stays as it is.
+func mendJSON(s string) string {
+	return jsonFault.ReplaceAllStringFunc(s, func(m string) string {
+		if m[0] == ',' {
+			return m[1:]
 		}
-		s = string(jsonscan.Relax([]byte(s)))
-	}
-	return nil, "", err
+		return jsonEscape.ReplaceAllStringFunc(jsonBreaks.Replace(m), func(escape string) string {
+			if escape == `\` {
+				return `\\`
+			}
+			return escape
+		})
+	})
 }
 
-// readJSON returns the records of the JSON in a text, each value of which begins a line.
-func readJSON(s string) *reading {
-	r := &reading{}
-	r.outside.WriteString(s)
-	for range maxRecords {
-		at := jsonLine.FindStringSubmatchIndex(s)
-		if at == nil {
-			break
-		}
-		value, rest, err := decodeJSON(s[at[2]:])
-		if err != nil {
-			r.unclear = true
-			break
-		}
-		r.value(kindObservation, value)
-		s = rest
-	}
+// jsonReader writes JSON as the XML that was asked for. quoted is XML in strings of the
+// JSON, which stands by itself.
+type jsonReader struct {
+	*json.Decoder
+	xml, quoted []byte
+}
+
+func newJSONReader(s string) *jsonReader {
+	r := &jsonReader{Decoder: json.NewDecoder(strings.NewReader(s))}
+	r.UseNumber()
 	return r
 }
 
-// value adds the records of a kind in a value.
-func (r *reading) value(kind string, value any) {
-	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			r.value(kind, item)
+// xmlOf returns the values of JSON in s as XML. What breaks off, its XML does as well;
+// an object with a fault is left out.
+func xmlOf(s string) string {
+	var xml []byte
+	for s = mendJSON(s); ; {
+		at := strings.IndexAny(s, `{["`)
+		if at < 0 {
+			return string(xml)
 		}
-	case map[string]any:
-		rec := &record{kind: kind, fields: map[string][]string{}}
-		r.records = append(r.records, rec)
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			e, ok := elements[fold(key)], true
-			switch {
-			case e.in(kind):
-				rec.fields[e.field], ok = texts(e, v[key])
-			case e.role == skip:
-				r.skip = r.skip || v[key] != nil && v[key] != false
-			case e.role == wrapper, e.role == recordRole:
-				r.value(e.field, v[key])
-			default:
-				ok = e.of == "" // no field of another kind of record
-				r.value(kind, v[key])
-			}
-			r.doubt(!ok)
+		s = s[at:]
+		if s[0] == '"' && !strings.Contains(s[:min(len(s), 64)], "<") {
+			s = s[1:]
+			continue
 		}
+		r := newJSONReader(s)
+		_ = r.value(element{}, 0) // what comes before the fault was written
+		xml = append(append(xml, r.xml...), r.quoted...)
+		s = s[max(1, r.InputOffset()):]
 	}
 }
 
-// texts returns the texts in the value of a field; false for a value that is not
-// understood.
-func texts(e element, value any) (all []string, ok bool) {
-	switch v := value.(type) {
-	case nil:
-		return nil, true
-	case map[string]any:
-		return nil, false
-	case []any:
-		for _, item := range v {
-			inner, ok := texts(elements["item"], item)
-			if !ok {
-				return nil, false
-			}
-			all = append(all, inner...)
+// xmlOfList returns a JSON list, which may break off, as the XML of field e; false for
+// other text.
+func xmlOfList(e element, s string) (string, bool) {
+	for _, end := range []string{"", "]", `"]`} {
+		r := newJSONReader(mendJSON(s + end))
+		if strings.HasPrefix(s, "[") && r.value(e, 0) == nil {
+			return string(r.xml), true
 		}
-		return all, true
 	}
-	s := clean(fmt.Sprint(value))
-	if e.role == list {
-		return splitList(e.name, s)
+	return "", false
+}
+
+// value writes the next value, of the field or list e: an object as an observation,
+// because add looks at its fields.
+func (r *jsonReader) value(e element, depth int) error {
+	token, err := r.Token()
+	if err != nil || depth > maxJSONDepth {
+		return cmp.Or(err, errSkipped)
 	}
-	return []string{s}, true
+	text, isText := token.(string)
+	if isText && !strings.Contains(text, "<") && e.name == kindSummary {
+		e = elements["narrative"]
+	}
+	switch {
+	case token == json.Delim('['):
+		return r.list(e, depth)
+	case token == json.Delim('{'):
+		return r.object(e, depth)
+	case e.role == skip:
+		if token != nil && token != false {
+			r.write("<skipsummary/>")
+		}
+	case e.isField() && token != nil:
+		r.write("<" + e.name + ">" + asText.Replace(clean(fmt.Sprint(token))) + "</" + e.name + ">")
+	case isText && strings.Contains(text, "<"):
+		r.quoted = append(r.quoted, clean(text)...)
+	}
+	return nil
+}
+
+func (r *jsonReader) write(s string) { r.xml = append(r.xml, s...) }
+
+// list writes the rest of a list. In a field, each value is an item.
+func (r *jsonReader) list(e element, depth int) error {
+	inner := e
+	if e.isField() {
+		r.write("<" + e.name + ">")
+		inner = elements["item"]
+	}
+	for r.More() {
+		if err := r.value(inner, depth+1); err != nil {
+			return err
+		}
+	}
+	if e.isField() {
+		r.write("</" + e.name + ">")
+	}
+	_, err := r.Token()
+	return err
+}
+
+// object writes the rest of an object; of one in a list of texts, the first text.
+func (r *jsonReader) object(e element, depth int) error {
+	start, inList := len(r.xml), e.name == "item"
+	if !inList {
+		r.write("<observation>")
+	}
+	for r.More() {
+		key, err := r.Token()
+		if err == nil {
+			member := e
+			if !inList {
+				member = elementOf(fmt.Sprint(key))
+			} else if len(r.xml) > start {
+				member = element{}
+			}
+			err = r.value(member, depth+1)
+		}
+		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+			r.xml = r.xml[:start]
+			return errSkipped
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !inList {
+		r.write("</observation>")
+	}
+	_, err := r.Token()
+	return err
 }

@@ -5,74 +5,78 @@ import (
 	"strings"
 
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 )
 
 // splitList returns the items of a list that was written as text: escaped elements, JSON,
-// bullets, lines or commas; false if it is not understood. Facts are sentences, so only
-// lines and JSON separate them.
-func splitList(field, s string) (items []string, ok bool) {
+// bullets, lines or commas. Facts are sentences, so only lines and JSON separate them.
+func splitList(field, s string) []string {
 	s = strings.TrimSpace(s)
 	if isNothing(s) {
-		return nil, true
+		return nil
 	}
-	if s[0] == '<' {
-		if r := newReader(s); len(r.tags) > 0 && r.tags[0].start == 0 {
-			items, _ = r.items(0)
-			return items, true
-		}
+	xml, isXML := xmlOfList(elements[field], s)
+	if t, ok := tag(s, 0); ok && t.role == child && !t.closing {
+		xml, isXML = "<"+field+">"+s+"</"+field+">", true
+	}
+	if isXML {
+		return parseXML(xml).records[0].lists[field]
 	}
 	if s[0] == '[' {
-		if list, rest, err := decodeJSON(s); err == nil && rest == "" {
-			return texts(elements["item"], list)
+		if field == "facts" && s[len(s)-1] == ']' {
+			return nil // ignore a malformed list
 		}
-		if strings.HasPrefix(s, `["`) || strings.HasPrefix(s, "[{") {
-			return nil, false
-		}
+		s = strings.Trim(s, "[]")
 	}
 	if field == "facts" {
-		return splitLines(s), true
+		return splitLines(s)
 	}
-	return strings.FieldsFunc(strings.Trim(s, "[]"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }), true
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == '\n' })
 }
 
 // splitLines returns an item for each line; a line that is indented below a bullet
 // continues its item.
-func splitLines(s string) (items []string) {
+func splitLines(s string) []string {
+	var items []string
 	bullets := false
 	for l := range strings.Lines(s) {
-		_, bullet := text.ListItem(strings.TrimSpace(l))
+		text := strings.TrimSpace(l)
+		bullet := bullet.MatchString(text)
 		bullets = bullets || bullet
-		if last := len(items) - 1; bullets && !bullet && last >= 0 && strings.TrimLeft(l, " \t") != l {
-			items[last] += " " + l
-		} else {
-			items = append(items, l)
+		switch {
+		case text == "":
+		case bullets && !bullet && len(items) > 0 && (l[0] == ' ' || l[0] == '\t'):
+			items[len(items)-1] += " " + text
+		default:
+			items = append(items, text)
 		}
 	}
 	return items
 }
 
-// withoutBullet returns s on one line, without "- ", "1. " and the like at the beginning.
+// bullet matches "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like at the beginning.
+var bullet = regexp.MustCompile(`^(?:\s*(?:[-*+•–—‣◦]|\[[ xX]\]|\d{1,3}[.)]) )+`)
+
+// withoutBullet returns s on one line, without bullets at the beginning.
 func withoutBullet(s string) string {
-	s = text.Line(s)
-	for item, ok := text.ListItem(s); ok; item, ok = text.ListItem(s) {
-		s = item
-	}
-	return s
+	return strings.TrimSpace(bullet.ReplaceAllString(text.Line(s), ""))
 }
 
-// distinct returns what clean makes of the items, each once, up to a limit.
-func distinct(items []string, limit int, clean func(string) string) []string {
+// addFiles adds the file paths among items to obs with a role.
+func addFiles(obs *memory.Observation, items []string, role memory.FileRole) {
+	for _, path := range files(items) {
+		obs.Files = append(obs.Files, memory.FileRef{Path: path, Role: role})
+	}
+}
+
+// files returns the items that are file paths, each once, up to maxFiles.
+func files(items []string) []string {
 	var kept []string
 	for _, s := range items {
-		if kept = text.Add(kept, clean(s)); len(kept) == limit {
-			break
-		}
+		kept = text.Add(kept, path(s))
 	}
-	return kept
+	return kept[:min(len(kept), maxFiles)]
 }
-
-// files returns the items that are file paths.
-func files(items []string) []string { return distinct(items, maxFiles, path) }
 
 var (
 	// pathRemark matches what follows a path: "`a.go` (new)", "a.go - renamed".
@@ -89,14 +93,15 @@ func path(s string) string {
 	}
 	for before := ""; s != before; {
 		before = s
-		s = pathRemark.ReplaceAllString(withoutBullet(s), "$1")
-		s = pathLines.ReplaceAllString(strings.Trim(s, "\"'`*,; "), "")
+		s = pathRemark.ReplaceAllString(s, "$1")
+		s = strings.Trim(s, "\"'`*,; ")
+		s = pathLines.ReplaceAllString(s, "")
 		if !strings.Contains(s, "/") {
 			s = strings.ReplaceAll(s, `\`, "/")
 		}
-		s = strings.TrimPrefix(s, "./")
+		s = withoutBullet(strings.TrimPrefix(s, "./"))
 	}
-	if isNothing(s) || strings.Contains(s, "://") || strings.ContainsAny(s, "<>") || len(s) > maxPath || strings.Trim(s, "./") == "" {
+	if isNothing(s) || strings.Contains(s, "://") || len(s) > maxPath || strings.Trim(s, "./") == "" {
 		return ""
 	}
 	return s

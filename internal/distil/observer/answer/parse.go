@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -33,8 +34,7 @@ const (
 	ClassRecords Class = "records"
 	// ClassIdle: the answer says that there is nothing to record.
 	ClassIdle Class = "idle"
-	// ClassProse is text without an answer, or one that is not understood as a whole; it
-	// may be an error in words.
+	// ClassProse is text without an answer; it may be an error in words.
 	ClassProse Class = "prose"
 )
 
@@ -50,78 +50,107 @@ type Answer struct {
 	Class       Class
 }
 
-// Parse parses an answer: JSON if it begins so, else XML, XML that was escaped as a whole,
-// or JSON below a remark. What it does not understand is ClassProse and has no record.
+// Parse parses an answer. It leaves out what it does not understand; there is no
+// error.
 func Parse(text string, opts Options) Answer {
-	text = normalise(text[:min(len(text), cmp.Or(opts.MaxBytes, defaultMaxBytes))])
-	if beginsJSON.MatchString(text) {
-		return opts.answer(readJSON(text))
-	}
-	r := readXML(text)
-	asWritten := opts.answer(r)
-	if asWritten.found() || r.unclear {
-		return asWritten
-	}
-	if decoded := decode(protect(text)); decoded != text {
-		if a := opts.answer(readXML(decoded)); a.found() {
+	return opts.parse(normalise(text[:min(len(text), cmp.Or(opts.MaxBytes, defaultMaxBytes))]))
+}
+
+// jsonBegin matches the beginning of a text that is JSON.
+var jsonBegin = regexp.MustCompile("^\\s*(?:```.*\n\\s*)?[{\\[\"]")
+
+// parse parses JSON if the text begins so, else XML, else XML that was escaped as a
+// whole, else JSON anywhere in the text.
+func (o *Options) parse(text string) Answer {
+	if jsonBegin.MatchString(text) {
+		a := o.collect(parseXML(xmlOf(text)))
+		if a.found() {
 			return a
 		}
+		if json.Valid([]byte(text)) {
+			return Answer{Class: classOf(text)} // tags in its strings are text
+		}
 	}
-	if a := opts.answer(readJSON(text)); a.found() {
-		return a
+	asWritten := o.collect(parseXML(text))
+	a := asWritten
+	for range 2 {
+		decoded := decode(protect(text))
+		if a.found() || decoded == text {
+			break
+		}
+		text = decoded
+		a = o.collect(parseXML(text))
 	}
-	return asWritten
+	if !a.found() {
+		a = o.collect(parseXML(xmlOf(text)))
+	}
+	if !a.found() {
+		return asWritten
+	}
+	return a
 }
 
 // found reports whether the answer has a record or says that there is no summary.
 func (a *Answer) found() bool { return a.Class == ClassRecords || a.SkipSummary }
 
-// answer returns the answer with the records that were read.
-func (o *Options) answer(r *reading) Answer {
-	a := Answer{SkipSummary: r.skip, Class: ClassRecords}
-	for _, rec := range r.records[:min(len(r.records), maxRecords)] {
-		r.doubt(!o.add(&a, rec))
+// collect returns the answer with the records of p.
+func (o *Options) collect(p *parser) Answer {
+	var a Answer
+	records := p.records
+	if p.thought < len(records) {
+		records = records[p.thought:]
 	}
-	if r.skip {
+	for _, r := range records {
+		o.add(&a, r)
+	}
+	if a.SkipSummary = p.skip; p.skip {
 		a.Summary = nil
 	}
 	switch {
-	case r.unclear:
-		return Answer{Class: ClassProse}
 	case len(a.Observations) > 0, a.Summary != nil, len(a.Learnings) > 0:
-	case r.skip, isIdle(decode(text.TruncateBytes(r.outside.String(), maxNarrative))):
+		a.Class = ClassRecords
+	case p.skip:
 		a.Class = ClassIdle
 	default:
-		a.Class = ClassProse
+		a.Class = classOf(decode(text.TruncateBytes(p.stack[0].text.String(), maxLoose)))
 	}
 	return a
 }
 
-// add adds a record to the answer unless it is empty. It returns false for one that is
-// not understood.
-func (o *Options) add(a *Answer, r *record) bool {
-	for _, pair := range r.attrs {
-		if e := elements[pair[0]]; e.in(r.kind) && r.value(e.field) == "" {
-			r.fields[e.field] = []string{pair[1]}
-		}
+// add adds r to the answer, as a record of another kind than its element says if
+// that fits its fields better.
+func (o *Options) add(a *Answer, r *record) {
+	if r.implicit && len(r.seen) < 2 {
+		return // only a tag in prose
 	}
-	switch r.kind {
-	case kindLearning:
-		if l := learning(r); l.Content != "" {
+	if r.kind == kindLearning || r.seen["content"] && (r.seen["category"] || r.seen["confidence"]) {
+		if l, ok := learning(r); ok && len(a.Learnings) < maxRecords {
 			a.Learnings = append(a.Learnings, l)
 		}
-	case kindSummary:
-		if s := summary(r); a.Summary == nil && !s.Empty() {
-			a.Summary = &s
+		return
+	}
+	loose := strings.TrimSpace(decode(r.loose))
+	if t, isTag := tag(loose, 0); len(r.seen) == 0 && (isTag || strings.HasPrefix(loose, "{")) {
+		// JSON in XML, or an answer in CDATA.
+		if isTag && t.isField() {
+			loose = "<observation>" + loose + "</observation>"
 		}
-	default:
-		obs, understood := o.observation(r)
-		if obs.Title != "" {
+		inner := o.parse(loose)
+		a.Observations = append(a.Observations, inner.Observations...)
+		a.Learnings = append(a.Learnings, inner.Learnings...)
+		a.Summary = cmp.Or(a.Summary, inner.Summary)
+		return
+	}
+	obs, isObservation := o.observation(r)
+	sum, isSummary := summary(r)
+	switch {
+	case isObservation && (r.kind == kindObservation || !isSummary && len(r.seen) > 0):
+		if len(a.Observations) < maxRecords {
 			a.Observations = append(a.Observations, obs)
 		}
-		return understood
+	case isSummary && a.Summary == nil:
+		a.Summary = &sum
 	}
-	return true
 }
 
 // idles are the beginnings of answers that say that there is nothing to record.
@@ -134,6 +163,15 @@ var idles = []string{
 
 // emptyForm matches JSON of our form without content.
 var emptyForm = regexp.MustCompile(`^(?:[\s{}\[\]:,"]|observations?|summar(?:y|ies)|learnings?|null)*$`)
+
+// classOf returns the class of a text without records: idle if it says only that there
+// are none.
+func classOf(s string) Class {
+	if isIdle(s) {
+		return ClassIdle
+	}
+	return ClassProse
+}
 
 // isIdle reports whether the text outside of records says only that there are
 // none.

@@ -103,7 +103,7 @@ func TestSupersedes(t *testing.T) {
 
 // TestMalformed reads the cases in testdata/answers: pairs of files NAME/answer
 // and NAME/want. The want was written by hand, from what a reader of the memory
-// would expect; "prose" is an answer that is refused and asked for again.
+// would expect.
 func TestMalformed(t *testing.T) {
 	archives, err := filepath.Glob("testdata/answers/*.txtar")
 	if err != nil || len(archives) == 0 {

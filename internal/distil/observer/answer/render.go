@@ -11,35 +11,37 @@ import (
 // the history of a run.
 func Render(a Answer) string {
 	var b strings.Builder
+	w := writer{&b}
 	for i := range a.Observations {
 		o := &a.Observations[i]
 		b.WriteString("<observation>\n")
-		write(&b, "type", "", string(o.Type))
-		write(&b, "title", "", o.Title)
-		write(&b, "subtitle", "", o.Subtitle)
-		write(&b, "facts", "fact", o.Facts...)
-		write(&b, "narrative", "", o.Narrative)
-		write(&b, "concepts", "concept", o.Concepts...)
-		write(&b, "supersedes", "", observationNames(o.Supersedes))
-		write(&b, "files_read", "file", o.FilesIn(memory.FileRead)...)
-		write(&b, "files_modified", "file", o.FilesIn(memory.FileModified)...)
+		w.text("type", string(o.Type))
+		w.text("title", o.Title)
+		w.text("subtitle", o.Subtitle)
+		w.list("facts", "fact", o.Facts)
+		w.text("narrative", o.Narrative)
+		w.list("concepts", "concept", o.Concepts)
+		w.text("supersedes", observationNames(o.Supersedes))
+		w.list("files_read", "file", o.FilesIn(memory.FileRead))
+		w.list("files_modified", "file", o.FilesIn(memory.FileModified))
 		b.WriteString("</observation>\n")
 	}
 	if s := a.Summary; s != nil {
 		b.WriteString("<summary>\n")
-		write(&b, "request", "", s.Request)
-		write(&b, "investigated", "", s.Investigated)
-		write(&b, "learned", "", s.Learned)
-		write(&b, "completed", "", s.Completed)
-		write(&b, "next_steps", "", s.NextSteps)
-		write(&b, "files_read", "file", s.FilesRead...)
-		write(&b, "files_edited", "file", s.FilesEdited...)
-		write(&b, "notes", "", s.Notes)
+		w.text("request", s.Request)
+		w.text("investigated", s.Investigated)
+		w.text("learned", s.Learned)
+		w.text("completed", s.Completed)
+		w.text("next_steps", s.NextSteps)
+		w.list("files_read", "file", s.FilesRead)
+		w.list("files_edited", "file", s.FilesEdited)
+		w.text("notes", s.Notes)
 		b.WriteString("</summary>\n")
 	}
 	for _, l := range a.Learnings {
-		confidence := strconv.FormatFloat(l.Confidence, 'g', -1, 64)
-		b.WriteString(`<learning category="` + l.Category + `" confidence="` + confidence + `">` + escape(l.Content) + "</learning>\n")
+		b.WriteString(`<learning category="` + l.Category + `" confidence="` + strconv.FormatFloat(l.Confidence, 'g', -1, 64) + `">`)
+		b.WriteString(escape(l.Content))
+		b.WriteString("</learning>\n")
 	}
 	if a.SkipSummary {
 		b.WriteString("<skip_summary/>\n")
@@ -49,37 +51,42 @@ func Render(a Answer) string {
 
 // observationNames returns "#12, #13".
 func observationNames(ids []memory.ObservationID) string {
-	var names []string
-	for _, id := range ids {
-		names = append(names, "#"+strconv.FormatInt(int64(id), 10))
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = "#" + strconv.FormatInt(int64(id), 10)
 	}
 	return strings.Join(names, ", ")
 }
 
-// write writes an element with its texts, each in a child if this has a name; nothing
-// without texts.
-func write(b *strings.Builder, element, child string, texts ...string) {
-	if strings.Join(texts, "") == "" {
+type writer struct{ *strings.Builder }
+
+// text writes an element with an escaped text; nothing for "".
+func (w writer) text(element, s string) {
+	if s != "" {
+		w.WriteString("  <" + element + ">" + escape(s) + "</" + element + ">\n")
+	}
+}
+
+// list writes an element with a child for each item; nothing without items.
+func (w writer) list(element, child string, items []string) {
+	if len(items) == 0 {
 		return
 	}
-	b.WriteString("  <" + element + ">")
-	for _, s := range texts {
-		if s = escape(s); child != "" {
-			s = "<" + child + ">" + s + "</" + child + ">"
-		}
-		b.WriteString(s)
+	w.WriteString("  <" + element + ">")
+	for _, s := range items {
+		w.WriteString("<" + child + ">" + escape(s) + "</" + child + ">")
 	}
-	b.WriteString("</" + element + ">\n")
+	w.WriteString("</" + element + ">\n")
 }
 
 // escape returns s as XML text. An s with entities becomes CDATA, because Parse
 // decodes an entity that was escaped twice.
 func escape(s string) string {
 	if strings.Contains(s, "&") && strings.Contains(s, ";") {
-		return cdataBegin + divided.Replace(s) + cdataEnd
+		return cdataBegin + cdata.Replace(s) + cdataEnd
 	}
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// divided divides a CDATA section where its text would end or begin one.
-var divided = strings.NewReplacer(cdataEnd, "]]"+cdataEnd+cdataBegin+">", cdataBegin, "<!["+cdataEnd+cdataBegin+cdataBegin[3:])
+// cdata divides a CDATA section where its text would end or begin one.
+var cdata = strings.NewReplacer(cdataEnd, "]]"+cdataEnd+cdataBegin+">", cdataBegin, "<!["+cdataEnd+cdataBegin+cdataBegin[3:])

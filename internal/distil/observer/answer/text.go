@@ -29,6 +29,19 @@ func clean(s string) string {
 	}, lineEnds.Replace(s))
 }
 
+// entities are the named entities that models write.
+var entities = map[string]string{
+	"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " ",
+	"hellip": "…", "mdash": "—", "ndash": "–", "bull": "•", "middot": "·",
+	"lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "laquo": "«", "raquo": "»",
+	"larr": "←", "rarr": "→", "harr": "↔", "rArr": "⇒", "times": "×", "deg": "°",
+	"copy": "©", "reg": "®", "trade": "™", "euro": "€", "sect": "§", "para": "¶",
+	"le": "≤", "ge": "≥", "ne": "≠", "plusmn": "±", "micro": "µ",
+	"auml": "ä", "ouml": "ö", "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß",
+	"eacute": "é", "egrave": "è", "agrave": "à", "ccedil": "ç", "ntilde": "ñ",
+	"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "sol": "/", "grave": "`", "Tab": "\t", "NewLine": "\n",
+}
+
 var (
 	// entity matches an entity with its semicolon, so that "?a=1&copy=2" stays
 	// unchanged. One that was escaped repeatedly (&amp;lt;) becomes its first
@@ -39,13 +52,18 @@ var (
 
 // decode replaces entities and the characters of protect.
 func decode(s string) string {
-	s = entity.ReplaceAllStringFunc(s, func(match string) string {
-		match = "&" + entity.FindStringSubmatch(match)[1] + ";"
-		if char := html.UnescapeString(match); !strings.HasSuffix(char, ";") {
-			return clean(strings.ReplaceAll(char, "\u00a0", " "))
-		}
-		return match
-	})
+	if strings.Contains(s, "&") {
+		s = entity.ReplaceAllStringFunc(s, func(match string) string {
+			name := entity.FindStringSubmatch(match)[1]
+			if char, ok := entities[name]; ok {
+				return char
+			}
+			if name[0] == '#' {
+				return clean(html.UnescapeString("&" + name + ";"))
+			}
+			return "&" + name + ";"
+		})
+	}
 	return protected.Replace(s)
 }
 
@@ -70,11 +88,19 @@ func paragraph(s string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// nothings are the values that models write into empty fields, without blanks.
-var nothings = text.Set("null none nil undefined n/a na nothing empty notapplicable nofiles nofacts noconcepts objectobject - -- – — … {} keine")
+// nothings are the values that models write into empty fields.
+var nothings = map[string]bool{
+	"null": true, "none": true, "nil": true, "undefined": true, "n/a": true, "na": true, "n.a": true,
+	"nothing": true, "empty": true, "not applicable": true, "-": true, "--": true, "–": true, "—": true,
+	"...": true, "…": true, "[]": true, "{}": true, `""`: true, "''": true, "[object object]": true,
+	"no files": true, "no facts": true, "no concepts": true, "keine": true, "aucun": true, "ninguno": true,
+}
 
 // isNothing reports whether a value means that there is none.
 func isNothing(s string) bool {
+	if len(s) > 40 {
+		return false
+	}
 	bare := strings.ToLower(strings.Trim(s, " \n\t.!()[]<>*_`\"'"))
-	return bare == "" || len(bare) < 20 && nothings[strings.ReplaceAll(bare, " ", "")]
+	return bare == "" || nothings[bare]
 }

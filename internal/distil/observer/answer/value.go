@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -28,6 +29,7 @@ const (
 	maxField        = 3000 // a summary's
 	maxContent      = 600  // a learning's
 
+	maxItems    = 64
 	maxFacts    = 24
 	maxConcepts = 12
 	maxFiles    = 64
@@ -35,135 +37,80 @@ const (
 	maxSupersedes = 8
 )
 
-// observation returns the observation that a record holds, cleaned and cut to the limits;
-// without a title if there is nothing to keep. A missing title is made from the text; if
-// this has elements of its own, or there are concepts alone, understood is false.
-func (o *Options) observation(r *record) (obs memory.Observation, understood bool) {
-	obs = memory.Observation{
-		Type:       o.observationType(r.value("type")),
-		Title:      title(r.value("title")),
-		Subtitle:   text.TruncateBytes(text.Line(r.value("subtitle")), maxSubtitle),
-		Narrative:  r.prose("narrative", maxNarrative),
-		Facts:      distinct(r.fields["facts"], maxFacts, fact),
-		Supersedes: numbers(r.fields["supersedes"]),
-		Origin:     memory.OriginObserver,
+// observation returns the observation that a record holds, cleaned and cut to the
+// limits. A missing title is made from the rest; false when there is nothing to keep.
+func (o *Options) observation(r *record) (memory.Observation, bool) {
+	obs := memory.Observation{
+		Type:      o.observationType(r.value("type")),
+		Title:     title(r.value("title"), maxTitle),
+		Subtitle:  text.TruncateBytes(text.Line(r.value("subtitle")), maxSubtitle),
+		Narrative: prose(cmp.Or(r.value("narrative"), r.value("content")), maxNarrative),
+		Facts:     facts(r.lists["facts"]),
+		Origin:    memory.OriginObserver,
 	}
-	concepts := r.fields["concepts"]
-	if words := strings.Fields(strings.Join(concepts, " ")); !slices.ContainsFunc(words, func(w string) bool { return o.knownConcept(w) == "" }) {
-		concepts = words // "gotcha pattern"
-	}
-	kind := []string{letters(r.value("type")), letters(string(obs.Type))}
-	obs.Concepts = distinct(concepts, maxConcepts, func(s string) string {
-		if s = o.concept(s); slices.Contains(kind, letters(s)) {
-			return ""
+	obs.Concepts = o.concepts(r.lists["concepts"], r.value("type"), string(obs.Type))
+	addFiles(&obs, r.lists["filesread"], memory.FileRead)
+	addFiles(&obs, append(r.lists["filesmodified"], r.lists["filesedited"]...), memory.FileModified)
+	obs.Supersedes = r.supersedes()
+	if len(r.seen) == 0 && obs.Title == "" {
+		obs.Narrative = prose(decode(r.loose), maxNarrative)
+		if isIdle(obs.Narrative) {
+			obs.Narrative = ""
 		}
-		return s
-	})
-	for _, path := range files(r.fields["filesread"]) {
-		obs.Files = append(obs.Files, memory.FileRef{Path: path, Role: memory.FileRead})
 	}
-	for _, path := range files(r.fields["filesmodified"]) {
-		obs.Files = append(obs.Files, memory.FileRef{Path: path, Role: memory.FileModified})
+	if obs.Title == "" && obs.Narrative == "" && len(obs.Facts) == 0 && len(obs.Concepts) == 0 {
+		return obs, false
 	}
 	if r.cut == "title" && obs.Narrative == "" && len(obs.Facts) == 0 {
-		obs.Title = "" // half a title is worse than none
-	} else if obs.Title == "" {
+		return obs, false // half a title is worse than none
+	}
+	if obs.Title == "" {
 		obs.Title = derivedTitle(&obs)
-		return obs, len(scan(obs.Title+obs.Narrative)) == 0 && (obs.Title != "" || len(obs.Concepts) == 0)
 	}
-	return obs, true
+	return obs, obs.Title != ""
 }
 
-// summary returns the summary that a record holds, which may be empty.
-func summary(r *record) memory.Summary {
-	return memory.Summary{
-		Request:      r.prose("request", maxField),
-		Investigated: r.prose("investigated", maxField),
-		Learned:      r.prose("learned", maxField),
-		Completed:    r.prose("completed", maxField),
-		NextSteps:    r.prose("nextsteps", maxField),
-		FilesRead:    files(r.fields["filesread"]),
-		FilesEdited:  files(append(r.fields["filesedited"], r.fields["filesmodified"]...)),
-		Notes:        r.prose("notes", maxField),
-		Origin:       memory.OriginObserver,
-	}
-}
-
-// categories are those of learnings; the first is the most general one.
-var categories = []string{"convention", "architecture", "gotcha", "dependency", "workflow", "preference"}
-
-// learning returns the learning that a record holds; one without content has none.
-func learning(r *record) memory.Learning {
-	l := memory.Learning{
-		Category:   categories[0],
-		Content:    valueOf(text.TruncateBytes(withoutBullet(r.value("content")), maxContent)),
-		Confidence: confidence(r.value("confidence")),
-	}
-	for _, c := range categories { // "dependencies" and "Preference" as well
-		if strings.HasPrefix(letters(r.value("category")), c[:len(c)-1]) {
-			l.Category = c
-		}
-	}
-	return l
-}
-
-// unsaidConfidence replaces a missing or malformed confidence.
-const unsaidConfidence = 0.5
-
-// confidence parses "0.8", "80%" and "high", and rounds to two digits, which print the same
-// everywhere.
-func confidence(s string) float64 {
-	if n, ok := map[string]float64{"high": 0.9, "medium": 0.6, "low": 0.3}[strings.ToLower(s)]; ok {
-		return n
-	}
-	number, percent := strings.CutSuffix(s, "%")
-	n, err := strconv.ParseFloat(number, 64)
-	if percent {
-		n /= 100
-	}
-	if err != nil || !(n >= 0 && n <= 1) {
-		return unsaidConfidence
-	}
-	return math.Round(n*100) / 100
-}
-
-// numbers returns the observations that "#12", "12" or "#12, #13" name; S12 is a session.
-func numbers(items []string) []memory.ObservationID {
+// supersedes returns the observations that the record says it reverses: "#12", "12" and
+// "#12, #13" name some, S12 is a session.
+func (r *record) supersedes() []memory.ObservationID {
 	var ids []memory.ObservationID
-	for _, word := range strings.FieldsFunc(strings.Join(items, " "), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
-		n, err := strconv.ParseInt(word, 10, 64)
-		if id := memory.ObservationID(n); err == nil && n > 0 && len(ids) < maxSupersedes && !slices.Contains(ids, id) {
-			ids = append(ids, id)
+	for _, item := range append(r.lists["supersedes"], r.value("supersedes")) {
+		for _, word := range strings.FieldsFunc(item, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+			n, err := strconv.ParseInt(word, 10, 64)
+			if id := memory.ObservationID(n); err == nil && n > 0 && len(ids) < maxSupersedes && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
 		}
 	}
 	return ids
 }
 
-// value returns the first text of a field that says something.
-func (r *record) value(field string) string {
-	for _, s := range r.fields[field] {
-		if s = strings.TrimSpace(s); !isNothing(s) {
-			return s
+// value returns a text field, from its element or else from an attribute of the
+// record.
+func (r *record) value(n string) string {
+	return cmp.Or(valueOf(r.texts[n]), valueOf(r.attrs[n]))
+}
+
+// derivedTitle returns a title for an observation without one.
+func derivedTitle(obs *memory.Observation) string {
+	for _, s := range slices.Concat([]string{obs.Narrative}, obs.Facts, []string{obs.Subtitle, strings.Join(obs.Concepts, ", ")}) {
+		if t := title(firstSentence(s), maxDerivedTitle); t != "" {
+			return t
 		}
 	}
 	return ""
 }
 
-// prose returns the texts of a field as lines.
-func (r *record) prose(field string, limit int) string {
-	var kept []string
-	for _, s := range r.fields[field] {
-		kept = append(kept, valueOf(paragraph(s)))
+// firstSentence returns the first sentence of s, of at least 12 bytes: up to a line's
+// end or to a full stop before a new sentence, not that of "e.g. tabs" or "./... passes".
+func firstSentence(s string) string {
+	title := ""
+	for _, sentence := range text.Sentences(text.Before(strings.TrimSpace(s), "\n"), begins) {
+		if title = strings.TrimSpace(title + " " + sentence); len(title) >= 12 {
+			break
+		}
 	}
-	return text.TruncateBytes(paragraph(strings.Join(kept, "\n")), limit)
-}
-
-// derivedTitle returns the first sentence of an observation without a title, "" if it has
-// none.
-func derivedTitle(obs *memory.Observation) string {
-	s := cmp.Or(obs.Narrative, text.First(obs.Facts))
-	sentences := text.Sentences(text.Before(s, "\n"), begins)
-	return title(strings.TrimRight(text.TruncateBytes(text.First(sentences), maxDerivedTitle), ".!?。！？ "))
+	return strings.TrimRight(title, ".!?。！？ ")
 }
 
 // begins reports whether rest can begin a sentence.
@@ -172,19 +119,24 @@ func begins(rest string) bool {
 	return !unicode.IsLower(first) && !unicode.IsPunct(first)
 }
 
+// quotes are the marks that models put around titles.
+var quotes = [][2]string{{"**", "**"}, {"__", "__"}, {`"`, `"`}, {"“", "”"}, {"'", "'"}}
+
 // title returns s as one line without Markdown around it.
-func title(s string) string {
+func title(s string, limit int) string {
 	s = text.Line(s)
 	for before := ""; s != before; {
 		before = s
 		s = strings.TrimLeft(s, "# ")
-		inner, opens := strings.CutPrefix(s, "**")
-		inner, closes := strings.CutSuffix(inner, "**")
-		if opens && closes && !strings.Contains(inner, "**") {
-			s = strings.TrimSpace(inner)
+		for _, q := range quotes {
+			inner, opens := strings.CutPrefix(s, q[0])
+			inner, closes := strings.CutSuffix(inner, q[1])
+			if opens && closes && inner != "" && !strings.Contains(inner, q[0]) && !strings.Contains(inner, q[1]) {
+				s = strings.TrimSpace(inner)
+			}
 		}
 	}
-	return valueOf(text.TruncateBytes(s, maxTitle))
+	return valueOf(text.TruncateBytes(s, limit))
 }
 
 // valueOf returns s, "" if it means that there is nothing.
@@ -195,28 +147,71 @@ func valueOf(s string) string {
 	return s
 }
 
-// fact returns s as a single line without a bullet.
-func fact(s string) string { return valueOf(text.TruncateBytes(withoutBullet(s), maxFact)) }
+// prose returns a text of several lines; a list in JSON becomes lines.
+func prose(s string, limit int) string {
+	s = paragraph(s)
+	var lines []string
+	if strings.HasPrefix(s, "[\"") && json.Unmarshal([]byte(s), &lines) == nil {
+		s = paragraph(clean(strings.Join(lines, "\n")))
+	}
+	return valueOf(text.TruncateBytes(s, limit))
+}
 
-var notInConcept = regexp.MustCompile(`[^\pL\pM\p{Nd}+#.]+`)
+// facts returns items as single lines without bullets, each once, up to maxFacts.
+func facts(items []string) []string {
+	var kept []string
+	for _, s := range items {
+		kept = text.Add(kept, valueOf(text.TruncateBytes(withoutBullet(s), maxFact)))
+	}
+	return kept[:min(len(kept), maxFacts)]
+}
 
-// concept returns the mode's concept that s spells up to its first ':', or s in lower case
-// with hyphens.
-func (o *Options) concept(s string) string {
-	s = strings.ToLower(valueOf(text.Before(withoutBullet(s), ":")))
-	kebab := strings.Trim(notInConcept.ReplaceAllString(s, "-"), "-.")
-	return cmp.Or(o.knownConcept(s), valueOf(strings.Trim(text.TruncateBytes(kebab, maxConcept), "-.…")))
+// concepts returns each concept up to its first ':', in lower case with hyphens,
+// without the type.
+func (o *Options) concepts(items []string, types ...string) []string {
+	var kept []string
+	for _, s := range items {
+		for _, c := range o.concept(text.Before(withoutBullet(s), ":")) {
+			same := func(t string) bool { return letters(t) == letters(c) }
+			if !slices.ContainsFunc(types, same) {
+				kept = text.Add(kept, valueOf(c))
+			}
+		}
+	}
+	return kept[:min(len(kept), maxConcepts)]
+}
+
+// concept returns the known concepts that s spells or lists, or s as a new one.
+func (o *Options) concept(s string) []string {
+	var all []string
+	words := strings.Fields(s)
+	for _, w := range words {
+		if known := o.knownConcept(w); known != "" {
+			all = append(all, known)
+		}
+	}
+	if known := o.knownConcept(s); known != "" || len(all) == 0 || len(all) < len(words) {
+		return []string{cmp.Or(known, strings.Trim(text.TruncateBytes(kebab(valueOf(s)), maxConcept), "-.…"))}
+	}
+	return all
 }
 
 // knownConcept returns the mode's concept that s spells, "" for none.
 func (o *Options) knownConcept(s string) string {
-	s = strings.TrimSuffix(letters(s), "s")
+	s = letters(s)
 	for _, k := range o.Concepts {
-		if s != "" && strings.TrimSuffix(letters(k), "s") == s {
+		if l := letters(k); s != "" && (l == s || l+"s" == s || l == s+"s") {
 			return k
 		}
 	}
 	return ""
+}
+
+var notInConcept = regexp.MustCompile(`[^\pL\pM\p{Nd}+#.]+`)
+
+// kebab returns s in lower case with hyphens between the words.
+func kebab(s string) string {
+	return strings.Trim(notInConcept.ReplaceAllString(strings.ToLower(s), "-"), "-.")
 }
 
 // letters returns s without the characters in which spellings differ.
@@ -232,21 +227,108 @@ func letters(s string) string {
 // synonyms are other names for the built-in modes' types; they apply only in modes
 // with the type.
 var synonyms = map[string]string{
-	"bug": "bugfix", "fix": "bugfix", "fixed": "bugfix", "hotfix": "bugfix", "feat": "feature", "enhancement": "feature",
-	"cleanup": "refactor", "chore": "change", "config": "change", "docs": "change", "test": "change", "tests": "change",
-	"choice": "decision", "design": "decision",
+	"bug": "bugfix", "bugfixes": "bugfix", "fix": "bugfix", "fixed": "bugfix", "fixes": "bugfix", "hotfix": "bugfix", "regression": "bugfix",
+	"feat": "feature", "features": "feature", "newfeature": "feature", "enhancement": "feature", "addition": "feature", "implementation": "feature",
+	"refactoring": "refactor", "refactored": "refactor", "cleanup": "refactor", "restructuring": "refactor", "simplification": "refactor",
+	"changes": "change", "chore": "change", "config": "change", "configuration": "change", "update": "change", "modification": "change",
+	"docs": "change", "documentation": "change", "test": "change", "tests": "change", "build": "change", "migration": "change",
+	"learning": "discovery", "finding": "discovery", "findings": "discovery", "insight": "discovery", "investigation": "discovery",
+	"research": "discovery", "analysis": "discovery", "exploration": "discovery", "discoveries": "discovery", "gotcha": "discovery",
+	"choice": "decision", "decisions": "decision", "design": "decision", "architecture": "decision", "tradeoff": "decision",
 }
 
-// observationType returns the mode's type for the type that the model wrote, the first one
-// if there are several.
+var notInType = regexp.MustCompile(`[^\pL\p{Nd}_-]+`)
+
+// observationType returns the mode's type for the type that the model wrote.
 func (o *Options) observationType(s string) memory.ObservationType {
-	s = letters(text.TruncateBytes(s, maxConcept))
-	s = cmp.Or(synonyms[s], s)
-	found, first := o.FallbackType, len(s)
-	for _, t := range o.Types {
-		if at := strings.Index(s, letters(string(t))); at >= 0 && at < first {
-			found, first = t, at
+	s = text.TruncateBytes(s, maxConcept)
+	for _, w := range append([]string{s}, notInType.Split(s, -1)...) {
+		w = letters(w)
+		for _, t := range o.Types {
+			if name := letters(string(t)); name == w || name == synonyms[w] {
+				return t
+			}
 		}
 	}
-	return found
+	return o.FallbackType
+}
+
+// summary returns the summary that a record holds; false for an empty one.
+func summary(r *record) (memory.Summary, bool) {
+	text := func(n string) string { return prose(r.value(n), maxField) }
+	s := memory.Summary{
+		Request:      text("request"),
+		Investigated: text("investigated"),
+		Learned:      text("learned"),
+		Completed:    text("completed"),
+		NextSteps:    text("nextsteps"),
+		FilesRead:    files(r.lists["filesread"]),
+		FilesEdited:  files(append(r.lists["filesedited"], r.lists["filesmodified"]...)),
+		Notes:        text("notes"),
+		Origin:       memory.OriginObserver,
+	}
+	return s, !s.Empty()
+}
+
+// The categories of learnings, with other names for them.
+var categories = map[string]string{
+	"architecture": "architecture", "architectural": "architecture", "design": "architecture", "structure": "architecture",
+	"convention": "convention", "conventions": "convention", "style": "convention", "pattern": "convention", "naming": "convention",
+	"gotcha": "gotcha", "gotchas": "gotcha", "pitfall": "gotcha", "bug": "gotcha", "warning": "gotcha", "trap": "gotcha",
+	"dependency": "dependency", "dependencies": "dependency", "library": "dependency", "tool": "dependency", "tooling": "dependency",
+	"workflow": "workflow", "process": "workflow", "testing": "workflow", "build": "workflow", "deployment": "workflow", "command": "workflow",
+	"preference": "preference", "preferences": "preference", "userpreference": "preference",
+}
+
+const (
+	// fallbackCategory is the most general category.
+	fallbackCategory = "convention"
+	// unsaidConfidence replaces a missing or malformed confidence.
+	unsaidConfidence = 0.5
+)
+
+// learning returns the learning that a record holds; false without content. An unknown
+// category becomes fallbackCategory.
+func learning(r *record) (memory.Learning, bool) {
+	content := r.value("content")
+	if content == "" {
+		content = decode(r.loose)
+	}
+	l := memory.Learning{
+		Category:   fallbackCategory,
+		Content:    text.TruncateBytes(withoutBullet(content), maxContent),
+		Confidence: confidence(r.value("confidence")),
+	}
+	if c, ok := categories[letters(text.TruncateBytes(r.value("category"), maxConcept))]; ok {
+		l.Category = c
+	}
+	return l, !isNothing(l.Content)
+}
+
+var confidences = map[string]float64{
+	"high": 0.9, "veryhigh": 0.9, "certain": 0.9, "strong": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3, "weak": 0.3,
+}
+
+// confidence parses "0.8", "80%", "8/10" and "high".
+func confidence(s string) float64 {
+	if n, ok := confidences[letters(text.TruncateBytes(s, 20))]; ok {
+		return n
+	}
+	number, of, ratio := strings.Cut(strings.TrimSpace(s), "/")
+	number, percent := strings.CutSuffix(number, "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.Replace(number, ",", ".", 1)), 64)
+	switch {
+	case ratio:
+		d, _ := strconv.ParseFloat(strings.TrimSpace(of), 64)
+		n /= d
+	case percent, n > 10:
+		n /= 100
+	case n > 1:
+		n /= 10
+	}
+	if err != nil || math.IsNaN(n) {
+		return unsaidConfidence
+	}
+	// Rounded to two digits, which print the same everywhere.
+	return math.Round(max(0, min(1, n))*100) / 100
 }
