@@ -90,8 +90,8 @@ var ErrHalfMade = memory.Errorf(memory.CodeStorage, "a process was killed in the
 // halfMade reports whether a process was killed in a transaction before the database at path had
 // a log, as a restored one has none until it was opened.
 func halfMade(path string) bool {
-	info, err := os.Stat(path + "-journal")
-	return err == nil && info.Size() > 0
+	info, err := os.Lstat(path + "-journal")
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
 // rollBack undoes what halfMade finds, which no reader could do.

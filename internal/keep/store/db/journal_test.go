@@ -60,3 +60,31 @@ func TestHotJournal(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStrangeJournal: what is no journal of SQLite's hinders nobody, and what is no file is named.
+func TestStrangeJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	open := func() error {
+		d, err := Open(t.Context(), path, Options{})
+		if err == nil {
+			err = d.Close()
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-journal", []byte(strings.Repeat("no journal ", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); err != nil {
+		t.Errorf("garbage: %v", err)
+	}
+	_ = os.Remove(path + "-journal") // it may be gone
+	if err := os.Mkdir(path+"-journal", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); err == nil || !strings.Contains(err.Error(), "memory.db-journal is not a regular file") {
+		t.Errorf("a directory: %v", err)
+	}
+}
