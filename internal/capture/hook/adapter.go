@@ -12,30 +12,62 @@ import (
 // left out means "as Claude Code".
 type adapter struct {
 	host memory.Host
-	// member returns Claude Code's name of a member of a payload, "" for one that it has
-	// taken itself or that is not needed.
-	member func(p *payload, key string, value []byte) string
-	// event returns Claude Code's name of an event, another name for one that is ignored,
-	// and "" to let the verb decide.
-	event func(name string, e *memory.Event) string
-	// finish completes a payload when all members are read: it gives the tools Claude
-	// Code's names and shapes, and tells failures from successes.
+	// members, events and tools translate the host's names to Claude Code's. Members with
+	// camelCase are written in snake_case first. MCP tools, and those that Claude Code does
+	// not have, keep their names.
+	members, events, tools names
+	camelCase              bool
+	// take takes a member, by its translated name, for the adapter itself; false for one that
+	// is not its own.
+	take func(p *payload, key string, value []byte) bool
+	// finish completes a tool call when all members are read: it gives the call Claude Code's
+	// shape, and tells a failure from a success.
 	finish func(p *payload)
 	// print returns the reply with the context of an event, nil for an event whose reply
 	// cannot have one. Without it the reply has the form of Claude Code's.
 	print func(event, context string) []byte
 	// contextInBytes says that longestContext is in bytes.
 	contextInBytes bool
-	// registered are the events that the host's configuration asks for.
-	registered []registration
+	// registered are the events that the host's configuration asks for, in the order of a
+	// session's life.
+	registered []string
 	// inMillis says that the configuration has timeouts in milliseconds.
 	inMillis bool
+}
+
+// names are pairs of a host's name and Claude Code's.
+type names [][2]string
+
+// of returns Claude Code's name of a name; false, and the name itself, if it is not listed.
+func (n names) of(name string) (string, bool) {
+	for _, pair := range n {
+		if pair[0] == name {
+			return pair[1], true
+		}
+	}
+	return name, false
+}
+
+// aToolCall stands for the event of a tool call that has failed or not, as its error says.
+const aToolCall = ""
+
+// takeProjectDir takes the directory in which the host was started.
+func takeProjectDir(p *payload, key string, value []byte) bool {
+	if key == "project_dir" {
+		p.projectDir, _ = jsonscan.Unquote(value)
+	}
+	return key == "project_dir"
 }
 
 // adapters are the hosts. A new one is a row here, and its payloads in testdata.
 var adapters = [...]*adapter{&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &openCodeAdapter, &cursorAdapter, &rawAdapter}
 
-var claudeCodeAdapter = adapter{host: memory.HostClaudeCode, registered: registered}
+// claudeCodeAdapter registers exactly the events that every Claude Code from 2.0.60 on knows:
+// one name that a host does not know disables all hooks of the plugin.
+var claudeCodeAdapter = adapter{
+	host:       memory.HostClaudeCode,
+	registered: []string{"SessionStart", "UserPromptSubmit", eventSaved, eventFailure, "Stop", "SubagentStop", "PreCompact", "SessionEnd"},
+}
 
 // adapterOf returns the adapter of a host, nil for an unknown host.
 func adapterOf(host memory.Host) *adapter {
@@ -47,14 +79,12 @@ func adapterOf(host memory.Host) *adapter {
 	return nil
 }
 
-// The names of Claude Code's events and tools that adapters translate to.
+// The names of Claude Code's tools whose results the adapters translate.
 const (
-	eventFailure = "PostToolUseFailure"
-	eventSaved   = "PostToolUse"
-	toolBash     = "Bash"
-	toolRead     = "Read"
-	toolWrite    = "Write"
-	toolEdit     = "Edit"
+	toolBash  = "Bash"
+	toolRead  = "Read"
+	toolWrite = "Write"
+	toolEdit  = "Edit"
 )
 
 // fail makes the call a failure with a message, "" for one that the host does not give.

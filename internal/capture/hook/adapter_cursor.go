@@ -9,37 +9,31 @@ import (
 )
 
 // cursorAdapter is for Cursor. Its payloads are from its documentation, since it has no
-// program that runs without a login; see testdata/cursor-hooks.
+// program that runs without a login; see testdata/cursor-hooks. A conversation is a session,
+// a generation the answer to one prompt. The final answer is in afterAgentResponse, which
+// ends the turn; stop, which does not have it, only flushes.
 var cursorAdapter = adapter{
-	host:       memory.HostCursor,
-	member:     cursorMember,
-	event:      cursorEvent,
-	finish:     cursorFinish,
-	print:      cursorReply,
-	registered: cursorRegistered[:],
+	host: memory.HostCursor,
+	members: names{
+		{"conversation_id", "session_id"}, {"generation_id", "prompt_id"}, {"tool_output", "tool_response"},
+		{"error_message", "error"}, {"duration", "duration_ms"}, {"text", "last_assistant_message"},
+	},
+	events: names{
+		{"sessionStart", "SessionStart"}, {"beforeSubmitPrompt", "UserPromptSubmit"},
+		{"postToolUse", eventSaved}, {"afterFileEdit", eventSaved}, {"postToolUseFailure", eventFailure},
+		{"afterAgentResponse", "Stop"}, {"stop", "PreCompact"}, {"preCompact", "PreCompact"}, {"sessionEnd", "SessionEnd"},
+	},
+	tools:  names{{"Shell", toolBash}, {"Task", "Agent"}},
+	take:   cursorTake,
+	finish: cursorFinish,
+	print:  cursorReply,
+	registered: []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterFileEdit",
+		"afterAgentResponse", "stop", "preCompact", "sessionEnd"},
 }
 
-// cursorRegistered has afterAgentResponse for the final answer, which stop does not have.
-var cursorRegistered = [...]registration{
-	{"sessionStart", VerbContext, 10},
-	{"beforeSubmitPrompt", VerbNew, 5},
-	{"postToolUse", VerbSave, 5},
-	{"postToolUseFailure", VerbSave, 5},
-	{"afterFileEdit", VerbSave, 5},
-	{"afterAgentResponse", VerbSummary, 5},
-	{"stop", VerbSummary, 5},
-	{"preCompact", VerbSummary, 5},
-	{"sessionEnd", VerbEnd, 2},
-}
-
-// cursorMember returns Claude Code's name of a member. A conversation is a session, a
-// generation the answer to one prompt.
-func cursorMember(p *payload, key string, value []byte) string {
+// cursorTake takes the first of the directories that are open, and what afterFileEdit tells.
+func cursorTake(p *payload, key string, value []byte) bool {
 	switch key {
-	case "conversation_id":
-		return "session_id"
-	case "generation_id":
-		return "prompt_id"
 	case "workspace_roots":
 		if len(value) > 0 && value[0] == '[' {
 			jsonscan.Parts(value, func(_ string, root []byte) {
@@ -48,69 +42,27 @@ func cursorMember(p *payload, key string, value []byte) string {
 				}
 			})
 		}
-		return ""
-	case "tool_output":
-		return "tool_response"
-	case "error_message":
-		return "error"
-	case "duration":
-		return "duration_ms"
-	case "text":
-		return "last_assistant_message"
 	case "file_path", "edits":
 		p.extra = append(append(append(p.extra, ',', '"'), key...), '"', ':')
 		p.extra = append(p.extra, value...)
-		return ""
+	default:
+		return false
 	}
-	return key
+	return true
 }
 
-func cursorEvent(name string, _ *memory.Event) string {
-	switch name {
-	case "sessionStart":
-		return "SessionStart"
-	case "beforeSubmitPrompt":
-		return "UserPromptSubmit"
-	case "postToolUse", "afterFileEdit":
-		return eventSaved
-	case "postToolUseFailure":
-		return eventFailure
-	case "afterAgentResponse":
-		return "Stop"
-	case "stop", "preCompact":
-		return "PreCompact" // flush: afterAgentResponse has ended the turn
-	case "sessionEnd":
-		return "SessionEnd"
-	}
-	return name
-}
-
-// cursorTool returns Claude Code's name of a tool.
-func cursorTool(name string) string {
-	switch name {
-	case "Shell":
-		return toolBash
-	case "Task":
-		return "Agent"
-	}
-	return name
-}
-
-// cursorFinish gives a tool call Claude Code's names and shapes. Edits come by
+// cursorFinish gives a tool call Claude Code's shape. Edits come by
 // afterFileEdit, which has the texts; the call of the tool itself would be a second event.
 func cursorFinish(p *payload) {
 	e := &p.event
-	switch {
-	case p.name != eventSaved && p.name != eventFailure:
-		return
-	case p.hostName == "afterFileEdit":
+	if p.hostName == "afterFileEdit" {
 		e.ToolName, e.ToolResponse = "MultiEdit", nil
 		if len(p.extra) > 0 {
 			e.ToolInput = append(append(json.RawMessage{'{'}, p.extra[1:]...), '}')
 		}
 		return
 	}
-	switch e.ToolName = cursorTool(e.ToolName); e.ToolName {
+	switch e.ToolName {
 	case toolWrite, toolEdit, "MultiEdit", "StrReplace", "ApplyPatch", "EditNotebook":
 		if p.name == eventSaved {
 			p.name = "afterFileEdit has it"

@@ -8,86 +8,31 @@ import (
 	"claudemem/internal/memory"
 )
 
-// geminiAdapter is for Gemini CLI. Observed with 0.61.0; see testdata/gemini-hooks.
+// geminiAdapter is for Gemini CLI. Observed with 0.61.0; see testdata/gemini-hooks. It does
+// not register PreCompress, which comes before every request to the model, whether anything
+// is compressed or not.
 var geminiAdapter = adapter{
-	host:       memory.HostGemini,
-	member:     geminiMember,
-	event:      geminiEvent,
+	host:    memory.HostGemini,
+	members: names{{"prompt_response", "last_assistant_message"}},
+	events:  names{{"BeforeAgent", "UserPromptSubmit"}, {"AfterTool", eventSaved}, {"AfterAgent", "Stop"}},
+	tools: names{
+		{"run_shell_command", toolBash}, {"read_file", toolRead}, {"write_file", toolWrite}, {"replace", toolEdit},
+		{"glob", "Glob"}, {"grep_search", "Grep"}, {"search_file_content", "Grep"}, {"list_directory", "LS"},
+		{"web_fetch", "WebFetch"}, {"google_web_search", "WebSearch"}, {"write_todos", "TodoWrite"},
+	},
 	finish:     geminiFinish,
-	registered: geminiRegistered[:],
+	registered: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
 	inMillis:   true,
 }
 
-// geminiRegistered leaves out PreCompress, which comes before every request to the model,
-// whether anything is compressed or not.
-var geminiRegistered = [...]registration{
-	{"SessionStart", VerbContext, 10},
-	{"BeforeAgent", VerbNew, 5},
-	{"AfterTool", VerbSave, 5},
-	{"AfterAgent", VerbSummary, 5},
-	{"SessionEnd", VerbEnd, 2},
-}
-
-// geminiMember names the final answer of a turn.
-func geminiMember(_ *payload, key string, _ []byte) string {
-	if key == "prompt_response" {
-		return "last_assistant_message"
-	}
-	return key
-}
-
-func geminiEvent(name string, _ *memory.Event) string {
-	switch name {
-	case "BeforeAgent":
-		return "UserPromptSubmit"
-	case "AfterTool":
-		return eventSaved
-	case "AfterAgent":
-		return "Stop"
-	}
-	return name
-}
-
-// geminiTool returns Claude Code's name of a tool; MCP tools and those that it does not
-// have keep theirs.
-func geminiTool(name string) string {
-	switch name {
-	case "run_shell_command":
-		return toolBash
-	case "read_file":
-		return toolRead
-	case "write_file":
-		return toolWrite
-	case "replace":
-		return toolEdit
-	case "glob":
-		return "Glob"
-	case "grep_search", "search_file_content":
-		return "Grep"
-	case "list_directory":
-		return "LS"
-	case "web_fetch":
-		return "WebFetch"
-	case "google_web_search":
-		return "WebSearch"
-	case "write_todos":
-		return "TodoWrite"
-	}
-	return name
-}
-
-// geminiFinish gives a tool call Claude Code's names and shapes. The response has the text
+// geminiFinish gives a tool call Claude Code's shape. The response has the text
 // for the model (llmContent), what the user sees (returnDisplay: text, or an object for an
 // edit), and an error.
 func geminiFinish(p *payload) {
 	e := &p.event
-	if p.name != eventSaved {
-		return
-	}
-	e.ToolName = geminiTool(e.ToolName)
 	var content, display, message string
 	var displayed, fault []byte
-	if jsonscan.Decode(e.ToolResponse, map[string]any{"llmContent": &content, "returnDisplay": &displayed, "error": &fault}) != nil {
+	if p.name != eventSaved || jsonscan.Decode(e.ToolResponse, map[string]any{"llmContent": &content, "returnDisplay": &displayed, "error": &fault}) != nil {
 		return
 	}
 	display, _ = jsonscan.Unquote(displayed)

@@ -9,83 +9,29 @@ import (
 // writes (opencode.js) runs the hook with what OpenCode tells plugins. Observed with
 // 1.18.33; see testdata/opencode-hooks.
 var openCodeAdapter = adapter{
-	host:   memory.HostOpenCode,
-	member: openCodeMember,
-	event:  openCodeEvent,
+	host: memory.HostOpenCode,
+	members: names{
+		{"message_id", "prompt_id"}, {"tool", "tool_name"}, {"call_id", "tool_use_id"}, {"args", "tool_input"}, {"output", "tool_response"},
+	},
+	events: names{
+		{"session.created", "SessionStart"}, {"chat.message", "UserPromptSubmit"}, {"tool.execute.after", aToolCall}, {"session.idle", "Stop"},
+		{"experimental.session.compacting", "PreCompact"}, {"session.deleted", "SessionEnd"}, {"dispose", "SessionEnd"},
+	},
+	tools: names{
+		{"bash", toolBash}, {"read", toolRead}, {"write", toolWrite}, {"edit", toolEdit}, {"grep", "Grep"}, {"glob", "Glob"}, {"list", "LS"},
+		{"patch", "apply_patch"}, {"webfetch", "WebFetch"}, {"task", "Agent"}, {"skill", "Skill"}, {"todowrite", "TodoWrite"}, {"todoread", "TodoWrite"},
+	},
+	take:   openCodeTake,
 	finish: openCodeFinish,
 }
 
-// openCodeMember returns Claude Code's name of a member of the plugin's payloads.
-func openCodeMember(p *payload, key string, value []byte) string {
-	switch key {
-	case "project_dir":
-		p.projectDir, _ = jsonscan.Unquote(value)
-		return ""
-	case "metadata":
+// openCodeTake takes the directory of the project and what a tool knows beside its answer.
+func openCodeTake(p *payload, key string, value []byte) bool {
+	if key == "metadata" {
 		p.extra = value
-		return ""
-	case "message_id":
-		return "prompt_id"
-	case "tool":
-		return "tool_name"
-	case "call_id":
-		return "tool_use_id"
-	case "args":
-		return "tool_input"
-	case "output":
-		return "tool_response"
+		return true
 	}
-	return key
-}
-
-func openCodeEvent(name string, e *memory.Event) string {
-	switch name {
-	case "session.created":
-		return "SessionStart"
-	case "chat.message":
-		return "UserPromptSubmit"
-	case "tool.execute.after":
-		return eventOf(VerbSave, e)
-	case "session.idle":
-		return "Stop"
-	case "experimental.session.compacting":
-		return "PreCompact"
-	case "session.deleted", "dispose":
-		return "SessionEnd"
-	}
-	return name
-}
-
-// openCodeTool returns Claude Code's name of a tool; MCP tools and those that it does not
-// have keep theirs.
-func openCodeTool(name string) string {
-	switch name {
-	case "bash":
-		return toolBash
-	case "read":
-		return toolRead
-	case "write":
-		return toolWrite
-	case "edit":
-		return toolEdit
-	case "grep":
-		return "Grep"
-	case "glob":
-		return "Glob"
-	case "list":
-		return "LS"
-	case "patch":
-		return "apply_patch"
-	case "webfetch":
-		return "WebFetch"
-	case "task":
-		return "Agent"
-	case "skill":
-		return "Skill"
-	case "todowrite", "todoread":
-		return "TodoWrite"
-	}
-	return name
+	return takeProjectDir(p, key, value)
 }
 
 // openCodeInput returns Claude Code's name of a tool's argument.
@@ -96,14 +42,10 @@ func openCodeInput(name string) string {
 	return snake(name)
 }
 
-// openCodeFinish gives a tool call Claude Code's names and shapes. The response is the text
+// openCodeFinish gives a tool call Claude Code's shape. The response is the text
 // for the model; what the tool knows beside it is in the payload's metadata.
 func openCodeFinish(p *payload) {
 	e := &p.event
-	if p.name != eventSaved && p.name != eventFailure {
-		return
-	}
-	e.ToolName = openCodeTool(e.ToolName)
 	e.ToolInput = rename(e.ToolInput, openCodeInput)
 	if p.name == eventFailure {
 		return

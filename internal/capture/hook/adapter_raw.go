@@ -1,60 +1,23 @@
 package hook
 
-import (
-	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/memory"
-)
+import "claudemem/internal/memory"
 
 // rawAdapter is for a host without an adapter of its own: it sends the members of Claude
 // Code's payloads, in camelCase or snake_case (docs/hosts.md).
-var rawAdapter = adapter{host: memory.HostRaw, member: rawMember, event: rawName}
-
-// rawMember takes the directory of the project and returns Claude Code's name of any other
-// member.
-func rawMember(p *payload, key string, value []byte) string {
-	if key = rawKey(key); key != "project_dir" {
-		return key
-	}
-	p.projectDir, _ = jsonscan.Unquote(value)
-	return ""
-}
-
-// rawKey returns Claude Code's name of a member of a raw payload.
-func rawKey(key string) string {
-	switch key = snake(key); key {
-	case "user_prompt":
-		return "prompt"
-	case "host_session_id", "content_session_id":
-		return "session_id"
-	case "event", "kind", "event_name":
-		return "hook_event_name"
-	case "tool_result", "tool_output":
-		return "tool_response"
-	case "tool_error":
-		return "error"
-	case "project", "project_path":
-		return "project_dir"
-	}
-	return key
-}
-
-// rawName translates the name of a kind of event to Claude Code's name of the event.
-func rawName(name string, e *memory.Event) string {
-	switch name {
-	case "session_start":
-		return "SessionStart"
-	case "prompt":
-		return "UserPromptSubmit"
-	case "tool":
-		return eventOf(VerbSave, e)
-	case "stop":
-		return "Stop"
-	case "session_end":
-		return "SessionEnd"
-	case "flush":
-		return "PreCompact"
-	}
-	return name
+var rawAdapter = adapter{
+	host:      memory.HostRaw,
+	camelCase: true,
+	members: names{
+		{"user_prompt", "prompt"}, {"host_session_id", "session_id"}, {"content_session_id", "session_id"},
+		{"event", "hook_event_name"}, {"kind", "hook_event_name"}, {"event_name", "hook_event_name"},
+		{"tool_result", "tool_response"}, {"tool_output", "tool_response"}, {"tool_error", "error"},
+		{"project", "project_dir"}, {"project_path", "project_dir"},
+	},
+	events: names{
+		{"session_start", "SessionStart"}, {"prompt", "UserPromptSubmit"}, {"tool", aToolCall}, {"stop", "Stop"},
+		{"session_end", "SessionEnd"}, {"flush", "PreCompact"},
+	},
+	take: takeProjectDir,
 }
 
 // snake converts camelCase to snake_case; snake_case stays as it is.

@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"cmp"
+
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -9,28 +11,48 @@ import (
 // tool_input and tool_response stay raw JSON. The verb names the event where the payload
 // does not.
 func (p *payload) decode(input []byte, a *adapter, verb Verb) error {
+	e, fields := &p.event, p.fields()
 	if err := jsonscan.Members(input, func(key string, value []byte) {
-		if a.member != nil {
-			if key = a.member(p, key, value); key == "" {
-				return
-			}
+		if a.camelCase {
+			key = snake(key)
 		}
-		p.set(key, value)
+		switch key, _ = a.members.of(key); {
+		case a.take != nil && a.take(p, key, value):
+		case key == "prompt":
+			p.prompt, p.promptIsText = jsonscan.Unquote(value)
+		case key == "error":
+			e.ToolError = textOrJSON(value)
+		default:
+			jsonscan.SetField(fields[key], value)
+		}
 	}); err != nil {
 		return err
 	}
+	e.ToolInput, e.ToolResponse, e.DurationMS = orNil(e.ToolInput), orNil(e.ToolResponse), max(e.DurationMS, 0)
 	p.hostName = p.name
-	if a.event != nil {
-		p.name = a.event(p.name, &p.event)
+	if name, listed := a.events.of(p.name); listed && name == aToolCall {
+		p.name = eventOf(VerbSave, e)
+	} else {
+		p.name = cmp.Or(name, eventOf(verb, e))
 	}
-	if p.name == "" {
-		p.name = eventOf(verb, &p.event)
-	}
-	if a.finish != nil {
+	if a.finish != nil && (p.name == eventSaved || p.name == eventFailure) {
+		e.ToolName, _ = a.tools.of(e.ToolName)
 		a.finish(p)
 	}
 	p.classify()
 	return p.setPrompt()
+}
+
+// fields returns where the members of a payload go, by their names. A member of the wrong
+// type counts as missing.
+func (p *payload) fields() map[string]any {
+	e := &p.event
+	return map[string]any{
+		"hook_event_name": &p.name, "session_id": &e.HostSessionID, "prompt_id": &e.PromptID, "cwd": &e.Cwd,
+		"tool_name": &e.ToolName, "tool_use_id": &e.ToolUseID, "tool_input": (*[]byte)(&e.ToolInput), "tool_response": (*[]byte)(&e.ToolResponse),
+		"is_interrupt": &e.Interrupted, "duration_ms": &e.DurationMS, "agent_id": &e.AgentID, "agent_type": &e.AgentType,
+		"last_assistant_message": &e.LastAssistantMessage, "source": &e.Source, "reason": &e.Reason,
+	}
 }
 
 // setPrompt sets the event's prompt when it is one. A note that the host sends when a
@@ -49,25 +71,53 @@ func (p *payload) setPrompt() error {
 	return nil
 }
 
+// The names of Claude Code's events that are told from others of their verb.
+const (
+	eventSaved    = "PostToolUse"
+	eventFailure  = "PostToolUseFailure"
+	eventSubagent = "SubagentStop"
+)
+
+// claudeEvents are Claude Code's events, to whose names the adapters translate those of other
+// hosts, with the verb that handles each and the kind of event that it is.
+var claudeEvents = [...]struct {
+	name string
+	verb Verb
+	kind memory.EventKind
+}{
+	{"SessionStart", VerbContext, memory.KindSessionStart},
+	{"UserPromptSubmit", VerbNew, memory.KindPrompt},
+	{eventSaved, VerbSave, memory.KindTool},
+	{eventFailure, VerbSave, memory.KindTool},
+	{"Stop", VerbSummary, memory.KindStop},
+	{eventSubagent, VerbSummary, memory.KindTool},
+	{"PreCompact", VerbSummary, memory.KindFlush},
+	{"SessionEnd", VerbEnd, memory.KindSessionEnd},
+}
+
+// eventNamed returns what handles an event of Claude Code and what it is, "" for an unknown
+// name.
+func eventNamed(name string) (Verb, memory.EventKind) {
+	for _, c := range claudeEvents {
+		if c.name == name {
+			return c.verb, c.kind
+		}
+	}
+	return "", ""
+}
+
 // eventOf returns Claude Code's name for the event that a verb is run for, "" for none.
 func eventOf(verb Verb, e *memory.Event) string {
-	switch verb {
-	case VerbContext:
-		return "SessionStart"
-	case VerbNew:
-		return "UserPromptSubmit"
-	case VerbSave:
-		if e.ToolError != "" {
-			return "PostToolUseFailure"
+	switch {
+	case verb == VerbSave && e.ToolError != "":
+		return eventFailure
+	case verb == VerbSummary && e.AgentID != "":
+		return eventSubagent
+	}
+	for _, c := range claudeEvents {
+		if c.verb == verb {
+			return c.name
 		}
-		return "PostToolUse"
-	case VerbSummary:
-		if e.AgentID != "" {
-			return "SubagentStop"
-		}
-		return "Stop"
-	case VerbEnd:
-		return "SessionEnd"
 	}
 	return ""
 }

@@ -28,36 +28,31 @@ const (
 	VerbStatusline Verb = "statusline"
 )
 
-// budget returns how long a verb may take, counted from the arrival of the payload.
-func (v Verb) budget() time.Duration {
-	switch v {
-	case VerbContext:
-		return 2 * time.Second
-	case VerbNew:
-		return 400 * time.Millisecond
-	case VerbEnd:
-		return 500 * time.Millisecond
-	case VerbStatusline:
-		return statuslineTime
-	default:
-		return 250 * time.Millisecond
-	}
+// times bound a verb.
+type times struct {
+	// budget is how long the verb may take, counted from the arrival of the payload.
+	budget time.Duration
+	// patience is how long it waits for its payload, counted from the start of the process.
+	// With the budget, or the last resort, it stays below the host's timeout.
+	patience time.Duration
+	// timeout is what a host's configuration grants the hook, in seconds. Claude Code grants
+	// SessionEnd 1.5 s whatever is written there.
+	timeout int
 }
 
-// patience returns how long a verb waits for its payload, counted from the start of the
-// process. With the budget, or the last resort, it stays below the host's timeout (see
-// registered).
-func (v Verb) patience() time.Duration {
+// times returns the bounds of the verb.
+func (v Verb) times() times {
 	switch v {
 	case VerbContext:
-		return 7 * time.Second
+		return times{2 * time.Second, 7 * time.Second, 10}
+	case VerbNew:
+		return times{400 * time.Millisecond, 3500 * time.Millisecond, 5}
 	case VerbEnd:
-		return 1100 * time.Millisecond
+		return times{500 * time.Millisecond, 1100 * time.Millisecond, 2}
 	case VerbStatusline:
-		return statuslineTime
-	default:
-		return 3500 * time.Millisecond
+		return times{statuslineTime, statuslineTime, 0}
 	}
+	return times{250 * time.Millisecond, 3500 * time.Millisecond, 5}
 }
 
 const (
@@ -183,7 +178,7 @@ func newRun(o Options) *run {
 
 // setDeadline computes the deadline from the verb and the arrival of the payload.
 func (r *run) setDeadline() {
-	r.deadline = r.arrived.Add(r.Verb.budget() + r.slack)
+	r.deadline = r.arrived.Add(r.Verb.times().budget + r.slack)
 	if latest := r.StartedAt.Add(sessionEndTime + r.slack); r.Verb == VerbEnd && latest.Before(r.deadline) {
 		r.deadline = latest
 	}
@@ -210,7 +205,7 @@ func (r *run) endByLastResort() {
 	at := r.arrived.Add(lastResort)
 	switch r.Verb {
 	case VerbContext, "":
-		at = r.arrived.Add(VerbContext.budget())
+		at = r.arrived.Add(VerbContext.times().budget)
 	case VerbEnd:
 		at = r.StartedAt.Add(sessionEndTime)
 	}
@@ -238,7 +233,7 @@ func panicText(cause any) string {
 // handle reads the payload and captures the event, or prints the context or status line.
 // Nothing is captured in excluded projects or with broken settings.
 func (r *run) handle() {
-	patience := r.StartedAt.Add(r.Verb.patience())
+	patience := r.StartedAt.Add(r.Verb.times().patience)
 	if internal := r.Getenv("CLAUDE_MEM_INTERNAL"); internal != "" && internal != "0" {
 		r.endBy(patience, "", "")
 		drain(r.Stdin)

@@ -8,27 +8,6 @@ import (
 	"claudemem/internal/memory"
 )
 
-// registration is an event of a host that its configuration asks for.
-type registration struct {
-	event string
-	verb  Verb
-	// timeout is in seconds. The host grants SessionEnd 1.5 s whatever is written here.
-	timeout int
-}
-
-// registered are exactly the events that every Claude Code from 2.0.60 on knows:
-// one name that a host does not know disables all hooks of the plugin.
-var registered = []registration{
-	{"SessionStart", VerbContext, 10},
-	{"UserPromptSubmit", VerbNew, 5},
-	{"PostToolUse", VerbSave, 5},
-	{"PostToolUseFailure", VerbSave, 5},
-	{"Stop", VerbSummary, 5},
-	{"SubagentStop", VerbSummary, 5},
-	{"PreCompact", VerbSummary, 5},
-	{"SessionEnd", VerbEnd, 2},
-}
-
 // CheckoutPath is where the hook's program is for a plugin that runs from a checkout:
 // in the bin/ of `make build`. An installed plugin names the absolute path.
 const CheckoutPath = pluginRoot + "/../bin/" + program
@@ -56,17 +35,18 @@ func HooksJSON(goos, path string) []byte {
 	// The events in the order of a session's life, which a map would not keep.
 	var b bytes.Buffer
 	b.WriteString(`{"description":"claude-mem: remembers what the agent did and gives it back","hooks":{`)
-	for i, reg := range registered {
-		c := command{Type: "command", Timeout: reg.timeout}
+	for i, event := range claudeCodeAdapter.registered {
+		verb := claudeCodeAdapter.verbOf(event)
+		c := command{Type: "command", Timeout: verb.times().timeout}
 		if goos == "windows" {
-			c.Command, c.Args = path, []string{string(reg.verb)}
+			c.Command, c.Args = path, []string{string(verb)}
 		} else {
-			c.Command = shellLine(path, string(reg.verb))
+			c.Command = shellLine(path, string(verb))
 		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`"` + reg.event + `":`)
+		b.WriteString(`"` + event + `":`)
 		groups := json.NewEncoder(&b)
 		groups.SetEscapeHTML(false) // people read the file
 		if err := groups.Encode([]group{{Hooks: []command{c}}}); err != nil {
@@ -101,6 +81,13 @@ func shellLine(path, arguments string) string {
 	return guard + `"` + path + `" ` + arguments + ` 2>/dev/null || exit 0`
 }
 
+// verbOf returns the verb that handles an event of the host.
+func (a *adapter) verbOf(event string) Verb {
+	name, _ := a.events.of(event)
+	verb, _ := eventNamed(name)
+	return verb
+}
+
 // Command is a hook of a host's configuration.
 type Command struct {
 	Event string
@@ -119,9 +106,10 @@ func Commands(host memory.Host, goos, path string) []Command {
 		return nil
 	}
 	var list []Command
-	for _, reg := range a.registered {
-		c := Command{Event: reg.event, Timeout: reg.timeout}
-		if arguments := string(reg.verb) + " --host " + string(host); goos == "windows" {
+	for _, event := range a.registered {
+		verb := a.verbOf(event)
+		c := Command{Event: event, Timeout: verb.times().timeout}
+		if arguments := string(verb) + " --host " + string(host); goos == "windows" {
 			c.Line = `"` + path + `" ` + arguments
 		} else {
 			c.Line = shellLine(path, arguments)

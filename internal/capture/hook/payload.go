@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -100,48 +101,6 @@ func (p *payload) check() error {
 	return nil
 }
 
-// set takes a member of a payload by its canonical name. A member of the wrong
-// type counts as missing.
-func (p *payload) set(key string, value []byte) {
-	e := &p.event
-	switch key {
-	case "hook_event_name":
-		p.name, _ = jsonscan.Unquote(value)
-	case "session_id":
-		e.HostSessionID, _ = jsonscan.Unquote(value)
-	case "prompt_id":
-		e.PromptID, _ = jsonscan.Unquote(value)
-	case "cwd":
-		e.Cwd, _ = jsonscan.Unquote(value)
-	case "tool_name":
-		e.ToolName, _ = jsonscan.Unquote(value)
-	case "tool_use_id":
-		e.ToolUseID, _ = jsonscan.Unquote(value)
-	case "agent_id":
-		e.AgentID, _ = jsonscan.Unquote(value)
-	case "agent_type":
-		e.AgentType, _ = jsonscan.Unquote(value)
-	case "last_assistant_message":
-		e.LastAssistantMessage, _ = jsonscan.Unquote(value)
-	case "source":
-		e.Source, _ = jsonscan.Unquote(value)
-	case "reason":
-		e.Reason, _ = jsonscan.Unquote(value)
-	case "prompt":
-		p.prompt, p.promptIsText = jsonscan.Unquote(value)
-	case "tool_input":
-		e.ToolInput = orNil(value)
-	case "tool_response":
-		e.ToolResponse = orNil(value)
-	case "error":
-		e.ToolError = textOrJSON(value)
-	case "is_interrupt":
-		e.Interrupted = jsonscan.Bool(value)
-	case "duration_ms":
-		e.DurationMS = max(jsonscan.Int64(value), 0)
-	}
-}
-
 // orNil returns nil for null, which means the same as a missing member.
 func orNil(value []byte) json.RawMessage {
 	if string(value) == "null" {
@@ -158,33 +117,23 @@ func textOrJSON(value []byte) string {
 	return string(orNil(value))
 }
 
-// classify sets kind and verb by Claude Code's name of the event; the adapters
-// translate the names of other hosts to it.
+// classify sets kind and verb by Claude Code's name of the event. The end of a subagent
+// becomes a tool event; the agent of a compaction has no type and is ignored.
 func (p *payload) classify() {
 	e := &p.event
+	p.verb, e.Kind = eventNamed(p.name)
 	switch p.name {
-	case "SessionStart":
-		p.verb, e.Kind = VerbContext, memory.KindSessionStart
-	case "UserPromptSubmit":
-		p.verb, e.Kind = VerbNew, memory.KindPrompt
-	case "PostToolUse":
-		p.verb, e.Kind = VerbSave, memory.KindTool
+	case eventSaved:
 		e.ToolError = ""
 		wire.NameAgentRun(e)
-	case "PostToolUseFailure":
-		p.verb, e.Kind = VerbSave, memory.KindTool
+	case eventFailure:
 		e.ToolResponse = nil
-		if e.ToolError == "" {
-			e.ToolError = "failed without a message"
+		e.ToolError = cmp.Or(e.ToolError, "failed without a message")
+	case eventSubagent:
+		if e.AgentType == "" {
+			p.verb = ""
 		}
-	case "Stop":
-		p.verb, e.Kind = VerbSummary, memory.KindStop
-	case "SubagentStop":
-		p.noteSubagentEnd()
-	case "PreCompact":
-		p.verb, e.Kind = VerbSummary, memory.KindFlush
-	case "SessionEnd":
-		p.verb, e.Kind = VerbEnd, memory.KindSessionEnd
+		wire.SubagentEnd(e)
 	}
 	p.keepOwnFields()
 }
@@ -208,15 +157,6 @@ func (p *payload) keepOwnFields() {
 	}
 	if e.Kind != memory.KindSessionEnd {
 		e.Reason = ""
-	}
-}
-
-// noteSubagentEnd makes a tool event of a subagent's end. The agent of a compaction
-// has no type and is ignored.
-func (p *payload) noteSubagentEnd() {
-	if p.event.AgentType != "" {
-		p.verb = VerbSummary
-		wire.SubagentEnd(&p.event)
 	}
 }
 

@@ -76,25 +76,27 @@ func Members(data []byte, visit func(key string, value []byte)) error {
 	return nil
 }
 
-// Decode sets fields from the members of the JSON object in data by their names: a
-// *string, *int, *int64 or *bool from its value, which is empty when the member is of
-// another type, and a *[]byte to the value as it stands. It ignores other members. The
-// error is an [ErrNotObject].
+// Decode sets fields from the members of the JSON object in data by their names, as SetField
+// does. It ignores other members. The error is an [ErrNotObject].
 func Decode(data []byte, fields map[string]any) error {
-	return Members(data, func(key string, value []byte) {
-		switch field := fields[key].(type) {
-		case *string:
-			*field, _ = Unquote(value)
-		case *int:
-			*field = int(Int64(value))
-		case *int64:
-			*field = Int64(value)
-		case *bool:
-			*field = Bool(value)
-		case *[]byte:
-			*field = value
-		}
-	})
+	return Members(data, func(key string, value []byte) { SetField(fields[key], value) })
+}
+
+// SetField sets a *string, *int, *int64 or *bool to a value, empty when the value is of
+// another type, and a *[]byte to the value as it stands. It ignores any other field.
+func SetField(field any, value []byte) {
+	switch field := field.(type) {
+	case *string:
+		*field, _ = Unquote(value)
+	case *int:
+		*field = int(Int64(value))
+	case *int64:
+		*field = Int64(value)
+	case *bool:
+		*field = Bool(value)
+	case *[]byte:
+		*field = value
+	}
 }
 
 // Parts calls visit for each member of the object, or each element of the array, that
