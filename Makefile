@@ -23,8 +23,8 @@ build: ## both binaries into bin/, where the plugin of a checkout (claude --plug
 demo: build
 	bin/claude-mem demo --open
 
-test:
-	$(GO) test -timeout 25m ./...
+test: ## twice as many packages at a time as there are processors, since the acceptance tests mostly wait
+	$(GO) test -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) -timeout 25m ./...
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
 	cd internal/capture/redact/judge && $(GO) vet . && $(GO) test -count=1 .
