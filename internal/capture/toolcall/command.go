@@ -122,11 +122,15 @@ func (c *Command) verbIndex() int {
 	return 0
 }
 
-// arguments returns the words from index from on that are not options.
-func (c *Command) arguments(from int) []string {
+// arguments returns the words from index from on that are neither options nor the values of
+// those in valued.
+func (c *Command) arguments(from int, valued map[string]bool) []string {
 	var list []string
-	for _, w := range c.Words[min(from, len(c.Words)):] {
-		if !strings.HasPrefix(w, "-") {
+	for i := from; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case valued[w]:
+			i++
+		case !strings.HasPrefix(w, "-"):
 			list = append(list, w)
 		}
 	}

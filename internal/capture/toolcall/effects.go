@@ -77,9 +77,9 @@ func (c *Call) effects(cmd *Command) {
 // throwAway notes the changes that a git command threw away or stashed.
 func (c *Call) throwAway(cmd *Command, verb string) {
 	at := cmd.verbIndex()
-	names := cmd.arguments(at + 1)
+	names := cmd.arguments(at+1, nil)
 	if dash := slices.Index(cmd.Words, "--"); dash > 0 {
-		names = cmd.arguments(dash + 1)
+		names = cmd.arguments(dash+1, nil)
 	}
 	switch verb {
 	case "revert":
@@ -138,16 +138,7 @@ func (c *Command) reverted(output string) []string {
 	if len(subjects) > 0 {
 		return subjects
 	}
-	var names []string
-	for i := c.verbIndex() + 1; i < len(c.Words); i++ {
-		switch w := c.Words[i]; {
-		case w == "-m" || w == "--mainline" || w == "-X" || w == "--strategy" || w == "--strategy-option":
-			i++ // its value is no revision
-		case !strings.HasPrefix(w, "-"):
-			names = append(names, w)
-		}
-	}
-	return names
+	return c.arguments(c.verbIndex()+1, revertOptions)
 }
 
 // ofProject reports whether a package manager works on the project: it is run within the
@@ -171,7 +162,7 @@ func (c *Call) Inside(cmd *Command) bool {
 func (c *Call) writes(cmd *Command) {
 	switch cmd.Program() {
 	case "tee":
-		for _, name := range cmd.arguments(1) {
+		for _, name := range cmd.arguments(1, nil) {
 			c.editByCommand(cmd, name)
 		}
 	case "sed", "gsed", "perl":
@@ -191,7 +182,7 @@ func (c *Call) writes(cmd *Command) {
 
 // operands returns the arguments that are neither options nor the verb.
 func (c *Command) operands(verb string) []string {
-	return slices.DeleteFunc(c.arguments(1), func(w string) bool { return w == verb })
+	return slices.DeleteFunc(c.arguments(1, nil), func(w string) bool { return w == verb })
 }
 
 // editByCommand adds an edit of a file that a command wrote to, and returns it; nil
@@ -263,7 +254,9 @@ var (
 		"get": DependencyAdded, "install": DependencyAdded, "i": DependencyAdded, "add": DependencyAdded, "require": DependencyAdded,
 		"update": DependencyUpdated, "upgrade": DependencyUpdated, "up": DependencyUpdated,
 	}
-	systemManagers    = text.Set("apt apt-get brew dnf yum apk pacman choco winget")
+	systemManagers = text.Set("apt apt-get brew dnf yum apk pacman choco winget")
+	// revertOptions of git take a value that is no revision.
+	revertOptions     = text.Set("-m --mainline -X --strategy --strategy-option")
 	dependencyOptions = text.Set("-r --requirement -e --prefix -C --index-url -i") // with a value that is no dependency
 )
 

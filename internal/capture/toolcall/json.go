@@ -3,6 +3,7 @@ package toolcall
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/redact"
@@ -123,10 +124,8 @@ func edit(path string, in *input, out *response) Edit {
 // changesText reports whether the edit had a text to change.
 func (e *Edit) changesText() bool {
 	for _, h := range e.Hunks {
-		for _, line := range h.Lines {
-			if line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') {
-				return true
-			}
+		if slices.ContainsFunc(h.Lines, func(line string) bool { return line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') }) {
+			return true
 		}
 	}
 	return false

@@ -93,7 +93,7 @@ func (c *Command) kind() (Kind, string) {
 	case verbOfTable:
 		if verb > 0 {
 			if kind, ok := p.byVerb[c.Words[verb]]; ok {
-				if c.Words[verb] == "branch" && (len(c.arguments(verb+1)) > 0 || c.has("-d", "-D", "-m", "-M", "--delete")) {
+				if c.Words[verb] == "branch" && (len(c.arguments(verb+1, nil)) > 0 || c.has("-d", "-D", "-m", "-M", "--delete")) {
 					kind = KindMinor // names a branch to make or delete
 				}
 				return kind, p.lang
@@ -145,16 +145,7 @@ func runsTests(code string) bool {
 // packageKind classifies npm, yarn, pnpm and bun: a verb of theirs, or a script of
 // the project by its name.
 func (c *Command) packageKind(name string, p *program) Kind {
-	verb := ""
-	for i := 1; i < len(c.Words) && verb == ""; i++ {
-		switch w := c.Words[i]; {
-		case packageOptions[w]:
-			i++
-		case strings.HasPrefix(w, "-") || w == "run" || w == "run-script" || w == "workspace":
-		default:
-			verb = w
-		}
-	}
+	verb := text.First(slices.DeleteFunc(c.arguments(1, packageOptions), func(w string) bool { return w == "" || packageRunners[w] }))
 	if kind, ok := p.byVerb[verb]; ok {
 		return kind
 	}

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem/internal/leaf/text"
@@ -22,16 +23,9 @@ var ownAddresses = []string{"localhost:37777", "127.0.0.1:37777", "/worker.sock"
 // remembered already. A line that also does something else (writes a file, runs a
 // test, commits) is not our own.
 func (c *Call) IsOwn() bool {
-	for _, prefix := range ownTools {
-		if strings.HasPrefix(c.event.ToolName, prefix) {
-			return true
-		}
-	}
-	if ownCursorTools[c.event.ToolName] {
-		return true
-	}
+	name := c.event.ToolName
 	own, other := countOwn(c.Commands)
-	return own > 0 && other == 0
+	return own > 0 && other == 0 || ownCursorTools[name] || slices.ContainsFunc(ownTools, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // countOwn counts the commands that are claude-mem's and those that do something else.
@@ -56,13 +50,7 @@ func (c *Command) isOwn() bool {
 	case "claude-mem", "claude-mem-hook":
 		return true
 	case "curl", "wget", "http", "httpie":
-		for _, w := range c.Words[1:] {
-			for _, address := range ownAddresses {
-				if strings.Contains(w, address) {
-					return true
-				}
-			}
-		}
+		return slices.ContainsFunc(c.Words[1:], func(w string) bool { return text.ContainsAny(w, ownAddresses...) })
 	}
 	return false
 }

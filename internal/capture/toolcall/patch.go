@@ -1,9 +1,8 @@
 package toolcall
 
 import (
+	"cmp"
 	"strings"
-
-	"claudemem/internal/memory"
 )
 
 // A patch in the form of Codex's apply_patch:
@@ -18,118 +17,64 @@ import (
 // maxPatched bounds the files of a patch that are read.
 const maxPatched = 200
 
-// patched is a file of a patch.
-type patched struct {
-	path  string
-	moved string // its new name, "" when it keeps its name
-	verb  string // Add, Delete or Update
-	hunks []Hunk
-}
-
-// parsePatch returns the files of a patch; none for another text.
-func parsePatch(patch string) []patched {
+// parsePatch returns what a patch does to its files, with their paths as they were named;
+// none for another text.
+func parsePatch(patch string) []Edit {
 	if !strings.HasPrefix(strings.TrimSpace(patch), "*** Begin Patch") {
 		return nil
 	}
-	var files []patched
+	var files []Edit
+	var e *Edit // the last one
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
-		if mark, ok := strings.CutPrefix(line, "*** "); ok {
-			verb, path, _ := strings.Cut(mark, ": ")
-			switch verb {
-			case "Add File", "Delete File", "Update File":
-				if len(files) == maxPatched {
-					return files
-				}
-				files = append(files, patched{path: path, verb: strings.TrimSuffix(verb, " File")})
-			case "Move to":
-				if len(files) > 0 {
-					files[len(files)-1].moved = path
-				}
+		mark, isMark := strings.CutPrefix(line, "*** ")
+		switch verb, path, _ := strings.Cut(mark, ": "); {
+		case isMark && (verb == "Add File" || verb == "Delete File" || verb == "Update File"):
+			if len(files) == maxPatched {
+				return files
 			}
-			continue
-		}
-		if len(files) == 0 {
-			continue
-		}
-		f := &files[len(files)-1]
-		switch {
+			files = append(files, Edit{Path: path, Created: verb == "Add File", Deleted: verb == "Delete File"})
+			e = &files[len(files)-1]
+		case e == nil:
+		case isMark && verb == "Move to":
+			e.From, e.Path = cmp.Or(e.From, e.Path), path
+		case isMark:
 		case strings.HasPrefix(line, "@@"):
-			f.hunks = append(f.hunks, Hunk{})
-		case line == "":
-			line = " " // an empty line of context
-			fallthrough
+			e.Hunks = append(e.Hunks, Hunk{})
 		default:
-			if len(f.hunks) == 0 {
-				f.hunks = append(f.hunks, Hunk{})
+			if len(e.Hunks) == 0 {
+				e.Hunks = append(e.Hunks, Hunk{})
 			}
-			h := &f.hunks[len(f.hunks)-1]
-			h.Lines = append(h.Lines, line)
+			h := &e.Hunks[len(e.Hunks)-1]
+			h.Lines = append(h.Lines, cmp.Or(line, " ")) // an empty line is one of context
 		}
 	}
 	return files
 }
 
-// name returns the name that the file has after the patch.
-func (f *patched) name() string {
-	if f.moved != "" {
-		return f.moved
-	}
-	return f.path
-}
-
-// setPatch sets the file of a call from a patch of one file, or the first of several.
-func (c *Call) setPatch(files []patched) {
-	c.File = files[0].name()
-	if rel, inside := c.locate(c.File); inside {
-		c.Path = rel
-	}
-	if !c.Failed {
-		c.Role = memory.FileModified
-	}
-}
-
 // patchEdits returns what a patch did to the files within the worktree.
-func (c *Call) patchEdits(files []patched) []Edit {
+func (c *Call) patchEdits(files []Edit) []Edit {
 	var edits []Edit
-	for i := range files {
-		f := &files[i]
-		rel, inside := c.locate(f.name())
-		if !inside {
+	for _, e := range files {
+		var inside bool
+		if e.Path, inside = c.locate(e.Path); !inside {
 			continue
 		}
-		e := Edit{Path: rel, Hunks: f.hunks}
-		switch f.verb {
-		case "Add":
-			text := strings.Join(added(f.hunks), "\n")
-			if text != "" {
-				text += "\n"
-			}
-			e.Created, e.Whole, e.Text, e.Hunks, e.after = true, true, text, nil, &text
-		case "Delete":
-			e.Deleted, e.Hunks = true, nil
+		switch {
+		case e.Created:
+			text := strings.Join(e.Added(), "")
+			e.Whole, e.Text, e.Hunks, e.after = true, text, nil, &text
+		case e.Deleted:
+			e.Hunks = nil
 		default:
-			e.replaced = replacementsOf(f.hunks)
-			if f.moved != "" {
-				e.From, _ = c.locate(f.path)
+			e.replaced = replacementsOf(e.Hunks)
+			if e.From != "" {
+				e.From, _ = c.locate(e.From)
 			}
 		}
 		edits = append(edits, e)
 	}
 	return edits
-}
-
-// added returns the added lines of hunks.
-func added(hunks []Hunk) []string {
-	var lines []string
-	for _, h := range hunks {
-		for _, line := range h.Lines {
-			if text, ok := strings.CutPrefix(line, "+"); ok {
-				lines = append(lines, text)
-			}
-		}
-	}
-	return lines
 }
 
 // replacementsOf returns the hunks of a patch as replacements of whole lines.

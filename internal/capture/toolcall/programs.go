@@ -122,9 +122,11 @@ var (
 	shells = text.Set("bash sh zsh dash ksh")
 	// keywords of a shell may stand before a program in a line that does not parse.
 	keywords = text.Set("{ } ! if then else elif do while until fi done esac and or not begin end")
-	// verbOptions take a value that is no verb; packageOptions are those of npm and its kin.
+	// verbOptions take a value that is no verb; packageOptions are those of npm and its kin,
+	// packageRunners their verbs that run a script.
 	verbOptions    = text.Set("-C -c --git-dir --work-tree --manifest-path")
 	packageOptions = text.Set("--prefix -C --filter -w --workspace --cwd")
+	packageRunners = text.Set("run run-script workspace")
 	// filterOptions limit a test run to some tests; valueOptions take a value that is
 	// no target.
 	filterOptions = text.Set("-run --run -k -t --testNamePattern --grep -g --test -Dtest --tests --filter -m")

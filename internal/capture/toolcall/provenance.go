@@ -104,7 +104,7 @@ func (c *Call) Sources() []Source {
 		}
 		s := Source{From: memory.FromProject, Places: []string{c.File}, Own: in.Content != nil}
 		for _, f := range parsePatch(in.command()) {
-			s.Places = text.Add(s.Places, f.name())
+			s.Places = text.Add(s.Places, f.Path)
 		}
 		if !c.Failed {
 			s.Writes = s.Places
@@ -433,11 +433,8 @@ func ThirdParty(rel string) bool {
 // this machine.
 func (c *Command) asksThisMachine() bool {
 	found := false
-	for i := 1; i < len(c.Words); i++ {
-		switch w := c.Words[i]; {
-		case valueOptionsOfFetchers[w]:
-			i++
-		case strings.HasPrefix(w, "-"):
+	for _, w := range c.arguments(1, valueOptionsOfFetchers) {
+		switch {
 		case isLocal(w):
 			found = true
 		case strings.Contains(w, ".") || strings.Contains(w, "://") || strings.Contains(w, "$"):

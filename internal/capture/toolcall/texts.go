@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/redact/shapes"
@@ -84,8 +85,7 @@ func replay(before string, edits []replacement) (string, bool) {
 // in the text several times, or is empty, cannot be placed.
 func undoReplacements(after string, edits []replacement) (string, bool) {
 	text := after
-	for i := len(edits) - 1; i >= 0; i-- {
-		x := edits[i]
+	for _, x := range slices.Backward(edits) {
 		if x.NewString == "" || strings.Count(text, x.NewString) != 1 {
 			return "", false
 		}
@@ -144,12 +144,7 @@ func undoHunks(after string, hunks []Hunk) (string, bool) {
 
 // hasTabs reports whether the file's lines that the hunk shows begin with tabs.
 func (h *Hunk) hasTabs(lines []string) bool {
-	for _, l := range lines[:min(len(lines), max(h.NewLines, 0))] {
-		if strings.HasPrefix(l, "\t") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines[:min(len(lines), max(h.NewLines, 0))], func(l string) bool { return strings.HasPrefix(l, "\t") })
 }
 
 // withTabs returns a line with a tab for each two spaces at its beginning.

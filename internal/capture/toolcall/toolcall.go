@@ -25,6 +25,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"claudemem/internal/leaf/text"
@@ -170,11 +171,10 @@ func parseInput(e *memory.Event) (Call, input) {
 		c.Line = in.command()
 		c.Commands = ParseCommands(c.Line)
 	case ToolRead, ToolEdit:
-		if files := parsePatch(in.command()); len(files) > 0 {
-			c.setPatch(files)
-			break
-		}
 		c.File = in.file()
+		if files := parsePatch(in.command()); len(files) > 0 {
+			c.File = files[0].Path
+		}
 		if rel, inside := c.locate(c.File); inside {
 			c.Path = rel
 		}
@@ -350,10 +350,5 @@ func (c *Call) OnlyLooks() bool { return len(c.Commands) > 0 && onlyLook(c.Comma
 
 // onlyLook reports whether all commands, and those within them, only look at something.
 func onlyLook(commands []Command) bool {
-	for i := range commands {
-		if c := &commands[i]; c.Kind != KindLook || c.Stdin != "" || !onlyLook(c.Inner) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(commands, func(c Command) bool { return c.Kind != KindLook || c.Stdin != "" || !onlyLook(c.Inner) })
 }
