@@ -99,13 +99,13 @@ func (p *payload) setShellResult(output string, exit int64) {
 		p.fail("Exit code " + strconv.FormatInt(exit, 10) + "\n" + output)
 		return
 	}
-	p.event.ToolResponse = object("stdout", quoted(output))
+	p.event.ToolResponse = jsonscan.Object("stdout", output)
 }
 
 // setFileRead sets the result of reading a file: its text from a line on, 1 for the first.
 func (p *payload) setFileRead(text string, firstLine int64) {
-	file := object("content", quoted(text), "startLine", strconv.AppendInt(nil, max(firstLine, 1), 10))
-	p.event.ToolResponse = object("type", quoted("text"), "file", file)
+	file := jsonscan.Object("content", text, "startLine", max(firstLine, 1))
+	p.event.ToolResponse = jsonscan.Object("type", "text", "file", file)
 }
 
 // setFileWritten sets the result of writing a file: whether it is new, and its text before
@@ -118,27 +118,7 @@ func (p *payload) setFileWritten(created bool, before []byte) {
 	if before == nil {
 		before = []byte("null")
 	}
-	p.event.ToolResponse = object("type", quoted(kind), "originalFile", before)
-}
-
-func quoted(s string) []byte { return jsonscan.AppendQuote(nil, s) }
-
-// object returns a JSON object of keys and values; the keys need no quoting.
-func object(pairs ...any) json.RawMessage {
-	b := []byte{'{'}
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), pairs[i].(string)...), '"', ':')
-		switch value := pairs[i+1].(type) {
-		case []byte:
-			b = append(b, value...)
-		case json.RawMessage:
-			b = append(b, value...)
-		}
-	}
-	return append(b, '}')
+	p.event.ToolResponse = jsonscan.Object("type", kind, "originalFile", before)
 }
 
 // rename gives the members of a JSON object other names; a value that is no object stays.

@@ -97,5 +97,5 @@ func cursorReply(event, context string) []byte {
 	if context == "" || event == "UserPromptSubmit" {
 		return nil
 	}
-	return object("additional_context", quoted(context))
+	return jsonscan.Object("additional_context", context)
 }

@@ -63,7 +63,7 @@ func geminiFinish(p *payload) {
 		}
 	default:
 		if content != "" {
-			e.ToolResponse = quoted(content)
+			e.ToolResponse = jsonscan.AppendQuote(nil, content)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
 
@@ -229,11 +230,11 @@ func TestContextInBytes(t *testing.T) {
 func (w *worker) answerAll(text string) {
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			_, _ = rw.Write(object("context", quoted(text), "tokens", []byte("5")))
+			_, _ = rw.Write(jsonscan.Object("context", text, "tokens", int64(5)))
 			return
 		}
 		rw.WriteHeader(http.StatusAccepted)
-		_, _ = rw.Write(object("status", quoted("queued"), "additional_context", quoted(text)))
+		_, _ = rw.Write(jsonscan.Object("status", "queued", "additional_context", text))
 	}
 }
 

@@ -48,28 +48,16 @@ func (j journal) log(what, fault string) {
 			DeliveryID: j.deliveryID, At: memory.MillisOf(j.stamp), Worker: j.refusal, Hook: fault,
 		})
 	}
-	dir := filepath.Join(j.dataDir, "logs")
-	path := filepath.Join(dir, "hook.log")
+	path := filepath.Join(j.dataDir, "logs", "hook.log")
 	if info, err := os.Stat(path); err == nil && info.Size() > largestLog {
 		_ = os.Rename(path, path+".1") // the next hook tries again
 	}
-	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if os.IsNotExist(err) {
-		if os.MkdirAll(dir, 0o700) != nil {
-			return
-		}
-		f, err = openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	}
+	f, err := openfile.InDir(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return
 	}
-	b, _ := j.stamp.UTC().AppendText([]byte(`{"time":"`)) // links less than Format; years after 9999 have none
-	b = append(b, `","level":"WARN","msg":`...)
-	b = jsonscan.AppendQuote(b, what)
-	b = append(b, `,"verb":`...)
-	b = jsonscan.AppendQuote(b, string(j.verb))
-	b = append(b, `,"error":`...)
-	b = jsonscan.AppendQuote(b, truncateName(fault, longestName))
-	_, _ = f.Write(append(b, '}', '\n'))
+	at, _ := j.stamp.UTC().AppendText(nil) // links less than Format; years after 9999 have none
+	line := jsonscan.Object("time", string(at), "level", "WARN", "msg", what, "verb", string(j.verb), "error", truncateName(fault, longestName))
+	_, _ = f.Write(append(line, '\n'))
 	_ = f.Close()
 }

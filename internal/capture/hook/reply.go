@@ -70,35 +70,25 @@ func (r *reply) print(w io.Writer) {
 	if r.context == "" && len(r.system) == 0 {
 		return
 	}
-	limit := utf16Length
-	if r.host != nil {
-		if r.host.contextInBytes {
-			limit = byteLength
-		}
-		if r.host.print != nil {
-			if b := r.host.print(r.event, truncateContext(r.context, limit)); b != nil {
-				_, _ = w.Write(append(b, '\n')) // the host has stopped reading
-			}
-			return
-		}
+	host, length := cmp.Or(r.host, &claudeCodeAdapter), utf16Length
+	if host.contextInBytes {
+		length = byteLength
 	}
-	b := make([]byte, 0, 256+len(r.context)+len(r.context)/8)
-	b = append(b, '{')
-	if r.context != "" {
-		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
-		b = jsonscan.AppendQuote(b, cmp.Or(r.name, r.event))
-		b = append(b, `,"additionalContext":`...)
-		b = jsonscan.AppendQuote(b, truncateContext(r.context, limit))
-		b = append(b, '}')
+	context := truncateContext(r.context, length)
+	if host.print != nil {
+		if b := host.print(r.event, context); b != nil {
+			_, _ = w.Write(append(b, '\n')) // the host has stopped reading
+		}
+		return
+	}
+	var members []any
+	if context != "" {
+		members = append(members, "hookSpecificOutput", jsonscan.Object("hookEventName", cmp.Or(r.name, r.event), "additionalContext", context))
 	}
 	if len(r.system) > 0 {
-		if r.context != "" {
-			b = append(b, ',')
-		}
-		b = append(b, `"systemMessage":`...)
-		b = jsonscan.AppendQuote(b, strings.Join(r.system, "\n"))
+		members = append(members, "systemMessage", strings.Join(r.system, "\n"))
 	}
-	_, _ = w.Write(append(b, '}', '\n')) // the host has stopped reading
+	_, _ = w.Write(append(jsonscan.Object(members...), '\n')) // the host has stopped reading
 }
 
 const contextEnd = "</claude-mem-context>"

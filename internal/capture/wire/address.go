@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,17 +56,9 @@ func ownName(dataDir string) string { return "claude-mem-" + digest(filepath.Cle
 // would; "" if Windows names none.
 func tempDir(getenv func(string) string) string {
 	if runtime.GOOS == "windows" {
-		for _, key := range []string{"TMP", "TEMP", "USERPROFILE"} {
-			if dir := getenv(key); dir != "" {
-				return dir
-			}
-		}
-		return ""
+		return cmp.Or(getenv("TMP"), getenv("TEMP"), getenv("USERPROFILE"))
 	}
-	if dir := getenv("TMPDIR"); dir != "" {
-		return dir
-	}
-	return "/tmp"
+	return cmp.Or(getenv("TMPDIR"), "/tmp")
 }
 
 // PrepareSocket returns where the worker of a data directory is to listen, and makes the
@@ -121,10 +114,7 @@ func Find(dataDir string, getenv func(string) string) Address {
 	}
 	// The worker may run with another XDG_RUNTIME_DIR or TMPDIR.
 	if info, err := ReadWorkerInfo(dataDir); err == nil {
-		a.Port = info.Port
-		if info.Socket != "" {
-			a.Socket = info.Socket
-		}
+		a.Port, a.Socket = info.Port, cmp.Or(info.Socket, a.Socket)
 	}
 	if a.Port != 0 && runtime.GOOS == "windows" {
 		if token, err := readSmall(filepath.Join(dataDir, "token")); err == nil {

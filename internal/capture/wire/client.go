@@ -62,7 +62,7 @@ func (c *Client) Begin(path string) {
 	}
 	err := c.early.link.SetDeadline(c.Deadline)
 	if err == nil {
-		_, err = c.early.link.Write(appendRequest(nil, "POST", path, c.Address.Token, unknown))
+		_, err = c.early.link.Write(requestHead("POST", path, c.Address.Token, unknown))
 	}
 	if err != nil {
 		c.Close() // Post makes another
@@ -130,7 +130,7 @@ func (c *Client) exchange(method, target string, body [][]byte) (Response, error
 	if early.posting != "" {
 		err = sendChunk(link, body)
 	} else {
-		head := appendRequest(nil, method, target, c.Address.Token, Size(body))
+		head := requestHead(method, target, c.Address.Token, Size(body))
 		err = writePieces(link, append([][]byte{head}, body...))
 	}
 	if os.IsTimeout(err) {
@@ -144,13 +144,7 @@ func (c *Client) exchange(method, target string, body [][]byte) (Response, error
 		}
 		return Response{}, err
 	}
-	if resp.Status == 409 && resp.Wire != VersionText {
-		return resp, ErrWireVersion
-	}
-	if answer, err := ParseAnswer(resp.Body); resp.Status == 409 && err == nil && answer.Code == "wire_version" {
-		return resp, ErrWireVersion
-	}
-	if resp.Status < 300 && resp.Wire != VersionText {
+	if answer, _ := ParseAnswer(resp.Body); resp.Wire != VersionText && (resp.Status < 300 || resp.Status == 409) || resp.Status == 409 && answer.Code == "wire_version" {
 		return resp, ErrWireVersion
 	}
 	return resp, nil
@@ -197,33 +191,21 @@ func writePieces(to io.Writer, pieces [][]byte) error {
 // unknown as the length of a body means that it is sent in chunks.
 const unknown = -1
 
-// appendRequest appends the head of a request. length is that of the body, unknown for
-// one in chunks; a GET has none.
-func appendRequest(b []byte, method, target, token string, length int) []byte {
-	if b == nil {
-		b = make([]byte, 0, 256+len(target))
-	}
-	b = append(b, method...)
-	b = append(b, ' ')
-	b = append(b, target...)
-	b = append(b, " HTTP/1.1\r\nHost: localhost\r\n"+Header+": "+VersionText+"\r\n"+ProgramHeader+": "...)
-	b = append(b, Program...)
-	b = append(b, "\r\nConnection: close\r\n"...)
+// requestHead returns the head of a request. length is that of the body, unknown for one in
+// chunks; a GET has none.
+func requestHead(method, target, token string, length int) []byte {
+	head := method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + Header + ": " + VersionText + "\r\n" + ProgramHeader + ": " + Program + "\r\nConnection: close\r\n"
 	if token != "" {
-		b = append(b, "Authorization: Bearer "...)
-		b = append(b, token...)
-		b = append(b, "\r\n"...)
+		head += "Authorization: Bearer " + token + "\r\n"
 	}
 	switch {
 	case method == "GET":
 	case length == unknown:
-		b = append(b, "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"...)
+		head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
 	default:
-		b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
-		b = strconv.AppendInt(b, int64(length), 10)
-		b = append(b, "\r\n"...)
+		head += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(length) + "\r\n"
 	}
-	return append(b, "\r\n"...)
+	return []byte(head + "\r\n")
 }
 
 // timedOut is the error of a deadline that passed; os.IsTimeout holds for it.

@@ -405,7 +405,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got := string(appendRequest(nil, "GET", "/", "abc", 0)); !strings.Contains(got, "\r\nAuthorization: Bearer abc\r\n") {
+	if got := string(requestHead("GET", "/", "abc", 0)); !strings.Contains(got, "\r\nAuthorization: Bearer abc\r\n") {
 		t.Errorf("request %q", got)
 	}
 }

@@ -57,10 +57,9 @@ func membersOf(e *memory.Event) [26]member {
 // in it that are not UTF-8 become U+FFFD.
 func EncodeEvent(e *memory.Event) (pieces [][]byte) {
 	b := append(make([]byte, 0, 1024+smallTexts(e)), '{')
-	first := true
-	for _, m := range membersOf(e) {
+	for i, m := range membersOf(e) {
 		before := len(b)
-		if !first {
+		if i > 0 { // the first is always written
 			b = append(b, ',')
 		}
 		b = append(b, '"')
@@ -92,9 +91,7 @@ func EncodeEvent(e *memory.Event) (pieces [][]byte) {
 		}
 		if empty && !m.always {
 			b = b[:before]
-			continue
 		}
-		first = false
 	}
 	return append(pieces, append(b, '}'))
 }

@@ -4,14 +4,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// files are the entries of a data directory that only claude-mem makes, but for the socket.
-var files = [...]struct {
+// entry is an entry of a directory: a directory if dir, otherwise a regular file.
+type entry struct {
 	name string
-	// dir says that it is a directory, otherwise it is a regular file.
-	dir bool
-}{
+	dir  bool
+}
+
+// files are the entries of a data directory that only claude-mem makes, but for the socket.
+var files = [...]entry{
 	{"memory.db", false}, {"memory.db-wal", false}, {"memory.db-shm", false}, {"memory.db.restoring", false},
 	{"memory.json", false}, {"repairs.json", false}, {"erasures", false}, {"exports", false}, {"forgetting.json", false}, {"forgotten.json", false}, {"lost-events", false}, {"imported-node.json", false},
 	{"index.db", false}, {"index.db-wal", false}, {"index.db-shm", false},
@@ -24,12 +27,7 @@ var files = [...]struct {
 // IsOwn reports whether a name is one of the entries of a data directory that only claude-mem
 // makes.
 func IsOwn(name string) bool {
-	for _, f := range files {
-		if f.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(files[:], func(f entry) bool { return f.name == name })
 }
 
 // Misplaced names the entries of a data directory that are something else than they should

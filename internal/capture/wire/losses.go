@@ -158,20 +158,9 @@ func lossesID(at memory.Millis) string {
 
 // headOf returns the first line of a record's file.
 func headOf(r *memory.LossRecord) []byte {
-	b := make([]byte, 0, lossHead)
-	for _, m := range []struct {
-		name  string
-		value int64
-	}{{`{"count":`, r.Count}, {`,"recent":`, r.Recent}, {`,"first":`, int64(r.First)}, {`,"last":`, int64(r.Last)}} {
-		b = strconv.AppendInt(append(b, m.name...), m.value, 10)
-	}
-	for _, m := range [][2]string{{`,"id":`, r.ID}, {`,"worker":`, r.Worker}, {`,"hook":`, r.Hook}} {
-		b = jsonscan.AppendQuote(append(b, m[0]...), plainReason(m[1]))
-	}
-	b = append(b, '}')
-	for len(b) < lossHead-1 {
-		b = append(b, ' ')
-	}
+	b := jsonscan.Object("count", r.Count, "recent", r.Recent, "first", int64(r.First), "last", int64(r.Last),
+		"id", plainReason(r.ID), "worker", plainReason(r.Worker), "hook", plainReason(r.Hook))
+	b = append(b, bytes.Repeat([]byte{' '}, lossHead)...)
 	return append(b[:lossHead-1], '\n')
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"hash/fnv"
@@ -37,10 +38,7 @@ func MarksOf(dataDir string, getenv func(string) string) Marks {
 // the data directory's own under $XDG_RUNTIME_DIR, else under the temporary one; "" if
 // there is neither. Another user may have made it: see Alone.
 func otherDir(dataDir string, getenv func(string) string) string {
-	base := getenv("XDG_RUNTIME_DIR")
-	if base == "" {
-		base = tempDir(getenv)
-	}
+	base := cmp.Or(getenv("XDG_RUNTIME_DIR"), tempDir(getenv))
 	if base == "" {
 		return ""
 	}
@@ -89,12 +87,7 @@ func (m Marks) write(i int, path string) error {
 			return errNoPlace
 		}
 	}
-	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if os.IsNotExist(err) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = openfile.Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
-		}
-	}
+	f, err := openfile.InDir(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func writeSpoolFile(path string, content [][]byte) error {
 		_ = os.Remove(temp) // the first error is the one to report
 		return err
 	}
-	err = rename(temp, path)
+	err = os.Rename(temp, path)
 	if err != nil {
 		if _, gone := os.Lstat(temp); gone == nil {
 			return nil // whole and synced: List takes it over
@@ -198,7 +198,7 @@ func (s Spool) adopt(name string, remove bool) bool {
 		if f.Sync() != nil || f.Close() != nil { // Windows renames no open file
 			return false
 		}
-		return rename(temp, final) == nil
+		return os.Rename(temp, final) == nil
 	}
 	if remove {
 		_ = f.Close()

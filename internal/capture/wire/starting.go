@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,18 +48,10 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 			return false, nil
 		}
 	}
-	b := append([]byte(`{"at":`), strconv.FormatInt(now.UnixMilli(), 10)...)
-	b = append(b, `,"attempts":`...)
-	b = strconv.AppendInt(b, int64(attempts+1), 10)
-	b = jsonscan.AppendQuote(append(b, `,"reason":`...), reason)
-	b = append(b, "}\n"...)
-	if err := f.Truncate(0); err != nil {
-		return false, err
+	if err = f.Truncate(0); err == nil {
+		_, err = f.WriteAt(append(jsonscan.Object("at", now.UnixMilli(), "attempts", int64(attempts+1), "reason", reason), '\n'), 0)
 	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		return false, err
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // ClearStarting removes the marker; the worker calls it once it listens, and
@@ -132,11 +123,8 @@ func retryAfter(attempts int) time.Duration {
 func LastStart(dataDir string) (at time.Time, attempts int, reason string, err error) {
 	data, err := readSmall(startingPath(dataDir))
 	if os.IsNotExist(err) {
-		return time.Time{}, 0, "", nil
-	}
-	if err != nil {
-		return time.Time{}, 0, "", err
+		err = nil
 	}
 	at, attempts, reason = parseMarker(data)
-	return at, attempts, reason, nil
+	return at, attempts, reason, err
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -32,13 +34,8 @@ func SubagentEnd(e *memory.Event) {
 	if e.AgentID != "" {
 		e.ToolUseID = agentRun(e.AgentID)
 	}
-	in := append([]byte(`{"subagent_type":`), jsonscan.AppendQuote(nil, e.AgentType)...)
-	e.ToolInput = append(in, '}')
-	out := append([]byte(`{"status":"completed","agentId":`), jsonscan.AppendQuote(nil, e.AgentID)...)
-	out = append(out, `,"agentType":`...)
-	out = jsonscan.AppendQuote(out, e.AgentType)
-	out = append(out, `,"content":[{"type":"text","text":`...)
-	out = jsonscan.AppendQuote(out, e.LastAssistantMessage)
-	e.ToolResponse = append(out, `}]}`...)
+	e.ToolInput = jsonscan.Object("subagent_type", e.AgentType)
+	answer := jsonscan.Object("type", "text", "text", e.LastAssistantMessage)
+	e.ToolResponse = jsonscan.Object("status", "completed", "agentId", e.AgentID, "agentType", e.AgentType, "content", slices.Concat([]byte("["), answer, []byte("]")))
 	e.ToolError, e.LastAssistantMessage = "", ""
 }

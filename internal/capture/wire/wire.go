@@ -92,37 +92,29 @@ func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 
 // ContextTarget is the request target of GET /api/context.
 func ContextTarget(r *memory.ContextRequest) string {
-	b := appendSession(PathContext, r.Host, r.HostSessionID, r.ProjectPath)
+	target := sessionTarget(PathContext, r.Host, r.HostSessionID, r.ProjectPath)
 	for _, p := range [...]struct{ name, value string }{
 		{"&source=", r.Source}, {"&worktree_root=", r.Checkout.Root}, {"&branch=", r.Checkout.Branch}, {"&head_commit=", r.Checkout.HeadCommit},
 		{"&start_dir=", r.StartDir}, {"&config_dir=", r.ConfigDir},
 	} {
 		if p.value != "" {
-			b = append(b, p.name...)
-			b = appendQuery(b, p.value)
+			target += p.name + query(p.value)
 		}
 	}
 	if r.Budget > 0 {
-		b = append(b, "&budget="...)
-		b = strconv.AppendInt(b, int64(r.Budget), 10)
+		target += "&budget=" + strconv.Itoa(r.Budget)
 	}
-	return string(b)
+	return target
 }
 
 // StatuslineTarget is the request target of GET /api/statusline.
 func StatuslineTarget(r *memory.StatusRequest) string {
-	return string(appendSession(PathStatusline, r.Host, r.HostSessionID, r.ProjectPath))
+	return sessionTarget(PathStatusline, r.Host, r.HostSessionID, r.ProjectPath)
 }
 
-// appendSession returns a path with the parameters that name a session.
-func appendSession(path string, host memory.Host, hostSessionID, project string) []byte {
-	b := append(make([]byte, 0, 256), path...)
-	b = append(b, "?host="...)
-	b = appendQuery(b, string(host))
-	b = append(b, "&session_id="...)
-	b = appendQuery(b, hostSessionID)
-	b = append(b, "&project_path="...)
-	return appendQuery(b, project)
+// sessionTarget returns a path with the parameters that name a session.
+func sessionTarget(path string, host memory.Host, hostSessionID, project string) string {
+	return path + "?host=" + query(string(host)) + "&session_id=" + query(hostSessionID) + "&project_path=" + query(project)
 }
 
 // ParseStatusline parses the JSON body of GET /api/statusline.
@@ -135,17 +127,17 @@ func ParseStatusline(body []byte) (memory.Statusline, error) {
 	return line, err
 }
 
-// appendQuery appends s escaped for a query, without linking net/url into the hook.
-func appendQuery(b []byte, s string) []byte {
+// query returns s escaped for a query, without linking net/url into the hook.
+func query(s string) string {
 	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, 64)
 	for i := range len(s) {
-		c := s[i]
-		switch {
+		switch c := s[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '~', c == '/':
 			b = append(b, c)
 		default:
 			b = append(b, '%', hex[c>>4], hex[c&15])
 		}
 	}
-	return b
+	return string(b)
 }

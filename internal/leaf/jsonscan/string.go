@@ -169,6 +169,26 @@ func AppendQuote(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// Object returns a JSON object of keys and values: texts, numbers, and JSON as it stands.
+func Object(pairs ...any) []byte {
+	b := []byte{'{'}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(AppendQuote(b, pairs[i].(string)), ':')
+		switch value := pairs[i+1].(type) {
+		case string:
+			b = AppendQuote(b, value)
+		case int64:
+			b = strconv.AppendInt(b, value, 10)
+		case []byte:
+			b = append(b, value...)
+		}
+	}
+	return append(b, '}')
+}
+
 // Int64 decodes a JSON number and drops what follows the point; anything else is 0.
 func Int64(raw []byte) int64 {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {

@@ -3,7 +3,19 @@ package openfile
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 )
+
+// InDir is Open for a file that is made, with its directory if that is missing.
+func InDir(path string, flag int, mode os.FileMode) (*os.File, error) {
+	f, err := Open(path, flag, mode)
+	if os.IsNotExist(err) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			f, err = Open(path, flag, mode)
+		}
+	}
+	return f, err
+}
 
 // Own is Open for a file that the program itself makes and nobody has reason to make a link:
 // a link at path is deleted first, and what is behind it stays as it is.
