@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/memory"
@@ -43,12 +44,5 @@ func dropFrom(raw json.RawMessage) json.RawMessage {
 
 // isBase64 reports whether the first minBase64 bytes of text can be base64.
 func isBase64(text string) bool {
-	for i := range min(len(text), minBase64) {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '=', c == '-', c == '_', c == '\n', c == '\r':
-		default:
-			return false
-		}
-	}
-	return true
+	return strings.Trim(text[:min(len(text), minBase64)], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_\n\r") == ""
 }

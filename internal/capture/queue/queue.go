@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,10 +139,13 @@ func (q *Queue) Close() error {
 func (q *Queue) Ready() <-chan struct{} { return q.ready }
 
 // signal wakes whoever waits for Ready; it never blocks.
-func (q *Queue) signal() {
+func (q *Queue) signal() { wake(q.ready) }
+
+// wake sends to a channel of capacity 1, unless that is full: then it has been signalled already.
+func wake(c chan<- struct{}) {
 	select {
-	case q.ready <- struct{}{}:
-	default: // it has been signalled already
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -160,11 +164,10 @@ func (q *Queue) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]memo
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range receipts {
-		if r.Status == memory.StatusPending || r.Status == memory.StatusProcessed {
-			q.signal()
-			break
-		}
+	if slices.ContainsFunc(receipts, func(r memory.Receipt) bool {
+		return r.Status == memory.StatusPending || r.Status == memory.StatusProcessed
+	}) {
+		q.signal()
 	}
 	return receipts, nil
 }
@@ -273,7 +276,11 @@ func (q *Queue) Skip(ctx context.Context, claim memory.Claim, reason string) err
 // Revive makes the named dead letters pending again, all when none are named,
 // and returns how many.
 func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
-	n, err := q.storage.Revive(ctx, keys...)
+	return q.announce(q.storage.Revive(ctx, keys...))
+}
+
+// announce signals that n events became pending, and returns n and err.
+func (q *Queue) announce(n int, err error) (int, error) {
 	if n > 0 {
 		q.signal()
 	}
@@ -283,9 +290,5 @@ func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
 // Hasten makes everything due now that waits for a retry and returns how many
 // events that are: what they waited for may have changed.
 func (q *Queue) Hasten(ctx context.Context) (int, error) {
-	n, err := q.storage.Hasten(ctx)
-	if n > 0 {
-		q.signal()
-	}
-	return n, err
+	return q.announce(q.storage.Hasten(ctx))
 }

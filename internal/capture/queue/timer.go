@@ -23,15 +23,13 @@ func (q *Queue) keepTime() {
 			return
 		case <-heal.C:
 			q.heal(q.life)
-			retry.Reset(q.untilDue())
 		case <-q.earlier:
-			retry.Reset(q.untilDue())
 		case <-retry.C:
 			if q.takeDue() {
 				q.signal()
 			}
-			retry.Reset(q.untilDue())
 		}
+		retry.Reset(q.untilDue())
 	}
 }
 
@@ -57,12 +55,8 @@ func (q *Queue) dueAt(at memory.Millis) {
 		q.due = at
 	}
 	q.mu.Unlock()
-	if !earlier {
-		return
-	}
-	select {
-	case q.earlier <- struct{}{}:
-	default: // it will look anyway
+	if earlier {
+		wake(q.earlier)
 	}
 }
 

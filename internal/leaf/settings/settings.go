@@ -152,48 +152,34 @@ func (s *Settings) env(key string) string {
 	return s.getenv(key)
 }
 
-// value returns the text in force for a key of the table; it panics for another key.
-func (s *Settings) value(key string) (string, Kind) {
-	v := s.at(indexOf(key))
-	return v.Value, v.Kind
-}
-
-// Text returns the value of a key.
-func (s *Settings) Text(key string) string {
-	text, _ := s.value(key)
-	return text
-}
+// Text returns the value of a key of the table; it panics for another key.
+func (s *Settings) Text(key string) string { return s.at(indexOf(key)).Value }
 
 // Bool returns the value of a Bool.
 func (s *Settings) Bool(key string) bool {
-	text, _ := s.value(key)
-	on, _ := parseBool(text)
+	on, _ := parseBool(s.Text(key))
 	return on
 }
 
 // Int returns the value of an Integer.
 func (s *Settings) Int(key string) int {
-	text, _ := s.value(key)
-	n, _ := strconv.Atoi(text)
+	n, _ := strconv.Atoi(s.Text(key))
 	return n
 }
 
 // Float returns the value of a Number.
 func (s *Settings) Float(key string) float64 {
-	text, _ := s.value(key)
-	f, _ := strconv.ParseFloat(text, 64)
+	f, _ := strconv.ParseFloat(s.Text(key), 64)
 	return f
 }
 
 // Duration returns the value of Minutes or Days.
 func (s *Settings) Duration(key string) time.Duration {
-	text, kind := s.value(key)
-	f, _ := strconv.ParseFloat(text, 64)
 	unit := time.Minute
-	if kind == Days {
+	if table[indexOf(key)].Kind == Days {
 		unit = 24 * time.Hour
 	}
-	return time.Duration(f * float64(unit))
+	return time.Duration(s.Float(key) * float64(unit))
 }
 
 // Items returns the parts of a List, without blanks around them and without empty ones;
