@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/redact/shapes"
@@ -109,14 +110,12 @@ func headedPath(line, next string) (string, bool) {
 	return "", strings.HasPrefix(line, "commit ")
 }
 
+// diffHeads begin the lines of a diff that say nothing of a file's content.
+var diffHeads = [...]string{"index ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "old mode", "new mode", "similarity", "rename", "Binary"}
+
 // diffHead reports whether a line of a diff says nothing of the file's content.
 func diffHead(line string) bool {
-	for _, head := range [...]string{"index ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "old mode", "new mode", "similarity", "rename", "Binary"} {
-		if strings.HasPrefix(line, head) {
-			return true
-		}
-	}
-	return line == ""
+	return line == "" || slices.ContainsFunc(diffHeads[:], func(head string) bool { return strings.HasPrefix(line, head) })
 }
 
 // maxReport is how much of a report is searched for names of files, in bytes.

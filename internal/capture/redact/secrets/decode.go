@@ -59,10 +59,7 @@ func secretsDecoded(s string, start, end, depth int, found []shapes.Span) []shap
 		}
 		return i
 	}
-	secrets, escape := find(text, len(text))
-	if len(secrets) == 0 && escape >= 0 && depth > 1 {
-		secrets = escapedSecrets(text, escape, depth-1)
-	}
+	secrets, _ := findAll(text, len(text), depth-1)
 	for _, secret := range shapes.Merge(secrets) {
 		found = append(found, shapes.NewSpan(seek(secret.Start), seek(secret.End), secret.Rule))
 	}

@@ -22,10 +22,7 @@ const maxMaskPasses = 6
 // found one.
 func Mask(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
-		cuts, escape := find(s, len(s))
-		if len(cuts) == 0 && escape >= 0 {
-			cuts = escapedSecrets(s, escape, maxEscapes)
-		}
+		cuts, _ := findAll(s, len(s), maxEscapes)
 		if len(cuts) == 0 {
 			break
 		}
@@ -44,9 +41,16 @@ func Mask(s string, counts *map[string]int) string {
 
 // In reports whether s has a secret, and whether it has escapes.
 func In(s string) (found, escapes bool) {
-	secrets, escape := find(s, 1)
-	if len(secrets) == 0 && escape >= 0 {
-		secrets = escapedSecrets(s, escape, maxEscapes)
+	secrets, escapes := findAll(s, 1, maxEscapes)
+	return len(secrets) > 0, escapes
+}
+
+// findAll returns the secrets that find finds or, if there are none, those that escapes hide,
+// of which depth may stand for one another; and whether s has escapes.
+func findAll(s string, most, depth int) (secrets []shapes.Span, escapes bool) {
+	secrets, escape := find(s, most)
+	if len(secrets) == 0 && escape >= 0 && depth > 0 {
+		secrets = escapedSecrets(s, escape, depth)
 	}
-	return len(secrets) > 0, escape >= 0
+	return secrets, escape >= 0
 }

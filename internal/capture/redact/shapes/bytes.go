@@ -7,6 +7,7 @@
 package shapes
 
 import (
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -118,24 +119,14 @@ func RunEnd(s string, i int, class uint16) int {
 
 // HasOne reports whether s has one of the words.
 func HasOne(s string, words ...string) bool {
-	for _, word := range words {
-		if strings.Contains(s, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // EndsInOne reports whether s ends in one of the suffixes.
 //
 //go:noinline
 func EndsInOne(s string, suffixes ...string) bool {
-	for _, suffix := range suffixes {
-		if strings.HasSuffix(s, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(s, suffix) })
 }
 
 // WordAt returns the word at i, behind blanks and quotes.
@@ -233,12 +224,7 @@ func StartsWord(s string, i int) bool {
 
 // EqualsOne reports whether s is one of the words, without regard to letter case.
 func EqualsOne(s string, words ...string) bool {
-	for _, word := range words {
-		if len(word) == len(s) && strings.EqualFold(word, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return len(word) == len(s) && strings.EqualFold(word, s) })
 }
 
 // SkipTo returns the first position from i on whose byte is none of chars.

@@ -102,10 +102,5 @@ func Sentence(v string) bool {
 	if !IsUpper(v[0]) && v[0] < 0x80 && strings.Count(v, " ") < 3 {
 		return false
 	}
-	for i := range len(v) {
-		if c := v[i]; IsDigit(c) || strings.IndexByte("=+/$#@^&~<>{}\\|_", c) >= 0 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsAny(v, "0123456789=+/$#@^&~<>{}\\|_")
 }

@@ -24,12 +24,7 @@ func Entropy(s string) float64 {
 // TokenBytes reports whether v has only bytes that tokens are made of, colons and
 // commas.
 func TokenBytes(v string) bool {
-	for i := range len(v) {
-		if !In(v[i], Token) && v[i] != ':' && v[i] != ',' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(v, func(c rune) bool { return c >= 0x80 || !In(byte(c), Token) && c != ':' && c != ',' })
 }
 
 // Wordy reports whether v reads like words, names or a version rather than random

@@ -225,7 +225,7 @@ func parseTag(s string, i int) (tag, bool) {
 	}
 	t.name = name
 	j = end
-	t.plain = t.plain && onlyASCII(s[start:min(len(s), j+1)])
+	t.plain = t.plain && !strings.ContainsFunc(s[start:min(len(s), j+1)], func(c rune) bool { return c >= 0x80 })
 	if t.closing {
 		j = shapes.SkipSpace(s, j)
 		t.end = j + shapes.Bracket(s, j, '>')
@@ -276,16 +276,6 @@ func tagName(s string, i int) (name, end int, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// onlyASCII reports whether s has no byte beyond ASCII.
-func onlyASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // nameByte reports whether c continues an element's name.
