@@ -171,13 +171,10 @@ func refusalOf(err error) string {
 // cause returns the innermost error: without the path of a file, which is another with each
 // event.
 func cause(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
+	return err
 }
 
 // accept evaluates the worker's answer; an error means that the worker has not

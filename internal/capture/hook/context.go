@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -107,10 +108,7 @@ const recentLoss = time.Hour
 // configuration directory, as far as it loads instructions and memory from there by
 // itself. The worker cannot know them: its environment is not the host's.
 func (r *run) hostDirs(p *payload) (start, config string) {
-	start = p.projectDir
-	if start == "" {
-		start = p.event.Cwd
-	}
+	start = cmp.Or(p.projectDir, p.event.Cwd)
 	if p.event.Host != memory.HostClaudeCode {
 		return start, ""
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
@@ -198,11 +199,11 @@ func TestContextOfOtherWorker(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	short := "<claude-mem-context>\nä𝄞\n</claude-mem-context>"
-	if got := truncateContext(short, utf16Length); got != short {
+	if got := truncateContext(short, runes.UTF16Len); got != short {
 		t.Errorf("a short text was changed: %q", got)
 	}
 	exact := strings.Repeat("é", longestContext)
-	if got := truncateContext(exact, utf16Length); got != exact {
+	if got := truncateContext(exact, runes.UTF16Len); got != exact {
 		t.Errorf("exactly the limit was cut to %d", len(got))
 	}
 	for name, text := range map[string]string{
@@ -211,7 +212,7 @@ func TestFit(t *testing.T) {
 		"oneline": strings.Repeat("𝄞", 9000),
 		"block":   "<claude-mem-context>\n" + strings.Repeat("- line é\n", 3000) + "</claude-mem-context>\n",
 	} {
-		got := truncateContext(text, utf16Length)
+		got := truncateContext(text, runes.UTF16Len)
 		if n := len(utf16.Encode([]rune(got))); n > longestContext || n < longestContext/2 {
 			t.Errorf("%s: %d units", name, n)
 		}

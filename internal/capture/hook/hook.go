@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -143,12 +144,7 @@ func Run(o Options) {
 // newRun returns a run with defaults for what o leaves out. The clock of its deadline
 // has started.
 func newRun(o Options) *run {
-	if o.StartedAt.IsZero() {
-		o.StartedAt = time.Now()
-	}
-	if o.Host == "" {
-		o.Host = memory.HostClaudeCode
-	}
+	o.StartedAt, o.Host = cmp.Or(o.StartedAt, time.Now()), cmp.Or(o.Host, memory.HostClaudeCode)
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
@@ -167,9 +163,7 @@ func newRun(o Options) *run {
 	if o.StartWorker == nil {
 		o.StartWorker = StartWorker
 	}
-	if o.DataDir == "" {
-		o.DataDir = settings.DataDir(o.Getenv)
-	}
+	o.DataDir = cmp.Or(o.DataDir, settings.DataDir(o.Getenv))
 	o.slack += settings.Slack(o.Getenv)
 	r := &run{Options: o, dataDir: o.DataDir, stamp: o.Now(), arrived: o.StartedAt}
 	r.setDeadline()

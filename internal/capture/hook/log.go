@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
@@ -57,7 +58,7 @@ func (j journal) log(what, fault string) {
 		return
 	}
 	at, _ := j.stamp.UTC().AppendText(nil) // links less than Format; years after 9999 have none
-	line := jsonscan.Object("time", string(at), "level", "WARN", "msg", what, "verb", string(j.verb), "error", truncateName(fault, longestName))
+	line := jsonscan.Object("time", string(at), "level", "WARN", "msg", what, "verb", string(j.verb), "error", runes.FirstBytes(fault, longestName))
 	_, _ = f.Write(append(line, '\n'))
 	_ = f.Close()
 }

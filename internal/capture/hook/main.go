@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"time"
@@ -12,16 +13,8 @@ import (
 // missing, and --host NAME. Fields that o sets take precedence. At a terminal it
 // prints Help. The process exits 0.
 func Main(args []string, o Options) {
-	if o.StartedAt.IsZero() {
-		o.StartedAt = time.Now()
-	}
 	verb, host, help := parseArguments(args)
-	if o.Verb == "" {
-		o.Verb = verb
-	}
-	if o.Host == "" {
-		o.Host = host
-	}
+	o.StartedAt, o.Verb, o.Host = cmp.Or(o.StartedAt, time.Now()), cmp.Or(o.Verb, verb), cmp.Or(o.Host, host)
 	if help || o.Stdin == nil && isTerminal(os.Stdin) {
 		_, _ = os.Stdout.WriteString(Help) // a failure cannot be reported
 		return

@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
@@ -91,7 +92,7 @@ func (p *payload) check() error {
 		}
 	}
 	for _, name := range []*string{&e.ToolName, &e.AgentType, &e.Source, &e.Reason} {
-		*name = truncateName(*name, longestName)
+		*name = runes.FirstBytes(*name, longestName)
 	}
 	for _, path := range []*string{&e.Cwd, &p.projectDir} {
 		if len(*path) > longestPath {
@@ -163,12 +164,8 @@ func (p *payload) keepOwnFields() {
 // locate sets project, worktree, branch and commit. The project is where the host
 // was started, wherever a command has changed to since.
 func (r *run) locate(p *payload) {
-	if p.projectDir == "" {
-		p.projectDir = truncateName(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)
-	}
-	id := repo.Identify(p.projectDir, p.event.Cwd)
-	p.event.ProjectPath = id.Project
-	p.event.WorktreeRoot = id.WorktreeRoot
-	p.event.Branch = id.Branch
-	p.event.HeadCommit = id.HeadCommit
+	e := &p.event
+	p.projectDir = cmp.Or(p.projectDir, runes.FirstBytes(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath))
+	id := repo.Identify(p.projectDir, e.Cwd)
+	e.ProjectPath, e.WorktreeRoot, e.Branch, e.HeadCommit = id.Project, id.WorktreeRoot, id.Branch, id.HeadCommit
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text/runes"
 )
 
 // The moments at which a worker may have something to say, as the host tells of them.
@@ -79,7 +80,7 @@ func TestWhatIsRememberedIsPassedOn(t *testing.T) {
 				checkReply(t, out, event)
 				got := contextIn(t, out)
 				if tt.cut {
-					if n := utf16Length(got); n > longestContext || n < longestContext/2 || !strings.HasSuffix(got, "\n"+contextEnd) {
+					if n := runes.UTF16Len(got); n > longestContext || n < longestContext/2 || !strings.HasSuffix(got, "\n"+contextEnd) {
 						t.Errorf("%d units, ending in %.40q", n, got[max(0, len(got)-40):])
 					}
 				} else if got != tt.want {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text/runes"
@@ -70,9 +69,9 @@ func (r *reply) print(w io.Writer) {
 	if r.context == "" && len(r.system) == 0 {
 		return
 	}
-	host, length := cmp.Or(r.host, &claudeCodeAdapter), utf16Length
+	host, length := cmp.Or(r.host, &claudeCodeAdapter), runes.UTF16Len
 	if host.contextInBytes {
-		length = byteLength
+		length = func(s string) int { return len(s) }
 	}
 	context := truncateContext(r.context, length)
 	if host.print != nil {
@@ -116,20 +115,6 @@ func truncateContext(text string, length func(string) int) string {
 	}
 	return text[:at] + end
 }
-
-// utf16Length returns the length of s in UTF-16 units.
-func utf16Length(s string) int {
-	n := utf8.RuneCountInString(s)
-	for _, c := range s {
-		if c > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
-
-// byteLength returns the length of s in bytes.
-func byteLength(s string) int { return len(s) }
 
 // parseReply parses the reply that claude-mem printed in the hook's place.
 func parseReply(data []byte) (context, system string, err error) {

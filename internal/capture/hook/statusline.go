@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
@@ -35,11 +37,9 @@ func (r *run) statusline() {
 	if err != nil || resp.Status != 200 {
 		return
 	}
-	line, err := wire.ParseStatusline(resp.Body)
-	if err != nil {
-		return
+	if line, err := wire.ParseStatusline(resp.Body); err == nil {
+		_, _ = io.WriteString(r.Stdout, statuslineText(line)+"\n") // the host has stopped reading
 	}
-	_, _ = io.WriteString(r.Stdout, statuslineText(line)+"\n") // the host has stopped reading
 }
 
 // statusRequest parses the JSON that a host sends to its status line command; false if
@@ -53,9 +53,7 @@ func (r *run) statusRequest(input []byte) (memory.StatusRequest, bool) {
 	if err != nil || request.HostSessionID == "" || len(request.HostSessionID) > longestName {
 		return request, false
 	}
-	if cwd == "" {
-		cwd = current
-	}
+	cwd = cmp.Or(cwd, current)
 	if len(cwd) <= longestPath && len(projectDir) <= longestPath {
 		request.ProjectPath = repo.Identify(projectDir, cwd).Project
 	}
@@ -69,7 +67,7 @@ const longestTrouble = 40
 // 1.2k tok today"; "" when all are. Trouble and a reached cap come first, with "!" for
 // "○".
 func statuslineText(line memory.Statusline) string {
-	trouble := strings.NewReplacer("\n", "", "\t", "").Replace(safe(truncateName(line.Trouble, longestTrouble)))
+	trouble := strings.NewReplacer("\n", "", "\t", "").Replace(safe(runes.FirstBytes(line.Trouble, longestTrouble)))
 	sign := "○"
 	var parts []string
 	if trouble != "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/tags"
@@ -129,17 +128,6 @@ func dropFiles(e *memory.Event) {
 	if dropped {
 		e.ToolResponse = encodeParts(kept, '{')
 	}
-}
-
-// truncateName returns the first n bytes of a name, without splitting a character.
-func truncateName(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // truncateJSON truncates the texts and lists in valid JSON and keeps it valid.

@@ -194,7 +194,9 @@ func (s Spool) adopt(name string, remove bool) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	if final := strings.TrimSuffix(temp, tempSuffix); strings.HasSuffix(final, spoolSuffix) && isWhole(f) {
+	_, err = readEntry(f)
+	whole := err == nil || errors.Is(err, ErrWireVersion) // everything that its writer wanted to write
+	if final := strings.TrimSuffix(temp, tempSuffix); strings.HasSuffix(final, spoolSuffix) && whole {
 		if f.Sync() != nil || f.Close() != nil { // Windows renames no open file
 			return false
 		}
@@ -207,25 +209,6 @@ func (s Spool) adopt(name string, remove bool) bool {
 	return false
 }
 
-// isWhole reports whether a temporary file holds everything that its writer
-// wanted to write: one JSON object. The last byte decides nearly always.
-func isWhole(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 || info.Size() > maxSpoolFile {
-		return false
-	}
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] != '}' {
-		return false
-	}
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return false
-	}
-	_, err = parseSpoolEntry(data)
-	return err == nil || errors.Is(err, ErrWireVersion)
-}
-
 // Read reads and parses a file that List named. ErrCorrupt: it never will be
 // readable; ErrWireVersion: a newer hook wrote it, and it must stay where it is;
 // fs.ErrNotExist: another process has taken it in.
@@ -235,17 +218,16 @@ func (s Spool) Read(name string) (SpoolEntry, error) {
 		return SpoolEntry{}, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	data, err := io.ReadAll(io.LimitReader(f, maxSpoolFile+1))
-	if err != nil {
-		return SpoolEntry{}, fmt.Errorf("read spool: %w", err)
-	}
-	return parseSpoolEntry(data)
+	return readEntry(f)
 }
 
-// parseSpoolEntry parses a spool file. ErrCorrupt for one that can never be read,
+// readEntry reads and parses a spool file. ErrCorrupt for one that can never be read,
 // ErrWireVersion for one of a newer hook.
-func parseSpoolEntry(data []byte) (SpoolEntry, error) {
-	var entry SpoolEntry
+func readEntry(r io.Reader) (entry SpoolEntry, err error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSpoolFile+1))
+	if err != nil {
+		return entry, fmt.Errorf("read spool: %w", err)
+	}
 	if len(data) > maxSpoolFile {
 		return entry, fmt.Errorf("%w: over %d MB", ErrCorrupt, maxSpoolFile>>20)
 	}

@@ -231,7 +231,7 @@ func TestCorruptSpoolFiles(t *testing.T) {
 		`{"wire":1,"event":{"prompt":"SECRETWORD","occurred_at":"SECRETWORD"}}`: ErrCorrupt,
 		`{"wire":1,"event":{"delivery_id":"a"}}`:                                nil,
 	} {
-		_, err := parseSpoolEntry([]byte(in))
+		_, err := readEntry(strings.NewReader(in))
 		if !errors.Is(err, want) || want == nil && err != nil {
 			t.Errorf("%q: %v, want %v", in, err, want)
 		}
@@ -246,7 +246,7 @@ func FuzzSpoolEntry(f *testing.F) {
 	f.Add([]byte(`{"wire":1,"injection":{"host":"x","tokens":3,"layers":[{"name":"a"}]}}`))
 	f.Add([]byte(`{"wire":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entry, err := parseSpoolEntry(data)
+		entry, err := readEntry(bytes.NewReader(data))
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrWireVersion) {
 				t.Fatal(err)
@@ -259,7 +259,7 @@ func FuzzSpoolEntry(f *testing.F) {
 		if entry.Event == nil {
 			return
 		}
-		again, err := parseSpoolEntry(fmt.Appendf(nil, `{"wire":1,"event":%s}`, bytes.Join(EncodeEvent(entry.Event), nil)))
+		again, err := readEntry(bytes.NewReader(fmt.Appendf(nil, `{"wire":1,"event":%s}`, bytes.Join(EncodeEvent(entry.Event), nil))))
 		if err != nil {
 			t.Fatalf("what was read can't be written and read: %v", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/leaf/openfile"
-	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/runes"
 )
 
 const (
@@ -124,7 +124,7 @@ func loadedMemory(content string) string {
 	end, units := 0, 0
 	for lines := 0; lines < memoryLines && end < len(content); lines++ {
 		line, _, _ := strings.Cut(content[end:], "\n")
-		if units += text.UTF16Len(line) + 1; units > memoryUnits+1 {
+		if units += runes.UTF16Len(line) + 1; units > memoryUnits+1 {
 			break
 		}
 		end = min(end+len(line)+1, len(content))

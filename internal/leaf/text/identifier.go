@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,15 +63,7 @@ var commonErrorWords = Set(`null nil pointer reference illegal invalid unsupport
 func isCommonError(w string) bool {
 	parts := nameParts(w)
 	last := len(parts) - 1
-	if last < 1 || !errorSuffixes[parts[last]] {
-		return false
-	}
-	for _, p := range parts[:last] {
-		if !commonErrorWords[p] {
-			return false
-		}
-	}
-	return true
+	return last >= 1 && errorSuffixes[parts[last]] && !slices.ContainsFunc(parts[:last], func(p string) bool { return !commonErrorWords[p] })
 }
 
 var errorSuffixes = Set("error exception warning failure")

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/text/runes"
 )
 
 func TestPlain(t *testing.T) {
@@ -158,7 +160,7 @@ func FuzzText(f *testing.F) {
 		if got := TruncateRunes(plain, n); utf8.RuneCountInString(got) > max(n, 0) || !utf8.ValidString(got) {
 			t.Errorf("TruncateRunes(%q, %d) = %q", plain, n, got)
 		}
-		if got := TruncateWidth(plain, n); UTF16Len(got) > max(n, 0) || Width(got) > max(n, 0) || !utf8.ValidString(got) {
+		if got := TruncateWidth(plain, n); runes.UTF16Len(got) > max(n, 0) || Width(got) > max(n, 0) || !utf8.ValidString(got) {
 			t.Errorf("TruncateWidth(%q, %d) = %q", plain, n, got)
 		}
 	})

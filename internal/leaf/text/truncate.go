@@ -5,23 +5,15 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
 // mark ends a text that was shortened.
 const mark = "…"
 
-// FirstBytes returns the longest beginning of s of at most n bytes, without a mark.
-func FirstBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+// FirstBytes is runes.FirstBytes.
+func FirstBytes(s string, n int) string { return runes.FirstBytes(s, n) }
 
 // TruncateBytes shortens s to at most n bytes, "…" at its end included; "" when
 // that has no room.
@@ -95,12 +87,3 @@ func Width(s string) int {
 
 // cost returns the width of a character in parts of a letter's.
 func cost(r rune) int { return max(memory.CharacterCost(r), memory.LatinCost*utf16.RuneLen(r)) }
-
-// UTF16Len returns the length of s in UTF-16 units.
-func UTF16Len(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}

@@ -1,6 +1,11 @@
-// Package runes classifies characters. It is apart from package text for the hook, which
+// Package runes classifies and counts characters. It is apart from package text for the hook, which
 // cannot afford what that imports.
 package runes
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // Unsafe reports whether r must not stand in a text that a model reads or writes:
 // control characters except line ends and tabs, characters that change the direction of
@@ -16,4 +21,25 @@ func Unsafe(r rune) bool {
 		return true
 	}
 	return r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r >= 0xe0000 && r <= 0xe0fff
+}
+
+// FirstBytes returns the longest beginning of s of at most n bytes that splits no character.
+func FirstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// UTF16Len returns the length of s in UTF-16 units.
+func UTF16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
 }
