@@ -21,6 +21,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -190,12 +191,7 @@ func (s System) real(p string) string {
 
 // dir reports whether a glob covers the directory p.
 func (s Set) dir(p string) bool {
-	for _, g := range s.patterns {
-		if s.covers(g, p, s.system.Fold) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.patterns, func(g pattern) bool { return s.covers(g, p, s.system.Fold) })
 }
 
 // File reports whether a glob matches a file. A file that is named relative to

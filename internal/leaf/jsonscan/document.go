@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -239,75 +240,58 @@ func (d *Document) RemoveFunc(match func([]byte) bool, path ...string) int {
 
 // insert adds a member, or an element when key is "", at the end of a container.
 func (d *Document) insert(n *Node, key string, value []byte) {
-	var b bytes.Buffer
-	head := func(inline bool) {
-		b.WriteString(key)
-		if key != "" {
-			b.WriteByte(':')
-			if !inline {
-				b.WriteByte(' ')
-			}
+	label := func(colon string) string {
+		if key == "" {
+			return ""
 		}
+		return key + colon
 	}
 	if len(n.Kids) == 0 {
 		outer := d.lineIndent(n.Start)
 		inner := outer + d.unit
-		b.WriteString(d.newline + inner)
-		head(false)
-		b.Write(d.layOut(value, inner, false))
-		b.WriteString(d.newline + outer)
-		d.replace(n.Start+1, n.End-1, b.Bytes())
+		d.replace(n.Start+1, n.End-1, d.newline+inner+label(": ")+d.layOut(value, inner, false)+d.newline+outer)
 		return
 	}
 	at := n.Kids[len(n.Kids)-1].End
-	b.WriteByte(',')
 	if indent, ok := d.indentOf(n); ok {
-		b.WriteString(d.newline + indent)
-		head(false)
-		b.Write(d.layOut(value, indent, false))
+		d.replace(at, at, ","+d.newline+indent+label(": ")+d.layOut(value, indent, false))
 	} else {
-		head(true)
-		b.Write(d.layOut(value, "", true))
+		d.replace(at, at, ","+label(":")+d.layOut(value, "", true))
 	}
-	d.replace(at, at, b.Bytes())
+}
+
+// begin returns where a member or an element begins.
+func (n *Node) begin(i int) int {
+	if n.Kind == '{' {
+		return n.keyAt[i]
+	}
+	return n.Kids[i].Start
 }
 
 // removeAt takes out a member or an element with the comma and the white space
 // before it: the inverse of insert.
 func (d *Document) removeAt(n *Node, i int) {
-	begin := func(i int) int {
-		if n.Kind == '{' {
-			return n.keyAt[i]
-		}
-		return n.Kids[i].Start
-	}
 	switch {
 	case len(n.Kids) == 1:
-		d.replace(n.Start+1, n.End-1, nil)
+		d.replace(n.Start+1, n.End-1, "")
 	case i == 0:
-		d.replace(begin(0), begin(1), nil)
+		d.replace(n.begin(0), n.begin(1), "")
 	default:
-		d.replace(n.Kids[i-1].End, n.Kids[i].End, nil)
+		d.replace(n.Kids[i-1].End, n.Kids[i].End, "")
 	}
 }
 
 // replace exchanges a part of the text.
-func (d *Document) replace(from, to int, with []byte) {
-	out := make([]byte, 0, len(d.data)-(to-from)+len(with))
-	out = append(out, d.data[:from]...)
-	out = append(out, with...)
-	d.data = append(out, d.data[to:]...)
+func (d *Document) replace(from, to int, with string) {
+	d.data = slices.Concat(d.data[:from], []byte(with), d.data[to:])
 	d.index()
 }
 
 // indentOf returns the white space before the first member or element that begins
 // its own line; false when none does.
 func (d *Document) indentOf(n *Node) (string, bool) {
-	for i, kid := range n.Kids {
-		at := kid.Start
-		if n.Kind == '{' {
-			at = n.keyAt[i]
-		}
+	for i := range n.Kids {
+		at := n.begin(i)
 		line := bytes.LastIndexByte(d.data[:at], '\n') + 1
 		if line > n.Start && len(bytes.TrimSpace(d.data[line:at])) == 0 {
 			return string(d.data[line:at]), true
@@ -329,18 +313,18 @@ func (d *Document) lineIndent(at int) string {
 }
 
 // layOut returns a value indented like the file around it.
-func (d *Document) layOut(value []byte, indent string, inline bool) []byte {
+func (d *Document) layOut(value []byte, indent string, inline bool) string {
 	var b bytes.Buffer
+	err := error(nil)
 	if inline {
-		if json.Compact(&b, value) != nil {
-			return value
-		}
-		return b.Bytes()
+		err = json.Compact(&b, value)
+	} else {
+		err = json.Indent(&b, value, indent, d.unit)
 	}
-	if json.Indent(&b, value, indent, d.unit) != nil {
-		return value
+	if err != nil {
+		return string(value)
 	}
-	return bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(d.newline))
+	return strings.ReplaceAll(b.String(), "\n", d.newline)
 }
 
 func quote(s string) string { return string(AppendQuote(nil, s)) }

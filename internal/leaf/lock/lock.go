@@ -13,17 +13,11 @@ import (
 // poll is how often Wait tries again; no system reports that a lock came free.
 const poll = 20 * time.Millisecond
 
-// Try opens the file for reading and writing, creating it with mode 0600, and locks
-// it until it is closed. A file that may not be written is opened for reading. It
-// returns nil without an error when another process, or another call in this one,
-// holds the lock.
-func Try(path string) (*os.File, error) { return try(path) }
-
 // Wait is Try until the lock is free or the context ends; then it returns nil
 // without an error.
 func Wait(ctx context.Context, path string) (*os.File, error) {
 	for {
-		f, err := try(path)
+		f, err := Try(path)
 		if f != nil || err != nil {
 			return f, err
 		}

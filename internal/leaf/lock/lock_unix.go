@@ -10,9 +10,11 @@ import (
 	"claudemem/internal/leaf/openfile"
 )
 
-// try takes the lock of the file at path, which it makes; nil without an error if
-// another process holds it.
-func try(path string) (*os.File, error) {
+// Try opens the file for reading and writing, creating it with mode 0600, and locks
+// it until it is closed. A file that may not be written is opened for reading. It
+// returns nil without an error when another process, or another call in this one,
+// holds the lock.
+func Try(path string) (*os.File, error) {
 	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {
 		f, err = openfile.Open(path, os.O_RDONLY, 0) // enough for the lock, on most file systems

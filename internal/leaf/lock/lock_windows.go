@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// try opens the file with no sharing allowed, which is the lock.
-func try(path string) (*os.File, error) {
+// Try opens the file with no sharing allowed, which is the lock. It returns nil without an
+// error when another process, or another call in this one, holds the lock.
+func Try(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
