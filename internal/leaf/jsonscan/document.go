@@ -315,7 +315,7 @@ func (d *Document) lineIndent(at int) string {
 // layOut returns a value indented like the file around it.
 func (d *Document) layOut(value []byte, indent string, inline bool) string {
 	var b bytes.Buffer
-	err := error(nil)
+	var err error
 	if inline {
 		err = json.Compact(&b, value)
 	} else {

@@ -14,20 +14,13 @@ var ErrNotObject = errors.New("not a JSON object")
 
 // A SyntaxError says where a text stops being JSON.
 type SyntaxError struct {
-	// Offset is the position of the byte that cannot stand there, len of the text
-	// when the text ends too early; Line is its line, from 1.
-	Offset, Line int
-	found        rune
-	ended        bool
+	Line  int // from 1
+	found string
 }
 
-// Error returns the line and the character that is wrong.
+// Error returns the line and what cannot stand there.
 func (e *SyntaxError) Error() string {
-	line := "line " + strconv.Itoa(e.Line) + ": "
-	if e.ended {
-		return line + "unexpected end of JSON"
-	}
-	return line + "unexpected " + strconv.QuoteRune(e.found) + " in JSON"
+	return "line " + strconv.Itoa(e.Line) + ": unexpected " + e.found
 }
 
 // Is makes every SyntaxError an ErrNotObject.
@@ -203,12 +196,12 @@ func (s *scanner) emit(kind byte, start int) {
 
 // syntaxError returns the error for the present position.
 func (s *scanner) syntaxError() *SyntaxError {
-	e := &SyntaxError{Offset: s.pos, ended: s.pos >= len(s.data)}
-	if !e.ended {
-		e.found, _ = utf8.DecodeRune(s.data[s.pos:])
+	found := "end of JSON"
+	if s.pos < len(s.data) {
+		c, _ := utf8.DecodeRune(s.data[s.pos:])
+		found = strconv.QuoteRune(c) + " in JSON"
 	}
-	e.Line = 1 + bytes.Count(s.data[:min(s.pos, len(s.data))], []byte("\n"))
-	return e
+	return &SyntaxError{1 + bytes.Count(s.data[:min(s.pos, len(s.data))], []byte("\n")), found}
 }
 
 // whole steps over one value and the white space around it, up to the end.
