@@ -213,10 +213,6 @@ func kindByName(name string, rules []nameRule, otherwise Kind) Kind {
 
 // isProgramName reports whether a word can be a program's name at all.
 func isProgramName(w string) bool {
-	for i := 0; i < len(w); i++ {
-		if !text.IsIdent(w[i]) && strings.IndexByte("./-+~:\\", w[i]) < 0 {
-			return false
-		}
-	}
-	return w != "" && !text.IsDigit(w[0]) && w[0] != '-'
+	return w != "" && !text.IsDigit(w[0]) && w[0] != '-' &&
+		!strings.ContainsFunc(w, func(r rune) bool { return r >= 0x80 || !text.IsIdent(byte(r)) && !strings.ContainsRune("./-+~:\\", r) })
 }

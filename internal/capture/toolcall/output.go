@@ -8,32 +8,20 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// topic is what a line turned out to be about.
-type topic int
-
-const (
-	aboutSomething topic = iota
-	aboutTest            // it names a test that failed and does not say why
-)
-
-// parseLine takes from a line what it says.
-func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) topic {
-	if t, ok := v.parseRule(trimmed, scan); ok {
-		return t
-	}
-	if v.parseYAML(line, trimmed, scan) {
-		return aboutSomething
-	}
-	if strings.HasPrefix(trimmed, "# ") {
+// parseLine takes from a line what it says, and reports whether that is the name of a test
+// that failed, without a reason.
+func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames bool) {
+	onlyNames, ok := v.parseRule(trimmed, scan)
+	switch {
+	case ok, v.parseYAML(line, trimmed, scan):
+	case strings.HasPrefix(trimmed, "# "):
 		v.parseCount(trimmed)
-		return aboutSomething
+	case strings.HasPrefix(trimmed, "exit status "), v.parseLocated(line, trimmed), v.parseException(trimmed):
+	default:
+		v.parseCount(trimmed)
+		v.parseComplaint(trimmed)
 	}
-	if strings.HasPrefix(trimmed, "exit status ") || v.parseLocated(line, trimmed) || v.parseException(trimmed) {
-		return aboutSomething
-	}
-	v.parseCount(trimmed)
-	v.parseComplaint(trimmed)
-	return aboutSomething
+	return onlyNames
 }
 
 // parseYAML recognises the details that TAP gives of a failure.

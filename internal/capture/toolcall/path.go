@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"claudemem/internal/leaf/text"
@@ -29,6 +30,7 @@ var (
 	docSuffix    = text.Set(".md .mdx .rst .adoc .txt .org .tex")
 	testDirs     = text.Set("test tests __tests__ spec testdata e2e")
 	testStems    = text.Set("test tests conftest")
+	testSuffixes = []string{"_test", ".test", ".spec", "_spec"}
 	testOfClass  = text.Set(".java .kt .cs .swift") // where a test is called CartTest
 )
 
@@ -52,15 +54,9 @@ func KindOfFile(p string) FileKind {
 	case testStems[stem], strings.HasPrefix(stem, "test_"), testOfClass[ext] && (strings.HasSuffix(stem, "test") || strings.HasSuffix(stem, "tests")):
 		return FileTest
 	}
-	for _, suffix := range []string{"_test", ".test", ".spec", "_spec"} {
-		if strings.HasSuffix(stem, suffix) {
-			return FileTest
-		}
-	}
-	for dir := range strings.SplitSeq(path.Dir(p), "/") {
-		if testDirs[dir] {
-			return FileTest
-		}
+	if slices.ContainsFunc(testSuffixes, func(suffix string) bool { return strings.HasSuffix(stem, suffix) }) ||
+		slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return testDirs[dir] }) {
+		return FileTest
 	}
 	return FileCode
 }

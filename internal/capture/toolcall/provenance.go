@@ -421,12 +421,7 @@ var showsByKind = map[Kind]string{KindLook: showsFiles, KindTest: showsTree, Kin
 // ThirdParty reports whether a path relative to the project leads through a directory with
 // packages of others.
 func ThirdParty(rel string) bool {
-	for part := range strings.SplitSeq(text.LowerASCII(slashed(rel)), "/") {
-		if thirdParty[part] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(text.LowerASCII(slashed(rel)), "/"), func(part string) bool { return thirdParty[part] })
 }
 
 // asksThisMachine reports whether all addresses of a command that fetches are those of

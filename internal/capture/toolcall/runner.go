@@ -124,8 +124,8 @@ var lineRules = []lineRule{
 	{" error ", regexp.MustCompile(`^(?P<line>\d+):\d+ +error +(?P<what>\S.*?) +(?P<rule>\S+)$`), "js", rankCompile, "$what $rule"}, // eslint
 }
 
-// parseRule tries the rules on a line.
-func (v *Verdict) parseRule(line string, scan *lineScanner) (topic, bool) {
+// parseRule tries the rules on a line; ok is false if none fits.
+func (v *Verdict) parseRule(line string, scan *lineScanner) (onlyNames, ok bool) {
 	for i := range lineRules {
 		r := &lineRules[i]
 		if !strings.Contains(line, r.mark) {
@@ -157,10 +157,7 @@ func (v *Verdict) parseRule(line string, scan *lineScanner) (topic, bool) {
 			v.Packages = text.Add(v.Packages, p)
 		}
 		message := string(r.pattern.ExpandString(nil, cmp.Or(r.says, "$message"), on, m))
-		about := aboutSomething
-		if message == "" || test != "" && group("message") == "" {
-			about = aboutTest
-		}
+		onlyNames = message == "" || test != "" && group("message") == ""
 		if message == "" && r.rank > 0 {
 			message = scan.below()
 		}
@@ -169,9 +166,9 @@ func (v *Verdict) parseRule(line string, scan *lineScanner) (topic, bool) {
 		if file := group("file") + group("fileIfNone"); file != "" && v.File == "" {
 			v.File, v.Line = v.relative(file), n
 		}
-		return about, true
+		return onlyNames, true
 	}
-	return aboutSomething, false
+	return false, false
 }
 
 // below returns what the lines below say: one, or two to four when the first only begins
@@ -188,17 +185,12 @@ func (s *lineScanner) below() string {
 		if next == "" || next == "stacktrace:" || !strings.HasSuffix(said, ":") && !strings.Contains(next, ":") {
 			break
 		}
-		said += separator(said) + strings.Join(strings.Fields(next), " ")
+		if !strings.HasSuffix(said, ":") {
+			said += ","
+		}
+		said += " " + strings.Join(strings.Fields(next), " ")
 	}
 	return said
-}
-
-// separator returns what stands between a part of a comparison and the next.
-func separator(said string) string {
-	if strings.HasSuffix(said, ":") {
-		return " "
-	}
-	return ", "
 }
 
 // withoutLevel removes the level that sbt prints in front of each line.

@@ -26,7 +26,7 @@ func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
 	for _, language := range []syntax.LangVariant{syntax.LangBash, syntax.LangZsh} {
 		file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(line), "")
 		if err == nil {
-			w := walker{line: line, dir: dir, depth: depth}
+			w := newWalker(line, dir, depth)
 			w.list(file.Stmts, false)
 			return w.commands, true
 		}
@@ -65,6 +65,10 @@ type walker struct {
 	functions map[string]*syntax.Stmt
 	exported  []string        // NAME=value, for the commands that follow
 	scratch   map[string]bool // variables that name a directory made for a trial
+}
+
+func newWalker(line, dir string, depth int) walker {
+	return walker{line: line, dir: dir, depth: depth, functions: map[string]*syntax.Stmt{}, scratch: map[string]bool{}}
 }
 
 // list walks over statements of which only the last decides the exit status.
@@ -120,22 +124,19 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 		w.statement(cmd.Stmt, true)
 	case *syntax.FuncDecl:
 		if cmd.Name != nil {
-			if w.functions == nil {
-				w.functions = map[string]*syntax.Stmt{}
-			}
 			w.functions[cmd.Name.Value] = cmd.Body
 		}
 	case *syntax.DeclClause:
 		c := Command{Words: []string{cmd.Variant.Value}, Dir: w.dir, Hidden: hidden}
 		for _, a := range cmd.Args {
-			if a.Value != nil {
-				c.Inner = append(c.Inner, w.inner(a.Value)...)
-				if a.Name != nil {
-					value := w.text(a.Value)
-					w.assign(a.Name.Value, value)
-					if cmd.Variant.Value == "export" && len(w.exported) < maxExported {
-						w.exported = append(w.exported, a.Name.Value+"="+value)
-					}
+			if a.Value == nil {
+				continue
+			}
+			c.Inner = append(c.Inner, w.inner(a.Value)...)
+			if a.Name != nil {
+				value := w.assign(a)
+				if cmd.Variant.Value == "export" && len(w.exported) < maxExported {
+					w.exported = append(w.exported, value)
 				}
 			}
 		}
@@ -191,9 +192,7 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 	}
 	for _, a := range call.Assigns {
 		if a.Value != nil {
-			value := w.text(a.Value)
-			c.Env = append(c.Env, a.Name.Value+"="+value)
-			w.assign(a.Name.Value, value)
+			c.Env = append(c.Env, w.assign(a))
 			c.Inner = append(c.Inner, w.inner(a.Value)...)
 		}
 	}
@@ -254,14 +253,14 @@ const maxExported = 16
 // knows.
 const scratchDir = "/tmp"
 
-// assign notes a variable that names a directory made for a trial.
-func (w *walker) assign(name, value string) {
+// assign returns NAME=value of a variable, and notes one that names a directory made for a
+// trial.
+func (w *walker) assign(a *syntax.Assign) string {
+	value := w.text(a.Value)
 	if w.isScratch(value) || strings.HasPrefix(value, scratchDir+"/") {
-		if w.scratch == nil {
-			w.scratch = map[string]bool{}
-		}
-		w.scratch[name] = true
+		w.scratch[a.Name.Value] = true
 	}
+	return a.Name.Value + "=" + value
 }
 
 // isScratch reports whether a word that the shell expands begins with a new temporary
@@ -342,9 +341,9 @@ func (w *walker) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
 	case *syntax.CmdSubst:
 		if doc := hereDocument(p); doc != nil {
 			b.WriteString(strings.TrimSuffix(w.document(doc), "\n"))
-			return
+		} else {
+			b.WriteString(w.source(p))
 		}
-		b.WriteString(w.source(p))
 	default:
 		b.WriteString(w.source(p))
 	}
@@ -420,7 +419,7 @@ func (w *walker) inner(node syntax.Node) []Command {
 			return true
 		}
 		if w.depth < maxNesting {
-			sub := walker{line: w.line, dir: w.dir, depth: w.depth + 1}
+			sub := newWalker(w.line, w.dir, w.depth+1)
 			sub.list(statements, true)
 			all = append(all, sub.commands...)
 		} else {

@@ -101,7 +101,7 @@ func ParseOutput(output, root string) Verdict {
 		if !strings.HasPrefix(trimmed, "exit status ") {
 			last = trimmed
 		}
-		if v.parseLine(line, trimmed, &scan) == aboutTest {
+		if v.parseLine(line, trimmed, &scan) {
 			continue
 		}
 		text := bareLine(trimmed)
