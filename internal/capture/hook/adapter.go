@@ -126,7 +126,9 @@ func rename(raw json.RawMessage, name func(string) string) json.RawMessage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return raw
 	}
-	var list []part
-	jsonscan.Parts(raw, func(key string, value []byte) { list = append(list, part{name(key), value}) })
+	list := partsOf(raw)
+	for i := range list {
+		list[i].key = name(list[i].key)
+	}
 	return encodeParts(list, '{')
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
 
@@ -23,39 +24,19 @@ const pluginRoot = "${CLAUDE_PLUGIN_ROOT}"
 // has the exec form (program and args apart). A hook without a verb takes it from
 // the payload, so a host that ignores args works too.
 func HooksJSON(goos, path string) []byte {
-	type command struct {
-		Type    string   `json:"type"`
-		Command string   `json:"command"`
-		Args    []string `json:"args,omitempty"`
-		Timeout int      `json:"timeout"`
-	}
-	type group struct {
-		Hooks []command `json:"hooks"`
-	}
-	// The events in the order of a session's life, which a map would not keep.
-	var b bytes.Buffer
-	b.WriteString(`{"description":"claude-mem: remembers what the agent did and gives it back","hooks":{`)
-	for i, event := range claudeCodeAdapter.registered {
+	var events []any // in the order of a session's life
+	for _, event := range claudeCodeAdapter.registered {
 		verb := claudeCodeAdapter.verbOf(event)
-		c := command{Type: "command", Timeout: verb.times().timeout}
+		command := []any{"type", "command", "command", shellLine(path, string(verb))}
 		if goos == "windows" {
-			c.Command, c.Args = path, []string{string(verb)}
-		} else {
-			c.Command = shellLine(path, string(verb))
+			command = []any{"type", "command", "command", path, "args", []byte(`["` + verb + `"]`)}
 		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + event + `":`)
-		groups := json.NewEncoder(&b)
-		groups.SetEscapeHTML(false) // people read the file
-		if err := groups.Encode([]group{{Hooks: []command{c}}}); err != nil {
-			panic(err) // strings and numbers always encode
-		}
+		hooks := jsonscan.Object(append(command, "timeout", int64(verb.times().timeout))...)
+		events = append(events, event, []byte(`[{"hooks":[`+string(hooks)+`]}]`))
 	}
-	b.WriteString("}}")
+	whole := jsonscan.Object("description", "claude-mem: remembers what the agent did and gives it back", "hooks", jsonscan.Object(events...))
 	var out bytes.Buffer
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+	if err := json.Indent(&out, whole, "", "  "); err != nil {
 		panic(err) // it is our own text
 	}
 	out.WriteByte('\n')

@@ -105,27 +105,20 @@ func dropFiles(e *memory.Event) {
 		return
 	}
 	var written []byte
-	jsonscan.Parts(e.ToolInput, func(key string, value []byte) {
-		if key == "content" {
-			written = value
+	for _, p := range partsOf(e.ToolInput) {
+		if p.key == "content" {
+			written = p.value
 		}
-	})
-	var kept []part
-	dropped := false
-	jsonscan.Parts(e.ToolResponse, func(key string, value []byte) {
-		drop := false
-		switch key {
+	}
+	whole := partsOf(e.ToolResponse)
+	kept := slices.DeleteFunc(slices.Clone(whole), func(p part) bool {
+		switch p.key {
 		case "originalFile", "originalFileContents", "original_file", "updated_file":
-			drop = len(value) > longestField
-		case "content":
-			drop = len(value) > longestField && bytes.Equal(value, written)
+			return len(p.value) > longestField
 		}
-		if !drop {
-			kept = append(kept, part{key, value})
-		}
-		dropped = dropped || drop
+		return p.key == "content" && len(p.value) > longestField && bytes.Equal(p.value, written)
 	})
-	if dropped {
+	if len(kept) < len(whole) {
 		e.ToolResponse = encodeParts(kept, '{')
 	}
 }
@@ -193,14 +186,19 @@ type part struct {
 	value []byte
 }
 
+// partsOf returns the members of an object or the elements of an array.
+func partsOf(v []byte) (list []part) {
+	jsonscan.Parts(v, func(key string, value []byte) { list = append(list, part{key, value}) })
+	return list
+}
+
 // label returns what precedes the value of a member: its key and a colon.
 func (p part) label() []byte { return append(jsonscan.AppendQuote(nil, p.key), ':') }
 
 // members truncates an object or array: each member, then the list of members.
 func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	object, changed, total := v[0] == '{', false, 0
-	var list []part
-	jsonscan.Parts(v, func(key string, value []byte) { list = append(list, part{key, value}) })
+	list := partsOf(v)
 	image := c.images && object && isImage(list)
 	for i, p := range list {
 		out, kept := c.value(p.value, p.key, depth+1)

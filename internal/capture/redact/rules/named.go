@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -87,8 +86,11 @@ func assigned(k *tokens.Kind, s string, i int, found []shapes.Span) []shapes.Spa
 	}
 	i = skip(s, i, reach, func(c byte) bool { return wordByte(c) || strings.IndexByte(" \t.-", c) >= 0 })
 	i = skip(s, i, maxQuotes, func(c byte) bool { return blank(c) || strings.IndexByte(`'"\`, c) >= 0 })
-	for op := operatorEnds(s, i); op != 0; op &= op - 1 {
-		start := i + bits.TrailingZeros(op)
+	for _, op := range operators {
+		if !strings.HasPrefix(s[i:], op) {
+			continue
+		}
+		start := i + len(op)
 		last := skip(s, start, maxGap, func(c byte) bool { return blank(c) || strings.IndexByte("`'\"=\\", c) >= 0 })
 		for at := last; at >= start; at-- { // a '=' may belong to the token
 			end, ok := k.MatchBody(s, at)
@@ -106,15 +108,8 @@ func assigned(k *tokens.Kind, s string, i int, found []shapes.Span) []shapes.Spa
 	return found
 }
 
-// operatorEnds returns the lengths of the assignment operators at i, each as a bit.
-func operatorEnds(s string, i int) (ends uint) {
-	for _, op := range [...]string{"=", "=>", ">", ":", ":=", "::=", ":::=", "||", "?=", ","} {
-		if strings.HasPrefix(s[i:], op) {
-			ends |= 1 << len(op)
-		}
-	}
-	return ends
-}
+// operators assign, the shortest first.
+var operators = [...]string{"=", ">", ":", ",", "=>", ":=", "||", "?=", "::=", ":::="}
 
 // near appends the tokens of kind k around its word.
 func near(k *tokens.Kind, s string, start, end int, found []shapes.Span) []shapes.Span {
