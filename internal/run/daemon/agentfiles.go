@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/agentfiles"
@@ -134,18 +132,25 @@ func (f *fileSync) sync(ctx context.Context, project string) {
 	if len(targets) == 0 {
 		return // it was set off meanwhile
 	}
-	records, err := agentfiles.Records(ctx, (&api.Local{Store: f.store}).Memory(), project)
-	if err != nil {
-		f.warn(ctx, err)
-		return
+	written, failed, err := syncFiles(ctx, f.store, f.dataDir, project, targets)
+	if err == nil {
+		f.log.Info("synced agent files", "written", written, "failed", len(failed))
+		err = f.notice(ctx, project, failed)
 	}
-	report, err := agentfiles.Sync(ctx, agentfiles.Request{Project: project, Targets: targets, Records: records, DataDir: f.dataDir})
-	if err != nil {
-		f.warn(ctx, err)
-		return
+	if err != nil && ctx.Err() == nil {
+		f.log.Warn("sync agent files", "error", err)
 	}
-	var failed []string
-	written := 0
+}
+
+// syncFiles writes the blocks of a project's files anew and returns how many files it changed,
+// and of which it could not, with the reason. A project of which nothing is remembered loses its
+// blocks. One whose directory is gone, or is no place for files, has none.
+func syncFiles(ctx context.Context, s *store.Store, dataDir, project string, targets []agentfiles.Target) (written int, failed []string, err error) {
+	records, err := agentfiles.Records(ctx, (&api.Local{Store: s}).Memory(), project)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return 0, nil, err
+	}
+	report, err := agentfiles.Sync(ctx, agentfiles.Request{Project: project, Targets: targets, Records: records, DataDir: dataDir})
 	for _, file := range report.Files {
 		switch {
 		case file.Problem != "":
@@ -154,31 +159,18 @@ func (f *fileSync) sync(ctx context.Context, project string) {
 			written++
 		}
 	}
-	f.log.Info("synced agent files", "files", len(report.Files), "written", written, "failed", len(failed))
-	if err := f.notice(ctx, project, failed); err != nil {
-		f.warn(ctx, err)
+	if code := memory.CodeOf(err); code == memory.CodeNotFound || code == memory.CodeInvalid {
+		err = nil
 	}
+	return written, failed, err
 }
 
-// warn logs an error of a sync. A project whose directory is gone, or that is no place
-// for files, is none.
-func (f *fileSync) warn(ctx context.Context, err error) {
-	if code := memory.CodeOf(err); ctx.Err() == nil && code != memory.CodeNotFound && code != memory.CodeInvalid {
-		f.log.Warn("sync agent files", "error", err)
-	}
-}
-
-// notice keeps the notice of a project whose files could not be written, or clears it. It
-// writes only what changes.
+// notice keeps the notice of a project whose files could not be written, or clears it.
 func (f *fileSync) notice(ctx context.Context, project string, failed []string) error {
 	key := agentfiles.Notice + project
 	if len(failed) > 0 {
 		return f.store.AddNotice(ctx, key, fmt.Sprintf("claude-mem: files of %s were not updated (%s). `claude-mem agent-files status` tells more.",
 			memory.ProjectLabel(project), strings.Join(failed[:min(len(failed), 3)], "; ")))
-	}
-	standing, err := f.store.Standing(ctx, time.Now())
-	if err != nil || !slices.ContainsFunc(standing, func(n books.Notice) bool { return n.Key == key }) {
-		return err
 	}
 	return f.store.ClearNotice(ctx, key)
 }

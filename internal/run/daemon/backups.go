@@ -61,14 +61,6 @@ func (w *Worker) firstBackupDue(ctx context.Context) bool {
 	return err == nil && (has.Observations >= firstRecords || has.Began > 0 && w.cfg.Clock().Sub(has.Began.Time()) >= firstTime)
 }
 
-// backupFailure returns why the last daily backup failed, nil when it did not.
-func (w *Worker) backupFailure() error {
-	if err := w.backupFault.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // beforeMigration backs up the database before it is migrated. A damaged one is an error, and
 // the next worker recovers it. A backup that fails for want of space does not stop the worker:
 // each migration is one transaction.

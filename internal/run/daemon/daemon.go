@@ -112,7 +112,7 @@ type Worker struct {
 	// mending lets one goroutine at a time repair records.
 	mending sync.Mutex
 
-	// backupFault is how the last daily backup ended, nil before the first.
+	// backupFault is how the last daily backup ended; never nil itself.
 	backupFault atomic.Pointer[error]
 
 	// ready is set once every stage is up and unset when Close begins.
@@ -196,14 +196,15 @@ func newWorker(cfg Config) (*Worker, error) {
 		done:     make(chan struct{}),
 	}
 	w.examined <- examined{}
+	w.backupFault.Store(new(error))
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.use()
 	return w, nil
 }
 
-// warn logs an error that does not stop the worker, and nothing for nil.
-func (w *Worker) warn(what string, err error) {
-	if err != nil {
+// warn logs an error that does not stop the worker; nothing for nil, or when ctx has ended.
+func (w *Worker) warn(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
 		w.log.Warn(what, "error", err)
 	}
 }
@@ -236,10 +237,9 @@ func (w *Worker) openAll(ctx context.Context) error {
 	if err := w.listen(); err != nil {
 		return err
 	}
-	w.warn("remove starting marker", wire.ClearStarting(w.cfg.DataDir))
+	w.warn(ctx, "remove starting marker", wire.ClearStarting(w.cfg.DataDir))
 	w.ready.Store(true)
 	w.finder.start()
-	w.purger.start()
 	w.chores.start()
 	w.files.start()
 	w.housekeep()
@@ -263,7 +263,7 @@ func (w *Worker) lock(ctx context.Context) error {
 	}
 	// A directory that the user has created may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		w.warn("the data directory is open to others", os.Chmod(w.cfg.DataDir, 0o700))
+		w.warn(ctx, "the data directory is open to others", os.Chmod(w.cfg.DataDir, 0o700))
 	}
 	return nil
 }
@@ -359,7 +359,7 @@ func (w *Worker) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := keeper{w.store, w.intake, w.purger, w.queue, w.retryUnread}
+	kept := keeper{w.store, w.intake, w.queue, w.retryUnread}
 	mem := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder, Keeper: kept, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
 	return httpapi.New(httpapi.Deps{
 		Memory:   mem,

@@ -49,11 +49,10 @@ type finder struct {
 	tried chan struct{}
 	first sync.Once
 
-	mu     sync.Mutex
-	index  openIndex
-	err    error // of the last try
-	closed bool
-	built  api.Reindexing
+	mu    sync.Mutex
+	index openIndex
+	err   error // of the last try
+	built api.Reindexing
 }
 
 // newFinder returns a finder that will open the index with open; start begins that.
@@ -68,7 +67,7 @@ func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) 
 func (f *finder) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.life.Err() != nil {
 		return
 	}
 	f.running.Go(func() {
@@ -105,9 +104,8 @@ func (f *finder) try(pause time.Duration) bool {
 // close ends the attempts to open the index and closes it if it is open.
 func (f *finder) close() error {
 	f.mu.Lock()
-	f.closed = true
+	f.end() // nothing is started after it
 	f.mu.Unlock()
-	f.end()
 	f.running.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +130,7 @@ func (f *finder) current(ctx context.Context) (openIndex, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.closed:
+	case f.life.Err() != nil:
 		return nil, errStopping()
 	case f.index == nil:
 		return nil, memory.Errorf(memory.CodeUnavailable, "the index cannot be opened: %w", f.err).
@@ -173,7 +171,7 @@ func (f *finder) StartReindex() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.closed:
+	case f.life.Err() != nil:
 		return errStopping()
 	case f.built.Running:
 		return memory.Errorf(memory.CodeConflict, "the index is being built anew already")

@@ -29,7 +29,6 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/agentfiles"
-	"claudemem/internal/serve/api"
 )
 
 // Forgetting is what Forget did, or would do.
@@ -230,7 +229,15 @@ func (e *eraser) clean(ctx context.Context, s *store.Store, f *memory.Forgetting
 	e.logs()
 	e.conversations()
 	for _, project := range e.result.Projects {
-		e.agentFiles(ctx, s, project)
+		targets, _ := agentfiles.ParseTargets(e.settings.Items(settings.KeyAgentFiles)) // a wrong value is off
+		written, failed, err := syncFiles(ctx, s, e.dataDir, project, targets)
+		e.result.Files += written
+		for _, file := range failed {
+			e.result.Left = append(e.result.Left, project+string(filepath.Separator)+file)
+		}
+		if err != nil {
+			e.left("agent files of "+project, err)
+		}
 	}
 	e.backups(ctx)
 	e.search(ctx)
@@ -338,31 +345,6 @@ func (e *eraser) conversations() {
 			continue
 		}
 		e.result.Files++
-	}
-}
-
-// agentFiles writes the blocks of a project's files anew. With the setting off, blocks that
-// are left are taken out.
-func (e *eraser) agentFiles(ctx context.Context, s *store.Store, project string) {
-	targets, _ := agentfiles.ParseTargets(e.settings.Items(settings.KeyAgentFiles)) // a wrong value is off
-	records, err := agentfiles.Records(ctx, (&api.Local{Store: s}).Memory(), project)
-	if memory.CodeOf(err) == memory.CodeNotFound {
-		err = nil // all of it is gone
-	}
-	if err == nil {
-		var report agentfiles.Report
-		report, err = agentfiles.Sync(ctx, agentfiles.Request{Project: project, Targets: targets, Records: records, DataDir: e.dataDir})
-		for _, file := range report.Files {
-			switch {
-			case file.Problem != "":
-				e.left(filepath.Join(project, file.Path), errors.New(file.Problem))
-			case file.Action != agentfiles.ActionNone:
-				e.result.Files++
-			}
-		}
-	}
-	if code := memory.CodeOf(err); err != nil && code != memory.CodeNotFound && code != memory.CodeInvalid {
-		e.left("agent files of "+project, err)
 	}
 }
 

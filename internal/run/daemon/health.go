@@ -109,7 +109,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 func (w *Worker) Flush(host memory.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
-	w.warn("take spool in before a flush", w.inbox.takeNew(ctx))
+	w.warn(w.life, "take spool in before a flush", w.inbox.takeNew(ctx))
 	if host == "" { // like intake
 		if found, err := w.store.OpenSession(ctx, hostSessionID); err == nil {
 			host = found
@@ -130,9 +130,8 @@ func (w *Worker) Flush(host memory.Host, hostSessionID string) {
 func (w *Worker) Touch(ctx context.Context, request memory.ContextRequest) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	if _, err := w.store.TouchSession(ctx, request.Host, request.HostSessionID); err != nil {
-		w.log.Warn("touch session", "error", err)
-	}
+	_, err := w.store.TouchSession(ctx, request.Host, request.HostSessionID)
+	w.warn(w.life, "touch session", err)
 	var self memory.SessionID
 	if session, err := w.store.SessionByHost(ctx, request.Host, request.HostSessionID); err == nil {
 		self = session.ID

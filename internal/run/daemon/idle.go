@@ -61,8 +61,8 @@ func (w *Worker) housekeep() {
 					w.emptySpool(ctx, w.inbox.takeNew)
 				}
 			case <-w.settings.changed:
-				w.dropForbidden(ctx)
-				w.askAgain(ctx)
+				w.warn(ctx, "drop what is no longer captured", w.observer.DropForbidden(ctx))
+				w.askAgain(ctx, w.providers.changed())
 			case <-ticker.C:
 				w.tidy(ctx)
 			}
@@ -71,30 +71,18 @@ func (w *Worker) housekeep() {
 	w.opened("housekeeping", func(context.Context) error { return keeping.close() })
 }
 
-// askAgain retries the events that wait for a provider, after a change of the settings.
-func (w *Worker) askAgain(ctx context.Context) {
+// askAgain retries the events that wait for a provider, after a change of the settings or of
+// its login. Another provider, model or login may read what the last one could not: unread.
+func (w *Worker) askAgain(ctx context.Context, unread bool) {
 	w.model.AskAgain()
 	n, err := w.queue.Hasten(ctx)
-	if err != nil {
-		w.log.Warn("retry what waits after a change of the settings", "error", err)
-	}
+	w.warn(ctx, "retry what waits after a change of the settings", err)
 	if n > 0 {
 		w.log.Info("retry what waits after a change of the settings", "events", n)
 	}
-	if !w.providers.changed() {
-		return
-	}
-	// Another provider or model may read what the last one could not.
-	if _, err := w.observer.RetryUnread(ctx); err != nil {
-		w.log.Warn("retry what no model has read", "error", err)
-	}
-}
-
-// dropForbidden deletes the payloads that are kept for a model and that the settings no
-// longer let in.
-func (w *Worker) dropForbidden(ctx context.Context) {
-	if err := w.observer.DropForbidden(ctx); err != nil && ctx.Err() == nil {
-		w.log.Warn("drop what is no longer captured", "error", err)
+	if unread {
+		_, err := w.observer.RetryUnread(ctx)
+		w.warn(ctx, "retry what no model has read", err)
 	}
 }
 
@@ -106,9 +94,9 @@ func (w *Worker) retryUnread(ctx context.Context) (int, error) {
 }
 
 // tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
-// closes replaced providers, deletes payloads that were kept long enough, cuts the
-// database's log, has due chores run, updates the notices, and shuts the worker down when it is idle or its data directory
-// is gone.
+// closes replaced providers, deletes payloads that were kept long enough and observations that
+// were hidden long enough, cuts the database's log, has due chores run, updates the notices, and
+// shuts the worker down when it is idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if w.stopWithoutDirectory() {
 		return
@@ -116,16 +104,12 @@ func (w *Worker) tidy(ctx context.Context) {
 	w.settings.get() // notices a change
 	if w.providers.loginChanged() {
 		w.log.Info("the login of the claude CLI has changed")
-		w.askAgain(ctx)
-		if _, err := w.retryUnread(ctx); err != nil {
-			w.log.Warn("retry what no model has read", "error", err)
-		}
+		w.askAgain(ctx, true)
 	}
 	w.emptySpool(ctx, w.inbox.takeAll)
 	w.providers.tidy(w.cfg.Housekeeping)
-	if err := w.store.ExpireUnread(ctx); err != nil && ctx.Err() == nil {
-		w.log.Warn("expire unread turns", "error", err)
-	}
+	w.warn(ctx, "expire unread turns", w.store.ExpireUnread(ctx))
+	w.purgeHidden(ctx)
 	w.keepMark(ctx)
 	w.trimLog(ctx)
 	w.chores.look()
@@ -150,9 +134,8 @@ func (w *Worker) trimLog(ctx context.Context) {
 	if w.open.Load() > 0 || w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())) < trimAfter {
 		return
 	}
-	if _, err := w.store.TrimLog(ctx, keptLog); err != nil && ctx.Err() == nil {
-		w.log.Warn("trim the log of memory.db", "error", err)
-	}
+	_, err := w.store.TrimLog(ctx, keptLog)
+	w.warn(ctx, "trim the log of memory.db", err)
 }
 
 // stopWithoutDirectory shuts the worker down and returns true when its data directory

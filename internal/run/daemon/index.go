@@ -47,11 +47,9 @@ func (w *Worker) openSearch() {
 	w.searcher = search.New(w.store, w.finder, search.Options{Clock: w.cfg.Clock, Logger: w.log, RecencyDays: func() int {
 		return int(w.settings.get().Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 	}})
-	w.purger = newPurger(w.store.PurgeHidden, w.cfg.Clock, w.log)
 	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{name: "records", every: daily, do: func(ctx context.Context) error { return w.mendRecords(ctx, pausing(ctx)) }}, chore{name: "index", every: daily, do: w.mendIndex},
 		chore{name: "backup", every: daily, do: w.backUp, early: w.firstBackupDue}, chore{name: "retention", every: daily, do: w.retain},
 		chore{name: "embedding table", every: trainEvery, do: w.trainTable}, chore{name: "forgotten backups", every: time.Hour, do: w.dropForgotten})
-	w.opened("purger", func(context.Context) error { return w.purger.close() })
 	w.opened("chores", func(context.Context) error { return w.chores.close() })
 }
 

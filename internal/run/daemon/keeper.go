@@ -2,9 +2,7 @@ package daemon
 
 import (
 	"context"
-	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"claudemem/internal/capture/intake"
@@ -21,9 +19,8 @@ const undoTime = 10 * time.Minute
 type keeper struct {
 	*store.Store
 	intake *intake.Intake
-	// purger, queue and unread are nil in a command without a worker. unread has the turns
-	// that no model has read shown to one.
-	purger *purger
+	// queue and unread are nil in a command without a worker. unread has the turns that no
+	// model has read shown to one.
 	queue  *queue.Queue
 	unread func(context.Context) (int, error)
 }
@@ -97,17 +94,7 @@ func (k keeper) HideObservation(ctx context.Context, id memory.ObservationID, pu
 	if err != nil {
 		return 0, err
 	}
-	k.purger.hidden()
 	return hidden.Add(undoTime), nil
-}
-
-// RestoreObservation implements api.Keeper.
-func (k keeper) RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
-	o, err := k.Store.RestoreObservation(ctx, id)
-	if err == nil && k.purger != nil {
-		k.purger.restored()
-	}
-	return o, err
 }
 
 // AddLearning implements api.Keeper. Private and secret text is taken out after the
@@ -134,94 +121,11 @@ func (k keeper) EditLearning(ctx context.Context, id int64, edit memory.Learning
 	return k.Store.EditLearning(ctx, id, edit)
 }
 
-const (
-	// purgeSlack is added to a wait, so that it does not end a millisecond early.
-	purgeSlack = time.Second
-	// purgePause is the minimum wait.
-	purgePause = 30 * time.Second
-)
-
-// purger erases observations that have been hidden for undoTime. It sleeps while none is
-// hidden.
-type purger struct {
-	purge func(ctx context.Context, hiddenBy memory.Millis) (int, error)
-	clock func() time.Time
-	log   *slog.Logger
-	// after is time.After.
-	after func(time.Duration) <-chan time.Time
-
-	mu sync.Mutex
-	// waiting counts the observations that were hidden here and neither restored nor
-	// erased; last is when the last of them was hidden.
-	waiting int
-	last    time.Time
-
-	// wake (capacity 1, more merge) gets a signal when an observation was hidden.
-	wake chan struct{}
-	background
-}
-
-func newPurger(purge func(context.Context, memory.Millis) (int, error), clock func() time.Time, log *slog.Logger) *purger {
-	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1)}
-}
-
-// hidden records that an observation was hidden now, so that it is deleted when it is
-// due.
-func (p *purger) hidden() {
-	p.mu.Lock()
-	p.waiting++
-	p.last = p.clock()
-	p.mu.Unlock()
-	wakeUp(p.wake)
-}
-
-// restored records that a hidden observation was restored and need not be deleted.
-func (p *purger) restored() {
-	p.mu.Lock()
-	p.waiting = max(p.waiting-1, 0)
-	p.mu.Unlock()
-}
-
-// start purges at once, for observations that were hidden while no worker ran, and again
-// after undoTime, for those that were hidden just before.
-func (p *purger) start() {
-	p.begin(context.Background(), func(ctx context.Context) {
-		p.look(ctx)
-		next := p.after(undoTime + purgeSlack)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-p.wake:
-				if next == nil {
-					next = p.after(undoTime + purgeSlack)
-				}
-			case <-next:
-				next = nil
-				if wait := p.look(ctx); wait > 0 {
-					next = p.after(wait)
-				}
-			}
-		}
-	})
-}
-
-// look purges and returns the time until the next purge, 0 when no observation waits.
-func (p *purger) look(ctx context.Context) (wait time.Duration) {
-	now := p.clock()
-	n, err := p.purge(ctx, memory.MillisOf(now.Add(-undoTime)))
-	if err != nil && ctx.Err() == nil {
-		p.log.Error("purge hidden observations", "error", err)
-	}
+// purgeHidden deletes the observations that were hidden undoTime ago or earlier.
+func (w *Worker) purgeHidden(ctx context.Context) {
+	n, err := w.store.PurgeHidden(ctx, memory.MillisOf(w.cfg.Clock().Add(-undoTime)))
+	w.warn(ctx, "purge hidden observations", err)
 	if n > 0 {
-		p.log.Info("purged hidden observations", "count", n)
+		w.log.Info("purged hidden observations", "count", n)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting = max(p.waiting-n, 0)
-	if p.waiting == 0 && err == nil {
-		return 0
-	}
-	// If the clock was set back, the wait is longer, but bounded.
-	return min(max(p.last.Add(undoTime+purgeSlack).Sub(now), purgePause), undoTime+purgeSlack)
 }

@@ -1,91 +1,64 @@
 package daemon
 
 import (
-	"context"
-	"errors"
-	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
 	"claudemem/internal/memory"
 )
 
-// purgeRig is a purger whose time the test moves.
-type purgeRig struct {
-	*purger
-	mu    sync.Mutex
-	now   time.Time
-	gone  int   // what the next look erases
-	err   error // of the next look
-	waits chan time.Duration
-	fire  chan time.Time
-	looks chan memory.Millis
-}
-
-func newPurgeRig(t *testing.T) *purgeRig {
-	r := &purgeRig{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), waits: make(chan time.Duration, 1), fire: make(chan time.Time), looks: make(chan memory.Millis, 1)}
-	clock := func() time.Time { r.mu.Lock(); defer r.mu.Unlock(); return r.now }
-	r.purger = newPurger(func(_ context.Context, by memory.Millis) (int, error) {
-		r.looks <- by
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.gone, r.err
-	}, clock, slog.New(slog.DiscardHandler))
-	r.after = func(d time.Duration) <-chan time.Time { r.waits <- d; return r.fire }
-	r.start()
-	t.Cleanup(func() { _ = r.close() })
-	return r
-}
-
-// pass lets time go by and the timer fire; gone is what the look erases then.
-func (r *purgeRig) pass(t *testing.T, d time.Duration, gone int, err error) {
-	t.Helper()
-	r.mu.Lock()
-	r.now, r.gone, r.err = r.now.Add(d), gone, err
-	want := memory.MillisOf(r.now.Add(-undoTime))
-	r.mu.Unlock()
-	r.fire <- time.Time{}
-	if by := <-r.looks; by != want {
-		t.Errorf("looked for what was hidden by %d, want %d", by, want)
-	}
-}
-
-func (r *purgeRig) waited(t *testing.T, want time.Duration) {
-	t.Helper()
-	if got := <-r.waits; got != want {
-		t.Errorf("waits %v, want %v", got, want)
-	}
-}
-
-func TestPurger(t *testing.T) {
+// What was hidden for good can be restored for undoTime, and is deleted then. What was hidden
+// without a purge stays, and so does what was restored.
+func TestPurgeHidden(t *testing.T) {
 	noLeaks(t)
-	whole := undoTime + purgeSlack
-	r := newPurgeRig(t)
-	<-r.looks // at the start
-	r.waited(t, whole)
-	r.pass(t, whole, 0, nil) // what was hidden just before the start; nothing: it sleeps
-
-	r.hidden()
-	r.waited(t, whole)
-	r.mu.Lock()
-	r.now = r.now.Add(4 * time.Minute)
-	r.mu.Unlock()
-	r.hidden()
-	r.pass(t, 6*time.Minute+purgeSlack, 1, nil) // the first is erased
-	r.waited(t, 4*time.Minute)                  // the second is due then
-	r.pass(t, 4*time.Minute, 0, errors.New("disk full"))
-	r.waited(t, purgePause) // due, and not erased
-	r.pass(t, purgePause, 1, nil)
-
-	// The clock is set back by a day: not for longer than at first, again and again.
-	r.hidden()
-	r.waited(t, whole)
-	r.pass(t, -24*time.Hour, 0, nil)
-	r.waited(t, whole)
-	// Brought back: it sleeps again, and wakes for the next.
-	r.restored()
-	r.pass(t, whole, 0, nil)
-	r.hidden()
-	r.waited(t, whole)
+	cfg := config(t.TempDir())
+	cfg.Housekeeping = time.Hour
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	cfg.Clock = func() time.Time { return now }
+	w := open(t, cfg)
+	kept := keeper{Store: w.store, intake: w.intake}
+	hide := func(title string, purge bool) memory.ObservationID {
+		t.Helper()
+		o, err := kept.AddObservation(t.Context(), memory.NewObservation{ProjectPath: "/p", Title: title, Type: memory.TypeChange, Origin: memory.OriginUser})
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := kept.HideObservation(t.Context(), o.ID, purge)
+		if err != nil || purge && due != memory.MillisOf(now.Add(undoTime)) {
+			t.Fatalf("hidden until %d, %v", due, err)
+		}
+		return o.ID
+	}
+	restored := func(id memory.ObservationID) bool {
+		_, err := kept.RestoreObservation(t.Context(), id)
+		return err == nil
+	}
+	first, back, stays := hide("first", true), hide("brought back", true), hide("out of sight", false)
+	now = now.Add(4 * time.Minute)
+	second := hide("second", true)
+	w.purgeHidden(t.Context())
+	if !restored(back) {
+		t.Error("deleted after 4 minutes")
+	}
+	now = now.Add(undoTime - 4*time.Minute)
+	w.purgeHidden(t.Context())
+	if restored(first) {
+		t.Error("not deleted after 10 minutes")
+	}
+	now = now.Add(-24 * time.Hour) // the clock is set back
+	w.purgeHidden(t.Context())
+	now = now.Add(24 * time.Hour)
+	if !restored(second) {
+		t.Error("deleted after 6 minutes")
+	}
+	now = now.Add(time.Hour)
+	w.purgeHidden(t.Context())
+	for _, id := range []memory.ObservationID{back, second, stays} {
+		if o, err := w.store.Observation(t.Context(), id); id != stays && (err != nil || o.ID != id) {
+			t.Errorf("%d is gone: %v", id, err)
+		}
+	}
+	if !restored(stays) {
+		t.Error("deleted, and was only hidden")
+	}
 }

@@ -19,7 +19,7 @@ const lostNoticeTime = 24 * time.Hour
 // there is room for it.
 func (w *Worker) reserveLosses() {
 	w.losses = wire.LossesOf(w.cfg.DataDir, os.Getenv)
-	w.warn("reserve room for the count of lost events", w.losses.Reserve(w.cfg.Clock()))
+	w.warn(w.life, "reserve room for the count of lost events", w.losses.Reserve(w.cfg.Clock()))
 }
 
 // bookLosses books the events that hooks have lost since it was last called, as soon as they

@@ -33,7 +33,7 @@ func (w *Worker) notify(ctx context.Context) {
 		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
-	failed := w.backupFailure()
+	failed := *w.backupFault.Load()
 	w.notice(ctx, noticeBackup, failed != nil, fmt.Sprintf("claude-mem: the daily backup of the memory failed: %v. `claude-mem doctor` shows what to do.", failed))
 	w.bookLosses(ctx)
 	w.clearOld(ctx)

@@ -39,9 +39,7 @@ func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 		return err
 	}
 	list, err := backup.List(w.cfg.DataDir)
-	if err != nil {
-		w.log.Warn("list backups", "error", err)
-	}
+	w.warn(ctx, "list backups", err)
 	var paths []string
 	for _, b := range list {
 		paths = append(paths, b.Path)

@@ -62,9 +62,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 			sound, err = care.RebuildIndexes(ctx, w.databasePath(), wrong)
 		}
 		if !sound {
-			if err != nil {
-				w.log.Warn("rebuild indexes of the memory", "error", err)
-			}
+			w.warn(ctx, "rebuild indexes of the memory", err)
 			return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
 		}
 		w.noteRepair(control.Database, brokenIndexes)
@@ -130,9 +128,7 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 	}
 	w.changed = true
 	wrong, err := care.Verify(ctx, w.databasePath())
-	if err != nil {
-		w.log.Warn("verify memory", "error", err)
-	}
+	w.warn(ctx, "verify memory", err)
 	return wrong
 }
 
@@ -265,9 +261,7 @@ func (w *Worker) began(ctx context.Context, mark backup.Mark, told string) error
 	w.keepMark(ctx)
 	if w.changed || told != "" {
 		// Before the first answer; the file is small, or was read completely just now.
-		if err := w.mendRecords(ctx, func() error { return nil }); err != nil {
-			w.log.Warn("verify records", "error", err)
-		}
+		w.warn(ctx, "verify records", w.mendRecords(ctx, func() error { return nil }))
 	}
 	if told == "" && mark.Memory != 0 && (!mark.Clean || w.verifyLater) {
 		w.checkDamage()
@@ -286,7 +280,7 @@ func (w *Worker) keepMark(ctx context.Context) {
 		return
 	}
 	mark.At = memory.MillisOf(w.cfg.Clock())
-	w.warn("keep mark", backup.WriteMark(w.cfg.DataDir, mark))
+	w.warn(ctx, "keep mark", backup.WriteMark(w.cfg.DataDir, mark))
 }
 
 // verifyPause is the least time between two verifications that errors ask for.
@@ -302,16 +296,12 @@ func (w *Worker) checkDamage() {
 	}
 	w.verifying.Go(func() {
 		wrong, err := w.store.Verify(w.life)
-		if err != nil && w.life.Err() == nil {
-			w.log.Warn("verify memory", "error", err)
-		}
+		w.warn(w.life, "verify memory", err)
 		if len(wrong) > 0 && w.life.Err() == nil {
 			w.foundDamage(strings.Join(wrong, "; "))
 			return
 		}
-		if err := w.mendRecords(w.life, pausing(w.life)); err != nil && w.life.Err() == nil {
-			w.log.Warn("verify records", "error", err)
-		}
+		w.warn(w.life, "verify records", w.mendRecords(w.life, pausing(w.life)))
 	})
 }
 

@@ -58,8 +58,6 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 
 // followReindex asks the worker for its progress until it is done.
 func followReindex(ctx context.Context, worker *api.Remote, report func(done, total int)) (int, error) {
-	poll := time.NewTicker(reindexPoll)
-	defer poll.Stop()
 	for {
 		var state api.Reindexing
 		err := worker.Do(ctx, http.MethodGet, reindexPath, nil, &state)
@@ -76,10 +74,8 @@ func followReindex(ctx context.Context, worker *api.Remote, report func(done, to
 			return state.Done, nil
 		}
 		report(state.Done, state.Total)
-		select {
-		case <-ctx.Done():
+		if !pauseFor(ctx, reindexPoll) {
 			return 0, memory.Errorf(memory.CodeUnavailable, "the worker goes on without being watched: %w", ctx.Err())
-		case <-poll.C:
 		}
 	}
 }

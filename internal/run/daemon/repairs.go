@@ -37,7 +37,7 @@ func (w *Worker) heldRepair(file, reason string) (held *control.Repair) {
 	if err == nil && held != nil && held.Needed == memory.MillisOf(now) && w.store != nil {
 		err = w.store.AddNotice(w.life, noticeRepair, "claude-mem: "+held.Text()+" `claude-mem doctor` shows what to do.")
 	}
-	w.warn("keep notice of a repair", err)
+	w.warn(w.life, "keep notice of a repair", err)
 	return held
 }
 

@@ -36,7 +36,6 @@ type stages struct {
 
 	finder   *finder
 	searcher *search.Searcher
-	purger   *purger
 	chores   *chores
 	files    *fileSync
 
@@ -155,7 +154,8 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 
 // observe starts the observer.
 func (w *Worker) observe() error {
-	w.dropForbidden(w.life) // the settings may have changed since the last worker
+	// The settings may have changed since the last worker.
+	w.warn(w.life, "drop what is no longer captured", w.observer.DropForbidden(w.life))
 	if err := w.observer.Open(w.life); err != nil {
 		return fmt.Errorf("start observer: %w", err)
 	}
