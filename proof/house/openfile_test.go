@@ -21,7 +21,7 @@ var opensItself = map[string]string{
 	"internal/capture/hook/binary.go":        "/dev/null, for the programs that it starts",
 	"internal/serve/httpapi/peer_linux.go":   "the kernel's table of sockets in /proc",
 	"internal/run/doctor/check_worker.go":    "a process's command line in /proc",
-	"internal/run/recorded/copy.go":          "new files in a directory that the demo has just made",
+	"internal/run/recorded/recorded.go":      "new files in a directory that the demo has just made",
 }
 
 // TestFilesAreOpenedInOnePlace looks for calls that open files: those of the product go through

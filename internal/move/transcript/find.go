@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
@@ -219,4 +220,41 @@ func Count(dir string, since time.Time, limit int) (n int) {
 		}
 	}
 	return n
+}
+
+// Is reports whether a file is a transcript: one of its first lines is a record of Claude Code.
+// An export of claude-mem begins with its header, which is none.
+func Is(path string) bool {
+	if filepath.Ext(path) != extension {
+		return false
+	}
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	for l := text.NewLines(f, maxLine); l.Read < beginning; {
+		line, _, err := l.Next()
+		if err != nil {
+			return false
+		}
+		if r, ok := parseRecord(line); ok && (r.session != "" || r.kind == "summary") {
+			return true
+		}
+	}
+	return false
+}
+
+// markName is the file in the data directory that says that transcripts were imported.
+const markName = "imported-transcripts"
+
+// NoteImport notes in a data directory that transcripts were imported.
+func NoteImport(dataDir string, at time.Time) error {
+	return atomicfile.Write(filepath.Join(dataDir, markName), []byte(at.UTC().Format(time.RFC3339)+"\n"), 0o600)
+}
+
+// Imported reports whether transcripts were imported into a data directory.
+func Imported(dataDir string) bool {
+	_, err := os.Stat(filepath.Join(dataDir, markName))
+	return err == nil
 }

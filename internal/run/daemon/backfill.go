@@ -3,13 +3,18 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/capture/queue"
+	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -220,4 +225,261 @@ func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer ap
 	}
 	answer.Waiting, _, err = w.past.waiting(ctx)
 	return answer, err
+}
+
+const (
+	// A request has whole turns until it has partEvents or partBytes; a turn that is larger than
+	// partMost or turnBytes is split, as the observer would do.
+	partEvents = 200
+	partBytes  = 256 << 10
+	partMost   = 1000
+	turnBytes  = 4 << 20
+	// partLimit bounds one request. A busy worker answers at once.
+	partLimit = 2 * time.Minute
+	// A worker that has gone away is looked for reconnects times, after reconnectAfter each.
+	reconnects     = 5
+	reconnectAfter = 500 * time.Millisecond
+)
+
+// Backfilled counts what became of the events of transcripts, by kind.
+type Backfilled struct {
+	Prompts int `json:"prompts"`
+	Tools   int `json:"tools"`
+	Stops   int `json:"stops"`
+}
+
+// add counts an event.
+func (b *Backfilled) add(kind memory.EventKind) {
+	switch kind {
+	case memory.KindPrompt:
+		b.Prompts++
+	case memory.KindTool:
+		b.Tools++
+	case memory.KindStop:
+		b.Stops++
+	}
+}
+
+// Total returns the number of events.
+func (b Backfilled) Total() int { return b.Prompts + b.Tools + b.Stops }
+
+// Backfiller hands events of transcripts to the worker. Without a running one this process is
+// the worker, until Close.
+type Backfiller struct {
+	// Added are taken in, Present are here already, Skipped are what is never captured.
+	Added, Present, Skipped Backfilled
+	// Outcome is called with the status of each event, if set.
+	Outcome func(e *memory.Event, status memory.Status)
+	// Busy is called while the worker distils what it has, if set.
+	Busy func(waiting int)
+
+	send   func(context.Context, api.BackfillRequest) (api.BackfillAnswer, error)
+	cfg    Config
+	worker *Worker // of this process
+	end    func() error
+	dryRun bool
+
+	events []memory.Event
+	bytes  int
+	closed bool
+}
+
+// OpenBackfill returns a Backfiller of a data directory. cfg is that of the worker that this
+// process becomes if none runs. The codes of its errors: those of Open.
+func OpenBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
+	b := &Backfiller{cfg: cfg}
+	return b, b.connect(ctx)
+}
+
+// connect finds a worker, or makes this process the worker.
+func (b *Backfiller) connect(ctx context.Context) error {
+	for try := 0; ; try++ {
+		if remote, _, missing := askPeer(ctx, b.cfg.DataDir); missing == nil {
+			b.send = func(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
+				err = remote.DoWithin(ctx, partLimit, http.MethodPost, api.BackfillPath, r, &answer)
+				if memory.CodeOf(err) == memory.CodeNotFound {
+					err = memory.Errorf(memory.CodeConflict, "the running worker cannot read transcripts").WithHint("`claude-mem worker restart` replaces it by this version")
+				}
+				return answer, err
+			}
+			return nil
+		}
+		w, err := Open(ctx, b.cfg)
+		if err == nil {
+			b.worker = w
+			b.send = func(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
+				select {
+				case <-w.Done(): // another worker wants to take over
+					return api.BackfillAnswer{}, memory.Errorf(memory.CodeUnavailable, "the worker stops")
+				default:
+					return w.Backfill(ctx, r)
+				}
+			}
+			return nil
+		}
+		// A hook may have started a worker meanwhile.
+		if memory.CodeOf(err) != memory.CodeConflict || try == 3 || !pauseFor(ctx, reconnectAfter) {
+			return err
+		}
+	}
+}
+
+// ask sends a request. When the worker has gone away, it is sent again to the next one: what
+// was taken in already is found to be here.
+func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
+	for try := 0; ; try++ {
+		answer, err := b.send(ctx, r)
+		if memory.CodeOf(err) != memory.CodeUnavailable || try == reconnects || !pauseFor(ctx, reconnectAfter) {
+			return answer, err
+		}
+		if closing := b.Close(ctx); closing != nil {
+			return answer, closing
+		}
+		b.worker = nil
+		if err := b.connect(ctx); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// ForeseeBackfill returns a Backfiller that takes nothing in and counts what would be. It reads
+// the database itself, beside a worker or without one; where nothing was ever captured,
+// everything would be added. The codes of its errors: those of Export.
+func ForeseeBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
+	known := func(context.Context, []string) (map[string]bool, error) { return nil, nil }
+	b := &Backfiller{dryRun: true, end: func() error { return nil }}
+	s, err := store.OpenReadOnly(ctx, filepath.Join(cfg.DataDir, control.Database))
+	switch {
+	case err == nil:
+		known, b.end = s.Known, s.Close
+	case memory.CodeOf(err) != memory.CodeNoMemory:
+		return nil, err
+	}
+	policy := newLive(cfg.DataDir, cfg.Settings, slog.New(slog.DiscardHandler)).policy
+	opts := intake.Options{Policy: policy, DataDir: cfg.DataDir}
+	past := newPastIntake(known, nil, opts)
+	past.foresight = intake.New(foresight{known: known, seen: map[string]bool{}}, opts)
+	b.send = func(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
+		answer.Statuses, err = past.take(ctx, r.Events, true)
+		return answer, err
+	}
+	return b, nil
+}
+
+// pauseFor waits and reports whether ctx is still alive.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Close ends the worker of this process, if there is one.
+func (b *Backfiller) Close(ctx context.Context) error {
+	if b.end != nil {
+		return b.end()
+	}
+	if b.worker == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseLimit)
+	defer cancel()
+	return b.worker.Close(ctx)
+}
+
+// Add takes an event in, sooner or later: see Flush. CodeUnavailable when ctx ends or the
+// worker goes away; what was sent is kept.
+func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
+	begins := e.Kind == memory.KindPrompt || len(b.events) > 0 && b.events[len(b.events)-1].HostSessionID != e.HostSessionID
+	full := len(b.events) >= partEvents || b.bytes >= partBytes
+	size := sizeOf(&e)
+	if full && (begins || b.closed) || len(b.events) >= partMost || b.bytes+size > turnBytes {
+		if err := b.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	b.events, b.bytes, b.closed = append(b.events, e), b.bytes+size, e.Kind == memory.KindStop
+	return nil
+}
+
+// sizeOf returns about how many bytes an event takes.
+func sizeOf(e *memory.Event) int {
+	return 512 + len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+}
+
+// Flush sends what was added since the last call.
+func (b *Backfiller) Flush(ctx context.Context) error {
+	if len(b.events) == 0 {
+		return interruption(ctx.Err())
+	}
+	answer := api.BackfillAnswer{Busy: true}
+	for answer.Busy {
+		if ctx.Err() != nil {
+			return interruption(ctx.Err())
+		}
+		var err error
+		if answer, err = b.ask(ctx, api.BackfillRequest{Events: b.events}); err != nil {
+			return cmp.Or(interruption(ctx.Err()), err)
+		}
+		if answer.Busy {
+			b.report(answer.Waiting)
+		}
+	}
+	if len(answer.Statuses) != len(b.events) {
+		return memory.Errorf(memory.CodeInternal, "%d of %d events have a status", len(answer.Statuses), len(b.events))
+	}
+	for i := range b.events {
+		e, status := &b.events[i], answer.Statuses[i]
+		switch status {
+		case memory.StatusDuplicate:
+			b.Present.add(e.Kind)
+		case memory.StatusSkipped:
+			b.Skipped.add(e.Kind)
+		default:
+			b.Added.add(e.Kind)
+		}
+		if b.Outcome != nil {
+			b.Outcome(e, status)
+		}
+	}
+	clear(b.events)
+	b.events, b.bytes = b.events[:0], 0
+	return nil
+}
+
+func (b *Backfiller) report(waiting int) {
+	if b.Busy != nil {
+		b.Busy(waiting)
+	}
+}
+
+// interruption returns an error of code CodeUnavailable for the end of a context, nil for nil.
+func interruption(err error) error {
+	if err == nil {
+		return nil
+	}
+	return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
+}
+
+// Finish sends the rest and waits until all backfilled events are distilled.
+func (b *Backfiller) Finish(ctx context.Context) error {
+	if err := b.Flush(ctx); err != nil || b.dryRun {
+		return err
+	}
+	for last := -1; ; {
+		answer, err := b.ask(ctx, api.BackfillRequest{Events: []memory.Event{}})
+		switch {
+		case ctx.Err() != nil:
+			return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", ctx.Err()).WithHint("everything was taken in; the worker distils the rest")
+		case err != nil || answer.Waiting == 0:
+			return err
+		}
+		if answer.Waiting != last {
+			b.report(answer.Waiting)
+		}
+		last = answer.Waiting
+		pauseFor(ctx, pastLook)
+	}
 }

@@ -1,8 +1,15 @@
 package daemon
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"claudemem/internal/keep/backup"
+	"claudemem/internal/keep/store/care"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -63,3 +70,78 @@ func (w *Worker) StartReindex() error {
 
 // Reindexing implements httpapi.Worker.
 func (w *Worker) Reindexing() api.Reindexing { return w.finder.Reindexing() }
+
+// noticeRecords is the notice of records that were changed on the disk.
+const noticeRecords = "records"
+
+// verifyRest is the pause after every 200 records that are verified in the background: a
+// million take half a minute.
+const verifyRest = 5 * time.Millisecond
+
+// pausing returns a function that pauses the work of a background verification, until ctx
+// ends.
+func pausing(ctx context.Context) func() error {
+	return func() error {
+		if !pauseFor(ctx, verifyRest) {
+			return ctx.Err()
+		}
+		return nil
+	}
+}
+
+// mendRecords compares all records with their hashes, repairs those that were changed on the
+// disk, and adds a notice about them.
+func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
+	w.mending.Lock()
+	defer w.mending.Unlock()
+	wrong, _, err := w.store.VerifyRecords(ctx, pause)
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	list, err := backup.List(w.cfg.DataDir)
+	w.warn(ctx, "list backups", err)
+	var paths []string
+	for _, b := range list {
+		paths = append(paths, b.Path)
+	}
+	done, err := w.store.Repair(ctx, wrong, paths)
+	w.log.Error("records were changed on the disk", "restored", done.Restored, "withheld", done.Withheld,
+		"lost", done.Lost, "accepted", done.Accepted, "error", err)
+	if done.Total() == 0 {
+		return err
+	}
+	if told := w.store.AddNotice(ctx, noticeRecords, recordsText(done)); told != nil && err == nil {
+		err = told
+	}
+	return err
+}
+
+// namedRecords is how many records of a kind a notice names.
+const namedRecords = 3
+
+// recordsText returns the notice about repaired records.
+func recordsText(done care.Repaired) string {
+	said := fmt.Sprintf("claude-mem: %s had changed on the disk, or were gone.", text.Count(done.Total(), "record"))
+	for _, part := range []struct {
+		list []care.Mismatch
+		what string
+	}{
+		{done.Restored, "restored from a backup"},
+		{done.Withheld, "withheld because no backup has the text"},
+		{done.Lost, "lost: no backup has them"},
+		{done.Accepted, "kept, but their titles, files or counts may be wrong"},
+	} {
+		if len(part.list) == 0 {
+			continue
+		}
+		var names []string
+		for _, m := range part.list[:min(len(part.list), namedRecords)] {
+			names = append(names, m.String())
+		}
+		if len(part.list) > namedRecords {
+			names = append(names, "…")
+		}
+		said += fmt.Sprintf(" %d %s (%s).", len(part.list), part.what, strings.Join(names, ", "))
+	}
+	return said + " Check the disk; `claude-mem doctor --deep` reads all of the memory."
+}

@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/capture/queue"
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/distil/observer"
 	"claudemem/internal/distil/offline"
@@ -206,4 +207,19 @@ func atMost[T int | float64](n T) T {
 		return -1
 	}
 	return n
+}
+
+// openReminder sets w.reminder, which adds remembered lines to a session's prompts,
+// errors and file reads. It looks up the recall setting at each use, so that a change
+// needs no restart. w.store, w.searcher and w.settings must be open.
+func (w *Worker) openReminder(tree recall.WorkTree) {
+	w.reminder = recall.NewReminder(w.store, recall.ReminderOptions{
+		Finder:   w.searcher,
+		History:  w.store,
+		Relative: repo.Relative,
+		WorkTree: tree,
+		Clock:    w.cfg.Clock,
+		Slack:    settings.Slack(os.Getenv),
+		On:       func() bool { return w.settings.get().Bool(settings.KeyRecall) },
+	})
 }

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"claudemem/internal/leaf/text"
@@ -215,4 +217,100 @@ func filtered(path string, f filter.Filter) string {
 		q.Set("q", s)
 	}
 	return address(path, q)
+}
+
+// feedLimit is the number of records on a page of the feed.
+const feedLimit = 50
+
+// feed lists the newest records that pass the filter q. The page before=AT.N continues
+// after the Nth record of the millisecond AT, so that records which come in meanwhile
+// neither move nor double any.
+func (v *visit) feed() view {
+	f := filter.Parse(v.URL.Query().Get("q"))
+	if f.Words != "" {
+		return view{Redirect: filtered("/search", f)}
+	}
+	sent := f.Feed()
+	sent.Set("limit", strconv.Itoa(feedLimit))
+	q := request[api.SearchRequest](v, sent)
+	from := v.URL.Query().Get("before")
+	v.fail(continueAt(&q, from))
+	q.Format = api.FormatFull
+	page := ask(v, api.Memory.Search, q)
+	head := v.listOf("/", f)
+	rows, times := make([]row, len(page.Results)), make([]memory.Millis, len(page.Results))
+	for i := range page.Results {
+		rows[i] = rowOf(&page.Results[i])
+		times[i] = rows[i].CreatedAtEpoch
+	}
+	older := ""
+	if q.Offset+len(rows) < page.Total && len(rows) > 0 {
+		next := url.Values{"before": {placeOf(q.After(times))}}
+		if s := f.String(); s != "" {
+			next.Set("q", s)
+		}
+		older = address("/", next)
+	}
+	q.Format = ""
+	return view{Title: "Feed", JSON: inAPI(api.Memory.Search, q), Data: struct {
+		list
+		Groups     []group
+		Older      string
+		Live, Rest bool
+		Total      int
+	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}
+}
+
+// continueAt makes q the request for the page that begins at a place of placeOf.
+func continueAt(q *api.SearchRequest, before string) error {
+	if before == "" {
+		return nil
+	}
+	at, n, _ := strings.Cut(before, ".")
+	ms, err1 := strconv.ParseInt(at, 10, 64)
+	skip, err2 := strconv.Atoi(n)
+	if err1 != nil || err2 != nil || ms <= 0 || skip < 0 {
+		return memory.Errorf(memory.CodeInvalid, "before is %.40q", before).WithHint("open the feed again")
+	}
+	q.Until, q.Offset = memory.Millis(ms), skip
+	return nil
+}
+
+// placeOf returns the place at which the page of a request begins: its time, and how many
+// records of that millisecond are on pages before it.
+func placeOf(q api.SearchRequest) string { return fmt.Sprintf("%d.%d", q.Until, q.Offset) }
+
+// searchLimit is the number of hits on a page of the search.
+const searchLimit = 20
+
+// search shows what the API's search finds for the filter q, in its order, from offset on.
+func (v *visit) search() view {
+	f := filter.Parse(v.URL.Query().Get("q"))
+	head := v.listOf("/search", f)
+	data := struct {
+		list
+		pager
+		Empty   bool
+		Rows    []row
+		Reading []string
+	}{list: head, Empty: f.String() == ""}
+	if data.Empty {
+		return view{Title: "Search", Data: data}
+	}
+	sent := f.Values()
+	sent.Set("limit", strconv.Itoa(searchLimit))
+	q := request[api.SearchRequest](v, sent)
+	q.Explain, q.Format = true, api.FormatFull
+	found := ask(v, api.Memory.Search, q)
+	for i := range found.Results {
+		r := rowOf(&found.Results[i])
+		r.Dated = true
+		data.Rows = append(data.Rows, r)
+	}
+	if found.Understood != nil {
+		data.Reading = append(found.Understood.Reading(v.opts.Location, line), found.Understood.Notes...)
+	}
+	data.pager = pagerOf("/search", url.Values{"q": {head.Text}}, q.Offset, searchLimit, len(data.Rows), found.Total)
+	q.Format = ""
+	return view{Title: "Search", JSON: inAPI(api.Memory.Search, q), Data: data}
 }

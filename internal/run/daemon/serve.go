@@ -6,16 +6,21 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
+	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/mcpserver"
 )
 
 // portTries is how many ports after the wanted one are tried when others hold them.
@@ -72,4 +77,37 @@ func readToken(dataDir string) (string, error) {
 		return "", control.DiskError("write", path, err)
 	}
 	return token, nil
+}
+
+// mcp returns the MCP server for hosts that use HTTP. Their working directory is not
+// known: they name a project, or search in all.
+func (w *Worker) mcp(mem api.Memory) http.Handler {
+	return mcpserver.New(mem, mcpserver.Options{
+		Version: w.cfg.Version, Identify: Identify, Clock: w.cfg.Clock, Logger: w.log,
+	}).Handler()
+}
+
+// Identify returns the project and the checkout of a directory.
+func Identify(dir string) mcpserver.Place {
+	id := repo.Identify("", dir)
+	return mcpserver.Place{Project: id.Project, Checkout: memory.Checkout{Root: id.WorktreeRoot, Branch: id.Branch, HeadCommit: id.HeadCommit}}
+}
+
+// vocabulary returns the types and concepts of the mode in the settings.
+func (w *Worker) vocabulary() (types, concepts []string) {
+	m, _ := w.settings.mode()
+	return m.Vocabulary()
+}
+
+// placeOf sets what is checked out at the project of a request for a context block, and the
+// directories from which the host would load its own files. It sets nothing if the project's
+// directory is gone.
+func placeOf(r *api.ContextRequest) {
+	if info, err := os.Stat(r.ProjectPath); err != nil || !info.IsDir() {
+		return
+	}
+	id := repo.Identify("", r.ProjectPath)
+	r.WorktreeRoot, r.Branch, r.HeadCommit, r.StartDir = id.WorktreeRoot, id.Branch, id.HeadCommit, r.ProjectPath
+	home, _ := os.UserHomeDir() // without it nothing is left out
+	r.ConfigDir, _ = claudedir.Config(os.Getenv, home)
 }
