@@ -30,6 +30,8 @@ type problem struct {
 	// tell a limit per minute from a limit per day.
 	quotaIDs []string
 	flagged  bool // OpenRouter: the input was refused by a moderator
+	// object: the body is one error object with a message and a code or type.
+	object bool
 }
 
 // classify returns the failure that an error answer reports. A status of 200
@@ -60,11 +62,9 @@ const maxMessage = 16 << 10
 func parseProblem(status int, body []byte) problem {
 	p := problem{status: status}
 	body = bytes.TrimSpace(body)
-	if bytes.HasPrefix(body, []byte("[")) { // Gemini's compatible endpoint
-		var list []json.RawMessage
-		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			body = list[0]
-		}
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // Gemini's compatible endpoint
+		body = list[0]
 	}
 	var envelope struct {
 		Error   json.RawMessage `json:"error"`
@@ -102,6 +102,7 @@ func parseProblem(status int, body []byte) problem {
 		// Details of another shape than Google's are ignored.
 		_ = json.Unmarshal(envelope.Error, &inner)
 	}
+	p.object = len(list) < 2 && inner.Message != "" && cmp.Or(inner.Type, inner.Code, inner.Status) != ""
 	p.code = string(cmp.Or(inner.Code, envelope.Code))
 	p.kind = string(cmp.Or(inner.Type, inner.Status, envelope.Type))
 	p.message = string(cmp.Or(flexible(p.message), inner.Message, envelope.Message, envelope.Detail))
@@ -124,6 +125,15 @@ func parseProblem(status int, body []byte) problem {
 	return p
 }
 
+// statusWords are the statuses that errors name by a word, in lower case.
+var statusWords = map[string]int{
+	"invalid_request_error": 400, "invalid_argument": 400, "failed_precondition": 400,
+	"authentication_error": 401, "unauthenticated": 401, "invalid_api_key": 401,
+	"billing_error": 402, "insufficient_quota": 402, "permission_error": 403, "permission_denied": 403,
+	"not_found_error": 404, "not_found": 404, "model_not_found": 404, "request_too_large": 413,
+	"rate_limit_error": 429, "rate_limit_exceeded": 429, "resource_exhausted": 429,
+}
+
 // statusInBody returns the status that corresponds to an error in a successful
 // answer.
 func (p problem) statusInBody() int {
@@ -131,21 +141,8 @@ func (p problem) statusInBody() int {
 		return n
 	}
 	for _, word := range []string{p.kind, p.code} {
-		switch strings.ToLower(word) {
-		case "invalid_request_error", "invalid_argument", "failed_precondition":
-			return http.StatusBadRequest
-		case "authentication_error", "unauthenticated", "invalid_api_key":
-			return http.StatusUnauthorized
-		case "billing_error", "insufficient_quota":
-			return http.StatusPaymentRequired
-		case "permission_error", "permission_denied":
-			return http.StatusForbidden
-		case "not_found_error", "not_found", "model_not_found":
-			return http.StatusNotFound
-		case "request_too_large":
-			return http.StatusRequestEntityTooLarge
-		case "rate_limit_error", "rate_limit_exceeded", "resource_exhausted":
-			return http.StatusTooManyRequests
+		if status, ok := statusWords[strings.ToLower(word)]; ok {
+			return status
 		}
 	}
 	if class, ok := ErrorInText(p.message); ok && class == memory.ClassQuota {
@@ -329,16 +326,16 @@ func ErrorInText(text string) (memory.ErrorClass, bool) {
 		return errorOfCLI(m[2], strings.TrimLeft(text[len(m[0]):], " :)·-"))
 	}
 	text = strings.Trim(text, "*_`\"")
-	if class, ok := errorOfStatus(text); ok {
-		return class, true
-	}
+	bare := text
 	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
-		text = strings.TrimPrefix(text, prefix)
+		bare = strings.TrimPrefix(bare, prefix)
 	}
-	if class, ok := errorOfStatus(text); ok {
-		return class, true
+	for _, said := range []string{text, bare} {
+		if class, ok := errorOfStatus(said); ok {
+			return class, true
+		}
 	}
-	return errorInWords(text)
+	return errorInWords(bare)
 }
 
 // errorOfStatus classifies a text that is an HTTP status and what belongs to it.
@@ -412,31 +409,10 @@ func errorOfCLI(status, rest string) (memory.ErrorClass, bool) {
 // errorInJSON classifies a text that is an API's error object and nothing else; false
 // for other texts.
 func errorInJSON(text string) (memory.ErrorClass, bool) {
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") {
-		return "", false
+	if p := parseProblem(http.StatusOK, []byte(text)); p.object {
+		return p.class(), true
 	}
-	var object struct {
-		Type  flexible `json:"type"`
-		Error struct {
-			Message flexible `json:"message"`
-			Type    flexible `json:"type"`
-			Code    flexible `json:"code"`
-			Status  flexible `json:"status"`
-		} `json:"error"`
-	}
-	body := []byte(text)
-	if strings.HasPrefix(text, "[") {
-		var list []json.RawMessage
-		if json.Unmarshal(body, &list) != nil || len(list) != 1 {
-			return "", false
-		}
-		body = list[0]
-	}
-	e := &object.Error
-	if json.Unmarshal(body, &object) != nil || e.Message == "" || e.Type == "" && e.Code == "" && e.Status == "" {
-		return "", false
-	}
-	return parseProblem(http.StatusOK, body).class(), true
+	return "", false
 }
 
 // elements are the beginnings of the elements in an observer's answer.

@@ -121,13 +121,21 @@ func (e *Endpoint) Close() error {
 // Post sends request to path and decodes the answer into answer. The error is
 // ctx.Err() once ctx has ended, else a [*memory.ModelError].
 func (e *Endpoint) Post(ctx context.Context, path string, request any, answer Answer) error {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // \u003c is six bytes instead of one, and prompts are full of them
-	if err := encoder.Encode(request); err != nil {
+	body, err := JSON(request)
+	if err != nil {
 		return fmt.Errorf("encode request: %w", err)
 	}
-	return e.ask(ctx, http.MethodPost, path, body.Bytes(), answer)
+	return e.ask(ctx, http.MethodPost, path, body, answer)
+}
+
+// JSON returns v as JSON without escapes for HTML: \u003c is six bytes instead of one, and
+// prompts are full of them.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // ask sends one request and decodes its answer, with the errors of Post.

@@ -62,11 +62,7 @@ func (r *Retry) Complete(ctx context.Context, request memory.ModelRequest) (memo
 // pause returns the back-off after the try-th failure: half of it fixed, half
 // random, so that two observers that failed together do not retry together.
 func (r *Retry) pause(try int) time.Duration {
-	full := firstPause
-	for range try - 1 {
-		full = min(2*full, longestPause)
-	}
-	half := min(full, longestPause) / 2
+	half := min(firstPause<<(try-1), longestPause) / 2
 	return half + time.Duration(r.jitter()*float64(half))
 }
 

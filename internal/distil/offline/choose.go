@@ -124,15 +124,14 @@ func (c *chooser) add(s sentence, from source, late float64) {
 	if s.outline || s.code {
 		return
 	}
-	if parts := clauses(s.text); len(parts) > 1 {
-		for _, p := range parts {
-			p, _ = lang.Cut(p, "link")
-			if len(words(p)) < 4 || isFluff(p) || reportsTests(p) || lang.Has(p, "committed") {
-				continue
-			}
-			part := s
-			part.text, part.first = capitalWord(p), false
-			c.list = append(c.list, candidate{sentence: part, source: from, at: len(c.list), late: late, part: true})
+	parts := clauses(s.text)
+	if len(parts) < 2 {
+		return
+	}
+	for _, p := range parts {
+		if p, _ = lang.Cut(p, "link"); len(words(p)) >= 4 && !isFluff(p) && !reportsTests(p) && !lang.Has(p, "committed") {
+			s.text, s.first = capitalWord(p), false
+			c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late, part: true})
 		}
 	}
 }
@@ -160,47 +159,22 @@ func looksOnly(s string) bool {
 	return lang.Has(s, "cleared") || lang.Has(s, "looked") && !besides.MatchString(s) && !lang.Has(s, "beyond", "why", "contrast", "negation")
 }
 
+// clauseBreak matches where a clause may end.
+var clauseBreak = regexp.MustCompile(`; |: | [–—] `)
+
 // clauses splits a long sentence where a statement ends that can stand alone: at a
 // semicolon or a dash. A guess is not split: its parts sound certain.
-func clauses(s string) []string {
+func clauses(s string) (out []string) {
 	if lang.Has(s, "guess") {
 		return nil
 	}
-	var out []string
-	rest := s
-	for {
-		i, size := breakOf(rest)
-		if i < 0 {
-			break
-		}
-		out = append(out, strings.TrimSpace(rest[:i]))
-		rest = rest[i+size:]
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return append(out, strings.TrimSpace(rest))
-}
-
-// breakOf returns where the first clause of s ends, and the length of the mark there; -1
-// for none.
-func breakOf(s string) (at, size int) {
-	at = -1
-	for _, mark := range []string{"; ", " – ", " — ", ": "} {
-		for from := 0; ; {
-			i := strings.Index(s[from:], mark)
-			if i < 0 {
-				break
-			}
-			i += from
-			if balanced(s[:i]) && (at < 0 || i < at) && len(words(s[:i])) >= 4 && len(words(s[i+len(mark):])) >= 4 {
-				at, size = i, len(mark)
-				break
-			}
-			from = i + len(mark)
+	from := 0
+	for _, at := range clauseBreak.FindAllStringIndex(s, -1) {
+		if clause := s[from:at[0]]; balanced(clause) && len(words(clause)) >= 4 && len(words(s[at[1]:])) >= 4 {
+			out, from = append(out, strings.TrimSpace(clause)), at[1]
 		}
 	}
-	return at, size
+	return append(out, strings.TrimSpace(s[from:]))
 }
 
 // openingEnd separates an answer, an agreement or an apology from the statement behind it:

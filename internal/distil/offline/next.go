@@ -69,18 +69,9 @@ func (t *turn) answered() bool {
 
 // answer returns the sentences of the agent's message that say something of the program.
 func (t *turn) answer() string {
-	var parts []string
-	n := 0
-	for _, s := range t.message {
-		if isFluff(s.text) || reportsTests(s.text) || lang.Has(s.text, "committed") || strings.HasSuffix(s.text, "?") || !tells(s.text) || !hasCode(s.text) && len(t.steps) == 0 {
-			continue
-		}
-		if n += len(s.text); n > maxField {
-			break
-		}
-		parts = append(parts, s.text)
-	}
-	all := strings.Join(parts, " ")
+	all := strings.Join(t.excerpt(maxField, func(s sentence) bool {
+		return !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && !strings.HasSuffix(s.text, "?") && tells(s.text) && (hasCode(s.text) || len(t.steps) > 0)
+	}), " ")
 	if len(words(all)) < minAnswer && isASCII(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
 		return "" // an inventory
 	}

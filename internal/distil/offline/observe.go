@@ -398,26 +398,31 @@ func (e *episode) fileRefs() []memory.FileRef {
 			hashes[f.Path] = f.Hash // The last counts, also when it could not be taken.
 		}
 	}
-	var paths, read []string
+	var paths []string
 	for _, x := range e.edits {
 		paths = text.Add(paths, x.path)
 	}
 	for _, s := range e.steps {
 		paths = text.Add(paths, s.Touched...)
 	}
-	for _, p := range e.read {
-		if !slices.Contains(paths, p) {
-			read = text.Add(read, p)
-		}
-	}
 	var refs []memory.FileRef
-	for _, p := range paths[:min(len(paths), maxFiles)] {
+	for _, p := range paths {
 		refs = append(refs, memory.FileRef{Path: p, Role: memory.FileModified, Hash: hashes[p]})
 	}
-	for _, p := range read[:min(len(read), maxFiles-len(refs))] {
+	for _, p := range without(text.Add(nil, e.read...), paths) {
 		refs = append(refs, memory.FileRef{Path: p, Role: memory.FileRead, Hash: hashes[p]})
 	}
-	return refs
+	return refs[:min(len(refs), maxFiles)]
+}
+
+// without returns a list without the items of another.
+func without(list, others []string) (left []string) {
+	for _, s := range list {
+		if !slices.Contains(others, s) {
+			left = append(left, s)
+		}
+	}
+	return left
 }
 
 // concepts returns the concepts, of the mode's list, that fit the episode and its type.

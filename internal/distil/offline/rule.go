@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -449,23 +450,17 @@ func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	return false
 }
 
+// quotations match what stands in backquotes or quotation marks.
+var quotations = []*regexp.Regexp{
+	regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`"[^"]*"`), regexp.MustCompile("“[^”]*”"), regexp.MustCompile("„[^“]*“"),
+	regexp.MustCompile("«[^»]*»"), regexp.MustCompile("「[^」]*」"), regexp.MustCompile(" '[^']*'"),
+}
+
 // unquoted replaces what stands in quotation marks or backquotes by a word without
 // meaning.
 func unquoted(s string) string {
-	for _, q := range [][2]string{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}, {" '", "'"}} {
-		for from := 0; from < len(s); {
-			i := strings.Index(s[from:], q[0])
-			if i < 0 {
-				break
-			}
-			i += from
-			end := strings.Index(s[i+len(q[0]):], q[1])
-			if end < 0 {
-				break
-			}
-			s = s[:i] + " code" + s[i+len(q[0])+end+len(q[1]):]
-			from = i + len(" code")
-		}
+	for _, q := range quotations {
+		s = q.ReplaceAllLiteralString(s, " code")
 	}
 	return s
 }

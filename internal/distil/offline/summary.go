@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"slices"
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
@@ -33,28 +32,16 @@ func (t *turn) summarise(episodes []*episode, known []memory.Observation) (s mem
 	}
 	var read, edited []string
 	for i := range known {
-		edited = text.Add(edited, known[i].FilesIn(memory.FileModified)...)
+		read, edited = text.Add(read, known[i].FilesIn(memory.FileRead)...), text.Add(edited, known[i].FilesIn(memory.FileModified)...)
 	}
 	for _, e := range episodes {
+		read = text.Add(read, e.read...)
 		for _, x := range e.edits {
 			edited = text.Add(edited, x.path)
 		}
 	}
-	for i := range known {
-		for _, p := range known[i].FilesIn(memory.FileRead) {
-			if !slices.Contains(edited, p) {
-				read = text.Add(read, p)
-			}
-		}
-	}
-	for _, e := range episodes {
-		for _, p := range e.read {
-			if !slices.Contains(edited, p) {
-				read = text.Add(read, p)
-			}
-		}
-	}
-	s.FilesRead, s.FilesEdited = read[:min(len(read), 40)], edited[:min(len(edited), 40)]
+	read = without(read, edited)
+	s.FilesRead, s.FilesEdited = read[:min(len(read), maxFiles)], edited[:min(len(edited), maxFiles)]
 	s.Investigated = t.investigated(episodes, read)
 	s.Completed = t.completed(episodes, known)
 	if s.Learned = t.learned(episodes); s.Learned == "" && len(known) == 0 {
@@ -129,17 +116,10 @@ func (t *turn) completed(episodes []*episode, known []memory.Observation) string
 
 // learned returns the reasons that the agent gave.
 func (t *turn) learned(episodes []*episode) string {
-	var parts []string
-	n := 0
-	for _, s := range t.message {
-		if isFluff(s.text) || reportsTests(s.text) || looksAhead(s) || lang.Has(s.text, "committed") || !lang.Has(s.text, "explain") || lang.Has(s.text, "passing-now") && lang.Has(s.text, "test") {
-			continue
-		}
-		if n += len(s.text); n > maxField {
-			break
-		}
-		parts = append(parts, s.text)
-	}
+	parts := t.excerpt(maxField, func(s sentence) bool {
+		return !isFluff(s.text) && !reportsTests(s.text) && !looksAhead(s) && !lang.Has(s.text, "committed") && lang.Has(s.text, "explain") &&
+			(!lang.Has(s.text, "passing-now") || !lang.Has(s.text, "test"))
+	})
 	if len(parts) == 0 {
 		for _, e := range episodes {
 			for _, c := range e.fixed {
@@ -150,6 +130,21 @@ func (t *turn) learned(episodes []*episode) string {
 		}
 	}
 	return shown(strings.Join(parts, " "), maxField)
+}
+
+// excerpt returns the sentences of the agent's message that keep accepts, up to the first that
+// exceeds room bytes.
+func (t *turn) excerpt(room int, keep func(sentence) bool) (parts []string) {
+	for _, s := range t.message {
+		if !keep(s) {
+			continue
+		}
+		if room -= len(s.text); room < 0 {
+			break
+		}
+		parts = append(parts, s.text)
+	}
+	return parts
 }
 
 // nextSteps returns what the agent left open and what still fails.

@@ -1,12 +1,10 @@
 package claude
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"time"
@@ -280,16 +278,6 @@ func render(request memory.ModelRequest) string {
 
 // jsonSize returns the bytes of s as a JSON string.
 func jsonSize(s string) int {
-	return len(jsonString(s))
-}
-
-// jsonString returns s as the CLI writes it in JSON, without escapes for HTML.
-func jsonString(s string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		panic(err) // a string always encodes
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	text, _ := model.JSON(s) // a string always encodes
+	return len(text)
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"claudemem/internal/distil/model"
 )
 
 // The test binary is also the CLI: with FAKE_CLAUDE set, it speaks stream-json
@@ -348,4 +350,13 @@ func (p *Provider) pids() []int {
 		}
 	}
 	return pids
+}
+
+// jsonString returns s as JSON.
+func jsonString(s string) []byte {
+	b, err := model.JSON(s)
+	if err != nil {
+		panic(err) // a string always encodes
+	}
+	return b
 }

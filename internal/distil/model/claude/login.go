@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func ReadLogin(config string, getenv func(string) string) Login {
 		Helper string            `json:"apiKeyHelper"`
 	}
 	unknown := runtime.GOOS == "darwin" || exists(managed[runtime.GOOS])
-	switch content, err := readFile(filepath.Join(config, "settings.json")); {
+	switch content, _, err := openfile.Beginning(filepath.Join(config, "settings.json"), maxSettings); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil || json.Unmarshal(content, &settings) != nil:
 		unknown = true
@@ -112,7 +111,7 @@ func LoginOf(environ []string) Login {
 // leaves an API key there, and one with a subscription the account's name.
 func loggedIn(config string) bool {
 	for _, path := range stateFiles(config) {
-		if content, err := readFile(path); err == nil &&
+		if content, _, err := openfile.Beginning(path, maxSettings); err == nil &&
 			(bytes.Contains(content, []byte(`"primaryApiKey"`)) || bytes.Contains(content, []byte(`"oauthAccount"`))) {
 			return true
 		}
@@ -147,16 +146,6 @@ func exists(path string) bool {
 
 // maxSettings bounds what is read of a file, in bytes.
 const maxSettings = 16 << 20
-
-// readFile returns the content of a file, up to maxSettings.
-func readFile(path string) ([]byte, error) {
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, maxSettings))
-}
 
 // Remedy says how records are made with a model when the CLI, started without the
 // variables of a shell, has no login.

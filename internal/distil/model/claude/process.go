@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/internal/distil/model"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -136,8 +137,8 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	c.mu.Lock()
 	c.turn = t
 	c.mu.Unlock()
-	line := append([]byte(`{"type":"user","message":{"role":"user","content":`), jsonString(prompt)...)
-	line = append(line, "}}\n"...)
+	content, _ := model.JSON(prompt) // a string always encodes
+	line := fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":%s}}`+"\n", content)
 	// In a goroutine, because a process that does not read blocks the write. It ends
 	// with the process.
 	wrote := make(chan int, 1)

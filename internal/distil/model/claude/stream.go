@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"claudemem/internal/distil/model"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -265,32 +265,15 @@ func (u usage) tokens() memory.ModelUsage {
 // readLines calls take with each line of r until r ends, and with nil for a line
 // over maxLine. A line is only valid during the call.
 func readLines(r io.Reader, take func(line []byte)) {
-	reader := bufio.NewReaderSize(r, 64<<10)
-	var long []byte
-	skipping := false
-	for {
-		part, err := reader.ReadSlice('\n')
-		whole := err == nil
+	for lines := text.NewLines(r, maxLine); ; {
+		line, tooLong, err := lines.Next()
 		switch {
-		case skipping:
-		case whole && long == nil:
-			take(part)
-		case len(long)+len(part) > maxLine:
+		case tooLong:
 			take(nil)
-			skipping = true
-		default:
-			long = append(long, part...)
-			if whole {
-				take(long)
-			}
+		case len(line) > 0:
+			take(line)
 		}
-		switch {
-		case whole:
-			long, skipping = nil, false
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if len(long) > 0 && !skipping {
-				take(long) // the last line, without a line end
-			}
+		if err != nil {
 			return
 		}
 	}

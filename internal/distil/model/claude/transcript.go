@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,11 +21,10 @@ const maxTranscript = 2 << 20
 // projectDir returns the CLI's directory of transcripts for conversations in dir,
 // which is absolute and without symbolic links; "" when home is unknown.
 func projectDir(environ []string, dir string) string {
-	config := configDir(environ)
-	if config == "" {
-		return ""
+	if config := configDir(environ); config != "" {
+		return claudedir.Transcripts(config, dir)
 	}
-	return claudedir.Transcripts(config, dir)
+	return ""
 }
 
 // transcript returns the path of the run's transcript, "" when it is unknown.
@@ -62,16 +62,11 @@ type history struct {
 // inspect returns the history in the transcript at path; ok is false when it
 // cannot be read.
 func inspect(path string) (history, bool) {
-	file, err := openfile.Open(path, os.O_RDONLY, 0)
+	content, info, err := openfile.Beginning(path, maxTranscript)
 	if err != nil {
 		return history{}, false
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return history{}, false
-	}
-	h := parseHistory(io.LimitReader(file, maxTranscript))
+	h := parseHistory(bytes.NewReader(content))
 	if info.Size() > maxTranscript {
 		h.size = int(min(info.Size(), 1<<30)) // too large to fit, whatever it contains
 	}
