@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"claudemem/internal/leaf/text"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // ServeStdio serves one client, a message a line, until it ends its input or ctx
 // ends. Calls made before that are still answered.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	client := &stdio{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	client := &stdio{in: text.NewLines(in, maxLine), out: out}
 	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: client, Writer: client, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("serve client: %w", err)
@@ -48,7 +49,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 // stdio is one client on a pair of streams, for the SDK's transport. That one ends at an invalid
 // line, which stdio answers with an error instead.
 type stdio struct {
-	in   *bufio.Reader
+	in   *text.Lines
 	left []byte // of the line that is being read
 	// open counts the calls that are not answered.
 	open sync.WaitGroup
@@ -61,11 +62,11 @@ type stdio struct {
 // waits, at most answerLimit, until all calls are answered.
 func (c *stdio) Read(p []byte) (int, error) {
 	for len(c.left) == 0 {
-		line, whole, err := readLine(c.in)
+		line, tooLong, err := c.in.Next()
 		line = bytes.TrimSpace(line)
 		message, invalid := jsonrpc.DecodeMessage(line)
 		switch {
-		case !whole:
+		case tooLong:
 			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxLine))
 		case len(line) == 0:
 		case invalid != nil || !json.Valid(line):
@@ -115,23 +116,6 @@ func (c *stdio) Write(line []byte) (int, error) {
 // Close implements io.Closer. A read of standard input cannot be interrupted: the goroutine of
 // the transport ends with the input or with the process.
 func (c *stdio) Close() error { return nil }
-
-// readLine reads a line; whole is false for one that is too long, which is skipped.
-func readLine(reader *bufio.Reader) (line []byte, whole bool, err error) {
-	whole = true
-	for {
-		part, err := reader.ReadSlice('\n')
-		if whole && len(line)+len(part) > maxLine {
-			line, whole = nil, false
-		}
-		if whole {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, whole, err
-		}
-	}
-}
 
 // refuse answers an invalid message with an error, under its id if it has one. Write
 // reports a broken output, so its error is ignored here.
