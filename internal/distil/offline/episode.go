@@ -15,6 +15,8 @@ type turn struct {
 	number  int
 	request request
 	steps   []*step
+	// episodes are the stretches of steps that become observations.
+	episodes []*episode
 	// dialogs are the calls that asked the user; they are none of steps.
 	dialogs []*step
 	// message is the agent's last message; stopped: the turn has ended.
@@ -55,8 +57,6 @@ type episode struct {
 	undone []*check
 	// passes are the checks that passed after the last edit.
 	passes []*check
-	// greenBefore: a check passed before the first edit.
-	greenBefore bool
 	// failedFirst: something failed before the first edit.
 	failedFirst bool
 	// reverts are the commits that it took back; takenOut: its own were, later.
@@ -129,21 +129,20 @@ func episodesOf(turns []*turn) []*episode {
 	for _, t := range turns {
 		undo(t)
 		replaceFailing(t.steps, t)
-		var own []*episode
 		for _, steps := range segments(t.steps) {
-			own = append(own, newEpisode(t, steps))
+			t.episodes = append(t.episodes, newEpisode(t, steps))
 		}
-		own = mergeIdle(own)
+		t.episodes = mergeIdle(t.episodes)
 		working := 0
-		for _, e := range own {
+		for _, e := range t.episodes {
 			if e.works() {
 				working++
 			}
 		}
-		for _, e := range own {
+		for _, e := range t.episodes {
 			e.only = working <= 1
 		}
-		all = append(all, own...)
+		all = append(all, t.episodes...)
 	}
 	markTakenOut(all)
 	// A failure of an earlier turn belongs to the episode that ended it.
@@ -319,7 +318,6 @@ func newEpisode(t *turn, steps []*step) *episode {
 			switch {
 			case c.passed:
 				e.passes = append(e.passes, c)
-				e.greenBefore = e.greenBefore || i < firstEdit && c.Kind.IsProof()
 			case c.undone:
 				e.undone = append(e.undone, c)
 			case (c.without || c.trial) && c.fixedBy == nil:

@@ -46,6 +46,13 @@ func userChoice(prompt string) string {
 	return ""
 }
 
+// The programs that search in files and that show them, and the verbs of git that show the past.
+var (
+	searchPrograms = []string{"grep", "rg", "ag", "egrep"}
+	readPrograms   = []string{"cat", "sed", "head", "tail", "bat", "nl", "awk"}
+	historyVerbs   = []string{"log", "blame", "show", "bisect"}
+)
+
 // investigates reports whether the turn looked for an answer: it searched, read code,
 // ran a check or inline script, or asked the web or a subagent. Listing files and
 // reading documents do not count; cat, sed and git log count if the user asked a
@@ -65,22 +72,10 @@ func (t *turn) investigates() bool {
 				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
 					return true
 				}
-				if p.Kind.IsQuiet() {
-					switch p.Program() {
-					case "grep", "rg", "ag", "egrep":
-						return true
-					case "cat", "sed", "head", "tail", "bat", "nl", "awk":
-						if t.request.is(wantFindOut) && len(t.message) > 2 {
-							return true
-						}
-					case "git":
-						switch p.Verb() {
-						case "log", "blame", "show", "bisect":
-							if t.request.is(wantFindOut) && len(t.message) > 1 {
-								return true
-							}
-						}
-					}
+				if p.Kind.IsQuiet() && (slices.Contains(searchPrograms, p.Program()) ||
+					t.request.is(wantFindOut) && len(t.message) > 2 && slices.Contains(readPrograms, p.Program()) ||
+					t.request.is(wantFindOut) && len(t.message) > 1 && p.Program() == "git" && slices.Contains(historyVerbs, p.Verb())) {
+					return true
 				}
 			}
 		}

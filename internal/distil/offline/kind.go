@@ -40,15 +40,11 @@ func (e *episode) typeOf() memory.ObservationType {
 			return memory.TypeBugfix
 		}
 		return memory.TypeChange
-	case e.only && r.is(wantRefactor) && !r.is(wantFix|wantFeature) && (len(newCode) == 0 || moved || !e.failedFirst):
+	case e.only && r.is(wantRefactor) && (moved || !r.is(wantFix|wantFeature) && (len(newCode) == 0 || !e.failedFirst)):
 		return memory.TypeRefactor
-	case e.only && r.is(wantRefactor) && moved:
-		return memory.TypeRefactor
-	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)):
-		return memory.TypeBugfix
-	case len(e.failedTests()) > 0 && !r.is(wantFeature) && e.tellsBug():
-		return memory.TypeBugfix
-	case r.is(wantFix) && (!r.is(wantFeature) || len(newCode) == 0):
+	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)),
+		len(e.failedTests()) > 0 && !r.is(wantFeature) && e.tellsBug(),
+		r.is(wantFix) && (!r.is(wantFeature) || len(newCode) == 0):
 		return memory.TypeBugfix
 	case moved:
 		return memory.TypeRefactor
@@ -65,17 +61,11 @@ func (e *episode) typeOf() memory.ObservationType {
 // integrates reports whether the episode brought two lines of work together: what it
 // edited then are conflicts.
 func (e *episode) integrates() bool {
-	for _, s := range e.steps {
-		for i := range s.Commands {
-			if c := &s.Commands[i]; c.Program() == "git" {
-				switch c.Verb() {
-				case "rebase", "merge", "cherry-pick":
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.steps, func(s *step) bool {
+		return slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool {
+			return c.Program() == "git" && slices.Contains([]string{"rebase", "merge", "cherry-pick"}, c.Verb())
+		})
+	})
 }
 
 // tellsBug reports whether the agent tells a cause of the past and what is right now.
@@ -109,24 +99,17 @@ func (e *episode) blocking() []*check {
 // excuses reports whether the agent says of all tests that failed that it is not the
 // work's fault.
 func (t *turn) excuses(c *check) bool {
-	if len(c.failure.Tests) == 0 {
-		return false
-	}
 	for _, name := range c.failure.Tests {
-		found := false
+		excused := false
 		for i, s := range t.message {
-			if !mentions(s.text, name) {
-				continue
-			}
-			for _, by := range t.message[i:min(i+2, len(t.message))] {
-				found = found || lang.Has(by.text, "excuse")
-			}
+			near := t.message[i:min(i+2, len(t.message))]
+			excused = excused || mentions(s.text, name) && slices.ContainsFunc(near, func(s sentence) bool { return lang.Has(s.text, "excuse") })
 		}
-		if !found {
+		if !excused {
 			return false
 		}
 	}
-	return true
+	return len(c.failure.Tests) > 0
 }
 
 // failing returns the verb for an open failure: a record that is made while the turn goes
@@ -175,10 +158,9 @@ func (e *episode) files() []string {
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
-		if !c.early {
-			continue
+		if c.early {
+			out = text.Add(out, c.failure.Tests...)
 		}
-		out = text.Add(out, c.failure.Tests...)
 	}
 	return out
 }

@@ -30,28 +30,19 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 		return out, err
 	}
 	turns := turnsOf(&batch)
-	for _, t := range turns {
-		t.choosing = d
-	}
-	episodes := episodesOf(turns)
+	episodesOf(turns)
 	for _, t := range turns {
 		if err := ctx.Err(); err != nil {
 			return memory.Outcome{}, err
 		}
-		var own []*episode
-		for _, e := range episodes {
-			if e.turn == t {
-				own = append(own, e)
-			}
-		}
+		t.choosing = d
 		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
 			talk := newEpisode(t, nil)
 			talk.only = true
-			own = append(own, talk)
+			t.episodes = append(t.episodes, talk)
 		}
-		var fresh []memory.Observation
-		var made []memory.Observation
-		for _, e := range own {
+		var made, fresh []memory.Observation
+		for _, e := range t.episodes {
 			made = append(made, e.observe()...)
 		}
 		for _, obs := range append(made, t.decisions()...) {
@@ -62,15 +53,14 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 			}
 		}
 		out.Observations = append(out.Observations, fresh...)
-		known := slices.Concat(t.earlier, fresh)
-		if s, ok := t.summarise(own, known); ok {
+		if s, ok := t.summarise(slices.Concat(t.earlier, fresh)); ok {
 			s.Session = batch.Session.ID
 			out.Summaries = append(out.Summaries, s)
 		}
 		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
 	}
 	out.Observations = withoutGuesses(turns, out.Observations)
-	supersede(&batch, turns, episodes, out.Observations)
+	supersede(&batch, turns, out.Observations)
 	return out, nil
 }
 

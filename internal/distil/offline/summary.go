@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
@@ -16,14 +17,14 @@ const (
 
 // summarise makes the checkpoint of a turn that ended; ok is false when there is
 // nothing to say of it. known are the observations of the turn, old and new.
-func (t *turn) summarise(episodes []*episode, known []memory.Observation) (s memory.Summary, ok bool) {
+func (t *turn) summarise(known []memory.Observation) (s memory.Summary, ok bool) {
 	if !t.stopped {
 		return s, false
 	}
 	s = memory.Summary{
 		PromptNumber: t.number,
 		Request:      cut(t.request.text, maxRequest),
-		NextSteps:    t.nextSteps(episodes),
+		NextSteps:    t.nextSteps(),
 		Origin:       memory.OriginOffline,
 		CreatedAt:    t.last.Event.OccurredAt,
 	}
@@ -34,7 +35,7 @@ func (t *turn) summarise(episodes []*episode, known []memory.Observation) (s mem
 	for i := range known {
 		read, edited = text.Add(read, known[i].FilesIn(memory.FileRead)...), text.Add(edited, known[i].FilesIn(memory.FileModified)...)
 	}
-	for _, e := range episodes {
+	for _, e := range t.episodes {
 		read = text.Add(read, e.read...)
 		for _, x := range e.edits {
 			edited = text.Add(edited, x.path)
@@ -42,16 +43,16 @@ func (t *turn) summarise(episodes []*episode, known []memory.Observation) (s mem
 	}
 	read = without(read, edited)
 	s.FilesRead, s.FilesEdited = read[:min(len(read), maxFiles)], edited[:min(len(edited), maxFiles)]
-	s.Investigated = t.investigated(episodes, read)
-	s.Completed = t.completed(episodes, known)
-	if s.Learned = t.learned(episodes); s.Learned == "" && len(known) == 0 {
+	s.Investigated = t.investigated(read)
+	s.Completed = t.completed(known)
+	if s.Learned = t.learned(); s.Learned == "" && len(known) == 0 {
 		s.Learned = t.answer()
 	}
 	return s, !s.Empty()
 }
 
 // investigated returns what the agent read and searched and which checks failed.
-func (t *turn) investigated(episodes []*episode, read []string) string {
+func (t *turn) investigated(read []string) string {
 	var parts []string
 	if len(read) > 0 {
 		parts = append(parts, "read "+list(read, 4))
@@ -78,11 +79,7 @@ func (t *turn) investigated(episodes []*episode, read []string) string {
 	if len(ran) > 0 {
 		parts = append(parts, "ran "+list(ran, 2)+", which failed")
 	}
-	agents := 0
-	for _, e := range episodes {
-		agents += len(e.answers)
-	}
-	if agents > 0 {
+	if slices.ContainsFunc(t.episodes, func(e *episode) bool { return len(e.answers) > 0 }) {
 		parts = append(parts, "asked a subagent")
 	}
 	return shown(capital(strings.Join(parts, "; ")), maxField)
@@ -90,7 +87,7 @@ func (t *turn) investigated(episodes []*episode, read []string) string {
 
 // completed says what is different now, the evidence with it: it stands alone in
 // lists of sessions.
-func (t *turn) completed(episodes []*episode, known []memory.Observation) string {
+func (t *turn) completed(known []memory.Observation) string {
 	var parts []string
 	for i := range known {
 		if known[i].Type != memory.TypeDiscovery || len(known) == 1 {
@@ -98,12 +95,11 @@ func (t *turn) completed(episodes []*episode, known []memory.Observation) string
 		}
 	}
 	text := strings.Join(parts[:min(len(parts), 3)], "; ")
-	for _, e := range episodes {
+	for _, e := range t.episodes {
 		if !e.works() && len(e.blocking()) == 0 {
 			continue
 		}
-		t := e.typeOf()
-		if sub := e.subtitle(t); sub != "" && len(e.edits) > 0 {
+		if sub := e.subtitle(e.typeOf()); sub != "" && len(e.edits) > 0 {
 			if !strings.HasSuffix(text, "…") {
 				text += "."
 			}
@@ -115,13 +111,13 @@ func (t *turn) completed(episodes []*episode, known []memory.Observation) string
 }
 
 // learned returns the reasons that the agent gave.
-func (t *turn) learned(episodes []*episode) string {
+func (t *turn) learned() string {
 	parts := t.excerpt(maxField, func(s sentence) bool {
 		return !isFluff(s.text) && !reportsTests(s.text) && !looksAhead(s) && !lang.Has(s.text, "committed") && lang.Has(s.text, "explain") &&
 			(!lang.Has(s.text, "passing-now") || !lang.Has(s.text, "test"))
 	})
 	if len(parts) == 0 {
-		for _, e := range episodes {
+		for _, e := range t.episodes {
 			for _, c := range e.fixed {
 				if len(c.failure.Tests) > 0 {
 					return shown("`"+c.text+"` failed in "+list(c.failure.Tests, 3), maxField)
@@ -148,11 +144,11 @@ func (t *turn) excerpt(room int, keep func(sentence) bool) (parts []string) {
 }
 
 // nextSteps returns what the agent left open and what still fails.
-func (t *turn) nextSteps(episodes []*episode) string {
+func (t *turn) nextSteps() string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || lang.Has(s.text, "still-failing") && proven(episodes) || passesOnly(s) {
+		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || lang.Has(s.text, "still-failing") && t.proven() || passesOnly(s) {
 			continue
 		}
 		text := s.text
@@ -167,7 +163,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	if t.request.later != "" {
 		parts = text.Add(parts, t.request.later)
 	}
-	for _, e := range episodes {
+	for _, e := range t.episodes {
 		for _, c := range e.blocking() {
 			if s := "`" + c.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.text) {
 				parts = text.Add(parts, s)
@@ -186,9 +182,9 @@ func passesOnly(s sentence) bool {
 
 // proven reports whether all that was checked passes: what "still fails" then does so by
 // design.
-func proven(episodes []*episode) bool {
+func (t *turn) proven() bool {
 	passes := 0
-	for _, e := range episodes {
+	for _, e := range t.episodes {
 		if len(e.open) > 0 {
 			return false
 		}

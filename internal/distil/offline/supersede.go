@@ -14,7 +14,7 @@ import (
 // thing: a commit that was reverted, symbols that have their old code again, a value that
 // was put back, the other answer to the same question, a finding that is taken back in
 // words that name it.
-func supersede(batch *memory.Batch, turns []*turn, episodes []*episode, observations []memory.Observation) {
+func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observation) {
 	if len(batch.Nearby) == 0 || len(observations) == 0 {
 		return
 	}
@@ -28,7 +28,7 @@ func supersede(batch *memory.Batch, turns []*turn, episodes []*episode, observat
 		if len(own) == 0 {
 			continue
 		}
-		r := t.reversals(episodes, batch)
+		r := t.reversals(batch)
 		for i := range batch.Nearby {
 			if by := r.by(&batch.Nearby[i], own); by != nil && !repeats(*by, batch.Nearby[i:i+1]) {
 				by.Supersedes = append(by.Supersedes, batch.Nearby[i].ID)
@@ -59,12 +59,10 @@ type reversals struct {
 }
 
 // reversals collects the evidence of the turn.
-func (t *turn) reversals(episodes []*episode, batch *memory.Batch) reversals {
+func (t *turn) reversals(batch *memory.Batch) reversals {
 	r := reversals{session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
-	for _, e := range episodes {
-		if e.turn == t {
-			r.commits = append(r.commits, e.reverts...)
-		}
+	for _, e := range t.episodes {
+		r.commits = append(r.commits, e.reverts...)
 	}
 	for _, s := range sentences(t.request.text) {
 		r.said = append(r.said, s.text)
