@@ -138,6 +138,12 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// JSONSize returns the bytes of s as a JSON string.
+func JSONSize(s string) int {
+	text, _ := JSON(s) // a string always encodes
+	return len(text)
+}
+
 // ask sends one request and decodes its answer, with the errors of Post.
 func (e *Endpoint) ask(ctx context.Context, method, path string, body []byte, answer Answer) error {
 	call, cancel := context.WithTimeout(ctx, e.limits.Timeout)

@@ -421,17 +421,4 @@ func (w *task) digest(ctx context.Context, room, divisor int) (string, error) {
 }
 
 // jsonSize returns the bytes of s within JSON, quotes not included.
-func jsonSize(s string) int {
-	n := len(s)
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\' || c == '\n' || c == '\t':
-			n++
-		case c < 0x20:
-			n += 5
-		case c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8: // U+2028, U+2029
-			n += 3
-		}
-	}
-	return n
-}
+func jsonSize(s string) int { return model.JSONSize(s) - len(`""`) }

@@ -34,9 +34,6 @@ type turn struct {
 	events, tools []memory.PendingEvent
 	// stop is the last stop, nil while the turn goes on or when it was interrupted.
 	stop *memory.PendingEvent
-	// earlier are the records of nearest, once compared.
-	earlier  []memory.Observation
-	compared bool
 }
 
 // turnsOf returns the turns of a batch in the order in which they begin.
@@ -152,21 +149,13 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []memory.PendingEven
 // view returns how a request shows the turn: under a mark of its own, with paths relative
 // to the project and to the worktree.
 func (w *task) view(t *turn) mode.View {
-	v := mode.View{Mark: w.m.opts.NewMark(), Earlier: w.nearest(t), Roots: []string{w.batch.Session.ProjectPath}}
+	v := mode.View{Mark: w.m.opts.NewMark(), Earlier: nearest(w.batch, t), Roots: []string{w.batch.Session.ProjectPath}}
 	for i := range t.events {
 		v.Roots = text.Add(v.Roots, t.events[i].Event.WorktreeRoot)
 	}
 	// The longest first: a worktree may lie within the project.
 	slices.SortFunc(v.Roots, func(a, b string) int { return len(b) - len(a) })
 	return v
-}
-
-// nearest returns the earlier records that requests about a turn show.
-func (w *task) nearest(t *turn) []memory.Observation {
-	if !t.compared {
-		t.compared, t.earlier = true, nearest(w.batch, t)
-	}
-	return t.earlier
 }
 
 // promptFor returns the prompt of a call about tools.
@@ -289,7 +278,7 @@ func (w *task) addObservations(t *turn, tools, evidence []memory.PendingEvent, o
 		made = evidence
 	}
 	last := &made[len(made)-1].Event
-	foreign := memory.ProvenanceOf(evidence).Foreign()
+	shown, foreign := nearest(w.batch, t), memory.ProvenanceOf(evidence).Foreign()
 	for i := range observations {
 		o := observations[i]
 		o.PromptNumber = t.number
@@ -303,7 +292,7 @@ func (w *task) addObservations(t *turn, tools, evidence []memory.PendingEvent, o
 		if i < tokens%len(observations) {
 			o.DiscoveryTokens++
 		}
-		keepShown(&o, w.nearest(t), foreign)
+		keepShown(&o, shown, foreign)
 		w.outcome.Observations = append(w.outcome.Observations, o)
 	}
 }

@@ -196,17 +196,20 @@ func (o *Observer) finishClaim(ctx context.Context, claim memory.Claim) (done bo
 	case n == 1:
 		return o.distilCounted(ctx, claim, func(err error) bool { return o.distilOrBury(ctx, claim, err) })
 	default:
-		return o.bisect(ctx, claim)
+		return o.bisect(ctx, claim, nil)
 	}
 }
 
-// bisect distils the halves of a claim that failed as a whole. When one half fails
-// it is bisected in its turn until the bad event is found, which goes to the
+// bisect distils the halves of a claim that failed as a whole, with cause. When one half
+// fails it is bisected in its turn until the bad event is found, which goes to the
 // fallback; the other events are distilled, for about two attempts at each
 // halving. When both halves fail, no single event is the cause, and the fallback
 // takes all.
-func (o *Observer) bisect(ctx context.Context, claim memory.Claim) bool {
+func (o *Observer) bisect(ctx context.Context, claim memory.Claim, cause error) bool {
 	n := len(claim.Events)
+	if n == 1 {
+		return o.distilOrBury(ctx, claim, cause)
+	}
 	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
 	firstErr, done := o.attemptHeld(ctx, first)
 	if !done && firstErr == nil {
@@ -221,19 +224,11 @@ func (o *Observer) bisect(ctx context.Context, claim memory.Claim) bool {
 		o.release(ctx, first)
 		return false
 	case firstErr != nil:
-		return o.bisectHalf(ctx, first, firstErr)
+		return o.bisect(ctx, first, firstErr)
 	case secondErr != nil:
-		return o.bisectHalf(ctx, second, secondErr)
+		return o.bisect(ctx, second, secondErr)
 	}
 	return done
-}
-
-// bisectHalf continues bisect with a half that failed with cause.
-func (o *Observer) bisectHalf(ctx context.Context, claim memory.Claim, cause error) bool {
-	if len(claim.Events) == 1 {
-		return o.distilOrBury(ctx, claim, cause)
-	}
-	return o.bisect(ctx, claim)
 }
 
 // attemptHeld distils a claim once and keeps holding it after a failure, which it

@@ -447,8 +447,8 @@ func TestConversationTooLong(t *testing.T) {
 	_, err = p.Complete(t.Context(), request(runB, "four "+half))
 	isTooLong(err)
 	for _, prompt := range b.prompts() {
-		if jsonSize(prompt) > model.MaxRequestBytes {
-			t.Errorf("a prompt of %d bytes was sent", jsonSize(prompt))
+		if model.JSONSize(prompt) > model.MaxRequestBytes {
+			t.Errorf("a prompt of %d bytes was sent", model.JSONSize(prompt))
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (c *conversation) answer(ctx context.Context, request memory.ModelRequest) 
 			c.tracked, c.tainted, c.full = true, false, false
 			c.messages = len(request.History) + 2
 			c.answers++
-			c.size += jsonSize(text) + jsonSize(turn.answer)
+			c.size += model.JSONSize(text) + model.JSONSize(turn.answer)
 			return memory.ModelAnswer{Text: turn.answer, Model: cmp.Or(turn.model, want.model), Usage: turn.usage}, nil
 		}
 		lost := idled && turn.silent // it died while idle
@@ -131,7 +131,7 @@ func (c *conversation) live(request memory.ModelRequest) bool {
 
 // fits reports whether request fits behind the CLI's conversation.
 func (c *conversation) fits(request memory.ModelRequest) bool {
-	return c.size+jsonSize(request.System)+jsonSize(request.Prompt)+ownBytes <= model.MaxRequestBytes
+	return c.size+model.JSONSize(request.System)+model.JSONSize(request.Prompt)+ownBytes <= model.MaxRequestBytes
 }
 
 // begin decides between the CLI's history and the caller's, and makes sure that
@@ -144,12 +144,12 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	if how == resumed {
 		return resumed, nil
 	}
-	if size := jsonSize(request.System) + jsonSize(render(request)) + ownBytes; size > model.MaxRequestBytes {
+	if size := model.JSONSize(request.System) + model.JSONSize(render(request)) + ownBytes; size > model.MaxRequestBytes {
 		return how, tooLong(size)
 	}
 	if c.tooFull(request) {
 		c.full = true
-		return how, tooLong(c.size + jsonSize(request.System) + jsonSize(request.Prompt) + ownBytes)
+		return how, tooLong(c.size + model.JSONSize(request.System) + model.JSONSize(request.Prompt) + ownBytes)
 	}
 	c.removeTranscript()
 	c.tracked, c.tainted, c.full = true, false, false
@@ -274,10 +274,4 @@ func render(request memory.ModelRequest) string {
 		return request.Prompt
 	}
 	return text.Fill(strings.TrimSuffix(earlierText, "\n"), map[string]string{"history": history.String(), "prompt": request.Prompt})
-}
-
-// jsonSize returns the bytes of s as a JSON string.
-func jsonSize(s string) int {
-	text, _ := model.JSON(s) // a string always encodes
-	return len(text)
 }

@@ -34,15 +34,10 @@ var builtin embed.FS
 // definition is the content of a mode's file. Absent fields are inherited; types
 // and concepts are merged with the parent's by id, new ones after them.
 type definition struct {
-	Name         string                 `json:"name"`
-	Description  string                 `json:"description"`
-	Inherits     string                 `json:"inherits"`
-	Types        []Term                 `json:"types"`
-	DropTypes    []string               `json:"drop_types"`
-	FallbackType memory.ObservationType `json:"fallback_type"`
-	Concepts     []Term                 `json:"concepts"`
-	DropConcepts []string               `json:"drop_concepts"`
-	Wording      Wording                `json:"wording"`
+	Mode         `json:"-"`
+	Inherits     string   `json:"inherits"`
+	DropTypes    []string `json:"drop_types"`
+	DropConcepts []string `json:"drop_concepts"`
 }
 
 // Load returns the mode of that name: the user's own in dir (NAME.json), else the
@@ -187,7 +182,7 @@ func (m *Mode) inherit(d definition) []Problem {
 	types, problems := inherited("type", m.Types, d.Types, d.DropTypes)
 	concepts, more := inherited("concept", m.Concepts, d.Concepts, d.DropConcepts)
 	m.Types, m.Concepts = types, concepts
-	m.Fallback = cmp.Or(d.FallbackType, m.Fallback)
+	m.Fallback = cmp.Or(d.Fallback, m.Fallback)
 	m.Wording.Role = cmp.Or(d.Wording.Role, m.Wording.Role)
 	m.Wording.Good = cmp.Or(d.Wording.Good, m.Wording.Good)
 	m.Wording.Nothing = cmp.Or(d.Wording.Nothing, m.Wording.Nothing)
@@ -294,7 +289,7 @@ func (s source) files() (map[string]string, error) {
 func decode(data []byte) (definition, []Problem) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var d definition
-	if err := json.Unmarshal(data, &d); err != nil {
+	if err := cmp.Or(json.Unmarshal(data, &d.Mode), json.Unmarshal(data, &d)); err != nil {
 		return d, []Problem{jsonProblem(data, err)}
 	}
 	var raw any
