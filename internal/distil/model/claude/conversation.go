@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,12 +23,11 @@ type conversation struct {
 	id  string // the session's name at the CLI, a UUID
 
 	// Guarded by Provider.mu.
-	busy    bool
-	ended   bool // release forgets it
-	slot    bool // it holds one of MaxProcesses slots; always so while process is set
-	used    uint64
-	idle    *time.Timer
-	watched *process
+	busy  bool
+	ended bool // release forgets it
+	slot  bool // it holds one of MaxProcesses slots; always so while process is set
+	used  uint64
+	idle  chan struct{} // closed when its idle process is used or ended
 
 	process *process // written while holding busy and Provider.mu
 	leaving *process // its own evicted process, which shares the transcript with the next one

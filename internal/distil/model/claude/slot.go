@@ -159,51 +159,41 @@ func (p *Provider) release(c *conversation) {
 		p.evict(c)
 		return
 	default:
-		process := c.process
-		c.idle = time.AfterFunc(p.opts.IdleAfter, func() { p.idled(c, process) })
-		p.watch(c, process)
+		p.idle(c, c.process)
 	}
 	if !p.closed {
 		p.admit()
 	}
 }
 
-// idled ends a process that was idle for IdleAfter.
-func (p *Provider) idled(c *conversation, process *process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed || c.busy || c.process != process {
-		return
-	}
-	p.opts.Logger.Debug("claude process idle", "run", c.run)
-	p.evict(c)
-}
-
-// watch frees the slot of a process that dies while idle.
-func (p *Provider) watch(c *conversation, process *process) {
-	if c.watched == process {
-		return
-	}
-	c.watched = process
+// idle frees the slot of a process that dies while idle, or was idle for IdleAfter. The
+// caller holds mu.
+func (p *Provider) idle(c *conversation, process *process) {
+	used := make(chan struct{})
+	c.idle = used
 	p.work.Go(func() {
-		<-process.gone
+		timer := time.NewTimer(p.opts.IdleAfter)
+		defer timer.Stop()
+		select {
+		case <-used:
+			return
+		case <-process.gone:
+			p.opts.Logger.Info("claude process died while idle", "run", c.run)
+		case <-timer.C:
+			p.opts.Logger.Debug("claude process idle", "run", c.run)
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.closed || c.busy || c.process != process {
-			return // its user notices
+		if c.idle == used {
+			p.evict(c)
 		}
-		p.opts.Logger.Info("claude process died while idle", "run", c.run)
-		p.detach(c)
-		c.leaving = nil
-		p.slots--
-		p.admit()
 	})
 }
 
-// stopIdling stops the timer that ends an idle process.
+// stopIdling ends the waiting for an idle process. The caller holds mu.
 func (c *conversation) stopIdling() {
 	if c.idle != nil {
-		c.idle.Stop()
+		close(c.idle)
 		c.idle = nil
 	}
 }
