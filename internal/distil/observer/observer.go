@@ -80,7 +80,8 @@ type Observer struct {
 	mu       sync.Mutex
 	cancel   context.CancelFunc // nil before Open
 	requests []flushRequest
-	waiters  []*waiter
+	// waiters are the calls of WaitIdle; each channel is closed when nothing is due.
+	waiters []chan struct{}
 }
 
 // flushRequest asks for the open turns of a session or a project.
@@ -90,12 +91,6 @@ type flushRequest struct {
 	except  memory.SessionID
 	// at is when it was made: sessions of a project that began later are not meant.
 	at memory.Millis
-}
-
-// waiter is a call of WaitIdle or Drain.
-type waiter struct {
-	openTurns bool
-	done      chan struct{}
 }
 
 // New returns an observer; Open starts it.
@@ -177,42 +172,34 @@ func (o *Observer) request(r flushRequest) {
 }
 
 // WaitIdle waits until nothing is due any more. Open turns are left alone, and so
-// are retries that are due later.
-func (o *Observer) WaitIdle(ctx context.Context) error { return o.wait(ctx, "wait for", false) }
-
-// Drain is WaitIdle with all open turns treated as finished.
-func (o *Observer) Drain(ctx context.Context) error { return o.wait(ctx, "drain", true) }
-
-// wait returns when the observer has nothing left to do, open turns included if asked
-// for; CodeUnavailable when it is not open, closes, or ctx ends first. verb is for the
-// error.
-func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error {
-	w := &waiter{openTurns: openTurns, done: make(chan struct{})}
+// are retries that are due later. CodeUnavailable when the observer is not open, closes, or
+// ctx ends first.
+func (o *Observer) WaitIdle(ctx context.Context) error {
+	idle := make(chan struct{})
 	o.mu.Lock()
 	if o.cancel == nil {
 		o.mu.Unlock()
-		return memory.Errorf(memory.CodeUnavailable, "%s observer: not open", verb)
+		return memory.Errorf(memory.CodeUnavailable, "wait for observer: not open")
 	}
-	o.waiters = append(o.waiters, w)
+	o.waiters = append(o.waiters, idle)
 	o.mu.Unlock()
 	o.signal()
 	select {
-	case <-w.done:
+	case <-idle:
 		return nil
 	case <-o.done:
-		return memory.Errorf(memory.CodeUnavailable, "%s observer: closed", verb)
+		return memory.Errorf(memory.CodeUnavailable, "wait for observer: closed")
 	case <-ctx.Done():
-		o.forget(w)
-		return memory.Errorf(memory.CodeUnavailable, "%s observer: %w", verb, ctx.Err())
+		o.forget(idle)
+		return memory.Errorf(memory.CodeUnavailable, "wait for observer: %w", ctx.Err())
 	}
 }
 
-// forget withdraws a waiter, so that a caller who gave up does not keep flushing
-// open turns.
-func (o *Observer) forget(w *waiter) {
+// forget withdraws a waiter.
+func (o *Observer) forget(idle chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.waiters = slices.DeleteFunc(o.waiters, func(x *waiter) bool { return x == w })
+	o.waiters = slices.DeleteFunc(o.waiters, func(w chan struct{}) bool { return w == idle })
 }
 
 // signal wakes the scheduler; it never blocks.

@@ -119,16 +119,6 @@ func TestBatchTriggers(t *testing.T) {
 				panic("pending: " + got)
 			}
 		}, "b s"},
-		{"Drain takes the open turns", on, func(q *harness, o *Observer) {
-			q.tools(1, "a")
-			q.tools(2, "b")
-			if err := o.Drain(context.Background()); err != nil {
-				panic(err)
-			}
-			if got := q.in("processed"); got != "a b" {
-				panic("processed: " + got)
-			}
-		}, "a | b"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,7 +231,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 		q.tools(2, "2a", "2b")
 		q.tools(3, "3a")
 		o := open(t, q, d, Options{BatchingEnabled: true, BatchMaxSize: 1, MaxObservers: 2})
-		if err := o.Drain(t.Context()); err != nil {
+		if err := o.WaitIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if most != 2 {
@@ -424,8 +414,8 @@ func TestCloseReleasesClaims(t *testing.T) {
 				t.Errorf("event %s: counted %d, released %d, want 0, 1", key, e.counted, e.released)
 			}
 		}
-		if err := o.Drain(t.Context()); memory.CodeOf(err) != memory.CodeUnavailable {
-			t.Errorf("Drain after Close: got %v, want code %s", err, memory.CodeUnavailable)
+		if err := o.WaitIdle(t.Context()); memory.CodeOf(err) != memory.CodeUnavailable {
+			t.Errorf("WaitIdle after Close: got %v, want code %s", err, memory.CodeUnavailable)
 		}
 	})
 }
@@ -451,7 +441,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		q.stop(1, "s")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := o.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := o.WaitIdle(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want deadline exceeded", err)
 		}
 	})
@@ -460,8 +450,8 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 func TestNotOpen(t *testing.T) {
 	q := newHarness(t)
 	o := New(q.queue, q.Store, &fakeDistiller{}, Options{})
-	if err := o.Drain(t.Context()); memory.CodeOf(err) != memory.CodeUnavailable {
-		t.Errorf("Drain: got %v, want code %s", err, memory.CodeUnavailable)
+	if err := o.WaitIdle(t.Context()); memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("WaitIdle: got %v, want code %s", err, memory.CodeUnavailable)
 	}
 	if err := o.Close(); err != nil {
 		t.Errorf("Close: %v", err)

@@ -149,7 +149,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 		}
 		return storageRetry
 	}
-	s.apply(requests, waiters, backlog)
+	s.apply(requests, backlog)
 
 	now := memory.MillisOf(s.o.opts.Clock())
 	var next time.Duration
@@ -186,9 +186,9 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 		s.start(ctx, id, s.lanes[id])
 	}
 	if s.running == 0 && !held {
-		for _, w := range waiters {
-			close(w.done)
-			s.o.forget(w)
+		for _, idle := range waiters {
+			close(idle)
+			s.o.forget(idle)
 		}
 	}
 	if s.o.unread.Swap(false) {
@@ -214,8 +214,7 @@ func (s *scheduler) lane(id memory.SessionID) *lane {
 
 // apply counts flush requests in their lanes. A session that is not in the backlog
 // has nothing to flush, unless a batch of it is being distilled.
-func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []memory.Backlog) {
-	everything := slices.ContainsFunc(waiters, func(w *waiter) bool { return w.openTurns })
+func (s *scheduler) apply(requests []flushRequest, backlog []memory.Backlog) {
 	for i := range backlog {
 		session := &backlog[i].Session
 		l := s.lane(session.ID)
@@ -223,9 +222,6 @@ func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []
 			if r.session == 0 && r.project == session.ProjectPath && r.except != session.ID && session.StartedAt <= r.at {
 				l.flush++
 			}
-		}
-		if everything {
-			l.flush = max(l.flush, 1)
 		}
 	}
 	for _, r := range requests {
@@ -309,7 +305,7 @@ func (o *Observer) due(b *memory.Backlog, l *lane, now memory.Millis) (due bool,
 }
 
 // takeRequests removes and returns the flush requests, and returns the waiters.
-func (o *Observer) takeRequests() ([]flushRequest, []*waiter) {
+func (o *Observer) takeRequests() ([]flushRequest, []chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	requests := o.requests
