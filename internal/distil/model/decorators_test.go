@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -243,10 +244,18 @@ func TestNoLimit(t *testing.T) {
 }
 
 func TestPrices(t *testing.T) {
-	for name, price := range prices() {
-		if _, err := time.Parse(time.DateOnly, price.AsOf); err != nil {
-			t.Errorf("%s: as_of %q is no day", name, price.AsOf)
+	var lists []struct {
+		AsOf string `json:"as_of"`
+	}
+	if err := json.Unmarshal(pricesJSON, &lists); err != nil || len(lists) == 0 {
+		t.Fatalf("%d lists, %v", len(lists), err)
+	}
+	for _, list := range lists {
+		if _, err := time.Parse(time.DateOnly, list.AsOf); err != nil {
+			t.Errorf("as_of %q is no day", list.AsOf)
 		}
+	}
+	for name, price := range prices() {
 		if price.Input <= 0 || price.Output < price.Input || price.Cached != nil && *price.Cached > price.Input || name != strings.ToLower(name) {
 			t.Errorf("%s: %+v", name, price)
 		}

@@ -3,6 +3,7 @@ package model
 import (
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,28 +21,19 @@ type Price struct {
 	// Cached is the price of cached input; nil when it is not known, then Input is
 	// used.
 	Cached *float64 `json:"cached,omitempty"`
-	// AsOf is the day (2006-01-02) of the vendor's price list.
-	AsOf string `json:"-"`
 }
 
-type priceList struct {
-	Vendor string           `json:"vendor"`
-	AsOf   string           `json:"as_of"`
-	Source string           `json:"source"`
-	Models map[string]Price `json:"models"`
-}
-
+// prices has the prices of all vendors' lists, by the model.
 var prices = sync.OnceValue(func() map[string]Price {
-	var lists []priceList
+	var lists []struct {
+		Models map[string]Price `json:"models"`
+	}
 	if err := json.Unmarshal(pricesJSON, &lists); err != nil {
 		panic("prices.json: " + err.Error()) // compiled in; a test parses it
 	}
 	all := map[string]Price{}
 	for _, list := range lists {
-		for name, price := range list.Models {
-			price.AsOf = list.AsOf
-			all[name] = price
-		}
+		maps.Copy(all, list.Models)
 	}
 	return all
 })

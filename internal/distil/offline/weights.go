@@ -71,7 +71,6 @@ var learnt = func() *Weights {
 // Choice is one training example, of a turn: the candidates for its title and its subtitle
 // with their features.
 type Choice struct {
-	Prompt int
 	// Titles are the candidates for the title, none if the evidence gave it; Subtitles
 	// those for what stands beside Title.
 	Title             string
@@ -91,7 +90,7 @@ func FeatureNames() []string { return featureNames[:] }
 // trainingExample returns the choice for proof/eval/choose. It has no titles if free is false: then
 // evidence gave the title, and none was chosen.
 func (c *chooser) trainingExample(out *pick, free bool) Choice {
-	choice := Choice{Prompt: c.episode.turn.number, Title: out.title}
+	choice := Choice{Title: out.title}
 	for i := range c.list {
 		x := &c.list[i]
 		if s := titleOf(x.text); s != "" && free && (x.source != fromAgent && x.source != fromCommit || !c.said) {
