@@ -46,18 +46,12 @@ func userChoice(prompt string) string {
 	return ""
 }
 
-// The programs that search in files and that show them, and the verbs of git that show the past.
-var (
-	searchPrograms = []string{"grep", "rg", "ag", "egrep"}
-	readPrograms   = []string{"cat", "sed", "head", "tail", "bat", "nl", "awk"}
-	historyVerbs   = []string{"log", "blame", "show", "bisect"}
-)
-
 // investigates reports whether the turn looked for an answer: it searched, read code,
 // ran a check or inline script, or asked the web or a subagent. Listing files and
 // reading documents do not count; cat, sed and git log count if the user asked a
 // question.
 func (t *turn) investigates() bool {
+	asked := t.request.is(wantFindOut)
 	for _, s := range t.steps {
 		switch s.Tool {
 		case toolcall.ToolAgent, toolcall.ToolWeb, toolcall.ToolSearch:
@@ -72,9 +66,9 @@ func (t *turn) investigates() bool {
 				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
 					return true
 				}
-				if p.Kind.IsQuiet() && (slices.Contains(searchPrograms, p.Program()) ||
-					t.request.is(wantFindOut) && len(t.message) > 2 && slices.Contains(readPrograms, p.Program()) ||
-					t.request.is(wantFindOut) && len(t.message) > 1 && p.Program() == "git" && slices.Contains(historyVerbs, p.Verb())) {
+				if p.Kind.IsQuiet() && (slices.Contains([]string{"grep", "rg", "ag", "egrep"}, p.Program()) ||
+					asked && len(t.message) > 2 && slices.Contains([]string{"cat", "sed", "head", "tail", "bat", "nl", "awk"}, p.Program()) ||
+					asked && len(t.message) > 1 && p.Program() == "git" && slices.Contains([]string{"log", "blame", "show", "bisect"}, p.Verb())) {
 					return true
 				}
 			}
