@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -45,20 +45,20 @@ func fieldsOf(t *testing.T, v any) []string {
 // The help of a command with --json names every field that it prints, and the
 // fields that programs rely on are there.
 func TestJSONFormsAreInTheHelp(t *testing.T) {
-	kinds := []books.EventsOf{{Tool: "x"}}
-	reasons := []books.EventsFor{{Kinds: kinds}}
+	kinds := []accounts.EventsOf{{Tool: "x"}}
+	reasons := []accounts.EventsFor{{Kinds: kinds}}
 	layers := []memory.LayerCost{{Items: 1, Reason: "x"}}
 	line := api.PreviewLine{ContextLine: memory.ContextLine{Observation: 1, Session: 1, Learning: 1}}
-	spent := books.Spent{USD: 1}
-	receipt := books.SessionReceipt{
-		CompletedAt: 1, Captured: books.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []books.RedactedRule{{}},
-		Stored:   books.StoredRecords{Observations: []books.StoredObservation{{}}, Summaries: []books.StoredSummary{{}}},
+	spent := accounts.Spent{USD: 1}
+	receipt := accounts.SessionReceipt{
+		CompletedAt: 1, Captured: accounts.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []accounts.RedactedRule{{}},
+		Stored:   accounts.StoredRecords{Observations: []accounts.StoredObservation{{}}, Summaries: []accounts.StoredSummary{{}}},
 		Given:    []memory.Injection{{ProjectPath: "x", Source: "x", Observations: []memory.ObservationID{1}, Sessions: []memory.SessionID{1}, Layers: layers, Skipped: layers}},
-		LookedUp: []books.LookedUp{{}},
-		Cost: books.SessionCost{Total: spent, Providers: []books.SpentOn{{Spent: spent}},
-			Models: []books.SpentOn{{Provider: "x", Spent: spent}}},
+		LookedUp: []accounts.LookedUp{{}},
+		Cost: accounts.SessionCost{Total: spent, Providers: []accounts.SpentOn{{Spent: spent}},
+			Models: []accounts.SpentOn{{Provider: "x", Spent: spent}}},
 	}
-	totals := books.ReceiptTotals{Captured: books.CapturedEvents{Kinds: kinds}, Skipped: reasons, Redacted: []books.RedactedRule{{}}, Given: []books.GivenIn{{}}}
+	totals := accounts.ReceiptTotals{Captured: accounts.CapturedEvents{Kinds: kinds}, Skipped: reasons, Redacted: []accounts.RedactedRule{{}}, Given: []accounts.GivenIn{{}}}
 	a, _, _ := testApp(t, nil)
 	help := map[string]string{}
 	for _, cmd := range allCommands(a.rootCommand()) {
@@ -107,14 +107,14 @@ func TestPreviewing(t *testing.T) {
 func TestReceiptIsSafeForATerminal(t *testing.T) {
 	evil := "a\x1b[31mb\nc\x07"
 	a, out, _ := testApp(t, nil)
-	a.People().Receipt(&books.SessionReceipt{
+	a.People().Receipt(&accounts.SessionReceipt{
 		Title: evil, Project: evil, HostSessionID: evil,
-		Captured: books.CapturedEvents{Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: evil, Events: 1}}},
-		Skipped:  []books.EventsFor{{Reason: evil, Events: 1}}, Failed: []books.EventsFor{{Reason: evil, Events: 1}},
-		Redacted: []books.RedactedRule{{Rule: evil, Count: 1}},
+		Captured: accounts.CapturedEvents{Events: 1, Kinds: []accounts.EventsOf{{Kind: memory.KindTool, Tool: evil, Events: 1}}},
+		Skipped:  []accounts.EventsFor{{Reason: evil, Events: 1}}, Failed: []accounts.EventsFor{{Reason: evil, Events: 1}},
+		Redacted: []accounts.RedactedRule{{Rule: evil, Count: 1}},
 		Given:    []memory.Injection{{Where: "SessionStart", Source: evil, Layers: []memory.LayerCost{{Name: evil}}}, {Where: "PostToolUse", Source: evil}},
-		LookedUp: []books.LookedUp{{Observation: 1, Title: evil}},
-		Cost:     books.SessionCost{Models: []books.SpentOn{{Name: evil, Provider: evil}}},
+		LookedUp: []accounts.LookedUp{{Observation: 1, Title: evil}},
+		Cost:     accounts.SessionCost{Models: []accounts.SpentOn{{Name: evil, Provider: evil}}},
 	})
 	if text := out.String(); strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nc") {
 		t.Errorf("got %q", text)

@@ -24,7 +24,7 @@ import (
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -172,7 +172,7 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 		DeliveryID: "d1", Kind: memory.KindPrompt, Host: memory.HostRaw, HostSessionID: "s1", Prompt: "x", ProjectPath: "/home/dev/shop",
 	}})
 	ts.Check(err)
-	ledger, err := s.NewLedger(ctx, func() books.Caps { return books.Caps{} })
+	ledger, err := s.NewLedger(ctx, func() accounts.Caps { return accounts.Caps{} })
 	ts.Check(err)
 	now := time.Now()
 	for _, c := range []struct {

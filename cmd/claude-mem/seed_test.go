@@ -9,7 +9,7 @@ import (
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -89,7 +89,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 	must(t, s.Release(ctx, waits, "overloaded", true, memory.MillisOf(time.Now().Add(time.Hour))))
 	now++
 	must(t, s.RecordLookup(ctx, memory.HostClaudeCode, "9d2e", 1))
-	ledger, err := s.NewLedger(ctx, func() books.Caps { return books.Caps{} })
+	ledger, err := s.NewLedger(ctx, func() accounts.Caps { return accounts.Caps{} })
 	must(t, err)
 	for _, c := range []struct {
 		provider string

@@ -188,7 +188,7 @@ type Outcome struct {
 }
 
 // ForeignText is a text that somebody wrote who has nothing to do with the project, as the
-// hashes of its runs of words (store.ForeignRuns).
+// hashes of its runs of words (likeness.ForeignRuns).
 type ForeignText struct {
 	PromptNumber int
 	Provenance   Provenance

@@ -38,3 +38,6 @@ type Totals struct {
 	Observations int `json:"observations"`
 	Summaries    int `json:"summaries"`
 }
+
+// Searchable returns how many of the records have documents in the index.
+func (t Totals) Searchable() int { return t.Prompts + t.Observations + t.Summaries }

@@ -7,7 +7,8 @@ import (
 )
 
 // Storage keeps the queue. Every method is one transaction; after a nil error
-// its effect survives kill -9 and power loss.
+// its effect survives kill -9 and power loss. The store implements it, and fakeStorage in the
+// tests, for fake time and for a store that fails.
 type Storage interface {
 	// Enqueue books arrivals in order and returns a receipt for each. It dedupes
 	// by event key and by delivery id, opens unknown sessions, numbers prompts,

@@ -11,7 +11,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Ledger records model calls and enforces the token caps. store implements it.
+// Ledger records model calls and enforces the token caps. accounts.Ledger implements it, and
+// memoryLedger in the tests, which need no database.
 type Ledger interface {
 	// Reserve checks the caps and commits a row for a call that is about to be made,
 	// in one transaction, and returns the row's id. The row counts with Input +

@@ -7,20 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
-// ForeignReader reads the runs of the foreign texts of a project; a store does.
-type ForeignReader interface {
-	ForeignRuns(ctx context.Context, project string) (*records.ForeignRuns, error)
-}
-
 // Marking is a Distiller that marks the records of another one by whose words they have.
 type Marking struct {
 	Distiller
-	Foreign ForeignReader
+	Foreign *store.Store
 }
 
 // Distil implements Distiller.
@@ -49,11 +45,11 @@ type wording struct {
 	// several have one.
 	foreign map[string]memory.Provenance
 	// runs are those of foreign texts, of this batch and before.
-	runs *records.ForeignRuns
+	runs *likeness.ForeignRuns
 }
 
 // newWording reads the words of a batch. The texts of its foreign events go to out.
-func newWording(b *memory.Batch, runs *records.ForeignRuns, out *memory.Outcome) *wording {
+func newWording(b *memory.Batch, runs *likeness.ForeignRuns, out *memory.Outcome) *wording {
 	w := &wording{user: map[string]bool{}, project: map[string]bool{}, unknown: map[string]bool{}, foreign: map[string]memory.Provenance{}, runs: runs}
 	for _, p := range b.Prompts {
 		w.typed += p.Text + "\n"

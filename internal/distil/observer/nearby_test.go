@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem/internal/distil/observer"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
 
@@ -47,7 +48,7 @@ func TestModelSupersedes(t *testing.T) {
 			if !strings.Contains(shown, "<earlier_records>\n#1 decision: Totals of the cart round half up\n</earlier_records>") || strings.Contains(shown, "Uploads are kept") {
 				t.Errorf("the request shows:\n%s", shown)
 			}
-			found, err := r.store.ObservationsByIDs(context.Background(), 1, 2, 3)
+			found, err := records.ObservationsByIDs(context.Background(), r.store.Reader, []memory.ObservationID{1, 2, 3})
 			if err != nil || len(found) != 3 {
 				t.Fatalf("got %+v, %v", found, err)
 			}
@@ -110,7 +111,7 @@ func TestRedoSupersedes(t *testing.T) {
 		if want := "<earlier_records>\n#1 decision: " + titles["a"] + "\n</earlier_records>"; !strings.Contains(got[1].Prompt, want) {
 			t.Errorf("the older turn shows not\n%s\nbut\n%s", want, got[1].Prompt)
 		}
-		found, err := r.store.ObservationsByIDs(context.Background(), 1, 2, 3)
+		found, err := records.ObservationsByIDs(context.Background(), r.store.Reader, []memory.ObservationID{1, 2, 3})
 		if err != nil || len(found) != 3 {
 			t.Fatalf("got %+v, %v", found, err)
 		}

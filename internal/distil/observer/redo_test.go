@@ -13,7 +13,7 @@ import (
 
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/observer"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -315,7 +315,7 @@ func TestKilledDuringRedo(t *testing.T) {
 func TestRedoLeavesHalfTheDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, granted := switched(memory.ClassLogin)
-		ledger := ledgerOf{caps: books.Caps{Day: 120_000}}
+		ledger := ledgerOf{caps: accounts.Caps{Day: 120_000}}
 		r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)

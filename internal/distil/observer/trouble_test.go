@@ -12,15 +12,15 @@ import (
 
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/observer"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
 // ledgerOf opens the ledger of a rig's store with its caps.
 type ledgerOf struct {
 	mu     sync.Mutex
-	ledger *books.Ledger
-	caps   books.Caps
+	ledger *accounts.Ledger
+	caps   accounts.Caps
 }
 
 func (l *ledgerOf) reset() {
@@ -34,7 +34,7 @@ func (l *ledgerOf) booked(r *rig, p model.Provider) *model.Booked {
 	defer l.mu.Unlock()
 	if l.ledger == nil {
 		var err error
-		if l.ledger, err = r.store.NewLedger(context.Background(), func() books.Caps { return l.caps }); err != nil {
+		if l.ledger, err = r.store.NewLedger(context.Background(), func() accounts.Caps { return l.caps }); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -297,11 +297,11 @@ func TestErrorInTextIsAFailure(t *testing.T) {
 func TestCaps(t *testing.T) {
 	tests := []struct {
 		name   string
-		caps   books.Caps
+		caps   accounts.Caps
 		notice string
 	}{
-		{"day", books.Caps{Day: 60_000}, "CLAUDE_MEM_DAILY_TOKEN_CAP"},
-		{"session", books.Caps{Session: 30_000}, "CLAUDE_MEM_SESSION_TOKEN_CAP"},
+		{"day", accounts.Caps{Day: 60_000}, "CLAUDE_MEM_DAILY_TOKEN_CAP"},
+		{"session", accounts.Caps{Session: 30_000}, "CLAUDE_MEM_SESSION_TOKEN_CAP"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -364,12 +364,12 @@ func TestCaps(t *testing.T) {
 }
 
 // tokens counts what calls used or may have used.
-func tokens(s books.Spent) int { return s.TokensIn + s.TokensOut + s.TokensCached + s.Reserved }
+func tokens(s accounts.Spent) int { return s.TokensIn + s.TokensOut + s.TokensCached + s.Reserved }
 
 func TestCapCountsCallOfKilledWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
-		ledger := ledgerOf{caps: books.Caps{Day: 20_000}}
+		ledger := ledgerOf{caps: accounts.Caps{Day: 20_000}}
 		r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)

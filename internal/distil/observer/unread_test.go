@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"claudemem/internal/distil/observer"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -29,7 +29,7 @@ func (r *rig) unread() map[memory.UnreadReason]int {
 }
 
 // lastCall returns what the ledger says of the only provider.
-func (r *rig) lastCall() books.LastCall {
+func (r *rig) lastCall() accounts.LastCall {
 	r.t.Helper()
 	a, err := r.store.Activity(r.t.Context(), 0)
 	if err != nil || len(a.LastCalls) != 1 {

@@ -307,24 +307,15 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memo
 // batch returns a claim with the prompts and the stored observations of its turns, and
 // the observations nearby.
 func (o *Observer) batch(ctx context.Context, claim memory.Claim) (memory.Batch, error) {
-	from, to := claim.Events[0].PromptNumber, claim.Events[0].PromptNumber
-	for i := range claim.Events {
-		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
-	}
 	symbols.Later(ctx, claim.Events)
 	if err := symbols.Undone(ctx, &claim.Session, claim.Events, func(ctx context.Context) ([]memory.SymbolChange, error) {
-		changes, err := o.store.Symbols(ctx, memory.Query{Session: claim.Session.ID}, "")
+		changes, _, err := o.store.Symbols(ctx, memory.Query{Session: claim.Session.ID}, "")
 		slices.Reverse(changes) // the oldest first
 		return changes, err
 	}); err != nil {
 		return memory.Batch{}, err
 	}
-	prompts, earlier, err := o.store.Turns(ctx, claim.Session.ID, from, to)
-	if err != nil {
-		return memory.Batch{}, err
-	}
-	b := memory.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}
-	return b, o.store.Nearby(ctx, &b)
+	return o.store.Batch(ctx, claim.Session, claim.Events)
 }
 
 // confirm stores the outcome and takes the events off the queue. A conflict counts

@@ -91,7 +91,7 @@ func TestRelatedReads(t *testing.T) {
 		t.Fatalf("%d records, want 3", len(before))
 	}
 	hidden := before[0].Observation.ID
-	if _, err := mem.HideObservation(t.Context(), hidden); err != nil {
+	if _, err := mem.HideObservation(t.Context(), hidden, true); err != nil {
 		t.Fatal(err)
 	}
 	after := related(t, s, ask)

@@ -133,7 +133,7 @@ func TestHiddenAtOnce(t *testing.T) {
 	if err := ix.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mem.HideObservation(t.Context(), last.ID); err != nil {
+	if _, err := mem.HideObservation(t.Context(), last.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Search(t.Context(), memory.SearchRequest{Text: "walrus", Query: memory.Query{Project: "shop"}})

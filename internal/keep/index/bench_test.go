@@ -30,7 +30,9 @@ func newCorpusFeed(n int) *corpusFeed {
 	return &corpusFeed{memoryFeed: newMemoryFeed(), Corpus: corpus.New(1, n, 1_760_000_000_000)}
 }
 
-func (f *corpusFeed) DocumentTotal(context.Context) (int, error) { return f.Observations(), nil }
+func (f *corpusFeed) Totals(context.Context, string) (memory.Totals, error) {
+	return memory.Totals{Observations: f.Observations()}, nil
+}
 
 func (f *corpusFeed) DocumentsAfter(_ context.Context, kind memory.RecordKind, after int64, limit int) ([]memory.Document, error) {
 	if kind != memory.RecordObservation {

@@ -25,12 +25,12 @@ func (b *base) startBuild(ctx context.Context, cursor int64) error {
 // records and the store does not.
 func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	if b.expected == 0 {
-		total, err := ix.feed.DocumentTotal(ctx)
+		total, err := ix.feed.Totals(ctx, "")
 		if err != nil {
 			return err
 		}
 		b.cat.mu.Lock()
-		b.expected = total
+		b.expected = total.Searchable()
 		b.cat.mu.Unlock()
 	}
 	at := b.build
@@ -183,15 +183,15 @@ func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	if err == nil {
 		more, err = f.step(ctx, ix, r.base)
 	}
-	total := 0
+	var total memory.Totals
 	if err == nil {
-		total, err = ix.feed.DocumentTotal(ctx)
+		total, err = ix.feed.Totals(ctx, "")
 	}
 	if err != nil {
 		f.abandon(ix, err)
 		return
 	}
-	r.tell(progress{r.base.cat.all.documents, max(total, r.base.cat.all.documents)})
+	r.tell(progress{r.base.cat.all.documents, max(total.Searchable(), r.base.cat.all.documents)})
 	if !more {
 		f.next = nil
 		r.done <- f.swap(ctx, ix, r)

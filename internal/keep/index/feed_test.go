@@ -153,10 +153,10 @@ func (f *memoryFeed) withNeighbours(d memory.Document) memory.Document {
 	return d
 }
 
-func (f *memoryFeed) DocumentTotal(context.Context) (int, error) {
+func (f *memoryFeed) Totals(context.Context, string) (memory.Totals, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.documents), f.fail
+	return memory.Totals{Observations: len(f.documents)}, f.fail
 }
 
 // all returns what the index should hold.

@@ -22,8 +22,8 @@ type Feed interface {
 	Documents(ctx context.Context, refs ...memory.RecordRef) ([]memory.Document, error)
 	// DocumentsAfter reads up to limit records of a kind with numbers above after, in order.
 	DocumentsAfter(ctx context.Context, kind memory.RecordKind, after int64, limit int) ([]memory.Document, error)
-	// DocumentTotal counts the records of all kinds, for a progress bar.
-	DocumentTotal(ctx context.Context) (int, error)
+	// Totals counts the records of a project, "" for all, for a progress bar.
+	Totals(ctx context.Context, project string) (memory.Totals, error)
 }
 
 // Embedder turns texts into vectors of unit length that can be compared with

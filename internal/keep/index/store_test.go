@@ -63,7 +63,7 @@ func TestFollowsTheStore(t *testing.T) {
 	if got := find("invoice sum"); len(got) != 1 || got[0] != int64(first.ID) {
 		t.Errorf("after an edit: found %v", got)
 	}
-	if _, err := s.HideObservation(t.Context(), second.ID); err != nil {
+	if _, err := s.HideObservation(t.Context(), second.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := find("webhooks"); len(got) != 0 {

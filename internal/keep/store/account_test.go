@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
 // called books a model call of the given tokens; price 0 is none that is known.
-func called(t *testing.T, l *books.Ledger, session memory.SessionID, provider, model string, at time.Time, usage memory.ModelUsage, usd float64) {
+func called(t *testing.T, l *accounts.Ledger, session memory.SessionID, provider, model string, at time.Time, usage memory.ModelUsage, usd float64) {
 	t.Helper()
 	ctx := context.Background()
 	id, err := l.Reserve(ctx, memory.ModelReservation{Provider: provider, Model: model, Kind: "turn", Session: session, Input: 100, Output: 100, At: at})
@@ -30,7 +30,7 @@ func called(t *testing.T, l *books.Ledger, session memory.SessionID, provider, m
 func TestAccount(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
-	l := m.ledger(t, books.Caps{})
+	l := m.ledger(t, accounts.Caps{})
 	claim := claimed(t, m, "s1")
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.FixedZone("", -5*3600))
 	called(t, l, claim.Session.ID, "anthropic", "haiku", now.AddDate(0, 0, -9), memory.ModelUsage{Input: 9999}, 9)
@@ -64,24 +64,24 @@ func TestAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	today := books.Spent{Calls: 2, TokensIn: 1200, TokensOut: 21, USD: 0.01, Unpriced: 1}
-	priced := books.Spent{Calls: 2, TokensIn: 300, TokensOut: 30, TokensCached: 50, USD: 0.03}
-	unpriced := books.Spent{Calls: 1, TokensIn: 1000, TokensOut: 1, Unpriced: 1}
-	want := books.Account{
+	today := accounts.Spent{Calls: 2, TokensIn: 1200, TokensOut: 21, USD: 0.01, Unpriced: 1}
+	priced := accounts.Spent{Calls: 2, TokensIn: 300, TokensOut: 30, TokensCached: 50, USD: 0.03}
+	unpriced := accounts.Spent{Calls: 1, TokensIn: 1000, TokensOut: 1, Unpriced: 1}
+	want := accounts.Account{
 		PeriodDays: 7, Since: memory.MillisOf(time.Date(2026, 2, 26, 0, 0, 0, 0, now.Location())), Today: today,
-		Spending: books.Spending{
-			Total: books.Spent{Calls: 3, TokensIn: 1300, TokensOut: 31, TokensCached: 50, USD: 0.03, Unpriced: 1},
-			Days: []books.SpentOn{
-				{Name: "2026-03-03", Spent: books.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
+		Spending: accounts.Spending{
+			Total: accounts.Spent{Calls: 3, TokensIn: 1300, TokensOut: 31, TokensCached: 50, USD: 0.03, Unpriced: 1},
+			Days: []accounts.SpentOn{
+				{Name: "2026-03-03", Spent: accounts.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
 				{Name: "2026-03-04", Spent: today},
 			},
-			Providers: []books.SpentOn{{Name: "openrouter", Spent: unpriced}, {Name: "anthropic", Spent: priced}},
-			Models: []books.SpentOn{
+			Providers: []accounts.SpentOn{{Name: "openrouter", Spent: unpriced}, {Name: "anthropic", Spent: priced}},
+			Models: []accounts.SpentOn{
 				{Name: "haiku", Provider: "openrouter", Spent: unpriced}, {Name: "haiku", Provider: "anthropic", Spent: priced},
 			},
-			Projects: []books.SpentOn{{Name: "", Spent: unpriced}, {Name: "/home/dev/shop", Spent: priced}},
+			Projects: []accounts.SpentOn{{Name: "", Spent: unpriced}, {Name: "/home/dev/shop", Spent: priced}},
 		},
-		Saved: books.Saved{Blocks: 1, TokensGiven: 300, Recollections: 2, TokensRecalled: 81, TokensOfWork: 2400, Tokens: 2019},
+		Saved: accounts.Saved{Blocks: 1, TokensGiven: 300, Recollections: 2, TokensRecalled: 81, TokensOfWork: 2400, Tokens: 2019},
 	}
 	round := cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-9 })
 	if diff := cmp.Diff(want, got, round); diff != "" {
@@ -114,7 +114,7 @@ func TestStatusline(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.enqueue(t, event(memory.KindTool, "s2", "waits", 50))
-	l := m.ledger(t, books.Caps{})
+	l := m.ledger(t, accounts.Caps{})
 	called(t, l, claim.Session.ID, "claude", "haiku", now, memory.ModelUsage{Input: 1000, Output: 200, Cached: 34}, 0)
 	called(t, l, claim.Session.ID, "claude", "haiku", now.AddDate(0, 0, -1), memory.ModelUsage{Input: 5}, 0)
 	for key, text := range map[string]string{"provider_claude_rate_limit": "x", "cap_day": "y", "dead_letters": "z"} {
@@ -155,7 +155,7 @@ func BenchmarkStatusline(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	l, err := s.NewLedger(b.Context(), func() books.Caps { return books.Caps{} })
+	l, err := s.NewLedger(b.Context(), func() accounts.Caps { return accounts.Caps{} })
 	if err != nil {
 		b.Fatal(err)
 	}

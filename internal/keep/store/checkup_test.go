@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
@@ -50,7 +50,7 @@ func TestActivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Hosts) != 2 || a.Hosts[0] != (books.HostActivity{Host: memory.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute), HeardAt: a.Hosts[0].HeardAt}) || a.Hosts[0].HeardAt < a.Hosts[0].LastAt {
+	if len(a.Hosts) != 2 || a.Hosts[0] != (accounts.HostActivity{Host: memory.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute), HeardAt: a.Hosts[0].HeardAt}) || a.Hosts[0].HeardAt < a.Hosts[0].LastAt {
 		t.Errorf("hosts %+v", a.Hosts)
 	}
 	if a.NewestReceived != at(time.Hour) {
@@ -75,7 +75,7 @@ func TestLastCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	ledger, err := s.NewLedger(ctx, func() books.Caps { return books.Caps{} })
+	ledger, err := s.NewLedger(ctx, func() accounts.Caps { return accounts.Caps{} })
 	if err != nil {
 		t.Fatal(err)
 	}

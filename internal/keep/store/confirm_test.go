@@ -135,7 +135,7 @@ func TestConfirmTwiceIsAConflict(t *testing.T) {
 	if second.Observations[0].ID != 0 || second.Observations[0].ULID != "" {
 		t.Errorf("a failed confirm filled in %+v", second.Observations[0])
 	}
-	if n, err := m.CountObservations(ctx, memory.Query{}); err != nil || n != 1 {
+	if n, err := m.CountRecords(ctx, memory.Query{}, []memory.RecordKind{memory.RecordObservation}); err != nil || n != 1 {
 		t.Errorf("got %d observations %v, want 1", n, err)
 	}
 	wantCode(t, m.Confirm(ctx, memory.Claim{Claimer: claim.Claimer}, second), memory.CodeInvalid)
@@ -213,7 +213,7 @@ func TestConfirmIsAllOrNothing(t *testing.T) {
 			if err := m.Confirm(ctx, claim, test.outcome); err == nil {
 				t.Fatal("it was stored")
 			}
-			if n, err := m.CountObservations(ctx, memory.Query{}); err != nil || n != 0 {
+			if n, err := m.CountRecords(ctx, memory.Query{}, []memory.RecordKind{memory.RecordObservation}); err != nil || n != 0 {
 				t.Errorf("got %d observations %v, want none", n, err)
 			}
 			if got := m.books(t); got.Processing != 1 {

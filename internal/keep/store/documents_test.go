@@ -70,8 +70,8 @@ func TestDocuments(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("documents (-want +got, %v):\n%s", err, diff)
 		}
-		if n, err := feed.DocumentTotal(ctx); err != nil || n != 6 {
-			t.Errorf("got %d documents %v, want 6", n, err)
+		if n, err := feed.Totals(ctx, ""); err != nil || n.Searchable() != 6 {
+			t.Errorf("got %+v %v, want 6 documents", n, err)
 		}
 		if none, err := feed.Documents(ctx); err != nil || len(none) != 0 {
 			t.Errorf("got %v %v, want none", none, err)
@@ -118,8 +118,8 @@ func TestDocumentsAfterGoesThroughAll(t *testing.T) {
 			}
 			total += len(ids)
 		}
-		if n, err := m.DocumentTotal(ctx); err != nil || n != total {
-			t.Errorf("total is %d %v, want %d", n, err, total)
+		if n, err := m.Totals(ctx, ""); err != nil || n.Searchable() != total {
+			t.Errorf("total is %+v %v, want %d", n, err, total)
 		}
 	}
 }

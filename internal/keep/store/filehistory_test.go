@@ -132,7 +132,7 @@ func TestWorkingFiles(t *testing.T) {
 	second := add("/p", "second", file("b.go", memory.FileModified), file("b.go", memory.FileRead))
 	elsewhere := add("/q", "elsewhere", file("b.go", memory.FileModified))
 	hidden := add("/p", "hidden", file("b.go", memory.FileModified), file("secret.go", memory.FileModified))
-	if _, err := m.HideObservation(t.Context(), hidden.ID); err != nil {
+	if _, err := m.HideObservation(t.Context(), hidden.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	files, err := m.WorkingFiles(t.Context(), first.Session, 10)

@@ -63,7 +63,7 @@ func served(t *testing.T, m *store.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := m.Prompts(ctx, 1)
+	prompts, err := promptsOf(ctx, m, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestChangedRest(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, backup := told(t)
 			m.enqueue(t, event(memory.KindPrompt, "s1", "p2", 9))
-			if _, err := m.HideObservation(ctx, 1); err != nil {
+			if _, err := m.HideObservation(ctx, 1, true); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := m.RestoreObservation(ctx, 1); err != nil {

@@ -90,10 +90,11 @@ func (m *testStore) live(t *testing.T, name string, random *rand.Rand, turns int
 		}
 		switch random.IntN(5) {
 		case 0:
-			_, err := m.HideObservation(ctx, anObservation())
+			_, err := m.HideObservation(ctx, anObservation(), true)
 			check(err)
 		case 1:
-			check(m.HideWithoutPurge(ctx, anObservation()))
+			_, err := m.HideObservation(ctx, anObservation(), false)
+			check(err)
 		case 2:
 			pinned := true
 			_, err := m.EditObservation(ctx, anObservation(), memory.ObservationEdit{Pinned: &pinned})

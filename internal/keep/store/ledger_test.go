@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
-func (m *testStore) ledger(t *testing.T, caps books.Caps) *books.Ledger {
+func (m *testStore) ledger(t *testing.T, caps accounts.Caps) *accounts.Ledger {
 	t.Helper()
-	l, err := m.NewLedger(context.Background(), func() books.Caps { return caps })
+	l, err := m.NewLedger(context.Background(), func() accounts.Caps { return caps })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestLedger(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
 	session := m.enqueue(t, event(memory.KindTool, "s", "a", 1))[0].Session
-	l := m.ledger(t, books.Caps{Day: 1000, Session: 500})
+	l := m.ledger(t, accounts.Caps{Day: 1000, Session: 500})
 	// Half an hour before midnight, east of Greenwich.
 	evening := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", 3*3600))
 	id, err := l.Reserve(ctx, reservation(session, 400, evening))
@@ -81,7 +81,7 @@ func TestLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := books.Spent{Calls: 2, Failed: 1, TokensIn: 100, TokensOut: 20, TokensCached: 30, Reserved: 300, USD: 0.5}
+	want := accounts.Spent{Calls: 2, Failed: 1, TokensIn: 100, TokensOut: 20, TokensCached: 30, Reserved: 300, USD: 0.5}
 	if sum.Total != want || len(sum.Days) != 1 || sum.Days[0].Name != "2026-03-01" || sum.Days[0].Spent != want ||
 		len(sum.Providers) != 1 || sum.Providers[0].Name != "p" || len(sum.Projects) != 1 || sum.Projects[0].Name != "/home/dev/shop" {
 		t.Errorf("got %+v", sum)
@@ -94,8 +94,8 @@ func TestLedger(t *testing.T) {
 func TestLedgerStaysShutForTheDay(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
-	caps := books.Caps{Day: 1000}
-	l, err := m.NewLedger(ctx, func() books.Caps { return caps })
+	caps := accounts.Caps{Day: 1000}
+	l, err := m.NewLedger(ctx, func() accounts.Caps { return caps })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,12 @@ func TestLedgerKeepsTheReservationsOfADeadWorker(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	id, err := m.ledger(t, books.Caps{}).Reserve(ctx, reservation(0, 600, now))
+	id, err := m.ledger(t, accounts.Caps{}).Reserve(ctx, reservation(0, 600, now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.reopen(t)
-	l := m.ledger(t, books.Caps{Day: 1000})
+	l := m.ledger(t, accounts.Caps{Day: 1000})
 	if _, err := l.Reserve(ctx, reservation(0, 500, now)); capOf(err) != memory.CapDay {
 		t.Errorf("got %v, want the day's cap", err)
 	}
@@ -152,7 +152,7 @@ func TestLedgerKeepsTheReservationsOfADeadWorker(t *testing.T) {
 func TestLedgerNeverPassesItsCapWithMany(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
-	l := m.ledger(t, books.Caps{Day: 5000})
+	l := m.ledger(t, accounts.Caps{Day: 5000})
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var wg sync.WaitGroup
 	for range 8 {

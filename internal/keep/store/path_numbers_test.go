@@ -131,7 +131,7 @@ func TestPathNumbersAreNotReused(t *testing.T) {
 	if _, err := rawOpen(t, m.path).Exec("PRAGMA foreign_keys = 1; DELETE FROM paths WHERE id = ?", one); err == nil {
 		t.Error("a path of an observation was deleted")
 	}
-	if _, err := m.HideObservation(t.Context(), 7); err != nil {
+	if _, err := m.HideObservation(t.Context(), 7, true); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := m.PurgeHidden(t.Context(), memory.LatestTime); err != nil || n != 1 {

@@ -59,7 +59,7 @@ func TestExport(t *testing.T) {
 func (m *testStore) supersedeAll(t *testing.T) {
 	t.Helper()
 	rawExec(t, m.path, "UPDATE observations SET superseded_by = id - 1 WHERE id > 1")
-	if err := m.HideWithoutPurge(context.Background(), 1); err != nil {
+	if _, err := m.HideObservation(context.Background(), 1, false); err != nil {
 		t.Fatal(err)
 	}
 }

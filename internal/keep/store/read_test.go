@@ -3,11 +3,14 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
 
@@ -116,7 +119,7 @@ func TestObservationsFilters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := m.CountObservations(ctx, test.query); err != nil || n != len(all) {
+			if n, err := m.CountRecords(ctx, test.query, []memory.RecordKind{memory.RecordObservation}); err != nil || n != len(all) {
 				t.Errorf("counted %d %v, want %d", n, err, len(all))
 			}
 		})
@@ -149,11 +152,11 @@ func TestObservationByULID(t *testing.T) {
 func TestObservationsByIDs(t *testing.T) {
 	ctx := context.Background()
 	m := filled(t)
-	found, err := m.ObservationsByIDs(ctx, 5, 1, 99, 3)
+	found, err := records.ObservationsByIDs(ctx, m.Reader, []memory.ObservationID{5, 1, 99, 3})
 	if err != nil || titles(found) != "echo alpha charlie" {
 		t.Errorf("got %q %v, want them in the asked order", titles(found), err)
 	}
-	if found, err = m.ObservationsByIDs(ctx); err != nil || len(found) != 0 {
+	if found, err = records.ObservationsByIDs(ctx, m.Reader, nil); err != nil || len(found) != 0 {
 		t.Errorf("got %v %v for no ids", found, err)
 	}
 	if err := m.Hide(5); err != nil {
@@ -216,13 +219,19 @@ func TestUndistilledAndTurns(t *testing.T) {
 	_, err = m.Undistilled(ctx, 99)
 	wantCode(t, err, memory.CodeNotFound)
 
-	prompts, observations, err := m.Turns(ctx, 1, 1, 1)
-	if err != nil || len(prompts) != 1 || prompts[0].Number != 1 || titles(observations) != "alpha bravo" {
-		t.Errorf("got %+v %q %v", prompts, titles(observations), err)
+	turn, err := m.Batch(ctx, memory.Session{ID: 1}, []memory.PendingEvent{{PromptNumber: 1}})
+	if err != nil || len(turn.Prompts) != 1 || turn.Prompts[0].Number != 1 || titles(turn.Earlier) != "alpha bravo" {
+		t.Errorf("got %+v %q %v", turn.Prompts, titles(turn.Earlier), err)
 	}
-	if prompts, err = m.Prompts(ctx, 1); err != nil || len(prompts) != 2 {
+	if prompts, err := promptsOf(ctx, m.Store, 1); err != nil || len(prompts) != 2 {
 		t.Errorf("got %d prompts %v, want 2", len(prompts), err)
 	}
+}
+
+// promptsOf returns all prompts of a session.
+func promptsOf(ctx context.Context, m *store.Store, session memory.SessionID) ([]memory.Prompt, error) {
+	b, err := m.Batch(ctx, memory.Session{ID: session}, []memory.PendingEvent{{}, {PromptNumber: math.MaxInt}})
+	return b.Prompts, err
 }
 
 func TestTotals(t *testing.T) {
@@ -367,7 +376,8 @@ func TestNearby(t *testing.T) {
 		}))
 	}
 	batch := memory.Batch{Session: memory.Session{ProjectPath: "/home/dev/shop"}, Events: []memory.PendingEvent{{Files: []memory.FileRef{{Path: "old.go"}}}}}
-	if err := m.Nearby(ctx, &batch); err != nil {
+	batch, err := m.Batch(ctx, batch.Session, batch.Events)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(batch.Nearby); n != 61 || batch.Nearby[0].Title != "number 59" || batch.Nearby[60].Title != "the oldest, of the file" {
@@ -381,7 +391,7 @@ func TestNearby(t *testing.T) {
 		t.Errorf("got symbols %s", got)
 	}
 	batch.Session.ProjectPath = "/home/dev/else"
-	if err := m.Nearby(ctx, &batch); err != nil || len(batch.Nearby)+len(batch.NearbySymbols) != 0 {
+	if batch, err = m.Batch(ctx, batch.Session, batch.Events); err != nil || len(batch.Nearby)+len(batch.NearbySymbols) != 0 {
 		t.Errorf("of another project: got %+v, %+v, %v", batch.Nearby, batch.NearbySymbols, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -26,7 +26,7 @@ func redactedBy(rule string, n int) func(*memory.Arrival) {
 	return func(a *memory.Arrival) { a.Redacted = map[string]int{rule: n} }
 }
 
-func (m *testStore) receipt(t *testing.T, id memory.SessionID) books.SessionReceipt {
+func (m *testStore) receipt(t *testing.T, id memory.SessionID) accounts.SessionReceipt {
 	t.Helper()
 	r, err := m.SessionReceipt(context.Background(), id)
 	if err != nil {
@@ -109,55 +109,55 @@ func worked(t *testing.T) *testStore {
 
 func TestSessionReceipt(t *testing.T) {
 	m := worked(t)
-	l := m.ledger(t, books.Caps{})
+	l := m.ledger(t, accounts.Caps{})
 	at := base.Time()
 	called(t, l, 1, "anthropic", "haiku", at, memory.ModelUsage{Input: 100, Output: 10, Cached: 50}, 0.02)
 	called(t, l, 1, "anthropic", "opus", at, memory.ModelUsage{Input: 10, Output: 1}, 0.01)
 	called(t, l, 1, "openrouter", "haiku", at, memory.ModelUsage{Input: 1000}, 0)
 	called(t, l, 2, "openrouter", "haiku", at, memory.ModelUsage{Input: 5}, 0)
 
-	anthropic := books.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
-	other := books.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
+	anthropic := accounts.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
+	other := accounts.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
 	total := anthropic
 	total.Add(other)
 	got := m.receipt(t, 1)
-	want := books.SessionReceipt{
+	want := accounts.SessionReceipt{
 		ID: 1, ULID: got.ULID, Host: memory.HostClaudeCode, HostSessionID: "s1", Project: "shop", ProjectPath: "/home/dev/shop",
 		FirstPrompt: "Use [redacted:github-pat] and [redacted:github-pat]",
 		Status:      memory.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
-		Captured: books.CapturedEvents{
+		Captured: accounts.CapturedEvents{
 			Events: 13, Processed: 6, Skipped: 4, Failed: 1, Pending: 1, Processing: 1,
-			Kinds: []books.EventsOf{
+			Kinds: []accounts.EventsOf{
 				{Kind: memory.KindPrompt, Events: 1},
 				{Kind: memory.KindTool, Tool: "Bash", Events: 6}, {Kind: memory.KindTool, Tool: "Glob", Events: 2},
 				{Kind: memory.KindTool, Tool: "Edit", Events: 1}, {Kind: memory.KindTool, Tool: "Grep", Events: 1},
 				{Kind: memory.KindStop, Events: 1}, {Kind: memory.KindSessionEnd, Events: 1},
 			},
 		},
-		Skipped: []books.EventsFor{
-			{Reason: memory.SkipTool, Events: 3, Kinds: []books.EventsOf{
+		Skipped: []accounts.EventsFor{
+			{Reason: memory.SkipTool, Events: 3, Kinds: []accounts.EventsOf{
 				{Kind: memory.KindTool, Tool: "Glob", Events: 2}, {Kind: memory.KindTool, Tool: "Grep", Events: 1}}},
-			{Reason: memory.SkipOwn, Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}},
+			{Reason: memory.SkipOwn, Events: 1, Kinds: []accounts.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}},
 		},
-		Failed:   []books.EventsFor{{Reason: "garbage", Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}}},
-		Redacted: []books.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
-		Stored: books.StoredRecords{
+		Failed:   []accounts.EventsFor{{Reason: "garbage", Events: 1, Kinds: []accounts.EventsOf{{Kind: memory.KindTool, Tool: "Bash", Events: 1}}}},
+		Redacted: []accounts.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
+		Stored: accounts.StoredRecords{
 			Prompts: 1, Hidden: 1,
-			Observations: []books.StoredObservation{
+			Observations: []accounts.StoredObservation{
 				{ID: 1, Type: memory.TypeBugfix, Title: "Totals", PromptNumber: 1}, {ID: 2, Type: memory.TypeDecision, Title: "Cents", PromptNumber: 1}},
-			Summaries: []books.StoredSummary{{ID: 1, PromptNumber: 1}},
+			Summaries: []accounts.StoredSummary{{ID: 1, PromptNumber: 1}},
 		},
 		Given: []memory.Injection{},
-		LookedUp: []books.LookedUp{
+		LookedUp: []accounts.LookedUp{
 			{Observation: 1, Title: "Totals", Made: true, Times: 1, ByItself: 1, LastAt: base + 50},
 			{Observation: 2, Title: "Cents", Made: true, Times: 2, LastAt: base + 130},
 		},
-		Cost: books.SessionCost{
+		Cost: accounts.SessionCost{
 			Total:     total,
-			Providers: []books.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
-			Models: []books.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
-				{Name: "haiku", Provider: "anthropic", Spent: books.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
-				{Name: "opus", Provider: "anthropic", Spent: books.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
+			Providers: []accounts.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
+			Models: []accounts.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
+				{Name: "haiku", Provider: "anthropic", Spent: accounts.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
+				{Name: "opus", Provider: "anthropic", Spent: accounts.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
 			DiscoveryTokens: 1500,
 		},
 	}
@@ -187,7 +187,7 @@ func TestReceiptOfWhatWasGiven(t *testing.T) {
 	if diff := cmp.Diff(want, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}
-	looked := []books.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
+	looked := []accounts.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
 	if diff := cmp.Diff(looked, got.LookedUp); diff != "" {
 		t.Errorf("looked up (-want +got):\n%s", diff)
 	}
@@ -246,10 +246,10 @@ func TestReceiptTotals(t *testing.T) {
 		t.Errorf("skipped %q, want %q", got, want)
 	}
 	// The mark of what was hidden is not shown of its session, but was counted when it came.
-	if diff := cmp.Diff([]books.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
+	if diff := cmp.Diff([]accounts.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
 		t.Errorf("redacted (-want +got):\n%s", diff)
 	}
-	given := []books.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
+	given := []accounts.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
 	if diff := cmp.Diff(given, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}

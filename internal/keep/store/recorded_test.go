@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,22 +27,22 @@ func TestRecorded(t *testing.T) {
 	add("/p/tally", "bugfix", night.AddDate(0, 0, -1))
 	add("/p/tally", "bugfix", night)
 	add("/p/other", "decision", night)
-	if _, err := m.HideObservation(t.Context(), add("/p/tally", "change", night)); err != nil {
+	if _, err := m.HideObservation(t.Context(), add("/p/tally", "change", night), true); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		project string
-		want    books.Recorded
+		want    accounts.Recorded
 	}{
-		{"", books.Recorded{
-			Days: []books.RecordedOn{
+		{"", accounts.Recorded{
+			Days: []accounts.RecordedOn{
 				{Name: "2026-03-03", Observations: 1, Types: map[memory.ObservationType]int{"bugfix": 1}},
 				{Name: "2026-03-04", Observations: 2, Types: map[memory.ObservationType]int{"bugfix": 1, "decision": 1}}},
-			Types: []books.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
-		{"other", books.Recorded{
-			Days:  []books.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
-			Types: []books.RecordedAs{{Name: "decision", Observations: 1}}}},
-		{"nowhere", books.EmptyRecorded()},
+			Types: []accounts.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
+		{"other", accounts.Recorded{
+			Days:  []accounts.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
+			Types: []accounts.RecordedAs{{Name: "decision", Observations: 1}}}},
+		{"nowhere", accounts.EmptyRecorded()},
 	} {
 		got, err := m.Recorded(t.Context(), tt.project, night, 3)
 		if err != nil {

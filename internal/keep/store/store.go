@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
@@ -14,6 +15,7 @@ type Store struct {
 	*db.DB
 	*records.Records
 	*books.Keeper
+	*accounts.Accounts
 	*care.Care
 }
 
@@ -42,5 +44,5 @@ func over(d *db.DB, err error) (*Store, error) {
 		return nil, err
 	}
 	r := records.New(d)
-	return &Store{DB: d, Records: r, Keeper: books.New(r), Care: care.New(r)}, nil
+	return &Store{DB: d, Records: r, Keeper: books.New(r), Accounts: accounts.New(d), Care: care.New(r)}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
 
@@ -29,7 +30,7 @@ func (m *testStore) reversal(t *testing.T, title string, supersedes ...memory.Ob
 // supersededBy returns by which record each of the observations is superseded, as it is read.
 func (m *testStore) supersededBy(t *testing.T, ids ...memory.ObservationID) string {
 	t.Helper()
-	found, err := m.ObservationsByIDs(context.Background(), ids...)
+	found, err := records.ObservationsByIDs(context.Background(), m.Reader, ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestSupersede(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.HideObservation(ctx, b); err != nil {
+	if _, err := m.HideObservation(ctx, b, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.supersededBy(t, a, c); got != "1→3 3→0" {
@@ -87,7 +88,7 @@ func TestSupersede(t *testing.T) {
 	if got := m.supersededBy(t, a, b); got != "1→2 2→3" {
 		t.Errorf("with the middle back: %s", got)
 	}
-	if _, err := m.HideObservation(ctx, b); err != nil {
+	if _, err := m.HideObservation(ctx, b, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.PurgeHidden(ctx, m.clock.at); err != nil {
@@ -96,7 +97,7 @@ func TestSupersede(t *testing.T) {
 	if got := m.supersededBy(t, a, c); got != "1→3 3→0" {
 		t.Errorf("with the middle erased: %s", got)
 	}
-	if _, err := m.HideObservation(ctx, c); err != nil {
+	if _, err := m.HideObservation(ctx, c, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.supersededBy(t, a); got != "1→0" {
@@ -246,7 +247,7 @@ func TestSupersededStates(t *testing.T) {
 				all = append(all, o[0].ID)
 			case "hide":
 				if id := one(); !hidden[id] {
-					_, err := s.HideObservation(ctx, id)
+					_, err := s.HideObservation(ctx, id, true)
 					check(err)
 					hidden[id] = true
 				}
@@ -278,7 +279,7 @@ func TestSupersededStates(t *testing.T) {
 				}
 				clear(hidden)
 			}
-			found, err := s.ObservationsByIDs(ctx, all...)
+			found, err := records.ObservationsByIDs(ctx, s.Reader, all)
 			check(err)
 			for _, o := range found {
 				want := links[o.ID]

@@ -41,14 +41,14 @@ func toldSymbols(changes []memory.SymbolChange) string {
 func TestSymbolsAreNetChanges(t *testing.T) {
 	m := newMemory(t)
 	one := confirmSymbols(t, m, "one", changed("a.go", "new New >1", 1), changed("a.go", "modified Old 1>2", 2), changed("a.go", "new Trial >5", 3))
-	before, err := m.Symbols(t.Context(), memory.Query{Session: one}, "")
+	before, _, err := m.Symbols(t.Context(), memory.Query{Session: one}, "")
 	if err != nil || len(before) != 3 {
 		t.Fatalf("got %+v %v", before, err)
 	}
 	confirmSymbols(t, m, "one", changed("a.go", "modified New 1>2", 11), changed("a.go", "deleted Old 2>", 12), changed("a.go", "deleted Trial 5>", 13))
 	two := confirmSymbols(t, m, "two", changed("a.go", "modified New 2>3", 21), changed("b.go", "new T.Get >1", 22))
 
-	got, err := m.Symbols(t.Context(), memory.Query{Session: one}, "")
+	got, _, err := m.Symbols(t.Context(), memory.Query{Session: one}, "")
 	if err != nil || toldSymbols(got) != "deleted Old, new New" {
 		t.Errorf("got %q %v", toldSymbols(got), err)
 	}
@@ -75,11 +75,13 @@ func TestSymbolsAreNetChanges(t *testing.T) {
 		{memory.Query{Files: []string{"/home/dev/shop/b.go"}, Project: "elsewhere"}, "", ""},
 		{memory.Query{Since: base + 20, Until: base + 21}, "", "modified New"},
 	} {
-		got, err := m.Symbols(t.Context(), tt.query, tt.name)
+		got, _, err := m.Symbols(t.Context(), tt.query, tt.name)
 		if err != nil || toldSymbols(got) != tt.want {
 			t.Errorf("%+v %q: got %q %v, want %q", tt.query, tt.name, toldSymbols(got), err, tt.want)
 		}
-		if n, err := m.CountSymbols(t.Context(), tt.query, tt.name); tt.query.Limit == 0 && (err != nil || n != len(got)) {
+		limited := tt.query
+		limited.Limit = 1
+		if _, n, err := m.Symbols(t.Context(), limited, tt.name); tt.query.Limit == 0 && (err != nil || n != len(got)) {
 			t.Errorf("%+v %q: counted %d %v, listed %d", tt.query, tt.name, n, err, len(got))
 		}
 	}
@@ -101,8 +103,9 @@ func TestSymbolsMoveWithTheirSession(t *testing.T) {
 	rawExec(t, m.path, "UPDATE sessions SET project = '/home/dev/other' WHERE id = ?", int64(one))
 	for project, want := range map[string]string{"/home/dev/other": "new Moved", "/home/dev/shop": "new Kept"} {
 		q := memory.Query{Project: project}
-		got, err := m.Symbols(t.Context(), q, "")
-		if n, err := m.CountSymbols(t.Context(), q, ""); err != nil || n != 1 {
+		got, _, err := m.Symbols(t.Context(), q, "")
+		q.Limit = 1
+		if _, n, err := m.Symbols(t.Context(), q, ""); err != nil || n != 1 {
 			t.Errorf("%s: %d changes %v", project, n, err)
 		}
 		if err != nil || toldSymbols(got) != want {

@@ -198,7 +198,7 @@ func TestDeletedRecordsAreNotReadAgain(t *testing.T) {
 	m := newMemory(t)
 	m.unreadTurn(t, "s", 1, "login", memory.Outcome{Observations: []memory.Observation{observation("one"), observation("two")}})
 	batch := m.unreadBatch(t, 1, 1)
-	if _, err := m.HideObservation(ctx, 1); err != nil {
+	if _, err := m.HideObservation(ctx, 1, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.kept(t); got != "" {
@@ -211,7 +211,7 @@ func TestDeletedRecordsAreNotReadAgain(t *testing.T) {
 	if got := m.kept(t); got != "S1.1" {
 		t.Errorf("%q after the record was restored, want the turn", got)
 	}
-	if _, err := m.HideObservation(ctx, 1); err != nil {
+	if _, err := m.HideObservation(ctx, 1, true); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := m.PurgeHidden(ctx, m.clock.at); n != 1 || err != nil {

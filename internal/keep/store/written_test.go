@@ -182,7 +182,7 @@ func TestAddObservationRefuses(t *testing.T) {
 			wantCode(t, err, test.want)
 		})
 	}
-	if n, err := m.CountObservations(ctx, memory.Query{}); err != nil || n != 6 {
+	if n, err := m.CountRecords(ctx, memory.Query{}, []memory.RecordKind{memory.RecordObservation}); err != nil || n != 6 {
 		t.Errorf("there are %d %v, want 6 as before", n, err)
 	}
 	_, err := openReadOnly(t, m.path).AddObservation(ctx, note("x"))
@@ -202,7 +202,7 @@ func TestAddObservationByLabel(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"other", "label:other"} {
-		if n, err := m.CountObservations(ctx, memory.Query{Project: name}); err != nil || n != 1 {
+		if n, err := m.CountRecords(ctx, memory.Query{Project: name}, []memory.RecordKind{memory.RecordObservation}); err != nil || n != 1 {
 			t.Errorf("%s has %d %v, want 1", name, n, err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestAddObservationToAFullDisk(t *testing.T) {
 		if len(q.Files)+len(q.Concepts) == 0 {
 			want++
 		}
-		if n, err := m.CountObservations(ctx, q); err != nil || n != want || len(kept) == 0 {
+		if n, err := m.CountRecords(ctx, q, []memory.RecordKind{memory.RecordObservation}); err != nil || n != want || len(kept) == 0 {
 			t.Errorf("%+v: there are %d %v, want %d", q, n, err, want)
 		}
 	}
@@ -280,7 +280,7 @@ func TestAddObservationAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	want := writers * (each - 3)
-	if n, err := m.CountObservations(ctx, memory.Query{}); err != nil || n != want {
+	if n, err := m.CountRecords(ctx, memory.Query{}, []memory.RecordKind{memory.RecordObservation}); err != nil || n != want {
 		t.Errorf("there are %d %v, want %d", n, err, want)
 	}
 	if books := m.books(t); books.Received != writers*each {
@@ -330,7 +330,7 @@ func TestEditObservation(t *testing.T) {
 	wantCode(t, err, memory.CodeInvalid)
 	_, err = m.EditObservation(ctx, 99, memory.ObservationEdit{Title: str("x")})
 	wantCode(t, err, memory.CodeNotFound)
-	if _, err := m.HideObservation(ctx, kept.ID); err != nil {
+	if _, err := m.HideObservation(ctx, kept.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	_, err = m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str("x")})
@@ -356,10 +356,11 @@ func TestHideWithoutPurge(t *testing.T) {
 	m := newMemory(t)
 	ctx := context.Background()
 	kept := m.add(t, note("kept"))
-	if err := m.HideWithoutPurge(ctx, kept.ID); err != nil {
+	if _, err := m.HideObservation(ctx, kept.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, m.HideWithoutPurge(ctx, kept.ID), memory.CodeNotFound)
+	_, err := m.HideObservation(ctx, kept.ID, false)
+	wantCode(t, err, memory.CodeNotFound)
 	if _, err := m.Observation(ctx, kept.ID); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("it is shown: %v", err)
 	}
@@ -394,7 +395,7 @@ func TestHideRestorePurge(t *testing.T) {
 			if got := titles(found); err != nil || got != want {
 				t.Errorf("%+v: got %q %v, want %q", q, got, err, want)
 			}
-			if n, err := m.CountObservations(ctx, q); err != nil || n != len(found) {
+			if n, err := m.CountRecords(ctx, q, []memory.RecordKind{memory.RecordObservation}); err != nil || n != len(found) {
 				t.Errorf("%+v: counted %d %v, want %d", q, n, err, len(found))
 			}
 		}
@@ -406,14 +407,14 @@ func TestHideRestorePurge(t *testing.T) {
 	}
 	m.clock.at += 1000
 	for id := range memory.ObservationID(2) {
-		if at, err := m.HideObservation(ctx, id+1); err != nil || at != base+1000 {
+		if at, err := m.HideObservation(ctx, id+1, true); err != nil || at != base+1000 {
 			t.Errorf("hidden at %d %v", at, err)
 		}
 	}
 	visible("three")
-	_, err = m.HideObservation(ctx, 1)
+	_, err = m.HideObservation(ctx, 1, true)
 	wantCode(t, err, memory.CodeNotFound)
-	_, err = m.HideObservation(ctx, 99)
+	_, err = m.HideObservation(ctx, 99, true)
 	wantCode(t, err, memory.CodeNotFound)
 	for range 2 { // twice does no harm
 		if o, err := m.RestoreObservation(ctx, 2); err != nil || o.Title != "two" {
@@ -425,7 +426,7 @@ func TestHideRestorePurge(t *testing.T) {
 		t.Errorf("the feed has %q, want %q", got, want)
 	}
 	// Written down again, it is there again.
-	if _, err := m.HideObservation(ctx, 2); err != nil {
+	if _, err := m.HideObservation(ctx, 2, true); err != nil {
 		t.Fatal(err)
 	}
 	if o := m.add(t, note("two", with("a.go", "only/one.go"))); o.ID != 2 || o.TimesSeen != 2 {
@@ -444,7 +445,7 @@ func TestHideRestorePurge(t *testing.T) {
 	if len(rawRows(t, m.path, "SELECT 1 FROM paths WHERE path = 'only/one.go'")) == 0 {
 		t.Error("a path that is still in use is gone")
 	}
-	if _, err := m.HideObservation(ctx, 2); err != nil {
+	if _, err := m.HideObservation(ctx, 2, true); err != nil {
 		t.Fatal(err)
 	}
 	_, before, err = m.ChangeRange(ctx)

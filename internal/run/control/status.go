@@ -14,7 +14,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/index"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -44,7 +44,7 @@ type Report struct {
 	Stages map[string]string `json:"stages,omitempty"`
 	// Notices are shown to the user while they hold, such as that a provider does not
 	// answer.
-	Notices []books.Notice `json:"notices,omitempty"`
+	Notices []accounts.Notice `json:"notices,omitempty"`
 	// Settings are those that are not at their default.
 	Settings []SettingOrigin `json:"settings,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -64,8 +65,8 @@ func outputs(t *testing.T, s *store.Store) (string, error) {
 	sessions, err := s.Sessions(ctx, memory.Query{})
 	add(sessions, err)
 	for _, session := range sessions {
-		prompts, err := s.Prompts(ctx, session.Session.ID)
-		add(prompts, err)
+		batch, err := s.Batch(ctx, session.Session, []memory.PendingEvent{{}, {PromptNumber: math.MaxInt}})
+		add(batch, err)
 		summaries, err := s.SessionSummaries(ctx, session.Session.ID, 0)
 		add(summaries, err)
 	}

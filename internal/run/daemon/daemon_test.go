@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -314,7 +314,7 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	if !eventually(func() bool { return booksOf(t, w).Processed == 4 }) {
 		t.Errorf("books %+v, want all processed", booksOf(t, w))
 	}
-	var notices []books.Notice
+	var notices []accounts.Notice
 	if !eventually(func() bool { notices, _ = w.store.Standing(t.Context(), time.Now()); return len(notices) > 0 }) || !strings.Contains(notices[0].Text, "could not be read") {
 		t.Errorf("notices %+v, want one of the corrupt file", notices)
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
@@ -63,7 +63,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		},
 	}
 	if notices, err := w.store.Standing(ctx, w.cfg.Clock()); err == nil {
-		stats["notices"] = append([]books.Notice{}, notices...) // JSON: [] instead of null
+		stats["notices"] = append([]accounts.Notice{}, notices...) // JSON: [] instead of null
 	} else {
 		w.log.Warn("list notices", "error", err)
 	}

@@ -248,5 +248,6 @@ func reindexStore(ctx context.Context, s *store.Store, path string, options inde
 	if err != nil {
 		return 0, err
 	}
-	return s.DocumentTotal(ctx)
+	totals, err := s.Totals(ctx, "")
+	return totals.Searchable(), err
 }

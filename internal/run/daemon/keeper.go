@@ -87,11 +87,8 @@ func (k keeper) EditObservation(ctx context.Context, id memory.ObservationID, ed
 // HideObservation implements api.Keeper. With purge the observation is deleted after
 // undoTime, and purged is when; else it stays hidden.
 func (k keeper) HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (purged memory.Millis, err error) {
-	if !purge {
-		return 0, k.HideWithoutPurge(ctx, id)
-	}
-	hidden, err := k.Store.HideObservation(ctx, id)
-	if err != nil {
+	hidden, err := k.Store.HideObservation(ctx, id, purge)
+	if err != nil || !purge {
 		return 0, err
 	}
 	return hidden.Add(undoTime), nil

@@ -8,7 +8,7 @@ import (
 
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/distil/observer/mode"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/run/control"
 )
@@ -58,9 +58,9 @@ func (l *live) policy() *intake.Policy {
 }
 
 // caps returns the token caps of the current settings.
-func (l *live) caps() books.Caps {
+func (l *live) caps() accounts.Caps {
 	s := l.get()
-	return books.Caps{Day: s.Int(settings.KeyDailyTokenCap), Session: s.Int(settings.KeySessionTokenCap)}
+	return accounts.Caps{Day: s.Int(settings.KeyDailyTokenCap), Session: s.Int(settings.KeySessionTokenCap)}
 }
 
 // mode returns the mode in the settings. If that cannot be loaded, it returns the built-in

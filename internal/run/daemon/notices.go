@@ -9,7 +9,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -59,7 +59,7 @@ func (w *Worker) clearOld(ctx context.Context) {
 	for _, n := range standing {
 		provider, _ := n.Trouble()
 		gone := provider != "" && provider != chosen
-		old := n.Key == books.NoticeLost && n.Told && n.At < memory.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
+		old := n.Key == accounts.NoticeLost && n.Told && n.At < memory.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
 		if !gone && !old {
 			continue
 		}

@@ -179,7 +179,7 @@ func (w *Worker) finishDueWork(ctx context.Context) {
 
 // RecallOptions returns the options of context blocks that the settings give. What waits in
 // the queue is distilled without a model, and marked by the foreign texts of the memory.
-func RecallOptions(s *settings.Settings, mem observer.ForeignReader) recall.Options {
+func RecallOptions(s *settings.Settings, mem *store.Store) recall.Options {
 	return recall.Options{
 		Distiller: observer.Marking{Distiller: offline.New(), Foreign: mem},
 		Budget:    s.Int(settings.KeyContextBudget),

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
@@ -395,7 +395,7 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 func (e *exam) lastHeard(s install.AgentState) string {
 	activity, err := e.activity()
 	if err == nil {
-		if i := slices.IndexFunc(activity.Hosts, func(h books.HostActivity) bool { return h.Host == s.Host }); i >= 0 {
+		if i := slices.IndexFunc(activity.Hosts, func(h accounts.HostActivity) bool { return h.Host == s.Host }); i >= 0 {
 			return "last event " + e.ago(activity.Hosts[i].LastAt.Time())
 		}
 	}

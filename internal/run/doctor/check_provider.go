@@ -11,7 +11,7 @@ import (
 
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/model/claude"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -102,13 +102,13 @@ func (e *exam) ask(ctx context.Context, provider string) []Finding {
 	}
 	switch failed.Class {
 	case memory.ClassLogin, memory.ClassQuota, memory.ClassRateLimit, memory.ClassTransient:
-		return []Finding{e.providerTrouble(provider, failed.Class, books.Notice{Text: err.Error(), At: memory.MillisOf(e.now)})}
+		return []Finding{e.providerTrouble(provider, failed.Class, accounts.Notice{Text: err.Error(), At: memory.MillisOf(e.now)})}
 	}
 	return nil // it answers, but not this request: many servers imitate only a part of the API
 }
 
 // providerTrouble returns the finding about a provider that does not answer.
-func (e *exam) providerTrouble(provider string, class memory.ErrorClass, n books.Notice) Finding {
+func (e *exam) providerTrouble(provider string, class memory.ErrorClass, n accounts.Notice) Finding {
 	text := fmt.Sprintf("%s, %s", strings.TrimPrefix(oneLine(n.Text), "claude-mem: "), e.ago(n.At.Time()))
 	switch {
 	case class == memory.ClassLogin && provider == settings.ProviderClaude:
@@ -139,9 +139,9 @@ func checkCaps(_ context.Context, e *exam) ([]Finding, string) {
 	var list []Finding
 	for _, n := range notices {
 		switch n.Key {
-		case books.NoticeCapDay:
+		case accounts.NoticeCapDay:
 			list = append(list, e.found("cap-day", fmt.Sprintf("the %d tokens of the day are used up", day), "more", strconv.Itoa(2*day)))
-		case books.NoticeCapSession:
+		case accounts.NoticeCapSession:
 			list = append(list, e.found("cap-session", fmt.Sprintf("a session has used its %d tokens", session), "more", strconv.Itoa(2*session)))
 		}
 	}

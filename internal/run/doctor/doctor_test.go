@@ -17,7 +17,7 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/lock"
 	"claudemem/internal/memory"
@@ -309,7 +309,7 @@ func note(t *testing.T, s *store.Store, key string) {
 // bookCall books a call of the claude CLI with its outcome.
 func bookCall(t *testing.T, s *store.Store, outcome string) {
 	t.Helper()
-	ledger, err := s.NewLedger(t.Context(), func() books.Caps { return books.Caps{} })
+	ledger, err := s.NewLedger(t.Context(), func() accounts.Caps { return accounts.Caps{} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,9 +478,9 @@ func TestSilentHooks(t *testing.T) {
 			write(t, filepath.Join(host, "plugins", "installed_plugins.json"), book)
 			write(t, filepath.Join(host, "settings.json"), `{"enabledPlugins":{"`+install.PluginID+`":true}}`)
 			e := newExam(t.Context(), Config{DataDir: dir, HostDir: host, Clock: func() time.Time { return now }, Getenv: environment()})
-			e.activity = func() (a books.Activity, err error) {
+			e.activity = func() (a accounts.Activity, err error) {
 				if test.last > 0 {
-					a.Hosts = []books.HostActivity{{Host: memory.HostClaudeCode, Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
+					a.Hosts = []accounts.HostActivity{{Host: memory.HostClaudeCode, Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
 				}
 				return a, nil
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -71,9 +72,9 @@ type exam struct {
 	now time.Time
 	// Each function reads its value once, when the first check calls it.
 	database func() (*store.Store, error)
-	activity func() (books.Activity, error)
+	activity func() (accounts.Activity, error)
 	books    func() (memory.Books, error)
-	notices  func() ([]books.Notice, error)
+	notices  func() ([]accounts.Notice, error)
 	// unread counts the events of the last day that no model has read.
 	unread   func() ([]books.Unread, error)
 	worker   func() worker
@@ -123,11 +124,11 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		return s
 	})
 	e.database = sync.OnceValues(func() (*store.Store, error) { return e.open(ctx) })
-	e.activity = stored(e, func(db *store.Store) (books.Activity, error) {
+	e.activity = stored(e, func(db *store.Store) (accounts.Activity, error) {
 		return db.Activity(ctx, memory.MillisOf(e.now.Add(-stuckAfter)))
 	})
 	e.books = stored(e, func(db *store.Store) (memory.Books, error) { return db.Books(ctx) })
-	e.notices = stored(e, func(db *store.Store) ([]books.Notice, error) { return db.Standing(ctx, e.now) })
+	e.notices = stored(e, func(db *store.Store) ([]accounts.Notice, error) { return db.Standing(ctx, e.now) })
 	e.unread = stored(e, func(db *store.Store) ([]books.Unread, error) {
 		return db.Unread(ctx, memory.MillisOf(e.now.AddDate(0, 0, -1)))
 	})

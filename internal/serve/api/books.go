@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 
@@ -27,17 +28,17 @@ type StatsRequest struct {
 // cost of model calls (Ledger), and the sums of the sessions' receipts. The last three are nil in
 // a brief answer.
 type Stats struct {
-	Totals   memory.Totals        `json:"totals"`
-	Queue    memory.Books         `json:"queue"`
-	Recorded *books.Recorded      `json:"recorded,omitempty"`
-	Ledger   *books.Account       `json:"ledger,omitempty"`
-	Receipts *books.ReceiptTotals `json:"receipts,omitempty"`
+	Totals   memory.Totals           `json:"totals"`
+	Queue    memory.Books            `json:"queue"`
+	Recorded *accounts.Recorded      `json:"recorded,omitempty"`
+	Ledger   *accounts.Account       `json:"ledger,omitempty"`
+	Receipts *accounts.ReceiptTotals `json:"receipts,omitempty"`
 }
 
 // EmptyStats returns the counts of an empty memory.
 func EmptyStats(now time.Time, days int) Stats {
-	ledger := books.EmptyAccount(now, days)
-	receipts, recorded := books.EmptyReceiptTotals(ledger.Since), books.EmptyRecorded()
+	ledger := accounts.EmptyAccount(now, days)
+	receipts, recorded := accounts.EmptyReceiptTotals(ledger.Since), accounts.EmptyRecorded()
 	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
 }
 
@@ -50,7 +51,7 @@ type Queue struct {
 	Queue       memory.Books        `json:"queue"`
 	Waiting     []Waiting           `json:"waiting"`
 	DeadLetters []memory.DeadLetter `json:"dead_letters"`
-	Notices     []books.Notice      `json:"notices"`
+	Notices     []accounts.Notice   `json:"notices"`
 	// Unread counts the events of the last 30 days whose records were made without the
 	// model that was chosen for them, by reason.
 	Unread []books.Unread `json:"unread"`
@@ -61,7 +62,7 @@ const unreadDays = 30
 
 // EmptyQueue returns the queue of an empty memory.
 func EmptyQueue() Queue {
-	return Queue{Waiting: []Waiting{}, DeadLetters: []memory.DeadLetter{}, Notices: []books.Notice{}, Unread: []books.Unread{}}
+	return Queue{Waiting: []Waiting{}, DeadLetters: []memory.DeadLetter{}, Notices: []accounts.Notice{}, Unread: []books.Unread{}}
 }
 
 // Waiting counts the waiting events of a session. NextDue is the time to which they are
@@ -93,7 +94,7 @@ func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	}
 	// The sums read thousands of rows each, side by side.
 	now := l.now()
-	out.Recorded, out.Ledger, out.Receipts = new(books.Recorded), new(books.Account), new(books.ReceiptTotals)
+	out.Recorded, out.Ledger, out.Receipts = new(accounts.Recorded), new(accounts.Account), new(accounts.ReceiptTotals)
 	sums, ctx := errgroup.WithContext(ctx)
 	sums.Go(func() (err error) {
 		*out.Recorded, err = l.Store.Recorded(ctx, r.Project, now, r.Days)
@@ -135,6 +136,6 @@ func (l *Local) queue(ctx context.Context, _ QueueRequest) (out Queue, err error
 	notices, err := l.Store.Standing(ctx, l.now())
 	out.Unread = list(unread)
 	out.DeadLetters = list(letters)
-	out.Notices = list(slices.DeleteFunc(notices, func(n books.Notice) bool { return !n.Waits() }))
+	out.Notices = list(slices.DeleteFunc(notices, func(n accounts.Notice) bool { return !n.Waits() }))
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/memory"
 )
@@ -18,10 +19,10 @@ type Store interface {
 	Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
 	ObservationByULID(ctx context.Context, ulid memory.ULID) (memory.Observation, error)
 	Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error)
-	CountObservations(ctx context.Context, q memory.Query) (int, error)
-	// ObservationsByIDs returns observations in the given order, without those that are
-	// hidden or deleted.
-	ObservationsByIDs(ctx context.Context, ids ...memory.ObservationID) ([]memory.Observation, error)
+	CountRecords(ctx context.Context, q memory.Query, kinds []memory.RecordKind) (int, error)
+	// RecordsByRefs returns records in the given order, without those that are hidden or
+	// deleted.
+	RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) ([]memory.Hit, error)
 	Session(ctx context.Context, id memory.SessionID) (memory.Session, error)
 	// Sessions filters by project and time only.
 	Sessions(ctx context.Context, q memory.Query) ([]memory.SessionDigest, error)
@@ -29,23 +30,23 @@ type Store interface {
 	// SessionNamed returns the session of a number (12, S12), a ULID, the host's id or its
 	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
 	SessionNamed(ctx context.Context, name, project string) (memory.Session, error)
-	SessionReceipt(ctx context.Context, id memory.SessionID) (books.SessionReceipt, error)
+	SessionReceipt(ctx context.Context, id memory.SessionID) (accounts.SessionReceipt, error)
 	Projects(ctx context.Context, brief bool) ([]memory.ProjectDigest, error)
 	Aliases(ctx context.Context) ([]memory.ProjectAlias, error)
 	Learnings(ctx context.Context, q memory.LearningQuery) ([]memory.Learning, error)
 	CountLearnings(ctx context.Context, q memory.LearningQuery) (int, error)
-	// Symbols lists changes of functions and types with a name, "" for any.
-	Symbols(ctx context.Context, q memory.Query, name string) ([]memory.SymbolChange, error)
-	CountSymbols(ctx context.Context, q memory.Query, name string) (int, error)
+	// Symbols lists changes of functions and types with a name, "" for any, and counts those
+	// that there are without the limit.
+	Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, total int, err error)
 	Totals(ctx context.Context, project string) (memory.Totals, error)
 	Books(ctx context.Context) (memory.Books, error)
 	Backlog(ctx context.Context, now memory.Millis) ([]memory.Backlog, error)
 	DeadLetters(ctx context.Context, limit int) ([]memory.DeadLetter, error)
 	Unread(ctx context.Context, since memory.Millis) ([]books.Unread, error)
-	Standing(ctx context.Context, now time.Time) ([]books.Notice, error)
-	Recorded(ctx context.Context, project string, now time.Time, days int) (books.Recorded, error)
-	Account(ctx context.Context, now time.Time, days int) (books.Account, error)
-	ReceiptTotals(ctx context.Context, since memory.Millis) (books.ReceiptTotals, error)
+	Standing(ctx context.Context, now time.Time) ([]accounts.Notice, error)
+	Recorded(ctx context.Context, project string, now time.Time, days int) (accounts.Recorded, error)
+	Account(ctx context.Context, now time.Time, days int) (accounts.Account, error)
+	ReceiptTotals(ctx context.Context, since memory.Millis) (accounts.ReceiptTotals, error)
 }
 
 // Searcher finds records, by the filter alone if it has no index.
@@ -155,7 +156,7 @@ func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) e
 		if slices.Contains(vocabulary, asked) {
 			return nil
 		}
-		n, err := l.Store.CountObservations(ctx, q)
+		n, err := l.countObservations(ctx, q)
 		if err == nil && n == 0 {
 			return Unknown(name, asked, vocabulary)
 		}
@@ -233,8 +234,13 @@ func (l *Local) observations(ctx context.Context, r ObservationsRequest) (Listin
 	if err != nil {
 		return Listing[Observation]{}, err
 	}
-	p, err := pageOf(ctx, q, r.Paged, l.Store.Observations, l.Store.CountObservations, func(o *memory.Observation) Observation { return ObservationOf(o, r.Format == FormatFull) })
+	p, err := pageOf(ctx, q, r.Paged, l.Store.Observations, l.countObservations, func(o *memory.Observation) Observation { return ObservationOf(o, r.Format == FormatFull) })
 	return Listing[Observation]{p.Count, p.Total, p.Limit, p.Offset, r.Format, p.Results}, err
+}
+
+// countObservations returns how many observations pass a filter.
+func (l *Local) countObservations(ctx context.Context, q memory.Query) (int, error) {
+	return l.Store.CountRecords(ctx, q, []memory.RecordKind{memory.RecordObservation})
 }
 
 // pageOf returns the page of a list that q asks of the store.
@@ -271,14 +277,16 @@ func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 		return Batch{}, memory.Errorf(memory.CodeInvalid, "%d ids", len(r.IDs)).
 			WithHint(batchHint)
 	}
-	found, err := l.Store.ObservationsByIDs(ctx, r.IDs...)
+	found, err := l.Store.RecordsByRefs(ctx, mapped(r.IDs, func(id *memory.ObservationID) memory.RecordRef {
+		return memory.RecordRef{Kind: memory.RecordObservation, ID: int64(*id)}
+	})...)
 	if err != nil {
 		return Batch{}, err
 	}
 	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{},
-		Results: mapped(found, func(o *memory.Observation) Observation { return ObservationOf(o, format == FormatFull) })}
+		Results: mapped(found, func(h *memory.Hit) Observation { return ObservationOf(h.Observation, format == FormatFull) })}
 	for _, id := range r.IDs {
-		there := slices.ContainsFunc(found, func(o memory.Observation) bool { return o.ID == id })
+		there := slices.ContainsFunc(found, func(h memory.Hit) bool { return h.ID == int64(id) })
 		if !there && !slices.Contains(out.Missing, id) {
 			out.Missing = append(out.Missing, id)
 		}
@@ -453,11 +461,7 @@ func (l *Local) symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], er
 		return Page[Symbol]{}, err
 	}
 	q := memory.Query{Project: r.Project, Session: r.Session, Files: r.Files, Since: r.Since, Until: r.Until, Limit: r.Limit, Offset: r.Offset}
-	found, err := l.Store.Symbols(ctx, q, r.Name)
-	if err != nil {
-		return Page[Symbol]{}, err
-	}
-	total, err := l.Store.CountSymbols(ctx, q, r.Name)
+	found, total, err := l.Store.Symbols(ctx, q, r.Name)
 	if err != nil {
 		return Page[Symbol]{}, err
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -77,10 +77,10 @@ func (l *Local) sessionNamed(ctx context.Context, name string) (memory.Session, 
 }
 
 // receipt answers Memory.Receipt.
-func (l *Local) receipt(ctx context.Context, r ReceiptRequest) (books.SessionReceipt, error) {
+func (l *Local) receipt(ctx context.Context, r ReceiptRequest) (accounts.SessionReceipt, error) {
 	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
 	if err != nil {
-		return books.SessionReceipt{}, err
+		return accounts.SessionReceipt{}, err
 	}
 	return l.Store.SessionReceipt(ctx, session.ID)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -110,7 +110,7 @@ func (m Memory) Session(ctx context.Context, r SessionRequest) (SessionRecords, 
 }
 
 // Receipt returns what was captured of a session, stored, shown to it, and spent.
-func (m Memory) Receipt(ctx context.Context, r ReceiptRequest) (books.SessionReceipt, error) {
+func (m Memory) Receipt(ctx context.Context, r ReceiptRequest) (accounts.SessionReceipt, error) {
 	return ask(ctx, m, "GET", "/api/sessions/{id}/receipt", r, (*Local).receipt)
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -47,7 +48,7 @@ type fakeWorker struct {
 	edits      []memory.LearningEdit
 	statuses   []memory.StatusRequest
 	line       memory.Statusline
-	accounts   []books.SessionReceipt
+	accounts   []accounts.SessionReceipt
 	named      []string
 
 	searched   []memory.SearchRequest
@@ -149,7 +150,7 @@ func (f *fakeWorker) Observations(_ context.Context, q memory.Query) ([]memory.O
 	return found[:min(q.Limit, len(found))], f.err
 }
 
-func (f *fakeWorker) CountObservations(context.Context, memory.Query) (int, error) {
+func (f *fakeWorker) CountRecords(context.Context, memory.Query, []memory.RecordKind) (int, error) {
 	return len(f.records), nil
 }
 
@@ -161,24 +162,24 @@ func (f *fakeWorker) Books(context.Context) (memory.Books, error) {
 	return memory.Books{Received: 10, Processed: 6, Skipped: 2, Failed: 1, Pending: 1, Duplicates: 4}, f.err
 }
 
-func (f *fakeWorker) Recorded(context.Context, string, time.Time, int) (books.Recorded, error) {
-	return books.EmptyRecorded(), f.err
+func (f *fakeWorker) Recorded(context.Context, string, time.Time, int) (accounts.Recorded, error) {
+	return accounts.EmptyRecorded(), f.err
 }
 
-func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (books.Account, error) {
-	return books.EmptyAccount(now, days), f.err
+func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (accounts.Account, error) {
+	return accounts.EmptyAccount(now, days), f.err
 }
 
-func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (books.ReceiptTotals, error) {
-	return books.EmptyReceiptTotals(since), f.err
+func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (accounts.ReceiptTotals, error) {
+	return accounts.EmptyReceiptTotals(since), f.err
 }
 
 func (f *fakeWorker) Backlog(context.Context, memory.Millis) ([]memory.Backlog, error) {
 	return []memory.Backlog{{Session: memory.Session{ID: 12, ProjectPath: "/home/ada/work/tally"}, Pending: 1, NewestAt: memory.MillisOf(noon)}}, f.err
 }
 
-func (f *fakeWorker) Standing(context.Context, time.Time) ([]books.Notice, error) {
-	return []books.Notice{{Key: "index", Text: "the index is damaged"}, {Key: "provider_claude_login", Text: "claude needs a login", At: memory.MillisOf(noon)}}, f.err
+func (f *fakeWorker) Standing(context.Context, time.Time) ([]accounts.Notice, error) {
+	return []accounts.Notice{{Key: "index", Text: "the index is damaged"}, {Key: "provider_claude_login", Text: "claude needs a login", At: memory.MillisOf(noon)}}, f.err
 }
 
 func (f *fakeWorker) Ready() error { return f.notReady }
@@ -232,15 +233,11 @@ func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
 
 func (f *fakeWorker) RetryUnread(context.Context) (int, error) { return 3, nil }
 
-func (f *fakeWorker) Symbols(_ context.Context, q memory.Query, name string) ([]memory.SymbolChange, error) {
+func (f *fakeWorker) Symbols(_ context.Context, q memory.Query, name string) ([]memory.SymbolChange, int, error) {
 	f.queried = append(f.queried, q)
 	f.named = append(f.named, name)
 	found := f.symbols[min(q.Offset, len(f.symbols)):]
-	return found[:min(q.Limit, len(found))], f.err
-}
-
-func (f *fakeWorker) CountSymbols(context.Context, memory.Query, string) (int, error) {
-	return len(f.symbols), f.err
+	return found[:min(q.Limit, len(found))], len(f.symbols), f.err
 }
 
 func (f *fakeWorker) Learnings(_ context.Context, q memory.LearningQuery) ([]memory.Learning, error) {
@@ -282,11 +279,11 @@ func (f *fakeWorker) Statusline(_ context.Context, r memory.StatusRequest) (memo
 	return f.line, f.err
 }
 
-func (f *fakeWorker) ObservationsByIDs(ctx context.Context, ids ...memory.ObservationID) ([]memory.Observation, error) {
-	var found []memory.Observation
-	for _, id := range ids {
-		if o, err := f.Observation(ctx, id); err == nil {
-			found = append(found, o)
+func (f *fakeWorker) RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) ([]memory.Hit, error) {
+	var found []memory.Hit
+	for _, ref := range refs {
+		if o, err := f.Observation(ctx, memory.ObservationID(ref.ID)); err == nil {
+			found = append(found, memory.Hit{RecordRef: ref, Observation: &o})
 		}
 	}
 	return found, f.err

@@ -26,7 +26,8 @@ type Reminder interface {
 	Forget(memory.Recollection)
 }
 
-// Books are the store's records of shown texts and of notices.
+// Books are the store's records of shown texts and of notices. The worker implements them over
+// the store, fakeWorker in the tests.
 type Books interface {
 	// RecordInjection books a text that was shown to a session.
 	RecordInjection(ctx context.Context, injection memory.Injection) error

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -24,34 +24,34 @@ func (f *fakeWorker) SessionNamed(_ context.Context, name, project string) (memo
 	return memory.Session{}, memory.Errorf(memory.CodeNotFound, "there is no session %.40q", name).WithHint("`claude-mem sessions --all` lists them")
 }
 
-func (f *fakeWorker) SessionReceipt(_ context.Context, id memory.SessionID) (books.SessionReceipt, error) {
+func (f *fakeWorker) SessionReceipt(_ context.Context, id memory.SessionID) (accounts.SessionReceipt, error) {
 	for _, r := range f.accounts {
 		if r.ID == id {
 			return r, f.err
 		}
 	}
-	return books.SessionReceipt{}, memory.Errorf(memory.CodeNotFound, "there is no session S%d", id)
+	return accounts.SessionReceipt{}, memory.Errorf(memory.CodeNotFound, "there is no session S%d", id)
 }
 
-func someReceipts() []books.SessionReceipt {
+func someReceipts() []accounts.SessionReceipt {
 	at := memory.MillisOf(noon)
-	spent := books.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
-	return []books.SessionReceipt{{
+	spent := accounts.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
+	return []accounts.SessionReceipt{{
 		ID: 12, ULID: "01JNGZ0000000000000000000S", Host: memory.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Project: "tally",
 		ProjectPath: "/home/ada/work/tally", FirstPrompt: "Why is the total off by a cent?", Status: memory.SessionCompleted, StartedAt: at - 5000, UpdatedAt: at, CompletedAt: at,
-		Captured: books.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []books.EventsOf{
+		Captured: accounts.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []accounts.EventsOf{
 			{Kind: memory.KindPrompt, Events: 1}, {Kind: memory.KindTool, Tool: "Edit", Events: 2}, {Kind: memory.KindTool, Tool: "Glob", Events: 1}, {Kind: memory.KindStop, Events: 1}}},
-		Skipped:  []books.EventsFor{{Reason: memory.SkipTool, Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Glob", Events: 1}}}},
-		Failed:   []books.EventsFor{{Reason: "garbage", Events: 1, Kinds: []books.EventsOf{{Kind: memory.KindTool, Tool: "Edit", Events: 1}}}},
-		Redacted: []books.RedactedRule{{Rule: "github-pat", Count: 2}},
-		Stored: books.StoredRecords{Prompts: 1, Observations: []books.StoredObservation{{ID: 124, Type: memory.TypeBugfix, Title: "Totals off by a cent", PromptNumber: 1}},
-			Summaries: []books.StoredSummary{{ID: 5, PromptNumber: 1}}},
+		Skipped:  []accounts.EventsFor{{Reason: memory.SkipTool, Events: 1, Kinds: []accounts.EventsOf{{Kind: memory.KindTool, Tool: "Glob", Events: 1}}}},
+		Failed:   []accounts.EventsFor{{Reason: "garbage", Events: 1, Kinds: []accounts.EventsOf{{Kind: memory.KindTool, Tool: "Edit", Events: 1}}}},
+		Redacted: []accounts.RedactedRule{{Rule: "github-pat", Count: 2}},
+		Stored: accounts.StoredRecords{Prompts: 1, Observations: []accounts.StoredObservation{{ID: 124, Type: memory.TypeBugfix, Title: "Totals off by a cent", PromptNumber: 1}},
+			Summaries: []accounts.StoredSummary{{ID: 5, PromptNumber: 1}}},
 		Given: []memory.Injection{{Host: memory.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Where: "SessionStart", Source: "startup",
 			Observations: []memory.ObservationID{7}, Sessions: []memory.SessionID{3}, Layers: []memory.LayerCost{{Name: "observations", Tokens: 40, Items: 1}},
 			Skipped: []memory.LayerCost{{Name: "learnings", Reason: "empty"}}, Tokens: 60, Budget: 2000, BuildMS: 1.5, At: at - 5000}},
-		LookedUp: []books.LookedUp{{Observation: 7, Title: "bare", Given: true, Times: 2, ByItself: 1, LastAt: at}},
-		Cost: books.SessionCost{Total: spent, Providers: []books.SpentOn{{Name: "anthropic", Spent: spent}},
-			Models: []books.SpentOn{{Name: "haiku", Provider: "anthropic", Spent: spent}}, TokensGiven: 60, DiscoveryTokens: 5100},
+		LookedUp: []accounts.LookedUp{{Observation: 7, Title: "bare", Given: true, Times: 2, ByItself: 1, LastAt: at}},
+		Cost: accounts.SessionCost{Total: spent, Providers: []accounts.SpentOn{{Name: "anthropic", Spent: spent}},
+			Models: []accounts.SpentOn{{Name: "haiku", Provider: "anthropic", Spent: spent}}, TokensGiven: 60, DiscoveryTokens: 5100},
 	}}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -196,7 +196,7 @@ func (a *server) recordRoutes() []route {
 			api.Page[api.SessionDigest]{Results: []api.SessionDigest{{Summary: &api.SummaryHeadline{}}}}, "project=tally"),
 		endpoint(a, api.Memory.Session, "a session with its records, the oldest first",
 			api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}, ""),
-		endpoint(a, api.Memory.Receipt, "a session's receipt: captured events and their results, context shown, records looked up later, cost", books.SessionReceipt{}, ""),
+		endpoint(a, api.Memory.Receipt, "a session's receipt: captured events and their results, context shown, records looked up later, cost", accounts.SessionReceipt{}, ""),
 		endpoint(a, api.Memory.Summaries, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
 		endpoint(a, api.Memory.Prompts, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
 		endpoint(a, api.Memory.Projects, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{Aliases: []string{""}}}}, ""),

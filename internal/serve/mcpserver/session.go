@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -113,7 +113,7 @@ func (c *call) changedCode(ctx context.Context, session memory.SessionID) string
 }
 
 // offerIndexOf adds the lines of a session's observations, as many as fit.
-func (c *call) offerIndexOf(ctx context.Context, a *answer, s books.SessionReceipt, id string) {
+func (c *call) offerIndexOf(ctx context.Context, a *answer, s accounts.SessionReceipt, id string) {
 	if len(s.Stored.Observations) == 0 {
 		return
 	}

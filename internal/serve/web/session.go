@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -37,7 +37,7 @@ func (v *visit) session() view {
 	}
 	return view{Title: fmt.Sprintf("S%d %s", records.ID, line(records.Title)), JSON: fmt.Sprintf("/api/sessions/%d", records.ID), Data: struct {
 		api.SessionRecords
-		Receipt     books.SessionReceipt
+		Receipt     accounts.SessionReceipt
 		ReceiptJSON string
 		Turns       []turn
 		Next        string

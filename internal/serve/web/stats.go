@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -102,10 +102,10 @@ func (s *statsView) drawRecorded(days *timeColumns) {
 
 // typeSeries returns the types that there are, those of other modes as one, and the place of a
 // type among them.
-func typeSeries(there []books.RecordedAs) (all []series, place func(memory.ObservationType) int) {
+func typeSeries(there []accounts.RecordedAs) (all []series, place func(memory.ObservationType) int) {
 	at := map[string]int{}
 	for _, t := range slices.Concat(types, []memory.ObservationType{"other"}) {
-		if slices.ContainsFunc(there, func(r books.RecordedAs) bool { return hue(r.Name) == hue(t) }) {
+		if slices.ContainsFunc(there, func(r accounts.RecordedAs) bool { return hue(r.Name) == hue(t) }) {
 			at[hue(t)] = len(all)
 			all = append(all, series{string(t), hue(t)})
 		}

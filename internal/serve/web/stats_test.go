@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -16,18 +16,18 @@ import (
 func (f *fake) stats(q api.StatsRequest) api.Stats {
 	day := func(ago int) string { return noon.AddDate(0, 0, -ago).Format(time.DateOnly) }
 	other := memory.ObservationType(f.text)
-	recorded := books.Recorded{
-		Days: []books.RecordedOn{{Name: day(2), Observations: 3, Types: map[memory.ObservationType]int{"bugfix": 2, other: 1}}, {Name: day(0), Observations: 12,
+	recorded := accounts.Recorded{
+		Days: []accounts.RecordedOn{{Name: day(2), Observations: 3, Types: map[memory.ObservationType]int{"bugfix": 2, other: 1}}, {Name: day(0), Observations: 12,
 			Types: map[memory.ObservationType]int{"decision": 12}}},
-		Types: []books.RecordedAs{{Name: "decision", Observations: 12}, {Name: "bugfix", Observations: 2}, {Name: other, Observations: 1}}}
-	ledger := books.EmptyAccount(noon, q.Days)
+		Types: []accounts.RecordedAs{{Name: "decision", Observations: 12}, {Name: "bugfix", Observations: 2}, {Name: other, Observations: 1}}}
+	ledger := accounts.EmptyAccount(noon, q.Days)
 	for ago := q.Days; ago >= 0; ago-- {
-		s := books.Spent{Calls: 1, TokensIn: 3000, TokensCached: 1000, TokensOut: 500, USD: 0.5}
+		s := accounts.Spent{Calls: 1, TokensIn: 3000, TokensCached: 1000, TokensOut: 500, USD: 0.5}
 		ledger.Total.Add(s)
-		ledger.Days = append(ledger.Days, books.SpentOn{Name: day(ago), Spent: s})
+		ledger.Days = append(ledger.Days, accounts.SpentOn{Name: day(ago), Spent: s})
 	}
-	ledger.Saved = books.Saved{Blocks: 2, TokensGiven: 3000, TokensOfWork: 90_000, Tokens: 87_000}
-	receipts := books.EmptyReceiptTotals(ledger.Since)
+	ledger.Saved = accounts.Saved{Blocks: 2, TokensGiven: 3000, TokensOfWork: 90_000, Tokens: 87_000}
+	receipts := accounts.EmptyReceiptTotals(ledger.Since)
 	return api.Stats{Totals: memory.Totals{Projects: 1, Sessions: 2, Observations: 15}, Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -71,12 +72,12 @@ func (f *fake) memory() api.Memory {
 			*answer = f.preview(c.Request.(api.ContextRequest))
 		case *api.Queue:
 			*answer = f.queue()
-		case *books.SessionReceipt:
+		case *accounts.SessionReceipt:
 			answer.Title, answer.FirstPrompt = f.text, f.text
-			answer.Skipped = []books.EventsFor{{Reason: f.text, Events: 1}}
-			answer.Failed = []books.EventsFor{{Reason: f.text, Events: 1}}
-			answer.Redacted = []books.RedactedRule{{Rule: f.text, Count: 1}}
-			answer.Captured.Kinds = []books.EventsOf{{Kind: "tool", Tool: f.text, Events: 1}}
+			answer.Skipped = []accounts.EventsFor{{Reason: f.text, Events: 1}}
+			answer.Failed = []accounts.EventsFor{{Reason: f.text, Events: 1}}
+			answer.Redacted = []accounts.RedactedRule{{Rule: f.text, Count: 1}}
+			answer.Captured.Kinds = []accounts.EventsOf{{Kind: "tool", Tool: f.text, Events: 1}}
 		}
 		return nil
 	})
@@ -88,7 +89,7 @@ func (f *fake) shorter() string { return text.FirstBytes(f.text, 64<<10) }
 // queue returns a queue with f.total of everything.
 func (f *fake) queue() api.Queue {
 	said := f.shorter()
-	q := api.Queue{Queue: memory.Books{Received: 9, Failed: f.total, Pending: 2}, Notices: []books.Notice{{Key: said, Text: said}}}
+	q := api.Queue{Queue: memory.Books{Received: 9, Failed: f.total, Pending: 2}, Notices: []accounts.Notice{{Key: said, Text: said}}}
 	for n := range f.total {
 		q.Waiting = append(q.Waiting, api.Waiting{Session: 3, Project: said, Events: 2, NextDue: memory.MillisOf(noon.Add(time.Minute))})
 		q.DeadLetters = append(q.DeadLetters, memory.DeadLetter{Key: fmt.Sprintf("key%d %s", n, said), Session: 3, Kind: "tool", ToolName: said, Attempts: 3, LastError: said})

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
 
 // Receipt prints a session's receipt, in the order of events.
-func (p *Printer) Receipt(r *books.SessionReceipt) {
+func (p *Printer) Receipt(r *accounts.SessionReceipt) {
 	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", r.ID)), p.Style(Bold, Line(cmp.Or(r.Title, r.FirstPrompt, "(no prompt)"), 100)))
 	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
 		Line(r.Project, 60), Line(string(r.Host), 30), string(r.Status), p.Ago(r.UpdatedAt), Line(r.HostSessionID, 80),
@@ -30,7 +30,7 @@ func (p *Printer) Receipt(r *books.SessionReceipt) {
 }
 
 // captured prints the part of a receipt about captured events.
-func (p *Printer) captured(c *books.CapturedEvents) {
+func (p *Printer) captured(c *accounts.CapturedEvents) {
 	p.Heading("Captured")
 	if c.Events == 0 {
 		p.Printf("  nothing\n")
@@ -45,7 +45,7 @@ func (p *Printer) captured(c *books.CapturedEvents) {
 func forgotten(n int) string { return If(n > 0, fmt.Sprintf(" + %d forgotten", n)) }
 
 // KindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
-func KindsText(kinds []books.EventsOf) string {
+func KindsText(kinds []accounts.EventsOf) string {
 	var texts []string
 	for i := 0; i < len(kinds); {
 		kind, n := kinds[i].Kind, 0
@@ -66,8 +66,8 @@ func KindsText(kinds []books.EventsOf) string {
 }
 
 // Reasons prints a table of events by reason; meaning turns a reason into words.
-func (p *Printer) Reasons(title string, reasons []books.EventsFor, meaning func(string) string) {
-	p.Table(title, Mapped(reasons, func(r *books.EventsFor) []string {
+func (p *Printer) Reasons(title string, reasons []accounts.EventsFor, meaning func(string) string) {
+	p.Table(title, Mapped(reasons, func(r *accounts.EventsFor) []string {
 		return []string{fmt.Sprint(r.Events), meaning(r.Reason), KindsText(r.Kinds)}
 	}))
 }
@@ -82,16 +82,16 @@ var skipMeanings = map[string]string{
 func SkipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], Line(reason, 60)) }
 
 // Redacted prints a table of how often each rule redacted something.
-func (p *Printer) Redacted(title string, rules []books.RedactedRule) {
-	p.Table(title, Mapped(rules, func(r *books.RedactedRule) []string { return []string{fmt.Sprint(r.Count), Line(r.Rule, 60)} }))
+func (p *Printer) Redacted(title string, rules []accounts.RedactedRule) {
+	p.Table(title, Mapped(rules, func(r *accounts.RedactedRule) []string { return []string{fmt.Sprint(r.Count), Line(r.Rule, 60)} }))
 }
 
 // stored prints the part of a receipt about stored records.
-func (p *Printer) stored(s *books.StoredRecords) {
+func (p *Printer) stored(s *accounts.StoredRecords) {
 	p.Heading("Stored")
 	p.Printf("  %s\n", text.Count(s.Prompts, "prompt"))
-	ids := Mapped(s.Observations, func(o *books.StoredObservation) memory.ObservationID { return o.ID })
-	turns := Mapped(s.Summaries, func(y *books.StoredSummary) int { return y.PromptNumber })
+	ids := Mapped(s.Observations, func(o *accounts.StoredObservation) memory.ObservationID { return o.ID })
+	turns := Mapped(s.Summaries, func(y *accounts.StoredSummary) int { return y.PromptNumber })
 	p.Printf("  %s%s\n", text.Count(len(ids), "observation"), If(len(ids) > 0, ": "+runs(ids, "#")))
 	p.Printf("  %s%s\n", text.Count(len(turns), "summary"), If(len(turns) > 0, " of turns "+runs(turns, "")))
 	if s.Hidden > 0 {
@@ -128,8 +128,8 @@ func (p *Printer) given(given []memory.Injection) {
 		return
 	}
 	p.Table("Shown", Mapped(given, func(in *memory.Injection) []string {
-		where := Line(books.PlaceOf(in), 30)
-		if where == books.GivenInBlock {
+		where := Line(accounts.PlaceOf(in), 30)
+		if where == accounts.GivenInBlock {
 			where += " at " + Line(cmp.Or(in.Source, "startup"), 20)
 		}
 		layers := Mapped(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", Line(l.Name, 40), l.Tokens) })
@@ -140,7 +140,7 @@ func (p *Printer) given(given []memory.Injection) {
 
 // lookedUpSection prints the section "Opened later": which records that were shown to the
 // session, or made of it, were opened later; without any, that none of them was.
-func (p *Printer) lookedUpSection(r *books.SessionReceipt) {
+func (p *Printer) lookedUpSection(r *accounts.SessionReceipt) {
 	p.Heading("Opened later")
 	known := map[memory.ObservationID]bool{}
 	for _, in := range r.Given {
@@ -153,7 +153,7 @@ func (p *Printer) lookedUpSection(r *books.SessionReceipt) {
 		return
 	}
 	given, made := 0, 0
-	p.Columns(Mapped(r.LookedUp, func(l *books.LookedUp) []string {
+	p.Columns(Mapped(r.LookedUp, func(l *accounts.LookedUp) []string {
 		if l.Given {
 			given++
 		}
@@ -168,9 +168,9 @@ func (p *Printer) lookedUpSection(r *books.SessionReceipt) {
 }
 
 // receiptCost prints the part of a receipt about tokens and model calls.
-func (p *Printer) receiptCost(c *books.SessionCost) {
+func (p *Printer) receiptCost(c *accounts.SessionCost) {
 	p.Heading("Cost")
-	p.Columns(Mapped(c.Models, func(s *books.SpentOn) []string {
+	p.Columns(Mapped(c.Models, func(s *accounts.SpentOn) []string {
 		return append([]string{Line(modelName(*s), 60)}, spentCells(s.Spent)...)
 	}))
 	if len(c.Models) == 0 {
@@ -183,8 +183,8 @@ func (p *Printer) receiptCost(c *books.SessionCost) {
 }
 
 // GivenInAll prints the records shown to sessions, and how many were opened later.
-func (p *Printer) GivenInAll(r *books.ReceiptTotals, days int) {
-	rows := Mapped(r.Given, func(g *books.GivenIn) []string {
+func (p *Printer) GivenInAll(r *accounts.ReceiptTotals, days int) {
+	rows := Mapped(r.Given, func(g *accounts.GivenIn) []string {
 		return []string{Line(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")}
 	})
 	if r.ObservationsGiven > 0 {
@@ -195,21 +195,21 @@ func (p *Printer) GivenInAll(r *books.ReceiptTotals, days int) {
 }
 
 // Account prints the cost of model calls, and the tokens saved.
-func (p *Printer) Account(a *books.Account) {
+func (p *Printer) Account(a *accounts.Account) {
 	p.Heading(fmt.Sprintf("Model calls, last %s", text.Count(a.PeriodDays, "day")))
 	if a.Total.Calls == 0 {
 		p.Printf("  none\n")
 	} else {
 		table := [][]string{append([]string{"today", ""}, spentCells(a.Today)...)}
-		group := func(title string, rows []books.SpentOn, name func(books.SpentOn) string) {
+		group := func(title string, rows []accounts.SpentOn, name func(accounts.SpentOn) string) {
 			for i := range rows {
 				table = append(table, append([]string{title, Line(name(rows[i]), 60)}, spentCells(rows[i].Spent)...))
 				title = ""
 			}
 		}
-		group("day", a.Days, func(s books.SpentOn) string { return s.Name })
+		group("day", a.Days, func(s accounts.SpentOn) string { return s.Name })
 		group("model", a.Models, modelName)
-		group("project", a.Projects, func(s books.SpentOn) string {
+		group("project", a.Projects, func(s accounts.SpentOn) string {
 			return cmp.Or(memory.ProjectLabel(s.Name), "(none)")
 		})
 		if len(a.Days) > 1 {
@@ -226,11 +226,11 @@ func (p *Printer) Account(a *books.Account) {
 }
 
 // modelName returns the provider and the model, which may be unknown.
-func modelName(s books.SpentOn) string { return Join(" ", s.Provider, s.Name) }
+func modelName(s accounts.SpentOn) string { return Join(" ", s.Provider, s.Name) }
 
 // spentCells returns the cells of a row about model calls: tokens and, where the price
 // is known, the cost.
-func spentCells(s books.Spent) []string {
+func spentCells(s accounts.Spent) []string {
 	cost := If(s.USD > 0, dollars(s.USD)+If(s.Unpriced > 0, fmt.Sprintf(" + %s of unknown price", text.Count(s.Unpriced, "call"))))
 	return []string{text.Count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached",
 		Join(", ", cost, If(s.Reserved > 0, short(s.Reserved)+" reserved"), If(s.Failed > 0, fmt.Sprintf("%d failed", s.Failed)))}
@@ -259,7 +259,7 @@ func short(n int) string {
 }
 
 // Notices prints the current notices.
-func (p *Printer) Notices(notices []books.Notice) {
+func (p *Printer) Notices(notices []accounts.Notice) {
 	for _, n := range notices {
 		p.Printf("%s  %s (%s)\n", p.Style(Red, "notice"), Line(n.Text, 0), p.Ago(n.At))
 	}

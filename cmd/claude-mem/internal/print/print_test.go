@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -46,14 +46,14 @@ func TestOneLine(t *testing.T) {
 
 func TestSpentCells(t *testing.T) {
 	tests := []struct {
-		spent books.Spent
+		spent accounts.Spent
 		want  string
 	}{
-		{books.Spent{}, "0 calls|0 in|0 out|0 cached"},
-		{books.Spent{Calls: 1, TokensIn: 999, TokensOut: 1000, TokensCached: 123_456}, "1 call|999 in|1.0k out|123k cached"},
-		{books.Spent{Calls: 2, TokensIn: 1_234_567, USD: 0.00123}, "2 calls|1.2M in|0 out|0 cached|$0.0012"},
-		{books.Spent{Calls: 2, USD: 12.345, Unpriced: 1, Failed: 3, Reserved: 5000}, "2 calls|0 in|0 out|0 cached|$12.35 + 1 call of unknown price, 5.0k reserved, 3 failed"},
-		{books.Spent{Calls: 4, Unpriced: 4}, "4 calls|0 in|0 out|0 cached"},
+		{accounts.Spent{}, "0 calls|0 in|0 out|0 cached"},
+		{accounts.Spent{Calls: 1, TokensIn: 999, TokensOut: 1000, TokensCached: 123_456}, "1 call|999 in|1.0k out|123k cached"},
+		{accounts.Spent{Calls: 2, TokensIn: 1_234_567, USD: 0.00123}, "2 calls|1.2M in|0 out|0 cached|$0.0012"},
+		{accounts.Spent{Calls: 2, USD: 12.345, Unpriced: 1, Failed: 3, Reserved: 5000}, "2 calls|0 in|0 out|0 cached|$12.35 + 1 call of unknown price, 5.0k reserved, 3 failed"},
+		{accounts.Spent{Calls: 4, Unpriced: 4}, "4 calls|0 in|0 out|0 cached"},
 	}
 	for _, tt := range tests {
 		if got := strings.TrimSuffix(strings.Join(spentCells(tt.spent), "|"), "|"); got != tt.want {

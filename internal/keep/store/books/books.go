@@ -103,17 +103,10 @@ func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (mem
 		if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
 			return b, err
 		}
-		if b.Events, err = readWaiting(ctx, q, session); err != nil || len(b.Events) == 0 {
+		if b.Events, err = readWaiting(ctx, q, session); err != nil {
 			return b, err
 		}
-		from, to := b.Events[0].PromptNumber, b.Events[0].PromptNumber
-		for _, e := range b.Events {
-			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
-		}
-		if err = records.ReadTurns(ctx, q, &b, session, from, to); err != nil {
-			return b, err
-		}
-		return b, records.ReadNearby(ctx, q, &b, math.MaxInt64)
+		return b, records.ReadBatch(ctx, q, &b, math.MaxInt64)
 	})
 }
 

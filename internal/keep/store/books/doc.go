@@ -1,5 +1,5 @@
 // Package books keeps the books of what was received: events from their arrival to what became
-// of them, the model calls and their caps, and what sessions were given.
+// of them.
 //
 //   - no observation without the delete of the payloads it came from, and no such delete
 //     without its observation: [Keeper.Confirm] is one transaction;

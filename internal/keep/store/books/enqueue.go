@@ -113,11 +113,10 @@ func (b *bookkeeper) Forget() {
 	clear(b.counts)
 }
 
-// The names of the counters. Redactions are counted as counterRedacted + rule.
+// The names of the counters.
 const (
 	counterDuplicates   = "duplicates"
 	counterRefused      = "refused"
-	counterRedacted     = "redacted:"
 	counterProcessedSeq = "processed_seq"
 )
 
@@ -184,7 +183,7 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
 	if project, ok := b.aliases[e.ProjectPath]; ok {
 		e.ProjectPath = project
 	}
-	if gone, err := b.graves.Buried(t, a.Key, e); err != nil {
+	if gone, err := b.forgotten(t, a.Key, e); err != nil {
 		return memory.Receipt{}, err
 	} else if gone {
 		b.counts[counterRefused]++
@@ -236,7 +235,7 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
 		return duplicateOf(t, a)
 	}
 	for rule, n := range a.Redacted {
-		b.counts[counterRedacted+rule] += n
+		b.counts[db.CounterRedacted+rule] += n
 	}
 	if s != nil {
 		s.note(e, a.ReceivedAt, r.Status != memory.StatusSkipped)
@@ -250,6 +249,19 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
 		err = s.addPrompt(t, e, r.PromptNumber)
 	}
 	return r, err
+}
+
+// forgotten reports whether the user has forgotten an event, its session at that time, or its
+// project or range.
+func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) (bool, error) {
+	if !b.graves.Any || b.graves.InRange(e.ProjectPath, e.OccurredAt) {
+		return b.graves.Any, nil
+	}
+	n, err := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
+		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
+		key, records.SessionTomb(e.Host, e.HostSessionID), records.TombName(e.ProjectPath), int64(e.OccurredAt))
+	return n != 0, err
 }
 
 // touch has the session's row written at the end of the transaction.

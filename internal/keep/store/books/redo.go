@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
@@ -293,7 +294,7 @@ func paths(files []memory.FileRef) []string {
 // titleWords returns the words of a title that carry meaning, sorted, each once.
 func titleWords(title string) []string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	words = slices.DeleteFunc(words, func(w string) bool { return records.EmptyWords[w] })
+	words = slices.DeleteFunc(words, func(w string) bool { return likeness.EmptyWords[w] })
 	slices.Sort(words)
 	return slices.Compact(words)
 }
@@ -366,7 +367,7 @@ func (r *redo) summaries(t *db.Tx, rows []int64, found []memory.Summary) error {
 // redoneLearning is a learning that the turn has made or confirmed without a model.
 type redoneLearning struct {
 	id        int64
-	statement records.Statement
+	statement likeness.Statement
 	category  string
 	// free says that its wording is the first pass's own: made by it, and neither edited,
 	// retired nor seen again.
@@ -388,7 +389,7 @@ func (r *redo) learnings(t *db.Tx) ([]*redoneLearning, error) {
 		if err := scan(&l.id, &l.category, &content, &seen, &active, &made, &noted); err != nil {
 			return err
 		}
-		l.statement = records.ParseStatement(content)
+		l.statement = likeness.ParseStatement(content)
 		l.free = made && active && seen == 1 && l.statement.Key == noted
 		list = append(list, l)
 		return nil
@@ -401,7 +402,7 @@ func (r *redo) learnings(t *db.Tx) ([]*redoneLearning, error) {
 // learning stores a learning of the model. One that the first pass has booked is not booked
 // again; one that the first pass has put in other words gets the model's wording.
 func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) error {
-	said := records.ParseStatement(l.Content)
+	said := likeness.ParseStatement(l.Content)
 	for _, k := range known {
 		if k.statement.Same(said) {
 			return nil

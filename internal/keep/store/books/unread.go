@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
@@ -104,7 +105,7 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 		if err != nil || damaged || len(b.Events) == 0 {
 			return b, err
 		}
-		if err := records.ReadTurns(ctx, q, &b, session, promptNumber, promptNumber); err != nil {
+		if err := records.ReadBatch(ctx, q, &b, b.Events[len(b.Events)-1].Event.OccurredAt); err != nil {
 			return b, err
 		}
 		ours, err := db.Column[memory.ObservationID](ctx, q, `SELECT record_id FROM unread_records
@@ -114,7 +115,6 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 		}
 		isOurs := func(o memory.Observation) bool { return slices.Contains(ours, o.ID) }
 		b.Earlier = slices.DeleteFunc(b.Earlier, isOurs)
-		err = records.ReadNearby(ctx, q, &b, b.Events[len(b.Events)-1].Event.OccurredAt)
 		b.Nearby = slices.DeleteFunc(b.Nearby, isOurs)
 		return b, err
 	})
@@ -126,7 +126,7 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 }
 
 // unreadColumns are the columns of events e and unread_messages m that scanPending takes.
-const unreadColumns = "e.event_key, e.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance"
+const unreadColumns = "e.event_key, m.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance"
 
 // PostponeUnread records that a model could not be had for a kept turn: it is due at a
 // time, and the attempt counts if counted.
@@ -298,7 +298,7 @@ func noteUnreadRecords(t *db.Tx, claim *memory.Claim, unread map[string]memory.U
 	for i := range outcome.Learnings {
 		for turn := range turns {
 			l := &outcome.Learnings[i]
-			if err := note(turn, unreadLearning, l.ID, l.TimesSeen == 1, records.FoldSpace(l.Content)); err != nil {
+			if err := note(turn, unreadLearning, l.ID, l.TimesSeen == 1, likeness.FoldSpace(l.Content)); err != nil {
 				return err
 			}
 		}

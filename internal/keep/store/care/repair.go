@@ -51,8 +51,8 @@ func verifyRecords(ctx context.Context, q db.Querier, pause func() error) (wrong
 				last = sums[len(sums)-1].ID
 			}
 			for _, sum := range sums {
-				if text := !sum.TextRight(); (text || !sum.RestRight()) && !sum.Known {
-					wrong = append(wrong, Mismatch{memory.RecordRef{Kind: k.Kind, ID: sum.ID}, text, false})
+				if text, rest := sum.Right(); (!text || !rest) && !sum.Known {
+					wrong = append(wrong, Mismatch{memory.RecordRef{Kind: k.Kind, ID: sum.ID}, !text, false})
 				}
 			}
 			gone, err := db.Column[int64](ctx, q, `SELECT h.id FROM record_hashes h WHERE h.kind = ? AND h.id > ? AND h.id <= ?
@@ -209,10 +209,10 @@ func readSaved(ctx context.Context, backup *sql.DB, m Mismatch) (*saved, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	if err != nil || !found.sums.TextRight() { // it is damaged there too
+	if text, _ := found.sums.Right(); err != nil || !text { // it is damaged there too
 		return nil, err
 	}
-	rows, err := db.All(ctx, backup, anyRow(len(found.kind.Hashed())), "SELECT "+strings.Join(found.kind.Hashed(), ", ")+" FROM "+found.kind.Table+" WHERE id = ?", m.ID)
+	rows, err := db.All(ctx, backup, anyRow(len(found.kind.Hashed)), "SELECT "+strings.Join(found.kind.Hashed, ", ")+" FROM "+found.kind.Table+" WHERE id = ?", m.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -255,7 +255,8 @@ func restoreRecord(t *db.Tx, m Mismatch, from *saved) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	textRight, restRight := now.TextRight(), now.RestRight()
+	textRight, restRight := now.Right()
+	_, savedRest := from.sums.Right()
 	switch {
 	case textRight, now.Text == from.sums.Text: // or the hash is wrong
 	case now.KeptText.Valid && now.KeptText.Int64 == from.sums.Text:
@@ -266,8 +267,8 @@ func restoreRecord(t *db.Tx, m Mismatch, from *saved) (bool, error) {
 		return false, nil
 	}
 	switch {
-	case restRight, from.sums.RestRight() && now.Rest == from.sums.Rest:
-	case from.sums.RestRight() && now.KeptRest.Valid && now.KeptRest.Int64 == from.sums.Rest:
+	case restRight, savedRest && now.Rest == from.sums.Rest:
+	case savedRest && now.KeptRest.Valid && now.KeptRest.Int64 == from.sums.Rest:
 		if err := setColumns(t, m, from.kind.Table, from.kind.Rest, from.row[len(from.kind.Text):]); err != nil {
 			return false, err
 		}
@@ -292,7 +293,7 @@ func insertSaved(t *db.Tx, m Mismatch, from *saved) (bool, error) {
 	if err != nil || same == 0 {
 		return false, err
 	}
-	columns := from.kind.Hashed()
+	columns := from.kind.Hashed
 	if err := t.Exec("INSERT INTO "+from.kind.Table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
 		append([]any{m.ID}, from.row...)...); err != nil {
 		return false, err
@@ -346,8 +347,9 @@ func setAside(t *db.Tx, m Mismatch, done *Repaired) (*[]Mismatch, error) {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
+	text, rest := now.Right()
 	switch {
-	case err == nil && now.TextRight() && now.RestRight(): // somebody has written it meanwhile
+	case err == nil && text && rest: // somebody has written it meanwhile
 		return &done.Restored, nil
 	case m.Gone:
 		err := t.Exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)

@@ -38,7 +38,7 @@ type retained struct {
 const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
 
 // kept returns the columns of a kind in the order of their lists in hidden_records.
-func kept(k *records.Kind) []string { return append([]string{"id"}, k.Hashed()...) }
+func kept(k *records.Kind) []string { return append([]string{"id"}, k.Hashed...) }
 
 // intoList returns the expression that makes the list in content of columns, and fromList those
 // that read them from it. JSON has no place for a packed text.

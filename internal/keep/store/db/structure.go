@@ -14,8 +14,12 @@ import (
 	"claudemem/internal/memory"
 )
 
-// CounterMemory is the counter that holds the memory's own number, which the schema gives.
-const CounterMemory = "memory_id"
+const (
+	// CounterMemory is the counter that holds the memory's own number, which the schema gives.
+	CounterMemory = "memory_id"
+	// CounterRedacted begins the counter of what a secret rule masked; the rule follows.
+	CounterRedacted = "redacted:"
+)
 
 // Findings bounds the problems that Verify returns.
 const Findings = 20

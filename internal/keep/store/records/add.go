@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/memory"
 )
 
@@ -123,7 +124,7 @@ func sameObservation(t *db.Tx, o *memory.Observation) (int64, error) {
 		if err := scan(&id, &title); err != nil {
 			return err
 		}
-		if alike(title, o.Title) && !slices.Contains(o.Supersedes, memory.ObservationID(id)) {
+		if likeness.Alike(title, o.Title) && !slices.Contains(o.Supersedes, memory.ObservationID(id)) {
 			same = id
 			return sqlite.ErrStop
 		}

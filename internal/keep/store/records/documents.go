@@ -41,13 +41,6 @@ func (s *Records) DocumentsAfter(ctx context.Context, kind memory.RecordKind, af
 	})
 }
 
-// DocumentTotal implements index.Feed: how many documents there are of all kinds.
-func (s *Records) DocumentTotal(ctx context.Context) (n int, err error) {
-	defer db.Wrap(&err, "count documents")
-	return db.Value[int](ctx, s.Reader, `SELECT (SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL)
-		+ (SELECT count(*) FROM session_summaries) + (SELECT count(*) FROM prompts)`)
-}
-
 // documentsOf returns the documents of records, in their order.
 func documentsOf(ctx context.Context, q db.Querier, hits []memory.Hit) ([]memory.Document, error) {
 	documents := make([]memory.Document, len(hits))

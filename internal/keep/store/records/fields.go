@@ -116,14 +116,12 @@ type Kind struct {
 	// Insert inserts a record, InsertExported a portable one. Update sets the rewritten columns
 	// of a row; the condition follows.
 	Insert, InsertExported, Update string
-	// Text and Rest are the columns under the two hashes, Packed those with packed texts.
-	Text, Rest, Packed []string
+	// Text and Rest are the columns under the two hashes, Hashed both: all but the number. Packed
+	// are those with packed texts.
+	Text, Rest, Hashed, Packed []string
 	// Scan reads a row with the columns of Exported.
 	Scan func(sqlite.Scan) (memory.Portable, error)
 }
-
-// Hashed returns all columns that hashes cover: all but the number.
-func (k *Kind) Hashed() []string { return slices.Concat(k.Text, k.Rest) }
 
 // record is a kind of records of the type R with the portable form P.
 type record[R, P any] struct {
@@ -166,6 +164,7 @@ func newRecord[R, P any](name, table string, kind memory.RecordKind, alias strin
 			r.Packed = append(r.Packed, d.column)
 		}
 	}
+	r.Hashed = slices.Concat(r.Text, r.Rest)
 	r.read, r.Exported = strings.Join(read, ", "), strings.Join(exported, ", ")
 	r.Insert = insertInto(table, columns, values)
 	r.InsertExported = insertInto(table, exportedColumns, slices.Repeat([]string{"?"}, len(exportedColumns)))

@@ -58,9 +58,10 @@ func SumFields(s *Sums) []any { return append([]any{&s.ID}, s.fields()...) }
 // fields returns the destinations of the columns of RowSums.
 func (s *Sums) fields() []any { return []any{&s.Text, &s.Rest, &s.KeptText, &s.KeptRest, &s.Known} }
 
-// TextRight and RestRight report whether the hashes are those that were kept.
-func (s *Sums) TextRight() bool { return s.KeptText.Valid && s.KeptText.Int64 == s.Text }
-func (s *Sums) RestRight() bool { return s.KeptRest.Valid && s.KeptRest.Int64 == s.Rest }
+// Right reports whether the hashes of the text and of the rest are those that were kept.
+func (s *Sums) Right() (text, rest bool) {
+	return s.KeptText.Valid && s.KeptText.Int64 == s.Text, s.KeptRest.Valid && s.KeptRest.Int64 == s.Rest
+}
 
 // mismatched returns which of the records do not have the text that was written. The owner of
 // the store is told of those that were not known, for their files and flags too.
@@ -76,11 +77,12 @@ func mismatched(ctx context.Context, q db.QueryOnly, kind memory.RecordKind, ids
 func wrongTexts(q db.QueryOnly, list []Sums) (wrong map[int64]bool) {
 	unknown := false
 	for _, s := range list {
-		if s.TextRight() && s.RestRight() {
+		text, rest := s.Right()
+		if text && rest {
 			continue
 		}
 		unknown = unknown || !s.Known
-		if !s.TextRight() {
+		if !text {
 			if wrong == nil {
 				wrong = map[int64]bool{}
 			}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode"
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -16,10 +16,6 @@ import (
 const (
 	// comparedLearnings bounds how many learnings of a project a new one is compared with.
 	comparedLearnings = 300
-	// sameWords and sameSubject are the shares of common words from which two
-	// statements say the same, or speak of the same.
-	sameWords   = 0.85
-	sameSubject = 0.75
 	// certain is the confidence of a learning from a person; an observer does not overrule it.
 	certain = 1.0
 	// agentCertain is the most confidence of a learning that only the agent has said, however
@@ -27,110 +23,13 @@ const (
 	agentCertain = 0.8
 )
 
-// Statement is a learning as it is compared.
-type Statement struct {
-	Key string
-	// words are those that carry the meaning, without negations and numbers, sorted
-	// and each once; numbers are in order.
-	words   []string
-	numbers string
-	// Denied says that it speaks against what its words say: "never use X".
-	Denied bool
-}
-
-// Words without a meaning of their own, negations, and opposites of other words.
-var (
-	EmptyWords = wordSet(`a an and are as at be been being by do does for from has have in is it its itself must of on or
-		shall should so that the their them then there these they this those to use used uses using via was were when which will with you your
-		always ever only just please here project repository codebase repo`)
-	denials = wordSet(`not no never without avoid avoids avoided cannot don't doesn't isn't aren't can't won't mustn't shouldn't didn't nor none`)
-	inverse = map[string]string{
-		"disable": "enable", "disabled": "enabled", "disables": "enables", "forbidden": "allowed", "disallowed": "allowed",
-		"optional": "required", "invalid": "valid", "unsupported": "supported", "unavailable": "available", "unsafe": "safe",
-		"fail": "pass", "fails": "passes", "impossible": "possible", "unnecessary": "necessary", "unneeded": "needed",
-	}
-)
-
-// wordSet returns the words of a text between blanks.
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
-}
-
-// ParseStatement splits a learning's content into its words and numbers.
-func ParseStatement(content string) Statement {
-	s := Statement{Key: FoldSpace(content)}
-	var numbers []string
-	for _, w := range strings.FieldsFunc(strings.ReplaceAll(s.Key, "’", "'"), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'._-/", r)
-	}) {
-		w = strings.Trim(w, "'._-/")
-		switch {
-		case w == "", EmptyWords[w]:
-		case denials[w]:
-			s.Denied = !s.Denied
-		case inverse[w] != "":
-			s.Denied = !s.Denied
-			s.words = append(s.words, inverse[w])
-		case strings.ContainsFunc(w, unicode.IsDigit):
-			numbers = append(numbers, w)
-		default:
-			s.words = append(s.words, w)
-		}
-	}
-	s.numbers = strings.Join(numbers, " ")
-	slices.Sort(s.words)
-	s.words = slices.Compact(s.words)
-	return s
-}
-
 // KeyOfContent returns the argument for the column content_key.
-func KeyOfContent(content *string) any { return FoldSpace(*content) }
-
-// Common returns the share of the words of both statements that both have, 0 to 1.
-func (s Statement) Common(o Statement) float64 {
-	both := 0
-	for _, w := range s.words {
-		if _, ok := slices.BinarySearch(o.words, w); ok {
-			both++
-		}
-	}
-	all := len(s.words) + len(o.words) - both
-	if all == 0 {
-		return 0
-	}
-	return float64(both) / float64(all)
-}
-
-// Same reports whether two statements have the same or nearly the same meaning.
-func (s Statement) Same(o Statement) bool {
-	if s.Key == o.Key {
-		return true
-	}
-	return s.Denied == o.Denied && s.numbers == o.numbers && (s.Common(o) >= sameWords || alike(s.Key, o.Key))
-}
-
-// contradicts reports whether two statements cannot both be true: one denies what the
-// other says of the same subject, or they differ in nothing but their numbers
-// ("the port is 3000", "the port is 4000"). One-word statements are too short to tell.
-func (s Statement) contradicts(o Statement) bool {
-	if len(s.words) < 2 || len(o.words) < 2 {
-		return false
-	}
-	if s.Denied != o.Denied {
-		return s.numbers == o.numbers && s.Common(o) >= sameSubject
-	}
-	return s.numbers != o.numbers && s.numbers != "" && o.numbers != "" &&
-		len(strings.Fields(s.numbers)) == len(strings.Fields(o.numbers)) && slices.Equal(s.words, o.words)
-}
+func KeyOfContent(content *string) any { return likeness.FoldSpace(*content) }
 
 // storedLearning is one that a new one is compared with.
 type storedLearning struct {
 	id         int64
-	statement  Statement
+	statement  likeness.Statement
 	confidence float64
 	provenance memory.Provenance
 	active     bool
@@ -151,7 +50,7 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
 	l.CreatedAt = t.OrNow(l.CreatedAt)
 	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
 	l.Confidence = max(0, min(1, l.Confidence))
-	said := ParseStatement(l.Content)
+	said := likeness.ParseStatement(l.Content)
 	// One of another memory that nobody has approved does not stand in the way.
 	if err := t.Exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.Key); err != nil {
 		return err
@@ -216,8 +115,8 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
 }
 
 // contradicted returns the active learnings that a statement contradicts.
-func contradicted(known []storedLearning, said Statement) []storedLearning {
-	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.contradicts(said) })
+func contradicted(known []storedLearning, said likeness.Statement) []storedLearning {
+	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.Contradicts(said) })
 }
 
 // supersede retires learnings in favour of the one with the given number, which
@@ -244,7 +143,7 @@ func learnings(t *db.Tx, project, key string) ([]storedLearning, error) {
 		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated); err != nil {
 			return err
 		}
-		k.statement = ParseStatement(content)
+		k.statement = likeness.ParseStatement(content)
 		list = append(list, k)
 		return nil
 	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
@@ -289,7 +188,7 @@ func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observatio
 		}
 		sessions, err := sessionsWith(t, o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
 			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
-			func(title string) bool { return alike(title, o.Title) })
+			func(title string) bool { return likeness.Alike(title, o.Title) })
 		if err != nil {
 			return err
 		}
@@ -304,7 +203,7 @@ func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observatio
 		}
 		sessions, err := sessionsWith(t, o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
 			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
-			func(other string) bool { return FoldSpace(other) == FoldSpace(fact) })
+			func(other string) bool { return likeness.FoldSpace(other) == likeness.FoldSpace(fact) })
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -127,7 +128,7 @@ func (s *Records) EditLearning(ctx context.Context, id int64, e memory.LearningE
 				return l, err
 			}
 		}
-		key := ParseStatement(l.Content).Key
+		key := likeness.ParseStatement(l.Content).Key
 		other, err := t.Number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
 		if err != nil {
 			return l, err
@@ -158,7 +159,7 @@ func supersedeContradicted(t *db.Tx, id int64) (memory.Learning, error) {
 	if err != nil || !l.Active {
 		return l, err
 	}
-	said := ParseStatement(l.Content)
+	said := likeness.ParseStatement(l.Content)
 	known, err := learnings(t, l.ProjectPath, said.Key)
 	if err != nil {
 		return l, err

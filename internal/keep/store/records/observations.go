@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -93,13 +92,6 @@ func theObservation(ctx context.Context, q db.Querier, missing error, condition 
 	return found[0], nil
 }
 
-// ObservationsByIDs returns the observations with the given numbers in the order
-// asked for; those that are not there, or hidden, are left out.
-func (s *Records) ObservationsByIDs(ctx context.Context, ids ...memory.ObservationID) (found []memory.Observation, err error) {
-	defer db.Wrap(&err, "read observations")
-	return ObservationsByIDs(ctx, s.Reader, ids)
-}
-
 // ObservationsByIDs returns the observations in the order of ids, without hidden and
 // missing ones.
 func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.Observation, error) {
@@ -128,11 +120,6 @@ func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Ob
 }
 
 var observationsOnly = []memory.RecordKind{memory.RecordObservation}
-
-// CountObservations implements api.Store; limit and offset don't matter.
-func (s *Records) CountObservations(ctx context.Context, q memory.Query) (int, error) {
-	return s.CountRecords(ctx, q, observationsOnly)
-}
 
 // Totals implements recall.Source and api.Store. The project is a root
 // path or a label; "" counts everything. The counts are kept until something changes.
@@ -177,15 +164,9 @@ const (
 	nearbyFiles = 200
 )
 
-// Nearby sets the Nearby and NearbySymbols of a batch by the files of its events. Pinned
-// observations are left out, for nothing supersedes them.
-func (s *Records) Nearby(ctx context.Context, b *memory.Batch) (err error) {
-	defer db.Wrap(&err, "read nearby observations")
-	return ReadNearby(ctx, s.Reader, b, math.MaxInt64)
-}
-
-// ReadNearby is Nearby for the observations that were there at a time.
-func ReadNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) (err error) {
+// readNearby sets the Nearby and NearbySymbols of a batch by the files of its events, of the
+// observations that were there at a time. Pinned ones are left out, for nothing supersedes them.
+func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) (err error) {
 	files := b.Files()
 	paths := db.JSONList(files[:min(len(files), nearbyFiles)])
 	b.Nearby, err = readObservations(ctx, q, `observations r NOT INDEXED WHERE r.id IN (

@@ -48,41 +48,45 @@ func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory
 	return host, db.Fault("find open session", err)
 }
 
-// Prompts lists a session's prompts in the order of their numbers.
-func (s *Records) Prompts(ctx context.Context, session memory.SessionID) (prompts []memory.Prompt, err error) {
-	defer db.Wrap(&err, "list prompts")
-	return sessionPrompts(ctx, s.Reader, session, 0, math.MaxInt)
-}
-
-// sessionPrompts lists the prompts from..to of a session, in order.
-func sessionPrompts(ctx context.Context, q db.Querier, session memory.SessionID, from, to int) ([]memory.Prompt, error) {
-	prompts, err := db.All(ctx, q, PromptRecord.fields, "SELECT "+PromptRecord.read+` FROM prompts r
-		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(session), from, to)
-	if err != nil {
-		return nil, err
-	}
-	return prompts, withholdPrompts(ctx, q, pointers(prompts))
-}
-
-// Turns returns the prompts with numbers from..to and the observations that were
-// stored for them, both in order.
-func (s *Records) Turns(ctx context.Context, session memory.SessionID, from, to int) ([]memory.Prompt, []memory.Observation, error) {
-	b, err := db.InSnapshot(ctx, s.DB, "read turns", func(q db.Querier) (b memory.Batch, err error) {
-		err = ReadTurns(ctx, q, &b, session, from, to)
-		return b, err
+// Batch returns events of a session with the prompts and the stored observations of their
+// turns, and those nearby.
+func (s *Records) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
+	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (memory.Batch, error) {
+		b := memory.Batch{Session: session, Events: events}
+		return b, ReadBatch(ctx, q, &b, math.MaxInt64)
 	})
-	return b.Prompts, b.Earlier, err
 }
 
-// ReadTurns reads the prompts with numbers from..to and the observations that were
+// ReadBatch reads into b what its events are distilled with: the prompts and the stored
+// observations of their turns, and those nearby that were there at a time.
+func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) error {
+	if len(b.Events) == 0 {
+		return nil
+	}
+	from, to := b.Events[0].PromptNumber, b.Events[0].PromptNumber
+	for i := range b.Events {
+		from, to = min(from, b.Events[i].PromptNumber), max(to, b.Events[i].PromptNumber)
+	}
+	if err := readTurns(ctx, q, b, from, to); err != nil {
+		return err
+	}
+	return readNearby(ctx, q, b, at)
+}
+
+// readTurns reads the prompts with numbers from..to and the observations that were
 // stored for them into b.
-func ReadTurns(ctx context.Context, q db.Querier, b *memory.Batch, session memory.SessionID, from, to int) (err error) {
-	if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
+func readTurns(ctx context.Context, q db.Querier, b *memory.Batch, from, to int) (err error) {
+	b.Prompts, err = db.All(ctx, q, PromptRecord.fields, "SELECT "+PromptRecord.read+` FROM prompts r
+		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(b.Session.ID), from, to)
+	if err != nil {
+		return err
+	}
+	if err := withholdPrompts(ctx, q, pointers(b.Prompts)); err != nil {
 		return err
 	}
 	b.Earlier, err = readObservations(ctx, q, `observations r INDEXED BY observations_turn
 		WHERE r.session_id = ? AND r.prompt_number BETWEEN ? AND ? AND r.deleted_at IS NULL
-		ORDER BY r.prompt_number, r.id`, int64(session), from, to)
+		ORDER BY r.prompt_number, r.id`, int64(b.Session.ID), from, to)
 	return err
 }
 

@@ -91,19 +91,24 @@ func readSymbolChanges(ctx context.Context, q db.QueryOnly, with, from string, a
 // order of the file. Of the query, the
 // project, the session, the files (as people type them), the times (of the last edit), the
 // limit (0: all) and the offset count. name, unless "", is the qualified name of the symbol
-// or its last part, in any letter case.
-func (s *Records) Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, err error) {
+// or its last part, in any letter case. total is how many there are without the limit.
+func (s *Records) Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, total int, err error) {
 	defer db.Wrap(&err, "list symbol changes")
 	c, err := symbolFilter(ctx, s.Reader, q, name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return readSymbolChanges(ctx, s.Reader, "", "function_map r WHERE "+c.text()+" ORDER BY r.snapshot_at DESC, r.file_path, r.line_start, r.id LIMIT ? OFFSET ?", append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
+	changes, err = readSymbolChanges(ctx, s.Reader, "", "function_map r WHERE "+c.text()+" ORDER BY r.snapshot_at DESC, r.file_path, r.line_start, r.id LIMIT ? OFFSET ?", append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
+	if err != nil || q.Limit <= 0 && q.Offset <= 0 {
+		return changes, len(changes), err
+	}
+	total, err = s.countSymbols(ctx, q, name)
+	return changes, total, err
 }
 
-// CountSymbols counts what Symbols lists without a limit. The number is kept until something
+// countSymbols counts what Symbols lists without a limit. The number is kept until something
 // changes.
-func (s *Records) CountSymbols(ctx context.Context, q memory.Query, name string) (int, error) {
+func (s *Records) countSymbols(ctx context.Context, q memory.Query, name string) (int, error) {
 	const what = "count symbol changes"
 	q.Limit, q.Offset = 0, 0
 	key, err := db.Encode(struct {

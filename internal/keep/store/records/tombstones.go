@@ -75,22 +75,6 @@ func ReadTombstones(t *db.Tx) (g Tombstones, err error) {
 	return g, err
 }
 
-// Buried reports whether the user has forgotten an event, its session at that time, or its
-// project or range.
-func (g *Tombstones) Buried(t *db.Tx, key string, e *memory.Event) (bool, error) {
-	if !g.Any {
-		return false, nil
-	}
-	if g.InRange(e.ProjectPath, e.OccurredAt) {
-		return true, nil
-	}
-	n, err := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
-		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
-		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
-		key, SessionTomb(e.Host, e.HostSessionID), TombName(e.ProjectPath), int64(e.OccurredAt))
-	return n != 0, err
-}
-
 // InRange reports whether the user has forgotten a range with a time of a project.
 func (g *Tombstones) InRange(project string, at memory.Millis) bool {
 	return slices.ContainsFunc(g.ranges, func(r BuriedRange) bool {

@@ -105,7 +105,7 @@ func addWritten(t *db.Tx, n *memory.NewObservation) (memory.Observation, error) 
 		return o, err
 	}
 	if o.Origin == memory.OriginAgent {
-		foreign, err := readForeign(context.Background(), t, t.Now(), o.ProjectPath)
+		foreign, err := readForeign(context.Background(), t.Conn, t.Now(), o.ProjectPath)
 		if err != nil {
 			return o, err
 		}
@@ -231,24 +231,15 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 }
 
 // HideObservation takes an observation out of everything that is shown, listed
-// and searched, and returns the time from which its purge is counted.
+// and searched, and returns the time from which its purge is counted. Without purge
+// PurgeHidden never erases it: only RestoreObservation ends that.
 // CodeNotFound when there is none, or when it is hidden already.
-func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID) (memory.Millis, error) {
-	return s.hideObservation(ctx, id, (*db.Tx).Now)
-}
-
-// HideWithoutPurge hides an observation like HideObservation, but so that PurgeHidden never
-// erases it: only RestoreObservation ends that.
-func (s *Records) HideWithoutPurge(ctx context.Context, id memory.ObservationID) error {
-	// No purge reaches this time.
-	_, err := s.hideObservation(ctx, id, func(*db.Tx) memory.Millis { return memory.LatestTime })
-	return err
-}
-
-// hideObservation hides an observation as of a time, which it returns.
-func (s *Records) hideObservation(ctx context.Context, id memory.ObservationID, from func(*db.Tx) memory.Millis) (memory.Millis, error) {
+func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (memory.Millis, error) {
 	return db.InKeeping(ctx, s.DB, "hide observation", func(t *db.Tx) (memory.Millis, error) {
-		at := from(t)
+		at := memory.LatestTime // which no purge reaches
+		if purge {
+			at = t.Now()
+		}
 		n, err := t.Change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id))
 		if err == nil && n == 0 {
 			err = noObservation(id)

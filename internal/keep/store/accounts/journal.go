@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func sessionNumber(t *db.Tx, host memory.Host, hostSessionID string) (int64, err
 // RecordInjection books what was given to a session, in injections and in
 // event_log. The same injection told twice (session, hook event and time agree)
 // is booked once.
-func (s *Keeper) RecordInjection(ctx context.Context, in memory.Injection) error {
+func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) error {
 	return s.WriteKeeping(ctx, "record injection", func(t *db.Tx) error {
 		in.At = t.OrNow(in.At)
 		session, err := sessionNumber(t, in.Host, in.HostSessionID)
@@ -105,7 +105,7 @@ func (s *Keeper) RecordInjection(ctx context.Context, in memory.Injection) error
 
 // RecordLookup notes that observations were read in full. The session is the one
 // that asked; one that is not known, or not named, leaves the row without.
-func (s *Keeper) RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error {
+func (s *Accounts) RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (s *Keeper) RecordLookup(ctx context.Context, host memory.Host, hostSession
 }
 
 // LastInjection implements recall.Source.
-func (s *Keeper) LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (at memory.Millis, err error) {
+func (s *Accounts) LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (at memory.Millis, err error) {
 	defer db.Wrap(&err, "read last injection")
 	return db.Value[memory.Millis](ctx, s.Reader, `SELECT coalesce(max(created_at), 0) FROM injections
 		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID)
@@ -129,7 +129,7 @@ func (s *Keeper) LastInjection(ctx context.Context, host memory.Host, hostSessio
 
 // AddNotice stores a message that the user is shown once. A notice that was shown
 // is shown again only if its text has changed, or after ClearNotice.
-func (s *Keeper) AddNotice(ctx context.Context, key, text string) error {
+func (s *Accounts) AddNotice(ctx context.Context, key, text string) error {
 	return s.WriteKeeping(ctx, "add notice", func(t *db.Tx) error { return addNotice(t, key, text) })
 }
 
@@ -140,7 +140,7 @@ func addNotice(t *db.Tx, key, text string) error {
 }
 
 // ClearNotice drops a notice whose cause has gone.
-func (s *Keeper) ClearNotice(ctx context.Context, key string) error {
+func (s *Accounts) ClearNotice(ctx context.Context, key string) error {
 	return s.WriteKeeping(ctx, "clear notice", func(t *db.Tx) error {
 		return t.Exec("DELETE FROM notices WHERE key = ?", key)
 	})
@@ -150,7 +150,7 @@ const waitingNotices = "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY
 
 // TakeNotices returns the texts that were not shown yet, the oldest first, and
 // marks them as shown.
-func (s *Keeper) TakeNotices(ctx context.Context) ([]string, error) {
+func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 	// Asked at every session start and nearly always empty: a look costs no commit.
 	if waiting, err := db.Column[string](ctx, s.Reader, waitingNotices); err != nil || len(waiting) == 0 {
 		return nil, db.Fault("take notices", err)
@@ -166,7 +166,7 @@ func (s *Keeper) TakeNotices(ctx context.Context) ([]string, error) {
 }
 
 // Shown implements recall.Given.
-func (s *Keeper) Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error) {
+func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error) {
 	var shown memory.Shown
 	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
 		var list, said string
@@ -219,7 +219,7 @@ const NoticeLost = "lost_events"
 // whose text is made of how many events the user was not told of, and since when. It does
 // not count events that were stored after all: the worker was too slow for the hook. It
 // returns how many it counted.
-func (s *Keeper) BookLosses(ctx context.Context, r memory.LossRecord, text func(count int, from memory.Millis) string) (lost int, err error) {
+func (s *Accounts) BookLosses(ctx context.Context, r memory.LossRecord, text func(count int, from memory.Millis) string) (lost int, err error) {
 	booked, err := db.Value[int64](ctx, s.Reader, "SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterLosses+r.ID)
 	if err != nil || booked >= r.Count { // asked at every session start: a look costs no commit
 		return 0, db.Fault("book losses", err)
@@ -228,7 +228,7 @@ func (s *Keeper) BookLosses(ctx context.Context, r memory.LossRecord, text func(
 }
 
 // StoredAfterAll counts how many of the last n losses of a record were stored after all.
-func (s *Keeper) StoredAfterAll(ctx context.Context, r memory.LossRecord, n int64) (int64, error) {
+func (s *Accounts) StoredAfterAll(ctx context.Context, r memory.LossRecord, n int64) (int64, error) {
 	stored, err := db.Value[int64](ctx, s.Reader, countStored, lastDeliveries(r, n))
 	return stored, db.Fault("count stored events", err)
 }

@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type Spending struct {
 const quarter = 15 * time.Minute
 
 // Spending sums up llm_calls from since on; days are those of a location.
-func (s *Keeper) Spending(ctx context.Context, since memory.Millis, location *time.Location) (sum Spending, err error) {
+func (s *Accounts) Spending(ctx context.Context, since memory.Millis, location *time.Location) (sum Spending, err error) {
 	defer db.Wrap(&err, "sum up model calls")
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
 	models := map[string]*SpentOn{}
@@ -166,7 +166,7 @@ func EmptyAccount(now time.Time, days int) Account {
 }
 
 // Account sums up the days that end with that of now, in now's location; days is at least 1.
-func (s *Keeper) Account(ctx context.Context, now time.Time, days int) (Account, error) {
+func (s *Accounts) Account(ctx context.Context, now time.Time, days int) (Account, error) {
 	account := EmptyAccount(now, days)
 	var err error
 	if account.Spending, err = s.Spending(ctx, account.Since, now.Location()); err != nil {
@@ -184,7 +184,7 @@ func (s *Keeper) Account(ctx context.Context, now time.Time, days int) (Account,
 // saved sums up the context given since a time, blocks at session starts apart from the
 // rest, and the tokens that its observations had cost. What it saved is that cost less
 // the tokens given, at least 0.
-func (s *Keeper) saved(ctx context.Context, since memory.Millis) (Saved, error) {
+func (s *Accounts) saved(ctx context.Context, since memory.Millis) (Saved, error) {
 	var sum Saved
 	err := s.Reader.QueryRowContext(ctx, `SELECT
 		count(*) FILTER (WHERE hook_event = ?2), coalesce(sum(tokens) FILTER (WHERE hook_event = ?2), 0),

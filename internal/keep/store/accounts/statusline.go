@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"context"
@@ -40,7 +40,7 @@ var classWords = map[memory.ErrorClass]string{
 
 // Standing returns the notices that hold at a time, whether they were told or
 // not, the oldest first. Those of caps hold for their day.
-func (s *Keeper) Standing(ctx context.Context, now time.Time) (notices []Notice, err error) {
+func (s *Accounts) Standing(ctx context.Context, now time.Time) (notices []Notice, err error) {
 	defer db.Wrap(&err, "list standing notices")
 	from, _ := dayOf(now)
 	return db.All(ctx, s.Reader, func(n *Notice) []any {
@@ -57,7 +57,7 @@ func (n Notice) Waits() bool {
 
 // Statusline reads what a host's status line says. It is asked often, so each
 // part is found through an index.
-func (s *Keeper) Statusline(ctx context.Context, r memory.StatusRequest, now time.Time) (line memory.Statusline, err error) {
+func (s *Accounts) Statusline(ctx context.Context, r memory.StatusRequest, now time.Time) (line memory.Statusline, err error) {
 	from, to := dayOf(now)
 	err = s.Reader.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM observations o JOIN sessions s ON s.id = o.session_id

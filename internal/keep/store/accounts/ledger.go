@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Caps struct {
 // counts with its reservation until it is charged, and permanently when its cost
 // stays unknown. Its methods may be called from any goroutine.
 type Ledger struct {
-	store *Keeper
+	store *Accounts
 	caps  func() Caps
 
 	mu sync.Mutex
@@ -43,7 +43,7 @@ type Ledger struct {
 // NewLedger makes the ledger of the calls; caps is asked before each call. It is
 // made when the worker starts: calls that are still open are a dead worker's and
 // are marked as lost.
-func (s *Keeper) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, error) {
+func (s *Accounts) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, error) {
 	err := s.WriteKeeping(ctx, "open ledger", func(t *db.Tx) error {
 		return t.Exec("UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
 	})
@@ -193,7 +193,7 @@ func dayOf(at time.Time) (from, to memory.Millis) {
 
 // SetRun stores the name of a session's run, "" for none, so that a provider that
 // keeps conversations can take it up again after a restart.
-func (s *Keeper) SetRun(ctx context.Context, session memory.SessionID, run string) error {
+func (s *Accounts) SetRun(ctx context.Context, session memory.SessionID, run string) error {
 	return s.WriteKeeping(ctx, "set observer run", func(t *db.Tx) error {
 		return t.Exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
 	})
@@ -201,7 +201,7 @@ func (s *Keeper) SetRun(ctx context.Context, session memory.SessionID, run strin
 
 // RunTokens returns the size of a session's run in tokens: those that its newest
 // answered call read and wrote.
-func (s *Keeper) RunTokens(ctx context.Context, session memory.SessionID) (int, error) {
+func (s *Accounts) RunTokens(ctx context.Context, session memory.SessionID) (int, error) {
 	n, err := db.Value[int](ctx, s.Reader, `SELECT tokens_in + tokens_out + tokens_cached FROM llm_calls
 		WHERE session_id = ? AND outcome = 'ok' ORDER BY started_at DESC, id DESC LIMIT 1`, int64(session))
 	if errors.Is(err, sql.ErrNoRows) {

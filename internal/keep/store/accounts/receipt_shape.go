@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"claudemem/internal/memory"

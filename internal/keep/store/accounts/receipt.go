@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // SessionReceipt accounts for a session; CodeNotFound when there is none of that number.
-func (s *Keeper) SessionReceipt(ctx context.Context, id memory.SessionID) (SessionReceipt, error) {
+func (s *Accounts) SessionReceipt(ctx context.Context, id memory.SessionID) (SessionReceipt, error) {
 	return db.InSnapshot(ctx, s.DB, "read session receipt", func(q db.Querier) (r SessionReceipt, err error) {
 		session, err := records.SessionByID(ctx, q, id)
 		if err != nil {
@@ -290,7 +290,7 @@ func costOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 
 // ReceiptTotals sums up the receipts of all sessions: events over the whole life
 // of the memory, what was given and looked up from since on.
-func (s *Keeper) ReceiptTotals(ctx context.Context, since memory.Millis) (ReceiptTotals, error) {
+func (s *Accounts) ReceiptTotals(ctx context.Context, since memory.Millis) (ReceiptTotals, error) {
 	return db.InSnapshot(ctx, s.DB, "sum up session receipts", func(q db.Querier) (sum ReceiptTotals, err error) {
 		sum = EmptyReceiptTotals(since)
 		if sum.Captured, sum.Skipped, _, err = countEvents(ctx, q, countedInAll); err != nil {
@@ -320,7 +320,7 @@ func EmptyReceiptTotals(since memory.Millis) ReceiptTotals {
 // received, those included that are gone.
 func redactedInAll(ctx context.Context, q db.Querier) ([]RedactedRule, error) {
 	rules, err := db.Pairs[string, int](ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
-		counterRedacted, len(counterRedacted)+1)
+		db.CounterRedacted, len(db.CounterRedacted)+1)
 	return ruleList(rules), err
 }
 

@@ -1,4 +1,4 @@
-package records
+package likeness
 
 import (
 	"strings"
@@ -29,10 +29,10 @@ func TestAlike(t *testing.T) {
 		{strings.Repeat("a", 1000), strings.Repeat("a", 899), false},
 	}
 	for _, test := range tests {
-		if got := alike(test.a, test.b); got != test.want {
+		if got := Alike(test.a, test.b); got != test.want {
 			t.Errorf("%q and %q: got %v, want %v", test.a, test.b, got, test.want)
 		}
-		if got := alike(test.b, test.a); got != test.want {
+		if got := Alike(test.b, test.a); got != test.want {
 			t.Errorf("%q and %q: got %v, want %v", test.b, test.a, got, test.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestAlikeAgreesWithTheWholeTable(t *testing.T) {
 		b := string(edits)
 		longer := max(len(a), len(b))
 		want := distance(a, b)*10 <= longer
-		if got := alike(a, b); got != want {
+		if got := Alike(a, b); got != want {
 			t.Fatalf("%q and %q: got %v, want %v", a, b, got, want)
 		}
 	})

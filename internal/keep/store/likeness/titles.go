@@ -1,4 +1,4 @@
-package records
+package likeness
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 // sameTitle is the likeness from which two titles tell of the same.
 const sameTitle = 0.9
 
-// alike reports whether two titles say nearly the same: at most a tenth of the
+// Alike reports whether two titles say nearly the same: at most a tenth of the
 // longer one's characters must be changed to get the other, ignoring case and
 // spacing. A changed digit is a changed meaning ("fixed issue 12", "… 13"), so
 // titles whose numbers differ are never alike. Empty titles say nothing.
-func alike(a, b string) bool {
+func Alike(a, b string) bool {
 	x, y := []rune(FoldSpace(a)), []rune(FoldSpace(b))
 	longer := max(len(x), len(y))
 	if len(x) == 0 || len(y) == 0 || digits(x) != digits(y) {

@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"context"
@@ -54,7 +54,7 @@ const (
 // Activity returns the times of the newest received and the oldest pending event, the
 // last event of each host, the providers' last calls, and the number of stuck claims:
 // those made before stuckBefore.
-func (s *Keeper) Activity(ctx context.Context, stuckBefore memory.Millis) (a Activity, err error) {
+func (s *Accounts) Activity(ctx context.Context, stuckBefore memory.Millis) (a Activity, err error) {
 	defer db.Wrap(&err, "read activity")
 	err = s.Reader.QueryRowContext(ctx, `SELECT
 		(SELECT coalesce(max(received_at), 0) FROM (SELECT received_at FROM events ORDER BY id DESC LIMIT ?1)),

@@ -1,4 +1,4 @@
-package books
+package accounts
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ func EmptyRecorded() Recorded { return Recorded{Days: []RecordedOn{}, Types: []R
 
 // Recorded counts the observations of a project, named by its root or label, "" for all, on the
 // days that end with that of now, in now's location; days is at least 1. It reads an index alone.
-func (s *Keeper) Recorded(ctx context.Context, project string, now time.Time, days int) (sum Recorded, err error) {
+func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, days int) (sum Recorded, err error) {
 	defer db.Wrap(&err, "count observations by day")
 	bounds, names := daysUntil(now, days)
 	each, condition := []string{""}, ""
@@ -86,7 +86,7 @@ func daysUntil(now time.Time, days int) (bounds [][2]memory.Millis, names []stri
 
 // recordedIn calls add with the number of observations of each type on each of the days, 0 left
 // out. A query for each type and day counts a range of an index, which needs no sorting.
-func (s *Keeper) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) error {
+func (s *Accounts) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) error {
 	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
 		var day, n int
 		var kind memory.ObservationType
