@@ -96,15 +96,14 @@ func statuslineText(line memory.Statusline) string {
 // short returns 1234 as 1.2k and 1234567 as 1.2M, rounded down.
 func short(n int) string {
 	unit, letter := 1000, "k"
+	if n >= 1_000_000 {
+		unit, letter = 1_000_000, "M"
+	}
 	switch {
 	case n < unit:
 		return strconv.Itoa(n)
-	case n >= 1_000_000:
-		unit, letter = 1_000_000, "M"
+	case n < 100*unit:
+		return strconv.Itoa(n/unit) + "." + strconv.Itoa(n%unit/(unit/10)) + letter
 	}
-	text := strconv.Itoa(n / unit)
-	if n < 100*unit {
-		text += "." + strconv.Itoa(n%unit/(unit/10))
-	}
-	return text + letter
+	return strconv.Itoa(n/unit) + letter
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"claudemem/internal/leaf/openfile"
@@ -124,27 +125,21 @@ func parsePacked(line string) (id, name string, ok bool) {
 	return id, name, ok && IsObjectID(id) && name != ""
 }
 
-// searchPacked bisects a sorted file by byte offset: it reads a block at the
-// middle, takes the first whole ref in it and goes on in the half that can hold ref.
+// searchPacked bisects a sorted file by blocks: it takes the first whole ref in one and goes
+// on in the half that can hold ref.
 func searchPacked(f io.ReaderAt, size int64, ref string) string {
-	var block [maxSmall]byte
-	low, high := int64(0), size
-	for high-low > maxSmall/2 {
-		middle := low + (high-low)/2
-		n, _ := f.ReadAt(block[:], middle)
-		// No ref starting in the block means that the last one starts before it.
-		if name, ok := firstPacked(string(block[:n])); !ok || name > ref {
-			high = middle
-		} else {
-			low = middle
-		}
+	read := func(block, blocks int) string {
+		b := make([]byte, blocks*maxSmall)
+		n, _ := f.ReadAt(b, int64(block)*maxSmall)
+		return string(b[:n])
 	}
-	// ref starts at low or after it and within the block, give or take the line
-	// that low cuts; start a little before.
-	start := max(0, low-maxSmall/2)
-	rest := make([]byte, min(size-start, 3*maxSmall))
-	n, _ := f.ReadAt(rest, start)
-	return findPacked(string(rest[:n]), ref)
+	// No ref starting in a block means that the last one starts before it.
+	after := sort.Search(int(size/maxSmall)+1, func(block int) bool {
+		name, ok := firstPacked(read(block, 1))
+		return !ok || name > ref
+	})
+	// The line of ref starts in the block before, or right at the beginning of this one.
+	return findPacked(read(max(after-1, 0), 3), ref)
 }
 
 // firstPacked returns the name of the first ref that starts in block, whose

@@ -11,6 +11,7 @@ import (
 
 // input has the fields of the known tools' inputs, of several hosts.
 type input struct {
+	replacement
 	Command      json.RawMessage `json:"command"`
 	Cmd          json.RawMessage `json:"cmd"`
 	FilePath     string          `json:"file_path"`
@@ -20,9 +21,6 @@ type input struct {
 	TargetFile   string          `json:"target_file"`
 	Path         string          `json:"path"`
 	Pattern      string          `json:"pattern"`
-	OldString    string          `json:"old_string"`
-	NewString    string          `json:"new_string"`
-	ReplaceAll   bool            `json:"replace_all"`
 	NewSource    string          `json:"new_source"`
 	Content      *string         `json:"content"`
 	Edits        []replacement   `json:"edits"`
@@ -41,7 +39,7 @@ type replacement struct {
 func (in *input) replacements() []replacement {
 	edits := in.Edits[:len(in.Edits):len(in.Edits)]
 	if in.OldString != "" || in.NewString != "" {
-		edits = append(edits, replacement{in.OldString, in.NewString, in.ReplaceAll})
+		edits = append(edits, in.replacement)
 	}
 	return edits
 }

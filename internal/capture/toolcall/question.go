@@ -17,9 +17,10 @@ type Question struct {
 
 // Option is an answer that the agent offered.
 type Option struct {
-	Label, Description string
+	Label       string `json:"label"`
+	Description string `json:"description"`
 	// Chosen: the user's answer names it.
-	Chosen bool
+	Chosen bool `json:"-"`
 }
 
 // Bounds of what is read of one dialog.
@@ -34,12 +35,9 @@ const recommended = " (recommended)"
 // dialog is a dialog's input, and its response once the user has answered.
 type dialog struct {
 	Questions []struct {
-		Question    string `json:"question"`
-		MultiSelect bool   `json:"multiSelect"`
-		Options     []struct {
-			Label       string `json:"label"`
-			Description string `json:"description"`
-		} `json:"options"`
+		Question    string   `json:"question"`
+		MultiSelect bool     `json:"multiSelect"`
+		Options     []Option `json:"options"`
 	} `json:"questions"`
 	Answers map[string]string `json:"answers"`
 }
@@ -63,8 +61,9 @@ func questions(input, response json.RawMessage) []Question {
 		}
 		question := Question{Text: q.Question, Answer: withoutRecommended(answer), Several: q.MultiSelect}
 		for _, o := range q.Options[:min(len(q.Options), maxOptions)] {
-			label := withoutRecommended(o.Label)
-			question.Options = append(question.Options, Option{Label: label, Description: o.Description, Chosen: question.chose(label)})
+			o.Label = withoutRecommended(o.Label)
+			o.Chosen = question.chose(o.Label)
+			question.Options = append(question.Options, o)
 		}
 		out = append(out, question)
 	}

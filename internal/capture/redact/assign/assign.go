@@ -189,11 +189,7 @@ func familyBefore(s string, start int, name string) family {
 
 // typeName reports whether name is that of a type, as in "password: string".
 func typeName(name string) bool {
-	switch name {
-	case "string", "str", "String", "text", "char", "Text", "bytes", "byte", "SecretStr", "any":
-		return true
-	}
-	return false
+	return shapes.Listed(" string str String text char Text bytes byte SecretStr any ", name)
 }
 
 // secret returns the part of the value to mask; false for none.

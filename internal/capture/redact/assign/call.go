@@ -27,11 +27,9 @@ func InCall(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	end := q.End(s)
-	if end-q.Start < MinPassed || end-q.Start > shapes.MaxValue || end+1+q.Escapes >= len(s) || !shapes.OneOf(s[end+1+q.Escapes], ",)") {
-		return shapes.Span{}, false
-	}
 	v := s[q.Start:end]
-	if strings.ContainsAny(v, " /@") || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
+	if len(v) < MinPassed || len(v) > shapes.MaxValue || end+1+q.Escapes >= len(s) || !shapes.OneOf(s[end+1+q.Escapes], ",)") ||
+		strings.ContainsAny(v, " /@") || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
 		return shapes.Span{}, false
 	}
 	depth := 0
@@ -102,8 +100,7 @@ func secretInRecord(s string, i int) (shapes.Span, bool) {
 
 // portField reports whether the second of the fields of a record is a port or a star.
 func portField(record string) bool {
-	_, rest, _ := strings.Cut(record, ":")
-	port, _, _ := strings.Cut(rest, ":")
+	port := strings.Split(record, ":")[1]
 	return port == "*" || shapes.Number(port)
 }
 

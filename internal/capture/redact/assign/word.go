@@ -187,20 +187,19 @@ func AtWord(s string, i int) (shapes.Span, bool) {
 	if i == 0 || i+1 >= len(s) {
 		return shapes.Span{}, false
 	}
-	switch word := s[i-1:]; {
-	case shapes.HasPrefixFold(word, "sword"):
-		if shapes.HasSuffixFold(s[:i], " pass") {
+	word := s[i-1:]
+	for _, end := range [...]string{"sword", "swd", "oken", "sphrase"} {
+		if !shapes.HasPrefixFold(word, end) {
+			continue
+		}
+		if end == "sword" && shapes.HasSuffixFold(s[:i], " pass") {
 			if found, ok := saidBefore(s, i-len(" pass")); ok {
 				return found, true
 			}
 		}
-		return secretAfterWord(s, i+4)
-	case shapes.HasPrefixFold(word, "swd"):
-		return secretAfterWord(s, i+2)
-	case shapes.HasPrefixFold(word, "oken"):
-		return secretAfterWord(s, i+3)
-	case shapes.HasPrefixFold(word, "sphrase"):
-		return secretAfterWord(s, i+6)
+		return secretAfterWord(s, i-1+len(end))
+	}
+	switch {
 	case strings.HasPrefix(word, "NV ") && i > 1 && s[i-2] == 'E' && shapes.StartsWord(s, i-2):
 		return dockerVariable(s, i+2)
 	case shapes.HasPrefixFold(word, "ey") && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || shapes.In(s[i-3], shapes.Ident)): // "key" alone says too little
