@@ -1,6 +1,9 @@
 package outline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A grammar lists the words by which a language declares.
 type grammar struct {
@@ -196,10 +199,7 @@ func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	if v == "extern" && (w.kind(k+1) != text || !w.is(k+2, "{")) {
 		return 0, false
 	}
-	open := k + 1
-	for open < hi && !w.is(open, "{") && !w.is(open, ";") {
-		open = w.next(open, hi)
-	}
+	open := w.find(k+1, hi, "{", ";")
 	if !w.is(open, "{") {
 		return open + 1, true
 	}
@@ -224,12 +224,19 @@ func (w *walker) next(i, hi int) int {
 	return w.after(i)
 }
 
+// find returns the first token from k on that is one of the marks and does not stand in brackets
+// or type parameters; hi or a token behind it without one.
+func (w *walker) find(k, hi int, marks ...string) int {
+	for k < hi && !slices.ContainsFunc(marks, func(mark string) bool { return w.is(k, mark) }) {
+		k = w.next(k, hi)
+	}
+	return k
+}
+
 // extended returns the name of the type between tokens i and end of "impl<T> Trait for
 // a::Type<T> where": its last word, or the whole of one without a word, as "[u8]".
 func (w *walker) extended(i, end int) string {
-	if w.is(i, "<") {
-		i = w.typeParametersEnd(i, end)
-	}
+	i = w.genericEnd(i, end)
 	start, name := i, ""
 	for ; i < end; i = w.next(i, end) {
 		switch v := w.word(i); {
@@ -387,17 +394,14 @@ func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok boo
 		}
 		open = w.next(open, hi)
 	}
-	if !w.is(open, "{") || in == "protocol" || w.observers(open+1) {
+	// Observers do not compute a value.
+	if !w.is(open, "{") || in == "protocol" || w.is(open+1, "willSet") || w.is(open+1, "didSet") {
 		return w.statementEnd(open, hi), true
 	}
 	s.body, s.end = open, w.after(open)
 	w.add(qualified(owner, strings.Trim(w.word(k+1), "`")), funcKind(in), s)
 	return s.end, true
 }
-
-// observers reports whether the block of a property of Swift that begins at token k has
-// observers and no code that computes its value.
-func (w *walker) observers(k int) bool { return w.is(k, "willSet") || w.is(k, "didSet") }
 
 // form returns the index of the bracket of the parameters when token k is the name of a
 // function by its form: name(...) followed by what may stand between it and its body.
@@ -414,8 +418,8 @@ func (w *walker) form(k, hi int) int {
 		for p < hi && !w.is(p, "(") && p < k+8 {
 			p++
 		}
-	} else if w.is(p, "<") {
-		p = w.typeParametersEnd(p, hi)
+	} else {
+		p = w.genericEnd(p, hi)
 	}
 	if !w.is(p, "(") || p >= hi {
 		return 0
@@ -476,14 +480,11 @@ func (w *walker) function(name, params int, owner, in string, s span) {
 // initializersEnd returns the end of the list between a constructor of C++ and its body.
 func (w *walker) initializersEnd(k, hi int) int {
 	for k < hi {
-		for k < hi && !w.is(k, "(") && !w.is(k, "{") {
-			if w.is(k, ";") {
-				return k
-			}
-			k = w.next(k, hi)
-		}
-		if k >= hi {
+		if k = w.find(k, hi, "(", "{", ";"); k >= hi {
 			return hi
+		}
+		if w.is(k, ";") {
+			return k
 		}
 		k = w.after(k)
 		if w.is(k, "...") {

@@ -29,19 +29,7 @@ func Compare(before, after Outline) []Change {
 	if before.Broken || after.Broken {
 		return nil
 	}
-	pairs := pair(before.Symbols, after.Symbols)
-	paired := make([]bool, len(before.Symbols))
-	for _, b := range pairs {
-		if b >= 0 {
-			paired[b] = true
-		}
-	}
-	var gone []int
-	for b := range before.Symbols {
-		if !paired[b] {
-			gone = append(gone, b)
-		}
-	}
+	pairs, gone := pair(before.Symbols, after.Symbols)
 	renamed := renames(before.Symbols, gone, after.Symbols, pairs)
 	var changes []Change
 	for a, s := range after.Symbols {
@@ -68,9 +56,10 @@ type identity struct {
 	isType          bool
 }
 
-// pair returns for each symbol of after the index of the one in before that it was, or -1.
-func pair(before, after []Symbol) []int {
-	pairs := make([]int, len(after))
+// pair returns for each symbol of after the index of the one in before that it was, or -1, and
+// the indexes of those that are in before only.
+func pair(before, after []Symbol) (pairs, gone []int) {
+	pairs = make([]int, len(after))
 	for a := range pairs {
 		pairs[a] = -1
 	}
@@ -98,7 +87,12 @@ func pair(before, after []Symbol) []int {
 			}
 		}
 	}
-	return pairs
+	for b := range before {
+		if !paired[b] {
+			gone = append(gone, b)
+		}
+	}
+	return pairs, gone
 }
 
 // renames returns the former names of new symbols, by their index in after: a symbol has

@@ -16,7 +16,7 @@ func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 	}
 	s := span{outer: i, start: i, sign: i}
 	for w.is(s.start, "@") {
-		s.start = w.pythonLineEnd(s.start, hi)
+		s.start = w.lineAfter(s.start, hi)
 		if s.start >= hi {
 			return hi
 		}
@@ -26,7 +26,7 @@ func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 	if w.is(k, "async") {
 		k++
 	}
-	end := w.pythonLineEnd(s.start, hi)
+	end := w.lineAfter(s.start, hi)
 	switch {
 	case w.kind(k) != word:
 	case (w.is(k, "def") || w.is(k, "class")) && w.kind(k+1) == word:
@@ -65,8 +65,8 @@ func (w *walker) pythonColon(k, end int) int {
 	return end
 }
 
-// pythonLineEnd returns the first token of the logical line after the one of token i.
-func (w *walker) pythonLineEnd(i, hi int) int {
+// lineAfter returns the first token of the logical line after that of token i.
+func (w *walker) lineAfter(i, hi int) int {
 	for i = w.after(i); i < hi && !w.newlineAt(i); i = w.after(i) {
 	}
 	return i
@@ -77,7 +77,7 @@ func (w *walker) pythonLineEnd(i, hi int) int {
 func (w *walker) pythonBlockEnd(i, end, hi int) int {
 	depth := w.columnOf(i)
 	for end < hi && w.columnOf(end) > depth {
-		end = w.pythonLineEnd(end, hi)
+		end = w.lineAfter(end, hi)
 	}
 	for end > i+1 && w.kind(end-1) == indent {
 		end--
@@ -116,7 +116,7 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 	case "class", "module":
 		if w.is(k+1, "<") { // class << self
 			s.end = w.rubyEnd(k, hi)
-			w.rubyBlock(w.rubyLineEnd(k, hi), s.end-1, owner, in)
+			w.rubyBlock(w.lineAfter(k, hi), s.end-1, owner, in)
 			return s.end
 		}
 		at := k + 1
@@ -132,7 +132,7 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 			name, at = name+"."+w.word(at+1), at+2
 		}
 		name = qualified(owner, name)
-		s.body, s.end = w.rubyLineEnd(k, hi), w.rubyEnd(k, hi)
+		s.body, s.end = w.lineAfter(k, hi), w.rubyEnd(k, hi)
 		if s.body >= s.end { // module A; def b; end; end
 			s.body = at
 		}
@@ -171,9 +171,9 @@ func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {
 		next = w.after(next)
 	}
 	if w.is(next, "=") && !w.newlineAt(next) { // def name = expression
-		s.body, s.end = next, w.rubyLineEnd(next, hi)
+		s.body, s.end = next, w.lineAfter(next, hi)
 	} else {
-		s.body, s.end = w.rubyLineEnd(k, hi), w.rubyEnd(k, hi)
+		s.body, s.end = w.lineAfter(k, hi), w.rubyEnd(k, hi)
 	}
 	kind := Func
 	if in != "" {
@@ -190,13 +190,6 @@ func (w *walker) rubyNameEnd(at, hi int) int {
 		next++
 	}
 	return min(next, hi)
-}
-
-// rubyLineEnd returns the first token of the line after that of token i.
-func (w *walker) rubyLineEnd(i, hi int) int {
-	for i = w.after(i); i < hi && !w.newlineAt(i); i = w.after(i) {
-	}
-	return i
 }
 
 // rubyOpeners begin what an "end" closes; the conditional ones only at the start of a

@@ -144,40 +144,34 @@ func (l *lexer) one(c byte) {
 			return
 		}
 	}
-	if l.literal() {
-		return
-	}
 	switch {
-	case isWord(c) || c >= utf8.RuneSelf || bytes.IndexByte([]byte(l.wordBytes), c) >= 0:
-		l.emit(wordKind(c), l.wordEnd(l.pos))
+	case l.literal():
+	case isDigit(c):
+		l.emit(number, l.wordEnd(l.pos))
+	case l.inWord(c):
+		l.emit(word, l.wordEnd(l.pos))
 	default:
 		l.mark(c)
 	}
 }
 
-func wordKind(c byte) byte {
-	if '0' <= c && c <= '9' {
-		return number
-	}
-	return word
+// inWord reports whether words have c.
+func (l *lexer) inWord(c byte) bool {
+	return isWord(c) || c >= utf8.RuneSelf || strings.IndexByte(l.wordBytes, c) >= 0
 }
 
 // wordEnd returns the end of the word or number that begins at pos.
 func (l *lexer) wordEnd(pos int) int {
-	digits := '0' <= l.src[pos] && l.src[pos] <= '9'
 	end := pos + 1
 	for end < len(l.src) {
-		c := l.src[end]
-		if isWord(c) || c >= utf8.RuneSelf || l.wordBytes != "" && bytes.IndexByte([]byte(l.wordBytes), c) >= 0 {
+		switch c := l.src[end]; {
+		case l.inWord(c):
 			end++
-			continue
+		case isDigit(l.src[pos]) && (c == '\'' || c == '.') && end+1 < len(l.src) && isDigit(l.src[end+1]):
+			end += 2 // 1'000'000 (C++), 1.5
+		default:
+			return end
 		}
-		// 1'000'000 (C++), 1.5
-		if digits && (c == '\'' || c == '.') && end+1 < len(l.src) && isDigit(l.src[end+1]) {
-			end += 2
-			continue
-		}
-		break
 	}
 	return end
 }
@@ -423,6 +417,5 @@ func (l *lexer) indentation() {
 		return
 	}
 	l.columns = append(l.columns[:depth], column)
-	newline := l.newline
-	l.tokens = append(l.tokens, lexeme{kind: indent, newline: newline, start: int32(l.pos), end: int32(l.pos), line: l.line, match: int32(depth)})
+	l.tokens = append(l.tokens, lexeme{kind: indent, newline: l.newline, start: int32(l.pos), end: int32(l.pos), line: l.line, match: int32(depth)})
 }

@@ -95,10 +95,9 @@ func Of(name string, src []byte) (o Outline) {
 			o = Outline{Language: o.Language, Broken: true}
 		}
 	}()
-	switch o.Language {
-	case "go":
+	if o.Language == "go" {
 		o.golang(src)
-	default:
+	} else {
 		o.scan(name, src)
 	}
 	return o
@@ -352,12 +351,7 @@ func (h *hasher) add(i, end int) {
 			}
 		case text:
 			if h.freeQuotes && s[0] == '\'' && len(s) > 1 && bytes.IndexByte(s, '"') < 0 {
-				h.byte('"')
-				s = s[1 : len(s)-1]
-				for _, b := range s {
-					h.byte(b)
-				}
-				s = []byte{'"'}
+				s = slices.Concat([]byte{'"'}, s[1:len(s)-1], []byte{'"'})
 			}
 		case markup:
 			s = bytes.Join(bytes.Fields(s), nil)

@@ -38,13 +38,10 @@ func (w *walker) statement(i, hi int, owner string) int {
 		}
 	case "type":
 		if w.kind(k+1) == word && (w.is(k+2, "=") || w.is(k+2, "<")) {
-			end := w.scriptEnd(k+1, hi)
-			s.body, s.end = k+2, end
-			for s.body < end && !w.is(s.body, "=") {
-				s.body = w.next(s.body, end)
-			}
+			s.end = w.scriptEnd(k+1, hi)
+			s.body = w.find(k+2, s.end, "=")
 			w.add(qualified(owner, w.word(k+1)), Type, s)
-			return end
+			return s.end
 		}
 	case "const", "let", "var":
 		if w.is(k+1, "enum") {
@@ -86,17 +83,20 @@ func (w *walker) functionStatement(k, hi int, owner string, s span) int {
 // bodyOf returns the brace that opens the body of the function whose parameters, or type
 // parameters, begin at token at. Without a body it returns where the declaration ends.
 func (w *walker) bodyOf(at, hi int) (open int, ok bool) {
-	if w.is(at, "<") {
-		at = w.typeParametersEnd(at, hi)
-	}
+	at = w.genericEnd(at, hi)
 	if !w.is(at, "(") {
 		return at, false
 	}
-	at = w.after(at)
-	if w.is(at, ":") {
-		at = w.typeEnd(at+1, hi)
-	}
+	at = w.typed(w.after(at), hi)
 	return at, at < hi && w.is(at, "{")
+}
+
+// typed returns the end of the ": type" at token k, k without one.
+func (w *walker) typed(k, hi int) int {
+	if w.is(k, ":") {
+		return w.typeEnd(k+1, hi)
+	}
+	return k
 }
 
 // typeEnd returns the end of the type at token k: the brace of a body, an arrow, a line
@@ -145,15 +145,12 @@ func (w *walker) arrowType(k, i int) bool {
 
 // scriptType declares an interface, an enum or a namespace whose word is at token k.
 func (w *walker) scriptType(k, hi int, owner string, s span) int {
-	open := k + 1
-	for open < hi && !w.is(open, "{") {
-		if open > k+1 && w.is(open, ";") {
-			return open + 1
-		}
-		open = w.next(open, hi)
-	}
+	open := w.find(k+1, hi, "{", ";")
 	if open >= hi {
 		return hi
+	}
+	if w.is(open, ";") {
+		return open + 1
 	}
 	s.body, s.end = open, w.after(open)
 	name := w.signature(k+1, min(k+2, hi))
@@ -182,17 +179,13 @@ func (w *walker) class(k, hi int, owner, other string, s span) int {
 	if name == "" {
 		name = qualified(owner, "default")
 	}
-	for open < hi && !w.is(open, "{") {
-		if w.is(open, ";") {
-			return open + 1
-		}
-		open = w.next(open, hi)
-	}
-	if open >= hi {
+	if open = w.find(open, hi, "{", ";"); open >= hi {
 		return hi
 	}
-	s.body = open
-	s.end = w.after(open)
+	if w.is(open, ";") {
+		return open + 1
+	}
+	s.body, s.end = open, w.after(open)
 	w.add(name, Type, s)
 	for i := open + 1; i < s.end-1; {
 		i = max(w.classMember(i, s.end-1, name), i+1)
@@ -239,10 +232,7 @@ func (w *walker) classMember(i, hi int, owner string) int {
 		w.add(qualified(owner, name), Method, s)
 		return s.end
 	}
-	if w.is(at, ":") {
-		at = w.typeEnd(at+1, hi)
-	}
-	if w.is(at, "=") {
+	if at = w.typed(at, hi); w.is(at, "=") {
 		return w.value(at+1, hi, qualified(owner, name), owner, s, Method)
 	}
 	return w.scriptEnd(max(at-1, k), hi)
@@ -272,16 +262,10 @@ func (w *walker) variables(k, hi int, owner string, s span) int {
 			if w.is(at, "!") {
 				at++
 			}
-			if w.is(at, ":") {
-				at = w.typeEnd(at+1, hi)
-			}
 		} else {
 			at = w.after(min(k, hi-1)) // const { a, b } = ...
-			if w.is(at, ":") {
-				at = w.typeEnd(at+1, hi)
-			}
 		}
-		if !w.is(at, "=") {
+		if at = w.typed(at, hi); !w.is(at, "=") {
 			return w.scriptEnd(k, hi)
 		}
 		if name != "" {
@@ -372,16 +356,10 @@ func (w *walker) value(k, hi int, name, owner string, s span, kind Kind) int {
 
 // arrow returns where the body of the arrow function at token k begins.
 func (w *walker) arrow(k, hi int) (body int, ok bool) {
-	at := k
-	if w.is(at, "<") {
-		at = w.typeParametersEnd(at, hi)
-	}
+	at := w.genericEnd(k, hi)
 	switch {
 	case w.is(at, "("):
-		at = w.after(at)
-		if w.is(at, ":") {
-			at = w.typeEnd(at+1, hi)
-		}
+		at = w.typed(w.after(at), hi)
 	case w.kind(at) == word:
 		at++
 	default:
