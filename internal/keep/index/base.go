@@ -42,8 +42,8 @@ type base struct {
 	// vectors is nil while the number of dimensions is unknown or when a reader
 	// finds no file. cat.mu guards the pointer.
 	vectors *vectors.Set
-	// ahead gets the set that openAhead opens; nil when none is being opened. Capacity 1.
-	ahead      chan openedSet
+	// ahead waits for the set that openAhead opens and gives it up; nil when none is being opened.
+	ahead      func() (*vectors.Set, error)
 	model      string
 	dimensions int
 	// trained is the table of the vectors of observations; nil for the built-in one.
@@ -137,7 +137,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 		if b.sums, err = readSums(path); err != nil {
 			return nil, err
 		}
-	} else if err := ifExists(os.Remove(sumsPath(path))); err != nil {
+	} else if err := remove(sumsPath(path)); err != nil {
 		return nil, err
 	}
 	// A worker that was killed has left a log.
@@ -342,34 +342,35 @@ func (b *base) openVectors(ctx context.Context) error {
 	return b.compareVectors(ctx)
 }
 
-// openedSet is the result of opening a file of vectors.
-type openedSet struct {
-	set *vectors.Set
-	err error
-}
+// openSet is vectors.Open or vectors.OpenReadOnly.
+type openSet func(path, model string, dimensions int) (*vectors.Set, error)
 
 // openAhead begins to open the file of vectors, which takes as long as reading the documents,
 // if it is of the model. opened or close waits for the end.
-func (b *base) openAhead(open func(path, model string, dimensions int) (*vectors.Set, error)) {
+func (b *base) openAhead(open openSet) {
 	if b.savedModel != b.model || b.savedDimensions == 0 || b.dimensions != 0 && b.dimensions != b.savedDimensions {
 		return
 	}
-	b.ahead = make(chan openedSet, 1)
-	path, model, dimensions, ahead := vectorPath(b.path), b.model, b.savedDimensions, b.ahead
+	path, model, dimensions, ready := vectorPath(b.path), b.model, b.savedDimensions, make(chan struct{})
+	var set *vectors.Set
+	var err error
 	go func() {
-		set, err := open(path, model, dimensions)
-		ahead <- openedSet{set, err}
+		defer close(ready)
+		set, err = open(path, model, dimensions)
 	}()
+	b.ahead = func() (*vectors.Set, error) {
+		<-ready
+		b.ahead = nil
+		return set, err
+	}
 }
 
 // opened returns the file of vectors, the one that is being opened ahead if there is one.
-func (b *base) opened(open func(path, model string, dimensions int) (*vectors.Set, error)) (*vectors.Set, error) {
-	if b.ahead == nil {
-		return open(vectorPath(b.path), b.model, b.dimensions)
+func (b *base) opened(open openSet) (*vectors.Set, error) {
+	if b.ahead != nil {
+		return b.ahead()
 	}
-	o := <-b.ahead
-	b.ahead = nil
-	return o.set, o.err
+	return open(vectorPath(b.path), b.model, b.dimensions)
 }
 
 // forgetVectors makes every document wait for vectors of the model.
@@ -474,10 +475,9 @@ func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
 func (b *base) close() error {
 	var errs []error
 	if b.ahead != nil { // it was not taken over
-		if o := <-b.ahead; o.err == nil {
-			errs = append(errs, o.set.Close())
+		if set, err := b.ahead(); err == nil {
+			errs = append(errs, set.Close())
 		}
-		b.ahead = nil
 	}
 	b.read.close()
 	b.write.close()

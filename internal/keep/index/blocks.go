@@ -159,26 +159,6 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number 
 	})
 }
 
-// readBlock returns the block of a number, an empty one when there is none.
-func (b *base) readBlock(ctx context.Context, number uint32) (*block, error) {
-	k := new(block)
-	err := eachBlock(func(fn func(sqlite.Scan) error) error {
-		return b.write.each(ctx, "SELECT number, entries FROM blocks WHERE number = ?", fn, number)
-	}, func(_ uint32, stored *block) error {
-		*k = *stored
-		return nil
-	})
-	return k, err
-}
-
-// writeBlock stores a block, none if it has no documents.
-func (b *base) writeBlock(ctx context.Context, number uint32, k *block) error {
-	if !slices.ContainsFunc(k[:], func(e blockEntry) bool { return e.kind != 0 }) {
-		return b.write.exec(ctx, "DELETE FROM blocks WHERE number = ?", number)
-	}
-	return b.write.exec(ctx, "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", number, sealed(number, k.encode()))
-}
-
 // blockChanges are the blocks that a batch changes, read when they are first needed.
 type blockChanges struct {
 	b      *base
@@ -190,21 +170,31 @@ func (b *base) changeBlocks() *blockChanges { return &blockChanges{b, map[uint32
 // at returns a document of its block, for reading and changing.
 func (c *blockChanges) at(ctx context.Context, document uint32) (*blockEntry, error) {
 	number, place := blockOf(document)
-	k, ok := c.blocks[number]
-	if !ok {
-		var err error
-		if k, err = c.b.readBlock(ctx, number); err != nil {
-			return nil, err
-		}
-		c.blocks[number] = k
+	if k, ok := c.blocks[number]; ok {
+		return &k[place], nil
 	}
+	k := new(block) // without a row it has no documents
+	err := eachBlock(func(fn func(sqlite.Scan) error) error {
+		return c.b.write.each(ctx, "SELECT number, entries FROM blocks WHERE number = ?", fn, number)
+	}, func(_ uint32, stored *block) error {
+		*k = *stored
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.blocks[number] = k
 	return &k[place], nil
 }
 
-// write stores the changed blocks.
+// write stores the changed blocks; one without documents has no row.
 func (c *blockChanges) write(ctx context.Context) error {
 	for _, number := range slices.Sorted(maps.Keys(c.blocks)) {
-		if err := c.b.writeBlock(ctx, number, c.blocks[number]); err != nil {
+		query, args := "DELETE FROM blocks WHERE number = ?", []any{number}
+		if k := c.blocks[number]; slices.ContainsFunc(k[:], func(e blockEntry) bool { return e.kind != 0 }) {
+			query, args = "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", append(args, sealed(number, k.encode()))
+		}
+		if err := c.b.write.exec(ctx, query, args...); err != nil {
 			return err
 		}
 	}

@@ -223,31 +223,17 @@ func (f *follower) abandon(ix *Index, err error) {
 // without any they are made anew.
 func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 	// All of the new index has to be in its one file before it is moved.
-	err := r.base.checkpoint(ctx)
-	if err := errors.Join(err, r.base.close()); err != nil {
+	if err := errors.Join(r.base.checkpoint(ctx), r.base.close()); err != nil {
 		return errors.Join(err, removeNext(ix.path))
 	}
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	var errs []error
-	if old := ix.base; old != nil {
-		// Another process may read the old one and so keep its log, which must not
-		// meet the new file.
-		errs = append(errs, old.checkpoint(ctx), old.close())
-		ix.base = nil
-	}
-	if errors.Join(errs...) == nil {
-		errs = append(errs, ifExists(os.Remove(vectorPath(ix.path))))
-		for _, suffix := range []string{"-wal", "-shm"} {
-			errs = append(errs, ifExists(os.Remove(ix.path+suffix)))
+	// Another process may read the old one and so keep its log, which must not meet the new file.
+	emptied := func(old *base) error { return old.checkpoint(ctx) }
+	return errors.Join(ix.reopen(ctx, emptied, func() error {
+		if err := remove(vectorPath(ix.path), ix.path+"-wal", ix.path+"-shm"); err != nil {
+			return err
 		}
-		if errors.Join(errs...) == nil {
-			errs = append(errs, os.Rename(nextPath(ix.path), ix.path), moveNext(ix.path))
-		}
-	}
-	b, err := ix.openOrRebuild(ctx)
-	ix.base = b // nil after an error: the follower tries again
-	return errors.Join(append(errs, err, removeNext(ix.path))...)
+		return errors.Join(os.Rename(nextPath(ix.path), ix.path), moveNext(ix.path))
+	}), removeNext(ix.path))
 }
 
 // sweepPages is the number of pages of the full-text index that are merged at once;

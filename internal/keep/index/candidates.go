@@ -1,9 +1,11 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,16 +89,12 @@ func (b *base) gather(ctx context.Context, q *query, eligible vectors.Documents,
 		}
 	}
 	documents := t.highest(limit)
-	limit = min(limit, len(documents))
-	best(documents, limit, func(x, y uint32) bool {
-		if t.scores[x] != t.scores[y] {
-			return t.scores[x] > t.scores[y]
-		}
-		return b.cat.compareAge(x, y) < 0
+	slices.SortFunc(documents, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(t.scores[y], t.scores[x]), b.cat.compareAge(x, y))
 	})
-	list := make([]candidate, limit)
-	for i, d := range documents[:limit] {
-		list[i] = candidate{document: d, glance: t.scores[d]}
+	list := make([]candidate, min(limit, len(documents)))
+	for i := range list {
+		list[i] = candidate{document: documents[i], glance: t.scores[documents[i]]}
 	}
 	return list, nil
 }
@@ -204,36 +202,6 @@ func (t *tally) reached(n int) float32 {
 	}
 	// A score that rounding put a step too low reaches it all the same.
 	return float32(at) * step * (1 - 1e-6)
-}
-
-// best moves the n first elements of list in the order of before to its beginning,
-// unsorted (quickselect).
-func best(list []uint32, n int, before func(x, y uint32) bool) {
-	for lo, hi := 0, len(list)-1; lo < hi; {
-		pivot := list[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for before(list[i], pivot) {
-				i++
-			}
-			for before(pivot, list[j]) {
-				j--
-			}
-			if i <= j {
-				list[i], list[j] = list[j], list[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case n <= j:
-			hi = j
-		case n > i:
-			lo = i
-		default:
-			return
-		}
-	}
 }
 
 // documentsWith calls fn for each of the tokens, by its place in the list, with the documents that

@@ -14,37 +14,16 @@ import (
 	"claudemem/internal/keep/index/vectors"
 )
 
-func TestBest(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		list := make([]uint32, 1+r.IntN(40))
-		for i := range list {
-			list[i] = uint32(r.IntN(15))
-		}
-		n := r.IntN(len(list) + 1)
-		want := slices.Clone(list)
-		slices.SortFunc(want, func(x, y uint32) int { return int(y) - int(x) })
-		best(list, n, func(x, y uint32) bool { return x > y })
-		got := slices.Clone(list[:n])
-		slices.SortFunc(got, func(x, y uint32) int { return int(y) - int(x) })
-		if !slices.Equal(got, want[:n]) {
-			t.Fatalf("best %d: got %v, want %v", n, got, want[:n])
-		}
-	}
-}
-
-// TestEligibleOfProject: the sets of projects that are kept follow the changes.
+// TestEligibleOfProject: the documents of a project follow the changes.
 func TestEligibleOfProject(t *testing.T) {
 	c := newCatalogue()
 	c.addProject(1, "/cart")
 	c.addProject(2, "/queue")
 	check := func(path string, want ...uint32) {
 		t.Helper()
-		for range 2 { // the second time from memory
-			set, n := c.eligible(Filter{Projects: []string{path}})
-			if got := slices.Collect(set.All()); !slices.Equal(got, want) || n != len(want) {
-				t.Errorf("%s: got %v, %d of them, want %v", path, got, n, want)
-			}
+		set, n := c.eligible(Filter{Projects: []string{path}})
+		if got := slices.Collect(set.All()); !slices.Equal(got, want) || n != len(want) {
+			t.Errorf("%s: got %v, %d of them, want %v", path, got, n, want)
 		}
 	}
 	check("/cart")

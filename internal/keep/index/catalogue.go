@@ -82,8 +82,6 @@ type catalogue struct {
 	byType       []int // documents by type number
 	// waiting are the documents that wait for vectors.
 	waiting map[uint32]struct{}
-	// ofProject keeps sets that were asked for.
-	ofProject projectSets
 	// vocabulary has the words that the rows of contents number.
 	vocabulary vocabulary
 }
@@ -95,6 +93,7 @@ func newCatalogue() *catalogue {
 		entries:  make([]entry, 1),
 		projects: map[string]uint32{},
 		paths:    []string{""},
+		byRecord: recordNumbers{},
 		types:    map[memory.ObservationType]uint16{"": 0},
 		typeList: []memory.ObservationType{""},
 		totals:   map[uint32]total{},
@@ -151,7 +150,6 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 func (c *catalogue) put(document uint32, e entry, length int) {
 	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
 	c.entries = reach(c.entries, document)
-	c.ofProject.forget(e.project)
 	c.entries[document] = e
 	c.lengths = reach(c.lengths, document)
 	c.lengths[document] = uint16(min(max(length, 0), 1<<16-2)) + 1 //nolint:gosec // bounded
@@ -173,7 +171,6 @@ func (c *catalogue) drop(document uint32) {
 	}
 	e := c.entries[document]
 	c.byRecord.set(key{e.record, e.kind}, 0)
-	c.ofProject.forget(e.project)
 	c.counts[e.kind]--
 	c.observations.Remove(document)
 	c.byType[e.typ]--
@@ -225,14 +222,6 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	if p == nil {
 		return nil, c.all.documents
 	}
-	if project, ok := c.onlyProject(f); ok {
-		return c.ofProject.get(project, func() (vectors.Documents, int) { return c.passing(p) })
-	}
-	return c.passing(p)
-}
-
-// passing returns the documents that pass p as a set, and how many they are.
-func (c *catalogue) passing(p func(*entry) bool) (vectors.Documents, int) {
 	set, n := make(vectors.Documents, len(c.entries)/64+1), 0
 	for d := range c.entries {
 		if e := &c.entries[d]; e.kind != 0 && p(e) {
@@ -242,54 +231,6 @@ func (c *catalogue) passing(p func(*entry) bool) (vectors.Documents, int) {
 	}
 	return set, n
 }
-
-// onlyProject returns the number of the project if f asks for that and nothing else.
-func (c *catalogue) onlyProject(f Filter) (uint32, bool) {
-	if len(f.Kinds) > 0 || len(f.Types) > 0 || f.Session != 0 || f.Since != 0 || f.Until != 0 {
-		return 0, false
-	}
-	numbers := c.projectNumbers(f)
-	if len(numbers) != 1 {
-		return 0, false
-	}
-	return numbers[0], true
-}
-
-// projectSetBytes bounds the memory of the sets that are kept; with 175,000 documents each
-// takes 22 KB.
-const projectSetBytes = 1 << 20
-
-// projectSets keeps the documents of projects, as most searches are made in one of a few. A
-// change of a project's documents removes its set under the catalogue's lock, which a reader
-// holds meanwhile.
-type projectSets struct {
-	mu   sync.Mutex
-	sets map[uint32]projectSet
-}
-
-type projectSet struct {
-	documents vectors.Documents
-	n         int
-}
-
-// get returns a project's set and its size, from find if it is not here. It must not be changed.
-func (s *projectSets) get(project uint32, find func() (vectors.Documents, int)) (vectors.Documents, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if set, ok := s.sets[project]; ok {
-		return set.documents, set.n
-	}
-	documents, n := find()
-	if s.sets == nil || 8*len(documents)*(len(s.sets)+1) > projectSetBytes {
-		s.sets = map[uint32]projectSet{}
-	}
-	s.sets[project] = projectSet{documents, n}
-	return documents, n
-}
-
-// forget removes a project's set. Nobody reads meanwhile: the catalogue's lock is held for
-// writing.
-func (s *projectSets) forget(project uint32) { delete(s.sets, project) }
 
 // compareAge orders documents by the time, kind and number of their records, the newest
 // first. The numbers of documents would not do: a rebuild of the index gives out others.

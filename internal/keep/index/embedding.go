@@ -50,11 +50,11 @@ func (e *embedding) took(ix *Index, r embedResult) {
 		e.failures++
 		e.until = ix.clock().Add(wait)
 		ix.log.Warn("the embedding model does not answer; search goes by words", "model", ix.embedder.Model(), "err", r.err, "again in", wait)
-		ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = r.err, ix.clock() })
+		ix.state.update(func(s *state) { s.embedding = failure{r.err, ix.clock()} })
 		return
 	}
 	e.failures, e.until = 0, time.Time{}
-	ix.state.update(func(s *state) { s.embedErr = nil })
+	ix.state.update(func(s *state) { s.embedding = failure{} })
 	e.ready = append(e.ready, r)
 }
 

@@ -54,14 +54,23 @@ type state struct {
 	// changed.
 	changed chan struct{}
 	ended   bool
-	err     error
-	errAt   time.Time
-	// embedErr is why there are no vectors at the moment.
-	embedErr   error
-	embedErrAt time.Time
-	// trainErr is why the table could not be trained.
-	trainErr   error
-	trainErrAt time.Time
+	// indexing is why nothing is indexed at the moment, embedding why there are no vectors, training
+	// why the table could not be trained.
+	indexing, embedding, training failure
+}
+
+// failure is an error and when it came; zero for none.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// told returns the failure as Status has it.
+func (f failure) told() (string, memory.Millis) {
+	if f.err == nil {
+		return "", 0
+	}
+	return f.err.Error(), memory.MillisOf(f.at)
 }
 
 // update changes the state by fn under the lock and wakes those who wait for s.changed;
@@ -203,7 +212,7 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 			pause = firstPause
 			again = f.timer(ix)
 		}
-		ix.state.update(func(s *state) { s.err, s.errAt = err, ix.clock() })
+		ix.state.update(func(s *state) { s.indexing = failure{err, ix.clock()} })
 		waiting := changed
 		if err != nil {
 			waiting = nil // the disk is not better because there is more to write
@@ -233,21 +242,18 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 // timer returns when the follower has something to do though the feed is silent.
 func (f *follower) timer(ix *Index) <-chan time.Time {
 	var wait time.Duration
-	if d := f.embeds.pause(ix); d > 0 {
-		wait = d
-	}
-	if d := f.retrainIn(ix); d > 0 && (wait == 0 || d < wait) {
-		wait = d
-	}
-	if b := ix.base; b != nil && b.deletions {
-		if d := max(f.sweepIn(ix), time.Millisecond); wait == 0 || d < wait {
+	in := func(d time.Duration) {
+		if d > 0 && (wait == 0 || d < wait) {
 			wait = d
 		}
+	}
+	in(f.embeds.pause(ix))
+	in(f.retrainIn(ix))
+	if b := ix.base; b != nil && b.deletions {
+		in(max(f.sweepIn(ix), time.Millisecond))
 	}
 	if ix.base != nil && !f.trimAt.IsZero() {
-		if d := max(ix.until(f.trimAt, trimAfter), time.Millisecond); wait == 0 || d < wait {
-			wait = d
-		}
+		in(max(ix.until(f.trimAt, trimAfter), time.Millisecond))
 	}
 	if wait == 0 {
 		return nil
@@ -507,34 +513,17 @@ func (f *follower) replace(ctx context.Context, ix *Index, cause error) error {
 // CatchUp returns when everything that was committed before the call is found.
 // Vectors of a model that is far away may come later.
 func (ix *Index) CatchUp(ctx context.Context) error {
+	const what = "catch up"
 	if ix.readOnly {
 		return nil
 	}
 	_, newest, err := ix.feed.ChangeRange(ctx)
 	if err != nil {
-		return fault("catch up", err)
+		return fault(what, err)
 	}
-	for {
-		changed, ended := ix.state.watch()
-		if ended {
-			return fault("catch up", errClosed)
-		}
-		if b, done, err := ix.current(); err == nil {
-			there := b.build.kind == 0 && !b.tidying && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
-			done()
-			if there {
-				return nil
-			}
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			ix.state.mu.Lock()
-			err := ix.state.err
-			ix.state.mu.Unlock()
-			return fault("catch up", errors.Join(ctx.Err(), err))
-		}
-	}
+	return ix.await(ctx, what, func(b *base) bool {
+		return b.build.kind == 0 && !b.tidying && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
+	})
 }
 
 // Swept returns when, after a CatchUp, the files have no words of deleted records any more.
@@ -543,22 +532,31 @@ func (ix *Index) Swept(ctx context.Context) error {
 	if err := ix.CatchUp(ctx); err != nil {
 		return err
 	}
+	return ix.await(ctx, "sweep", func(b *base) bool { return !b.deletions })
+}
+
+// await returns when there reports true of the base. When ctx ends first, the error is also why
+// nothing is indexed at the moment.
+func (ix *Index) await(ctx context.Context, what string, there func(b *base) bool) error {
 	for {
 		changed, ended := ix.state.watch()
 		if ended {
-			return fault("sweep", errClosed)
+			return fault(what, errClosed)
 		}
 		if b, done, err := ix.current(); err == nil {
-			left := b.deletions
+			ready := there(b)
 			done()
-			if !left {
+			if ready {
 				return nil
 			}
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fault("sweep", ctx.Err())
+			ix.state.mu.Lock()
+			err := ix.state.indexing.err
+			ix.state.mu.Unlock()
+			return fault(what, errors.Join(ctx.Err(), err))
 		}
 	}
 }

@@ -128,15 +128,13 @@ func newIndex(path string, opts Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	ix := &Index{path: path, embedder: opts.Embedder, log: opts.Logger, clock: opts.Clock, after: opts.After}
+	ix := &Index{path: path, embedder: opts.Embedder, clock: opts.Clock, after: opts.After, mayRepair: opts.MayRepair}
+	ix.log = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if ix.table, err = embed.Builtin(); err != nil {
 		return nil, err
 	}
 	if ix.embedder == nil {
 		ix.embedder, ix.local = ix.table, true
-	}
-	if ix.log == nil {
-		ix.log = slog.New(slog.DiscardHandler)
 	}
 	if ix.clock == nil {
 		ix.clock = time.Now
@@ -144,7 +142,7 @@ func newIndex(path string, opts Options) (*Index, error) {
 	if ix.after == nil {
 		ix.after = time.After
 	}
-	if ix.mayRepair = opts.MayRepair; ix.mayRepair == nil {
+	if ix.mayRepair == nil {
 		ix.mayRepair = func(string, string) bool { return true }
 	}
 	ix.checkEvery, ix.checked = cmp.Or(opts.CheckEvery, 10*time.Minute), make(chan struct{})
@@ -223,7 +221,34 @@ func removeNext(path string) error {
 	if _, err := clearAway(nextPath(path)); err != nil {
 		return err
 	}
-	return ifExists(os.Remove(vectorPath(nextPath(path))))
+	return remove(vectorPath(nextPath(path)))
+}
+
+// remove removes those of the files that exist.
+func remove(paths ...string) error {
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, ifExists(os.Remove(path)))
+	}
+	return errors.Join(errs...)
+}
+
+// reopen closes the index after before, which is given it if it is open, lets move put other files
+// in its place, and opens it again. Queries wait for it. After an error of before or of closing
+// nothing is moved; after one of opening the follower tries again.
+func (ix *Index) reopen(ctx context.Context, before func(b *base) error, move func() error) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	var err error
+	if b := ix.base; b != nil {
+		err = errors.Join(before(b), b.close())
+	}
+	if err == nil {
+		err = move()
+	}
+	b, failed := ix.openOrRebuild(ctx)
+	ix.base = b
+	return errors.Join(err, failed)
 }
 
 // ifExists returns the error of an operation on a file, nil when there is no file.

@@ -1,58 +1,30 @@
 package index
 
-// numbersPage is the number of records whose documents are in one piece of memory.
-const numbersPage = 512
+// numbersBits is the number of bits of a record's number that choose a place in a piece of memory.
+const numbersBits = 9
 
-// recordNumbers has the documents of records: in pieces by the record's number, since these
-// are given one after the other. A map takes five times the memory.
-type recordNumbers struct {
-	pages map[key]*[numbersPage]uint32 // by kind and record divided by numbersPage
-	used  int
-	// last is the page that was changed last, the one of lastKey.
-	last    *[numbersPage]uint32
-	lastKey key
-}
+// recordNumbers has the documents of records: in pieces, by kind and the other bits of the
+// record's number, since these are given one after the other. A map of records takes five times
+// the memory.
+type recordNumbers map[key]*[1 << numbersBits]uint32
 
-// page returns the key of the piece with a record and the record's place in it.
-func (k key) page() (key, int64) {
-	page, place := k.record/numbersPage, k.record%numbersPage
-	if place < 0 { // no record of ours
-		page, place = page-1, place+numbersPage
-	}
-	return key{page, k.kind}, place
-}
+func (k key) page() key    { return key{k.record >> numbersBits, k.kind} }
+func (k key) place() int64 { return k.record & (1<<numbersBits - 1) }
 
 // get returns the document of a record.
-func (n *recordNumbers) get(k key) (document uint32, ok bool) {
-	page, place := k.page()
-	if p := n.pages[page]; p != nil {
-		document = p[place]
+func (n recordNumbers) get(k key) (document uint32, ok bool) {
+	if page := n[k.page()]; page != nil {
+		document = page[k.place()]
 	}
 	return document, document != 0
 }
 
 // set sets the document of a record, 0 for none.
-func (n *recordNumbers) set(k key, document uint32) {
-	page, place := k.page()
-	p := n.last
-	if p == nil || n.lastKey != page {
-		if p = n.pages[page]; p == nil {
-			if document == 0 {
-				return
-			}
-			if n.pages == nil {
-				n.pages = map[key]*[numbersPage]uint32{}
-			}
-			p = new([numbersPage]uint32)
-			n.pages[page] = p
-		}
-		n.last, n.lastKey = p, page
+func (n recordNumbers) set(k key, document uint32) {
+	page := n[k.page()]
+	if page == nil {
+		page = new([1 << numbersBits]uint32)
+		n[k.page()] = page
 	}
-	if p[place] != 0 {
-		n.used--
-	}
-	if document != 0 {
-		n.used++
-	}
-	p[place] = document
+	page[k.place()] = document
 }

@@ -96,8 +96,8 @@ func (b *base) tableVectors(table *embed.Table, text string, untrained float32) 
 // queryVector asks a far model for the text's vector; nil when there is none.
 func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	ix.state.mu.Lock()
-	failed := ix.state.embedErr != nil
-	since := ix.clock().Sub(ix.state.embedErrAt)
+	failed := ix.state.embedding.err != nil
+	since := ix.clock().Sub(ix.state.embedding.at)
 	resting := failed && since >= 0 && since < queryRest // the clock may have been set back
 	ix.state.mu.Unlock()
 	if resting || text == "" {
@@ -108,12 +108,12 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	v, err := ask(bounded, ix.embedder, text)
 	if err != nil {
 		if ctx.Err() == nil { // otherwise the caller has left
-			ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = err, ix.clock() })
+			ix.state.update(func(s *state) { s.embedding = failure{err, ix.clock()} })
 		}
 		return nil
 	}
 	if failed {
-		ix.state.update(func(s *state) { s.embedErr = nil })
+		ix.state.update(func(s *state) { s.embedding = failure{} })
 	}
 	return v[0]
 }

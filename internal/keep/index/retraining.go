@@ -194,24 +194,18 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 }
 
 // swapTables puts the new table and its vectors in the place of the old ones, and opens the
-// index again. Queries wait for it: half a second at 100,000 observations.
+// index again.
 func (f *follower) swapTables(ctx context.Context, ix *Index, r *retraining) error {
 	b := r.base
 	if err := b.successor.set.Sync(); err != nil {
 		b.dropSuccessor()
 		return errors.Join(memory.Errorf(memory.CodeStorage, "write vectors: %w", err), dropNextTable(ix.path))
 	}
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	errs := []error{b.successor.set.Close()}
-	b.successor = nil
-	errs = append(errs, b.close())
-	ix.base = nil
-	if errors.Join(errs...) == nil {
-		errs = append(errs, os.Rename(vectorPath(ix.path)+nextSuffix, vectorPath(ix.path)))
+	closed := func(b *base) error {
+		set := b.successor.set
+		b.successor = nil
+		return set.Close()
 	}
 	// With the vectors in their place, openTable gives the table its name.
-	next, err := ix.openOrRebuild(ctx)
-	ix.base = next // nil after an error: the follower tries again
-	return errors.Join(append(errs, err)...)
+	return ix.reopen(ctx, closed, func() error { return os.Rename(vectorPath(ix.path)+nextSuffix, vectorPath(ix.path)) })
 }

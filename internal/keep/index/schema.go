@@ -144,10 +144,8 @@ func clearAway(path string) (aside string, err error) {
 			return "", unremovable(path, err)
 		}
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-sums"} {
-		if err := ifExists(os.Remove(path + suffix)); err != nil {
-			return aside, unremovable(path, err)
-		}
+	if err := remove(path, path+"-wal", path+"-shm", path+"-journal", path+"-sums"); err != nil {
+		return aside, unremovable(path, err)
 	}
 	atomicfile.RemoveOwnLeftovers(sumsPath(path))
 	return aside, nil

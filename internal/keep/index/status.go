@@ -48,15 +48,9 @@ const statusTimeout = time.Second
 func (ix *Index) Status() Status {
 	s := Status{Path: ix.path, Model: ix.embedder.Model()}
 	ix.state.mu.Lock()
-	if ix.state.err != nil {
-		s.Error, s.ErrorAt = ix.state.err.Error(), memory.MillisOf(ix.state.errAt)
-	}
-	if ix.state.embedErr != nil {
-		s.EmbedError, s.EmbedErrorAt = ix.state.embedErr.Error(), memory.MillisOf(ix.state.embedErrAt)
-	}
-	if ix.state.trainErr != nil {
-		s.TrainError, s.TrainErrorAt = ix.state.trainErr.Error(), memory.MillisOf(ix.state.trainErrAt)
-	}
+	s.Error, s.ErrorAt = ix.state.indexing.told()
+	s.EmbedError, s.EmbedErrorAt = ix.state.embedding.told()
+	s.TrainError, s.TrainErrorAt = ix.state.training.told()
 	ix.state.mu.Unlock()
 	for _, path := range []string{ix.path, ix.path + "-wal", vectorPath(ix.path), tablePath(ix.path)} {
 		if info, err := os.Stat(path); err == nil {

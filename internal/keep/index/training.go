@@ -72,7 +72,7 @@ func (ix *Index) Train(ctx context.Context, o TrainOptions) error {
 		if ctx.Err() != nil || errors.Is(err, errClosed) || memory.CodeOf(err) == memory.CodeConflict {
 			return // nothing is wrong
 		}
-		s.trainErr, s.trainErrAt = err, ix.clock()
+		s.training = failure{err, ix.clock()}
 	})
 	return fault(what, err)
 }
@@ -255,13 +255,13 @@ const nextSuffix = ".new"
 // DropTable deletes the trained table of the index at path, which nobody has open. The next
 // index that is opened there begins with the built-in one.
 func DropTable(path string) error {
-	return errors.Join(ifExists(os.Remove(tablePath(path))), dropNextTable(path))
+	return errors.Join(remove(tablePath(path)), dropNextTable(path))
 }
 
 // dropNextTable deletes a table, and vectors, that were about to be used.
 func dropNextTable(path string) error {
 	atomicfile.RemoveOwnLeftovers(tablePath(path) + nextSuffix)
-	return errors.Join(ifExists(os.Remove(tablePath(path)+nextSuffix)), ifExists(os.Remove(vectorPath(path)+nextSuffix)))
+	return remove(tablePath(path)+nextSuffix, vectorPath(path)+nextSuffix)
 }
 
 // maxTableBytes is more than a table with vectors of all entries has.

@@ -13,14 +13,7 @@ const (
 // ASCII letters, cut at camelCase, and runs of digits are words; a word that is
 // no entry is the longest entry that it begins with, followed by the longest
 // entries that continue it. Where that does not work out it has no pieces.
-func (t *Table) Pieces(text string) []uint16 {
-	return t.appendPieces(nil, text)
-}
-
-// appendPieces appends the pieces (entries of the table) of a text's words, up to
-// maxPieces in all. Words are runs of lower-case letters, of digits, and capitalised
-// ones; only ASCII is read.
-func (t *Table) appendPieces(out []uint16, text string) []uint16 {
+func (t *Table) Pieces(text string) (out []uint16) {
 	for i := 0; i < len(text) && len(out) < maxPieces; {
 		from, kind := i, kindOf(text[i])
 		i++

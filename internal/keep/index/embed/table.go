@@ -155,37 +155,26 @@ func (t *Table) Dimensions() int { return t.dims }
 // Embed returns the texts' vectors. The error is the context's.
 func (t *Table) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	all := make([]float32, len(texts)*t.dims)
-	pieces := make([]uint16, 0, 64)
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		pieces = t.appendPieces(pieces[:0], text)
-		out[i] = all[i*t.dims : (i+1)*t.dims : (i+1)*t.dims]
-		t.sum(out[i], pieces)
+		out[i] = t.Vector(t.Pieces(text))
 	}
 	return out, nil
 }
 
-// Vector returns the vector of a text of these pieces, so that a text whose
-// pieces are known need not be read again.
+// Vector returns the vector of a text of these pieces, the sum of theirs scaled to length 1, so
+// that a text whose pieces are known need not be read again.
 func (t *Table) Vector(pieces []uint16) []float32 {
 	out := make([]float32, t.dims)
-	t.sum(out, pieces)
+	if length := t.add(out, pieces); length != 0 {
+		f := float32(1 / length)
+		for i := range out {
+			out[i] *= f
+		}
+	}
 	return out
-}
-
-// sum adds up the pieces' vectors and scales the sum to length 1.
-func (t *Table) sum(out []float32, pieces []uint16) {
-	length := t.add(out, pieces)
-	if length == 0 {
-		return
-	}
-	f := float32(1 / length)
-	for i := range out {
-		out[i] *= f
-	}
 }
 
 // add adds the pieces' vectors to out and returns its length.

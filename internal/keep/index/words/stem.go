@@ -18,9 +18,9 @@ func stem(w []byte) int {
 	s = s.plural()
 	s = s.pastAndGerund()
 	s = s.finalY()
-	s = s.rewrite(doubleSuffixes[s.at(2)&31])
-	s = s.rewrite(longSuffixes[s.at(1)&31])
-	s = s.strip()
+	s = s.rewrite(doubleSuffixes[s.at(2)&31], 1)
+	s = s.rewrite(longSuffixes[s.at(1)&31], 1)
+	s = s.rewrite(lastSuffixes[s.at(2)&31], 2)
 	s = s.finalE()
 	return len(s)
 }
@@ -181,33 +181,18 @@ func bySuffix(letter int, list []suffix) (table [32][]suffix) {
 	return table
 }
 
-// rewrite replaces the first suffix of the list that the word has, if enough of
-// it is left.
-func (s stemmer) rewrite(list []suffix) stemmer {
+// rewrite replaces the first suffix of the list that the word has, if what is left of it has a
+// measure of at least least. Of -sion and -tion only -ion is one.
+func (s stemmer) rewrite(list []suffix, least int) stemmer {
 	for _, x := range list {
 		if !s.ends(x.from) {
 			continue
 		}
 		n := len(s) - len(x.from)
-		if s.measure(n) > 0 {
+		if s.measure(n) >= least && (x.from != "ion" || n > 0 && (s[n-1] == 's' || s[n-1] == 't')) {
 			return append(s[:n], x.to...)
 		}
-		return s
-	}
-	return s
-}
-
-// strip is step 4 of Porter's algorithm: it returns the word without its last suffix.
-func (s stemmer) strip() stemmer {
-	for _, x := range lastSuffixes[s.at(2)&31] {
-		if !s.ends(x.from) {
-			continue
-		}
-		n := len(s) - len(x.from)
-		if s.measure(n) > 1 && (x.from != "ion" || n > 0 && (s[n-1] == 's' || s[n-1] == 't')) {
-			return s[:n]
-		}
-		return s
+		break
 	}
 	return s
 }
