@@ -53,34 +53,13 @@ func cutPage(refs []memory.RecordRef, offset, limit int) []memory.RecordRef {
 }
 
 // byScore sorts the best first; ties by time, the newest first, then kind and number.
-func byScore(ranked []scored) {
-	sortScored(ranked, func(a, b *scored) int {
+func byScore(ranked []*scored) {
+	slices.SortFunc(ranked, func(a, b *scored) int {
 		if d := cmp.Compare(b.score, a.score); d != 0 {
 			return d
 		}
 		return newerFirst(a, b)
 	})
-}
-
-// sortScored sorts ranked in place. It moves each match once: they are large.
-func sortScored(ranked []scored, compare func(a, b *scored) int) {
-	from := make([]int, len(ranked)) // where the match of each place is
-	for i := range from {
-		from[i] = i
-	}
-	slices.SortFunc(from, func(i, j int) int { return compare(&ranked[i], &ranked[j]) })
-	for i := range ranked {
-		if from[i] == i {
-			continue
-		}
-		first, to := ranked[i], i
-		for from[to] != i {
-			next := from[to]
-			ranked[to], from[to] = ranked[next], to
-			to = next
-		}
-		ranked[to], from[to] = first, to
-	}
 }
 
 func newerFirst(a, b *scored) int {
@@ -96,17 +75,17 @@ const timelyShare = 0.5
 
 // timely returns the records of a ranking, the best first, that are about its text:
 // by themselves, not by the company they were recorded in.
-func timely(ranked []scored) []scored {
+func timely(ranked []*scored) []*scored {
 	most := 0.0
-	for i := range ranked {
-		most = max(most, ranked[i].alone())
+	for _, r := range ranked {
+		most = max(most, r.alone())
 	}
-	return slices.DeleteFunc(slices.Clone(ranked), func(m scored) bool { return m.alone() < timelyShare*most })
+	return slices.DeleteFunc(ranked, func(r *scored) bool { return r.alone() < timelyShare*most })
 }
 
 // byTime sorts ranked in place, the newest or oldest first, and returns it.
-func byTime(ranked []scored, order memory.Order) []scored {
-	sortScored(ranked, func(a, b *scored) int {
+func byTime(ranked []*scored, order memory.Order) []*scored {
+	slices.SortFunc(ranked, func(a, b *scored) int {
 		if order == memory.OrderOldest {
 			return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 		}

@@ -67,12 +67,13 @@ func TestIntersectWithRankingProperty(t *testing.T) {
 func TestByScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scores := rapid.SliceOfN(rapid.IntRange(0, 5), 0, 30).Draw(t, "scores")
-		ranked := make([]scored, len(scores))
+		ranked := make([]*scored, len(scores))
 		for i, s := range scores {
-			ranked[i].score, ranked[i].ID = float64(s), int64(i)
+			ranked[i] = &scored{score: float64(s)}
+			ranked[i].ID = int64(i)
 		}
 		want := slices.Clone(ranked)
-		slices.SortStableFunc(want, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.ID, a.ID)) })
+		slices.SortStableFunc(want, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.ID, a.ID)) })
 		byScore(ranked)
 		for i := range want {
 			if ranked[i].ID != want[i].ID || ranked[i].score != want[i].score {

@@ -244,14 +244,10 @@ func countAt(words []word) (count, n int) {
 	if c, ok := number(w, "time-count"); ok {
 		return c, 1
 	}
-	if len(w) > 3 || !isNumber(w) {
-		return 0, 0
+	if c, ok := digits(w, 3); ok && c > 0 {
+		return c, 1
 	}
-	c, err := strconv.Atoi(w)
-	if err != nil || c == 0 {
-		return 0, 0
-	}
-	return c, 1
+	return 0, 0
 }
 
 // monthDay reads March, March 2025, March 3, March 3 2025, 3 March and 3 March 2025.
@@ -331,11 +327,8 @@ func (r *reading) year(words []word) (int, period) {
 // yearNumber parses four digits as a year of the century from firstYear on; false for
 // another word.
 func yearNumber(s string) (int, bool) {
-	if len(s) != 4 || !isNumber(s) {
-		return 0, false
-	}
-	y, err := strconv.Atoi(s)
-	return y, err == nil && y >= firstYear && y < firstYear+100
+	y, ok := digits(s, 4)
+	return y, ok && y >= firstYear && y < firstYear+100
 }
 
 // dayNumber parses the day of a month, as 3 or 3rd; false for another word.
@@ -343,21 +336,14 @@ func dayNumber(s string) (int, bool) {
 	if i, _ := lang.Find(s, "time-ordinal"); i > 0 {
 		s = s[:i]
 	}
-	if len(s) == 0 || len(s) > 2 || !isNumber(s) {
-		return 0, false
-	}
-	d, err := strconv.Atoi(s)
-	return d, err == nil && d >= 1 && d <= 31
+	d, ok := digits(s, 2)
+	return d, ok && d >= 1 && d <= 31
 }
 
-// isNumber reports whether s is one or more ASCII digits.
-func isNumber(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
+// digits returns the number of a word of at most so many ASCII digits; false for another word.
+func digits(s string, most int) (int, bool) {
+	n, err := strconv.ParseUint(s, 10, 32)
+	return int(n), err == nil && len(s) <= most
 }
 
 // titled reports whether a word begins with the one capital letter that it has.

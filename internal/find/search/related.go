@@ -198,7 +198,7 @@ func aboutOf(o *memory.Observation) string {
 // readRelated reads the best records from the store, up to limit, with their scores. In
 // place of those that are gone or hidden since they were indexed, the next ones are
 // read.
-func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []scored, limit int, session memory.SessionID) ([]memory.Related, error) {
+func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []*scored, limit int, session memory.SessionID) ([]memory.Related, error) {
 	var related []memory.Related
 	for len(ranked) > 0 && len(related) < limit {
 		n := min(limit-len(related), len(ranked))
@@ -206,7 +206,7 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 		refs := make([]memory.RecordRef, n)
 		for i := range refs {
 			refs[i] = ranked[i].RecordRef
-			part[refs[i]] = &ranked[i]
+			part[refs[i]] = ranked[i]
 		}
 		hits, err := s.records.RecordsByRefs(ctx, refs...)
 		if err != nil {

@@ -60,7 +60,7 @@ const (
 )
 
 // score puts an answer's matches in order, the best first, at most RankedPool.
-func (s *Searcher) score(p plan, matches []index.Match) []scored {
+func (s *Searcher) score(p plan, matches []index.Match) []*scored {
 	now := memory.MillisOf(s.opts.Clock())
 	// A request for last March wants the records that were new then. A range that ends in the future
 	// ends now, or with the newest record: this machine's clock may be behind theirs.
@@ -75,7 +75,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	if days := s.opts.RecencyDays(); days > 0 && !p.dated() {
 		oldest = now.Add(-time.Duration(min(days, 36500)) * 24 * time.Hour)
 	}
-	ranked := make([]scored, 0, len(matches))
+	ranked := make([]*scored, 0, len(matches))
 	for _, m := range matches {
 		if !m.Lexical && (m.CreatedAt < oldest || share(m.Likeness) < faintLikeness) && !p.filed[m.RecordRef] {
 			continue
@@ -92,14 +92,12 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 // addCompany lets records of the same project that are near in time (distance is in
 // milliseconds) support each other by weight: work comes in stretches, and the fix, its test
 // and its reason are seldom in one record. ranked has the best first.
-func addCompany(ranked []scored, weight, distance float64) {
+func addCompany(ranked []*scored, weight, distance float64) {
 	// Among those with MaxSim, so that their scores compare.
 	best := ranked[:min(len(ranked), rank.MaxSimBest)]
 	shares := make([]float64, len(ranked))
-	for i := range ranked {
-		r := &ranked[i]
-		for j := range best {
-			b := &best[j]
+	for i, r := range ranked {
+		for j, b := range best {
 			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= distance {
 				shares[i], r.company, r.companyWeight = weight*b.own(), b.RecordRef, weight
 				break
@@ -148,10 +146,10 @@ func daysBetween(from, to memory.Millis) float64 {
 // scoreMatch returns a match with its score: words, proximity and likeness, raised for a
 // young record (days is its age), for one of the files of the session that asks, and for an
 // observation of a type that the text names.
-func scoreMatch(m index.Match, days float64, p *plan) scored {
+func scoreMatch(m index.Match, days float64, p *plan) *scored {
 	m.Keyword = share(m.Keyword)
 	proximity := min(share(m.Proximity), m.Keyword)
-	r := scored{Match: m, days: days, typed: 1, superseded: 1}
+	r := &scored{Match: m, days: days, typed: 1, superseded: 1}
 	r.terms = [numTerms]float64{
 		keywordTerm:   m.Keyword - proximity,
 		proximityTerm: proximity,

@@ -71,11 +71,11 @@ func TestScore(t *testing.T) {
 // one of the second best.
 func TestCompany(t *testing.T) {
 	const hour = 60 * 60 * 1000
-	match := func(id int64, project string, at memory.Millis, likeness float64) scored {
+	match := func(id int64, project string, at memory.Millis, likeness float64) *scored {
 		return scoreMatch(index.Match{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: id},
 			ProjectPath: project, CreatedAt: at, Likeness: likeness}, 1e6, &plan{})
 	}
-	ranked := []scored{
+	ranked := []*scored{
 		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),
 		match(4, "/p", 124*hour, 0.5), match(5, "/p", 200*hour, 0.4),
 	}

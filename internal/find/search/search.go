@@ -373,9 +373,9 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 	for _, ref := range f.refs {
 		f.scores[ref] = nil
 	}
-	for i := range ranked {
-		if _, ok := f.scores[ranked[i].RecordRef]; ok {
-			f.scores[ranked[i].RecordRef] = &ranked[i]
+	for _, r := range ranked {
+		if _, ok := f.scores[r.RecordRef]; ok {
+			f.scores[r.RecordRef] = r
 		}
 	}
 	return f, nil

@@ -19,11 +19,11 @@ const (
 
 // superseding returns, for the observations of a ranking that are superseded, which ones
 // supersede them.
-func (s *Searcher) superseding(ctx context.Context, ranked []scored) (map[memory.ObservationID]memory.ObservationID, error) {
+func (s *Searcher) superseding(ctx context.Context, ranked []*scored) (map[memory.ObservationID]memory.ObservationID, error) {
 	var ids []memory.ObservationID
-	for i := range ranked {
-		if ranked[i].Kind == memory.RecordObservation {
-			ids = append(ids, memory.ObservationID(ranked[i].ID))
+	for _, r := range ranked {
+		if r.Kind == memory.RecordObservation {
+			ids = append(ids, memory.ObservationID(r.ID))
 		}
 	}
 	if len(ids) == 0 {
@@ -34,15 +34,15 @@ func (s *Searcher) superseding(ctx context.Context, ranked []scored) (map[memory
 
 // lowerSuperseded lowers the scores of superseded observations, each below the score of
 // the one that supersedes it, and sorts ranked again.
-func (s *Searcher) lowerSuperseded(ctx context.Context, ranked []scored) error {
+func (s *Searcher) lowerSuperseded(ctx context.Context, ranked []*scored) error {
 	by, err := s.superseding(ctx, ranked)
 	if err != nil || len(by) == 0 {
 		return err
 	}
 	found := make(map[memory.ObservationID]*scored, len(ranked))
-	for i := range ranked {
-		if ranked[i].Kind == memory.RecordObservation {
-			found[memory.ObservationID(ranked[i].ID)] = &ranked[i]
+	for _, r := range ranked {
+		if r.Kind == memory.RecordObservation {
+			found[memory.ObservationID(r.ID)] = r
 		}
 	}
 	var lower func(id memory.ObservationID)
@@ -78,13 +78,13 @@ func (s *Searcher) lowerSuperseded(ctx context.Context, ranked []scored) error {
 
 // replaceSuperseded returns ranked with the observation that holds now in place of each
 // that is superseded, none twice.
-func (s *Searcher) replaceSuperseded(ctx context.Context, ranked []scored) ([]scored, error) {
+func (s *Searcher) replaceSuperseded(ctx context.Context, ranked []*scored) ([]*scored, error) {
 	by, err := s.superseding(ctx, ranked)
 	if err != nil || len(by) == 0 {
 		return ranked, err
 	}
 	seen := make(map[memory.RecordRef]bool, len(ranked))
-	var kept []scored
+	var kept []*scored
 	for _, r := range ranked {
 		if r.Kind == memory.RecordObservation {
 			r.ID = int64(memory.Current(by, memory.ObservationID(r.ID)))

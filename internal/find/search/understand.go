@@ -191,20 +191,14 @@ type word struct {
 // lexWords splits at spaces.
 func lexWords(text string) []word {
 	var words []word
-	for i := 0; i < len(text); {
-		if text[i] == ' ' {
-			i++
-			continue
+	start := 0
+	for whole := range strings.SplitSeq(text, " ") {
+		end := start + len(whole)
+		if whole != "" {
+			raw := strings.TrimRight(whole, ",.;:?!")
+			words = append(words, word{strings.ToLower(raw), raw, start, end, len(raw) < len(whole)})
 		}
-		end := strings.IndexByte(text[i:], ' ')
-		if end < 0 {
-			end = len(text)
-		} else {
-			end += i
-		}
-		raw := strings.TrimRight(text[i:end], ",.;:?!")
-		words = append(words, word{strings.ToLower(raw), raw, i, end, len(raw) < end-i})
-		i = end
+		start = end + 1
 	}
 	return words
 }
