@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"claudemem/proof/eval/plain"
 )
 
 // result is how a set did.
@@ -49,9 +51,13 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 			kinds[d.Corpus] = "prompt"
 		}
 	}
-	baselines := map[string]*plain{}
+	baselines := map[string]*plain.Index{}
 	for name, documents := range corpora {
-		baselines[name] = newPlain(documents)
+		ids, texts := make([]string, len(documents)), make([]string, len(documents))
+		for i := range documents {
+			ids[i], texts[i] = documents[i].ID, documents[i].Text
+		}
+		baselines[name] = plain.New(ids, texts)
 	}
 
 	working := s.filesOf()
@@ -93,7 +99,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 		times[i] = time.Since(start)
 		ranked = slices.DeleteFunc(ranked, func(id string) bool { return slices.Contains(q.Exclude, id) })
 		searches[i] = judge(ranked, grades)
-		plains[i] = judge(baselines[q.Corpus].search(q.Text, keep), grades)
+		plains[i] = judge(baselines[q.Corpus].Search(q.Text, depth, keep), grades)
 		return nil
 	})
 	if err != nil {

@@ -40,27 +40,6 @@ func same(a, b figures) bool {
 	return near(a.recall1, b.recall1) && near(a.recall5, b.recall5) && near(a.recall10, b.recall10) && near(a.mrr, b.mrr) && near(a.ndcg, b.ndcg)
 }
 
-func TestPlain(t *testing.T) {
-	p := newPlain([]document{
-		{ID: "a", Text: "the spool is full"}, {ID: "b", Text: "the spool file of a spool"},
-		{ID: "c", Text: "the socket"}, {ID: "d", Text: "the lock and what it is for"}, {ID: "e", Text: "retry"},
-	})
-	all := func(string) bool { return true }
-	for query, want := range map[string]string{
-		"spooled":           "b a", // twice beats once
-		"is the socket new": "c",   // stop words find nothing
-		"what is it":        "d a", // unless there is nothing else
-		"nowhere":           "",
-	} {
-		if got := strings.Join(p.search(query, all), " "); got != want {
-			t.Errorf("%q: got %q, want %q", query, got, want)
-		}
-	}
-	if got := p.search("spool", func(id string) bool { return id != "b" }); len(got) != 1 || got[0] != "a" {
-		t.Errorf("without b: got %v", got)
-	}
-}
-
 // writeSet writes a set, its documents packed.
 func writeSet(t *testing.T, folder, docs, queries string) {
 	t.Helper()

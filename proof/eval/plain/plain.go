@@ -1,4 +1,7 @@
-package main
+// Package plain is BM25 over the words of a text and nothing else: what search is compared
+// with. Words are runs of letters and digits in their stems, the query's stop words are left
+// out, k1 and b are the usual ones.
+package plain
 
 import (
 	"cmp"
@@ -10,10 +13,8 @@ import (
 	"claudemem/internal/keep/index/words"
 )
 
-// plain is BM25 over the words of a text and nothing else: what search is
-// compared with. Words are runs of letters and digits in their stems, the query's
-// stop words are left out, k1 and b are the usual ones.
-type plain struct {
+// An Index ranks texts. New makes one.
+type Index struct {
 	ids      []string
 	lengths  []float64
 	mean     float64
@@ -25,12 +26,18 @@ type posting struct {
 	count    float64
 }
 
-// plainWords cuts a text into runs of letters and digits. The stem of a run that
-// package words takes for an identifier is that of its whole.
-func plainWords(text string, query bool) []string {
+// Runs cuts a text into runs of letters and digits, as they are written.
+func Runs(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
+
+// Words cuts a text into runs of letters and digits and returns their stems; of a query,
+// those of its stop words only if it has no other. The stem of a run that package words takes
+// for an identifier is that of its whole.
+func Words(text string, query bool) []string {
 	var list []string
 	kept := 0
-	runs := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	runs := Runs(text)
 	for pass := range 2 { // the second only for a query of nothing but stop words
 		for _, run := range runs {
 			for _, w := range words.Text(run) {
@@ -51,13 +58,13 @@ func plainWords(text string, query bool) []string {
 	return list
 }
 
-func newPlain(documents []document) *plain {
-	p := &plain{postings: map[string][]posting{}}
-	for i := range documents {
-		list := plainWords(documents[i].Text, false)
-		p.ids = append(p.ids, documents[i].ID)
+// New returns an index of the texts; the id of each is in ids at its place.
+func New(ids, texts []string) *Index {
+	p := &Index{ids: ids, postings: map[string][]posting{}}
+	for i, text := range texts {
+		list := Words(text, false)
 		p.lengths = append(p.lengths, float64(len(list)))
-		p.mean += float64(len(list)) / float64(len(documents))
+		p.mean += float64(len(list)) / float64(len(texts))
 		counts := map[string]float64{}
 		for _, w := range list {
 			counts[w]++
@@ -69,11 +76,12 @@ func newPlain(documents []document) *plain {
 	return p
 }
 
-// search ranks the documents that keep lets through.
-func (p *plain) search(text string, keep func(id string) bool) []string {
+// Search returns the ids of the texts that have a word of the query and that keep accepts,
+// the best first, at most limit.
+func (p *Index) Search(query string, limit int, keep func(id string) bool) []string {
 	const k1, b = 1.2, 0.75
 	scores := map[int]float64{}
-	list := plainWords(text, true)
+	list := Words(query, true)
 	slices.Sort(list)
 	n := float64(len(p.ids))
 	for _, w := range slices.Compact(list) {
@@ -91,8 +99,8 @@ func (p *plain) search(text string, keep func(id string) bool) []string {
 		}
 	}
 	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(x, y)) })
-	ranked := make([]string, 0, depth)
-	for _, d := range order[:min(depth, len(order))] {
+	ranked := make([]string, 0, min(limit, len(order)))
+	for _, d := range order[:min(limit, len(order))] {
 		ranked = append(ranked, p.ids[d])
 	}
 	return ranked
