@@ -14,7 +14,7 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -68,6 +68,9 @@ eval-search: ## by set beside plain BM25
 
 eval-recall: ## at prompts that the memory has something on, and at others; the curve of the gate
 	$(GO) run ./proof/eval -recall -data "$(EVAL_DATA)"
+
+eval-talk: build ## what is remembered of talk, on two public sets; TALK_CLONES names the folder of their clones
+	$(GO) run ./proof/eval/talk -clones "$(TALK_CLONES)" -bin bin $(if $(SHOW),-show)
 
 learn-choice: ## the weights by which the offline distiller chooses titles; CASES names a folder of cases
 	$(GO) run ./proof/eval/choose -cases "$(CASES)" -write internal/distil/offline/weights.json
