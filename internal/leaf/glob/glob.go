@@ -18,6 +18,7 @@
 package glob
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -89,16 +90,21 @@ type pattern struct {
 // which Resolve looks up now. Blanks around a glob and empty globs do not count.
 func (s System) Compile(globs []string) Set {
 	set := Set{system: s}
-	for _, g := range globs {
-		if g = strings.TrimSpace(g); g == "" {
+	for _, given := range globs {
+		if given = slashed(strings.TrimSpace(given)); given == "" {
 			continue
 		}
-		g = s.absolute(g)
+		g := s.normalize(given)
 		if !rooted(g) {
+			wasPath := g != given // "./build", which is "build" now
 			for strings.HasPrefix(g, "**/") && strings.Trim(g, "*/") != "" {
 				g = g[len("**/"):]
 			}
-			set.patterns = append(set.patterns, pattern{text: trimEnds(g), name: !strings.Contains(g, "/")})
+			name := !strings.Contains(g, "/")
+			set.patterns = append(set.patterns, pattern{text: trimEnds(g), name: name})
+			if name && wasPath {
+				set.patterns = append(set.patterns, pattern{text: trimEnds(g)})
+			}
 			continue
 		}
 		set.patterns = append(set.patterns, pattern{text: trimEnds(g), rooted: true})
@@ -131,18 +137,23 @@ func (s System) resolveGlob(g string) string {
 	return slashed(s.Resolve(filepath.FromSlash(literal))) + rest
 }
 
-// absolute returns p with "/" as its separator, "~" replaced by the home
-// directory, "." and ".." resolved and, on a system with drives, /c/ as c:/.
-func (s System) absolute(p string) string {
+// normalize returns p with "/" as its separator, "~" replaced by the home
+// directory, "." and ".." resolved and, on a system with drives, /c/ as c:/. A relative
+// p stays relative. Only a p in which something is resolved loses a separator at its end.
+func (s System) normalize(p string) string {
 	p = slashed(p)
 	if s.Home != "" && (p == "~" || strings.HasPrefix(p, "~/")) {
-		p = strings.TrimSuffix(slashed(s.Home), "/") + p[1:]
+		p = cmp.Or(strings.TrimSuffix(slashed(s.Home), "/")+p[1:], "/")
 	}
 	if s.Drives && len(p) >= 2 && p[0] == '/' && letter(p[1]) && (len(p) == 2 || p[2] == '/') {
 		p = p[1:2] + ":" + p[2:]
 	}
 	if strings.Contains(p, "./") || strings.HasSuffix(p, "/..") || strings.HasSuffix(p, "/.") {
-		p = path.Clean(p)
+		drive := ""
+		if rooted(p) && p[0] != '/' {
+			drive, p = p[:2], p[2:]
+		}
+		p = drive + path.Clean(p)
 	}
 	return p
 }
@@ -170,7 +181,7 @@ func (s Set) Dir(dirs ...string) bool {
 		if dir == "" || i > 0 && dir == dirs[i-1] {
 			continue
 		}
-		p := s.system.absolute(dir)
+		p := s.system.normalize(dir)
 		if s.dir(p) {
 			return true
 		}
@@ -245,7 +256,7 @@ func (s Set) file(file, cwd string, dotted bool) bool {
 			}
 		default:
 			if absolute == "" {
-				if absolute = s.system.absolute(file); !rooted(absolute) && cwd != "" {
+				if absolute = s.system.normalize(file); !rooted(absolute) && cwd != "" {
 					absolute = path.Clean(slashed(cwd) + "/" + absolute)
 				}
 			}

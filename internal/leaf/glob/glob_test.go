@@ -60,6 +60,7 @@ func TestDir(t *testing.T) {
 		{linux, "clients/acme", "/work/clients/other", false},
 		{linux, "/work/../secret", "/secret/x", true},
 		{linux, "/secret", "/work/../secret/x", true},
+		{linux, "./build", "/work/build/x", true},
 		{linux, "[", "/work/[", true},
 		{linux, "[", "/work/a", false},
 		{linux, "/app/[id]", "/app/[id]/x", true},
@@ -90,6 +91,10 @@ func TestDir(t *testing.T) {
 		{win, "/d/work", `D:\work`, true},
 		{win, `E:\real`, `D:\link\p`, true},
 		{win, `\\server\share`, `\\Server\Share\p`, true},
+		{win, "C:/secret", "C:/../secret/x", true},
+		{win, "C:/../secret", "C:/secret/x", true},
+		{System{Home: "/"}, "~", "/work", true},
+		{System{Home: "/"}, "~/work", "/work/p", true},
 		{win, "secret-?", `C:\x\Secret-1\y`, true},
 		{linux, `C:\Work`, `C:\Work\p`, true}, // an event of another system
 	} {
@@ -111,6 +116,7 @@ func TestFile(t *testing.T) {
 		{".aws/credentials", "/home/u/aws/credentials", false}, {".aws/credentials", ".aws/credentials", true},
 		{".aws/credentials", "credentials", false}, {"*.key", "/p/a.key", true}, {"*.key", "/p/keys.go", false}, {"*", "", false},
 		{"b/*.txt", "/p/a/b/c.txt", true}, {"a/*.txt", "/p/a/b/c.txt", false}, {"**/secrets/*", "/x/secrets/a", true},
+		{"./build", "build/x", true}, {"./build", "/p/build", true}, {"./build/", "/p/build/x", true}, {"build", "build/x", false},
 		{"**/*.pem", "/x/a.pem", true}, {"**/*.pem", "/x/a.pem/b", false},
 		{"secrets/", "/x/secrets/a/b", true}, {"secrets/**", "/x/secrets/a/b", true}, {"secrets/", "/x/my-secrets/a", false},
 		{"~/vault", "/home/me/vault/a", true}, {"~/vault", "~/vault/a", true}, {"~/vault", "../vault/a", true}, {"~/vault", "a", false},
@@ -126,6 +132,12 @@ func TestFile(t *testing.T) {
 	dot := linux.Compile([]string{"*.key", ".env*", "/home/me/p"})
 	if dot.DotFile(".key", "") || !dot.DotFile(".env", "") || !dot.DotFile(".key", "/home/me/p") {
 		t.Error("a name with a dot needs a glob with one, or one that covers its directory")
+	}
+	if root := (System{Home: "/"}).Compile([]string{"~"}); !root.DotFile(".env", "/p") || !root.File("/p/a", "") {
+		t.Error("a home directory at the root does not cover all files")
+	}
+	if !linux.Compile([]string{"./.env"}).MayMatch(".e*") {
+		t.Error("a name behind ./ is no name")
 	}
 }
 
