@@ -81,11 +81,9 @@ func truncateEvent(e *memory.Event, cut []string) {
 		*text = redact.TruncateMiddle(*text, longestField)
 	}
 	var whole []string
-	switch e.ToolName {
-	case "Write", "Edit", "MultiEdit":
-		whole = []string{"content", "old_string", "new_string"}
+	if slices.Contains([]string{"Write", "Edit", "MultiEdit"}, e.ToolName) {
+		whole = slices.DeleteFunc([]string{"content", "old_string", "new_string"}, func(name string) bool { return slices.Contains(cut, name) })
 	}
-	whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(cut, name) })
 	e.ToolInput = truncateJSON(e.ToolInput, whole)
 	e.ToolResponse = truncateJSON(e.ToolResponse, nil)
 }
@@ -96,12 +94,7 @@ func truncateEvent(e *memory.Event, cut []string) {
 // the edit, and the input and the patch, which stay, turn it back into the text before.
 // To scan one of 500 KB for secrets would take half of the hook's time.
 func dropFiles(e *memory.Event) {
-	switch e.ToolName {
-	case "Write", "Edit", "MultiEdit", "NotebookEdit":
-	default:
-		return
-	}
-	if len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
+	if !slices.Contains([]string{"Write", "Edit", "MultiEdit", "NotebookEdit"}, e.ToolName) || len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
 		return
 	}
 	var written []byte
@@ -159,10 +152,8 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 		if len(v) <= c.longest {
 			return v, 0
 		}
-		for _, name := range c.whole {
-			if name == key && len(v) <= longestWhole {
-				return v, len(v)
-			}
+		if slices.Contains(c.whole, key) && len(v) <= longestWhole {
+			return v, len(v)
 		}
 		c.shortened = append(c.shortened, key)
 		return c.shorten(v), 0

@@ -134,10 +134,7 @@ func (q *Queue) backOff(claim memory.Claim) time.Duration {
 	for _, e := range claim.Events {
 		attempts = max(attempts, e.Attempts)
 	}
-	pause := retryMax
-	if attempts < 30 { // beyond it the shift would overflow
-		pause = min(q.opts.RetryBase<<attempts, retryMax)
-	}
+	pause := min(q.opts.RetryBase<<min(attempts, 20), retryMax)
 	return pause - time.Duration(q.opts.Rand()*float64(pause)/2)
 }
 

@@ -20,7 +20,7 @@ import (
 // on a full disk. Where that file cannot be written, a second one is used: in a directory
 // of the data directory's own under $XDG_RUNTIME_DIR or the temporary one, usually on
 // another disk.
-type Losses struct{ paths [2]string }
+type Losses struct{ paths []string }
 
 const (
 	lossesName = "lost-events"
@@ -40,11 +40,11 @@ const (
 
 // LossesOf returns the counts of a data directory.
 func LossesOf(dataDir string, getenv func(string) string) Losses {
-	l := Losses{[2]string{filepath.Join(dataDir, lossesName)}}
-	if dir := otherDir(dataDir, getenv); dir != "" {
-		l.paths[1] = filepath.Join(dir, lossesName)
+	other := otherDir(dataDir, getenv)
+	if other != "" {
+		other = filepath.Join(other, lossesName)
 	}
-	return l
+	return Losses{inBoth(filepath.Join(dataDir, lossesName), other)}
 }
 
 // Reserve makes the file in the data directory with its full length, unless it is there.
@@ -76,10 +76,7 @@ func (l Losses) Reserve(now time.Time) error {
 func (l Losses) Add(loss memory.Loss) error {
 	add := func(f *os.File) error { return addLoss(f, loss) }
 	err := inLosses(l.paths[0], add)
-	if err == nil || l.paths[1] == "" {
-		return err
-	}
-	if dir := filepath.Dir(l.paths[1]); os.MkdirAll(dir, 0o700) != nil || !Alone(dir) {
+	if err == nil || len(l.paths) == 1 || !makeAlone(filepath.Dir(l.paths[1])) {
 		return err
 	}
 	if second := inLosses(l.paths[1], add); second != nil {
@@ -91,7 +88,7 @@ func (l Losses) Add(loss memory.Loss) error {
 // Read returns the records that there are.
 func (l Losses) Read() (records []memory.LossRecord) {
 	for i, path := range l.paths {
-		if path == "" || i > 0 && !Alone(filepath.Dir(path)) {
+		if i > 0 && !Alone(filepath.Dir(path)) {
 			continue
 		}
 		f, err := openfile.Open(path, os.O_RDONLY, 0)

@@ -27,11 +27,19 @@ const (
 // Marks are the files that say which sessions are in a private turn. They lie in
 // private/ of the data directory or, where they cannot be written there, in a
 // directory of the data directory's own under $XDG_RUNTIME_DIR or the temporary one.
-type Marks struct{ dirs [2]string }
+type Marks struct{ dirs []string }
 
 // MarksOf returns the marks of a data directory.
 func MarksOf(dataDir string, getenv func(string) string) Marks {
-	return Marks{[2]string{filepath.Join(dataDir, "private"), otherDir(dataDir, getenv)}}
+	return Marks{inBoth(filepath.Join(dataDir, "private"), otherDir(dataDir, getenv))}
+}
+
+// inBoth returns the path in the data directory and the one elsewhere, if there is one.
+func inBoth(own, other string) []string {
+	if other == "" {
+		return []string{own}
+	}
+	return []string{own, other}
 }
 
 // otherDir returns the directory for what cannot be written in the data directory: one of
@@ -62,30 +70,23 @@ func digest(s string) string {
 // Set marks the session's current turn as private. An error says that no place
 // takes the mark.
 func (m Marks) Set(host memory.Host, hostSessionID string) error {
-	var errs [2]error
+	var errs error
 	for i, dir := range m.dirs {
-		if errs[i] = m.write(i, filepath.Join(dir, markName(host, hostSessionID))); errs[i] == nil {
+		err := write(filepath.Join(dir, markName(host, hostSessionID)), i > 0)
+		if err == nil {
 			return nil
 		}
+		errs = errors.Join(errs, err)
 	}
-	return errors.Join(errs[0], errs[1])
+	return errs
 }
 
 var errNoPlace = errors.New("no directory for marks that is ours alone")
 
-// write makes the mark in the i-th place.
-func (m Marks) write(i int, path string) error {
-	dir := m.dirs[i]
-	if dir == "" {
+// write makes the mark at path, elsewhere in a directory that is ours alone.
+func write(path string, elsewhere bool) error {
+	if elsewhere && !makeAlone(filepath.Dir(path)) {
 		return errNoPlace
-	}
-	if i > 0 {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		if !Alone(dir) {
-			return errNoPlace
-		}
 	}
 	f, err := openfile.InDir(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -94,13 +95,13 @@ func (m Marks) write(i int, path string) error {
 	return f.Close()
 }
 
+// makeAlone makes a directory, and reports whether it is ours alone.
+func makeAlone(dir string) bool { return os.MkdirAll(dir, 0o700) == nil && Alone(dir) }
+
 // Clear removes the session's mark; none is no error.
 func (m Marks) Clear(host memory.Host, hostSessionID string) error {
 	var first error
 	for _, dir := range m.dirs {
-		if dir == "" {
-			continue
-		}
 		if err := removeIfPresent(filepath.Join(dir, markName(host, hostSessionID))); first == nil {
 			first = err
 		}
@@ -112,9 +113,6 @@ func (m Marks) Clear(host memory.Host, hostSessionID string) error {
 // cannot be looked for counts as one.
 func (m Marks) State(host memory.Host, hostSessionID string) TurnState {
 	for i, dir := range m.dirs {
-		if dir == "" {
-			continue
-		}
 		_, err := os.Lstat(filepath.Join(dir, markName(host, hostSessionID)))
 		if err == nil && i > 0 && !Alone(dir) {
 			continue // another user's
@@ -132,7 +130,8 @@ func (m Marks) State(host memory.Host, hostSessionID string) TurnState {
 // Writable reports whether marks can be written in one of the two places. It checks
 // modes and file systems, not free space: a full disk still takes most empty files.
 func (m Marks) Writable() bool {
-	return takesFiles(m.dirs[0]) || m.dirs[1] != "" && takesFiles(m.dirs[1]) && (Alone(m.dirs[1]) || !exists(m.dirs[1]))
+	other := m.dirs[len(m.dirs)-1]
+	return takesFiles(m.dirs[0]) || len(m.dirs) > 1 && takesFiles(other) && (Alone(other) || !exists(other))
 }
 
 // takesFiles reports whether files can be made in a directory, or the directory itself.

@@ -109,13 +109,7 @@ func parseMarker(data []byte) (at time.Time, attempts int, reason string) {
 // retryAfter returns the pause after so many failed starts: it doubles from firstRetry
 // to longestRetry.
 func retryAfter(attempts int) time.Duration {
-	wait := firstRetry
-	for range attempts - 1 {
-		if wait *= 2; wait >= longestRetry {
-			return longestRetry
-		}
-	}
-	return wait
+	return min(firstRetry<<min(attempts-1, 10), longestRetry)
 }
 
 // LastStart returns time and number of the tries since a worker last ran, and why one of

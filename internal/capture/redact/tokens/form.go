@@ -44,12 +44,7 @@ func extend(s string, end int, open uint16) int {
 	if open == 0 {
 		return end
 	}
-	start := end
-	end = shapes.RunEnd(s, end, open)
-	for end > start && s[end-1] == '.' { // of the sentence
-		end--
-	}
-	return end
+	return shapes.SkipBack(s, end, shapes.RunEnd(s, end, open), ".") // that of the sentence
 }
 
 // ends reports whether a token can end at i, after a run of class.
@@ -93,9 +88,7 @@ func matchForm(s string, i int, form string) (end int, class, open uint16, ok bo
 		start := i
 		i = shapes.RunEnd(s[:limit], i, class)
 		if open != 0 {
-			for i > start && s[i-1] == '.' { // of the sentence
-				i--
-			}
+			i = shapes.SkipBack(s, start, i, ".") // that of the sentence
 		}
 		if i-start < low {
 			return 0, 0, 0, false
