@@ -23,10 +23,6 @@ func (r *run) capture(p *payload) {
 		return
 	}
 	dropFiles(e)
-	r.worker.Deadline = r.postUntil()
-	if textSize(e) <= largestPost {
-		r.worker.Begin(wire.PathFor(e.Kind))
-	}
 	Shape(e, r.settings)
 	r.name(e)
 	r.deliver(p)
@@ -130,11 +126,6 @@ func (r *run) deliver(p *payload) {
 func (r *run) keep() {
 	r.kept = true
 	r.endByLastResort()
-}
-
-// textSize returns the size of an event without its names.
-func textSize(e *memory.Event) int {
-	return len(e.ToolInput) + len(e.ToolResponse) + len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
 }
 
 // postUntil returns the time by which the worker must have answered. It leaves at

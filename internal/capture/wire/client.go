@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -41,34 +42,13 @@ type Client struct {
 type dialled struct {
 	link conn
 	err  error
-	// posting is the path of the POST whose head has been sent, "" for none.
-	posting string
 }
 
 // Dial connects ahead of the next exchange: an idle worker wakes up and accepts
 // while the caller still waits for its payload. Close gives the connection up.
 func (c *Client) Dial() {
 	link, err := dial(c.Address, c.Deadline)
-	c.early = &dialled{link: link, err: err}
-}
-
-// Begin sends the head of a POST to path on the connection that Dial made: the
-// worker finds the route while the caller still makes the body. The Post to that
-// path has to follow. Without such a connection, or on one that the worker has
-// closed meanwhile, Begin does nothing.
-func (c *Client) Begin(path string) {
-	if c.early == nil || c.early.err != nil || c.early.posting != "" {
-		return
-	}
-	err := c.early.link.SetDeadline(c.Deadline)
-	if err == nil {
-		_, err = c.early.link.Write(requestHead("POST", path, c.Address.Token, unknown))
-	}
-	if err != nil {
-		c.Close() // Post makes another
-		return
-	}
-	c.early.posting = path
+	c.early = &dialled{link, err}
 }
 
 // Close ends a connection that Dial made and no exchange has used.
@@ -77,19 +57,6 @@ func (c *Client) Close() {
 		_ = c.early.link.Close() // it was not used
 	}
 	c.early = nil
-}
-
-// connect returns the connection that Dial made if it suits the request, else a new
-// one.
-func (c *Client) connect(posting string) (dialled, error) {
-	if c.early != nil && (c.early.posting == "" || c.early.posting == posting) {
-		early := *c.early
-		c.early = nil
-		return early, early.err
-	}
-	c.Close()
-	link, err := dial(c.Address, c.Deadline)
-	return dialled{link: link}, err
 }
 
 // Response is an answer with its body read whole.
@@ -114,52 +81,44 @@ func (c *Client) Post(path string, body ...[]byte) (Response, error) {
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
 // os.IsTimeout holds, or another error of the connection.
 func (c *Client) exchange(method, target string, body [][]byte) (Response, error) {
-	posting := ""
-	if method == "POST" {
-		posting = target
+	message := append([][]byte{requestHead(method, target, c.Address.Token, Size(body))}, body...)
+	if early := c.early; early != nil {
+		c.early = nil
+		if early.err != nil {
+			return Response{}, early.err
+		}
+		if resp, broken, err := c.send(early.link, message); !broken {
+			return resp, err
+		} // else the worker has closed it meanwhile
 	}
-	early, err := c.connect(posting)
+	link, err := dial(c.Address, c.Deadline)
 	if err != nil {
 		return Response{}, err
 	}
-	link := early.link
+	resp, _, err := c.send(link, message)
+	return resp, err
+}
+
+// send sends a request over a connection and reads the answer; broken says that the connection
+// took no request and gave no answer.
+func (c *Client) send(link conn, message [][]byte) (resp Response, broken bool, err error) {
 	defer func() { _ = link.Close() }() // the answer was read, or is given up
 	if err := link.SetDeadline(c.Deadline); err != nil {
-		return Response{}, err
+		return Response{}, false, err
 	}
-	if early.posting != "" {
-		err = sendChunk(link, body)
-	} else {
-		head := requestHead(method, target, c.Address.Token, Size(body))
-		err = writePieces(link, append([][]byte{head}, body...))
-	}
+	err = writePieces(link, message)
 	if os.IsTimeout(err) {
-		return Response{}, err
+		return Response{}, false, err
 	}
 	// A worker may refuse before it has read the body.
 	resp, unread := readResponse(link, maxAnswer)
 	if unread != nil {
-		if err == nil {
-			err = unread
-		}
-		return Response{}, err
+		return Response{}, err != nil, cmp.Or(err, unread)
 	}
 	if answer, _ := ParseAnswer(resp.Body); resp.Wire != VersionText && (resp.Status < 300 || resp.Status == 409) || resp.Status == 409 && answer.Code == "wire_version" {
-		return resp, ErrWireVersion
+		return resp, false, ErrWireVersion
 	}
-	return resp, nil
-}
-
-// sendChunk sends a body without a Content-Length: as one chunk and the end.
-func sendChunk(link conn, body [][]byte) error {
-	const end = "0\r\n\r\n"
-	size := Size(body)
-	if size == 0 {
-		return writePieces(link, [][]byte{[]byte(end)}) // an empty chunk is the end
-	}
-	length := strconv.AppendInt(make([]byte, 0, 16), int64(size), 16)
-	pieces := append([][]byte{append(length, "\r\n"...)}, body...)
-	return writePieces(link, append(pieces, []byte("\r\n"+end)))
+	return resp, false, nil
 }
 
 // Size returns how many bytes the pieces of a message have.
@@ -188,21 +147,13 @@ func writePieces(to io.Writer, pieces [][]byte) error {
 	return nil
 }
 
-// unknown as the length of a body means that it is sent in chunks.
-const unknown = -1
-
-// requestHead returns the head of a request. length is that of the body, unknown for one in
-// chunks; a GET has none.
+// requestHead returns the head of a request with a body of a length; a GET has none.
 func requestHead(method, target, token string, length int) []byte {
 	head := method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + Header + ": " + VersionText + "\r\n" + ProgramHeader + ": " + Program + "\r\nConnection: close\r\n"
 	if token != "" {
 		head += "Authorization: Bearer " + token + "\r\n"
 	}
-	switch {
-	case method == "GET":
-	case length == unknown:
-		head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
-	default:
+	if method != "GET" {
 		head += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(length) + "\r\n"
 	}
 	return []byte(head + "\r\n")

@@ -456,42 +456,33 @@ func TestDialAhead(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	})
 	c := Client{Address: address, Deadline: time.Now().Add(time.Minute)}
-	dial := func(c *Client, ahead string) {
-		c.Dial()
-		if ahead != "" {
-			c.Begin(ahead)
-		}
-	}
 	var want []string
-	for _, ahead := range []string{"", PathObservation, PathInit} {
-		for _, n := range []int{0, 1, 2400, largePiece, 5 << 20} {
-			dial(&c, ahead)
-			for range 2 { // the second goes on a connection of its own
-				if resp, err := c.Post(PathObservation, make([]byte, n)); err != nil || resp.Status != http.StatusAccepted {
-					t.Fatalf("after %q, %d bytes: %d, %v", ahead, n, resp.Status, err)
-				}
-				want = append(want, fmt.Sprintf("%s %d", PathObservation, n))
+	for _, n := range []int{0, 1, 2400, largePiece, 5 << 20} {
+		c.Dial()
+		for range 2 { // the second goes on a connection of its own
+			if resp, err := c.Post(PathObservation, make([]byte, n)); err != nil || resp.Status != http.StatusAccepted {
+				t.Fatalf("%d bytes: %d, %v", n, resp.Status, err)
 			}
+			want = append(want, fmt.Sprintf("%s %d", PathObservation, n))
 		}
-		dial(&c, ahead)
-		c.Close() // not used after all
-		c.Close()
 	}
+	c.Dial()
+	c.Close() // not used after all
+	c.Close()
 	if !slices.Equal(posted, want) {
 		t.Errorf("arrived %q, want %q", posted, want)
 	}
 
 	nobody := Client{Address: Address{Socket: filepath.Join(dir, "nobody")}, Deadline: c.Deadline}
 	nobody.Dial()
-	nobody.Begin(PathInit)
 	if _, err := nobody.Post(PathInit, nil); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("got %v, want ErrNoWorker", err)
 	}
 }
 
-// TestBeginOnClosedConnection: a worker that closed the early connection gets the
-// event on another one.
-func TestBeginOnClosedConnection(t *testing.T) {
+// TestDialAheadClosed: a worker that closed the early connection gets the event on another
+// one.
+func TestDialAheadClosed(t *testing.T) {
 	dir := socketDir(t)
 	listener, err := net.Listen("unix", filepath.Join(dir, "worker.sock"))
 	if err != nil {
@@ -520,7 +511,6 @@ func TestBeginOnClosedConnection(t *testing.T) {
 		}
 		served <- err
 	}()
-	c.Begin(PathObservation)
 	if resp, err := c.Post(PathObservation, []byte("{}")); err != nil || resp.Status != http.StatusAccepted {
 		t.Errorf("%d, %v", resp.Status, err)
 	}
@@ -529,20 +519,16 @@ func TestBeginOnClosedConnection(t *testing.T) {
 	}
 }
 
-// TestRefusedAhead has a worker of another version refuse before it reads the body.
-func TestRefusedAhead(t *testing.T) {
-	refused := make(chan struct{}, 1)
+// TestRefusedBeforeBody has a worker of another version refuse before it reads the body.
+func TestRefusedBeforeBody(t *testing.T) {
 	address := serve(t, socketDir(t), func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(Header, "2")
 		w.WriteHeader(http.StatusConflict)
 		_ = http.NewResponseController(w).Flush()
-		refused <- struct{}{}
 	})
 	for _, n := range []int{0, 2400, 5 << 20} {
 		c := Client{Address: address, Deadline: time.Now().Add(time.Minute)}
 		c.Dial()
-		c.Begin(PathObservation)
-		<-refused // the refusal is there first
 		if _, err := c.Post(PathObservation, make([]byte, n)); !errors.Is(err, ErrWireVersion) {
 			t.Errorf("%d bytes: %v, want ErrWireVersion", n, err)
 		}
