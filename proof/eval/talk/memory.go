@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,9 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/keep/index"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // A remembrance is what a memory has made of talks, and how it answers probes.
@@ -134,7 +137,7 @@ func remember(ctx context.Context, bin string, s set) (r remembrance, err error)
 	if err != nil {
 		return r, err
 	}
-	if _, err := m.run(ctx, nil, "claude-mem", "worker", "start"); err != nil {
+	if err := m.start(ctx, r.records); err != nil {
 		return r, err
 	}
 	r.answers = make([]answer, len(s.probes))
@@ -193,6 +196,36 @@ func (m *store) drained(ctx context.Context) error {
 		return fmt.Errorf("not distilled after the import: %+v", q)
 	}
 	return nil
+}
+
+// start starts a worker and waits until every record can be found: the index follows, and a
+// build of it begins a moment after the worker.
+func (m *store) start(ctx context.Context, records []record) error {
+	searched := 0
+	for _, r := range records {
+		if r.kind == "prompt" || r.kind == "observation" {
+			searched++
+		}
+	}
+	if _, err := m.run(ctx, nil, "claude-mem", "worker", "start"); err != nil {
+		return err
+	}
+	worker, err := api.FindWorker(m.path("data"))
+	if err != nil {
+		return err
+	}
+	const often = 50 * time.Millisecond
+	for ; ; time.Sleep(often) {
+		var stats struct{ Index *index.Status }
+		if err := worker.Do(ctx, http.MethodGet, "/api/stats", nil, &stats); err != nil {
+			return err
+		}
+		if x := stats.Index; x != nil && x.Error != "" {
+			return errors.New("index: " + x.Error)
+		} else if x != nil && x.Documents >= searched && x.Behind == 0 && !x.Building && x.Waiting == 0 {
+			return nil
+		}
+	}
 }
 
 // records reads what the memory keeps, from its export. A learning names no session: it is of

@@ -17,14 +17,14 @@ func TestMain(m *testing.M) { world.Main(m) }
 func TestPrograms(t *testing.T) {
 	world.NeedBinaries(t)
 	rule := talk{name: "bakery", subject: "bakery", at: time.Now().Add(-2 * apart), turns: []turn{
-		{"user", "The rye loaves came out black again this morning."},
+		{"user", "The rye loaves came out black again."},
 		{"assistant", "Then the oven ran too hot, or they stayed in for too long."},
 		{"user", "Never bake rye above 210 degrees."},
 		{"assistant", "Understood."},
 	}}
 	decoy := talk{name: "decoy-1", at: time.Now().Add(-apart), turns: []turn{{"user", "How do the shelves in the shop look today?"}, {"assistant", "Fine."}}}
 	label := "rye never above 210 degrees: black" // black is in the prompt only
-	report := probe{name: "bakery", prompt: "Black loaves: the rye was too hot this morning.", label: label, gold: []string{"bakery"}}
+	report := probe{name: "bakery", prompt: "Black loaves: the rye was too hot.", label: label, gold: []string{"bakery"}}
 	other := probe{name: "kiln", prompt: "Do the shelves look fine?", label: label, gold: []string{"bakery"}}
 	decided := set{talks: []talk{rule, decoy}, probes: []probe{report, other}}
 	var out strings.Builder
@@ -42,6 +42,9 @@ func TestPrograms(t *testing.T) {
 		"amended decisions":             "0 0 0",
 		"observations a decoy":          "0.00 0.00 –",
 	})
+	if t.Failed() {
+		t.Log(out.String())
+	}
 	for _, want := range []string{
 		"\n=== bakery\n", "\nwanted: " + label + "\n", "\n  user: Never bake rye above 210 degrees.\n", "\n  learning of bakery: Never bake rye above 210 degrees", "\nDevMemBench ",
 	} {
