@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/index"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -96,7 +97,7 @@ func (s *Searcher) Search(ctx context.Context, r memory.SearchRequest) (memory.S
 // found is a page before its records are read.
 type found struct {
 	refs       []memory.RecordRef
-	scores     map[memory.RecordRef]*scored // of the refs; nil for those that only the filter found
+	scores     map[memory.RecordRef]*scored // none for refs that only the filter found
 	total      int
 	understood memory.Understood
 	filter     index.Filter // what the hits must still pass when they are read
@@ -353,8 +354,9 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 	}
 	f := found{understood: p.understood, filter: filter, total: len(ranked)}
 	refs := make([]memory.RecordRef, len(ranked))
-	for i, m := range ranked {
-		refs[i] = m.RecordRef
+	f.scores = make(map[memory.RecordRef]*scored, len(ranked))
+	for i, r := range ranked {
+		refs[i], f.scores[r.RecordRef] = r.RecordRef, r
 	}
 	wanted := p.query.Offset + p.query.Limit
 	if wanted < 0 { // the sum ran over
@@ -369,15 +371,6 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 		}
 	}
 	f.refs = cutPage(refs, p.query.Offset, p.query.Limit)
-	f.scores = make(map[memory.RecordRef]*scored, len(f.refs))
-	for _, ref := range f.refs {
-		f.scores[ref] = nil
-	}
-	for _, r := range ranked {
-		if _, ok := f.scores[r.RecordRef]; ok {
-			f.scores[r.RecordRef] = r
-		}
-	}
 	return f, nil
 }
 
@@ -444,32 +437,12 @@ func passes(h memory.Hit, f index.Filter) bool {
 
 // cleanText makes a text searchable: valid UTF-8 of at most MaxText bytes, without
 // control characters and with single spaces. It reports whether it had to be cut.
-func cleanText(text string) (clean string, cut bool) {
+func cleanText(typed string) (clean string, cut bool) {
 	// A run of what is dropped must not make a long text long to clean.
 	const most = 4 * MaxText
-	if len(text) > most {
-		text, cut = text[:most], true
+	clean = strings.Join(strings.FieldsFunc(typed[:min(len(typed), most)], isDropped), " ")
+	if len(clean) > MaxText {
+		return strings.TrimRight(text.FirstBytes(clean, MaxText), " "), true
 	}
-	var b strings.Builder
-	b.Grow(min(len(text), MaxText))
-	space := false
-	for _, r := range text {
-		if isDropped(r) {
-			space = b.Len() > 0
-			continue
-		}
-		n := len(string(r))
-		if space {
-			n++
-		}
-		if b.Len()+n > MaxText {
-			return b.String(), true
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String(), cut
+	return clean, len(typed) > most
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ type application struct {
 	terms    map[termKey]int
 	words    *wordChanges
 	blocks   *blockChanges
-	totals   map[uint32]total
+	totals   totals            // what the batch adds to them
 	projects map[string]uint32 // that are new
 	next     uint32
 	scored   rank.Document
@@ -66,7 +67,7 @@ type termKey struct {
 // so a crash leaves at most unused slots.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
-		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: map[uint32]total{}, projects: map[string]uint32{},
+		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: totals{}, projects: map[string]uint32{},
 		next: b.cat.next(), seen: map[uint32]struct{}{},
 	}
 	if err := b.zero(); err != nil {
@@ -203,7 +204,7 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
 	}
-	a.addTotal(project, 1, d.length)
+	a.totals.add(project, 1, d.length)
 	return a.change(ctx, ch, d)
 }
 
@@ -285,7 +286,7 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	for term := range a.seen {
 		a.terms[termKey{term, old.project}]--
 	}
-	a.addTotal(old.project, -1, -old.length)
+	a.totals.add(old.project, -1, -old.length)
 	a.oldTexts = append(a.oldTexts, old.document)
 	if a.b.vectors != nil {
 		ch.freed = a.b.vectors.Slots(old.document)
@@ -310,15 +311,6 @@ func (a *application) writeTexts(ctx context.Context) error {
 	return nil
 }
 
-// addTotal adds to a project's numbers of documents and words, which the application
-// changes at its end; both may be negative.
-func (a *application) addTotal(project uint32, documents, words int) {
-	t := a.totals[project]
-	t.documents += documents
-	t.words += words
-	a.totals[project] = t
-}
-
 // project returns a project's number, a new one for a new path.
 func (a *application) project(ctx context.Context, path string) (uint32, error) {
 	if n, ok := a.b.cat.projects[path]; ok {
@@ -338,13 +330,8 @@ func (a *application) project(ctx context.Context, path string) (uint32, error) 
 // writeSums adds the batch's differences to terms and totals, in the order of
 // the tables so that neighbouring rows are touched one after the other.
 func (a *application) writeSums(ctx context.Context) error {
-	keys := make([]termKey, 0, len(a.terms))
-	for k, n := range a.terms {
-		if n != 0 {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, func(x, y termKey) int {
+	maps.DeleteFunc(a.terms, func(_ termKey, n int) bool { return n == 0 })
+	keys := slices.SortedFunc(maps.Keys(a.terms), func(x, y termKey) int {
 		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
 	})
 	w := a.b.write

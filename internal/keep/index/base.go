@@ -164,11 +164,6 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 	return b, nil
 }
 
-// unwritable is the error for a file that could not be made or opened.
-func unwritable(err error) error {
-	return memory.Errorf(memory.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
-}
-
 // openBaseReadOnly opens the index at path without ever writing. tableFor
 // returns the trained table of a model; nil for a glance, for which the catalogue
 // has no records and there are no vectors.
@@ -334,7 +329,7 @@ func (b *base) openVectors(ctx context.Context) error {
 	}
 	set, err := b.opened(vectors.Open)
 	if err != nil {
-		return unwritable(err)
+		return memory.Errorf(memory.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
 	}
 	b.cat.mu.Lock()
 	defer b.cat.mu.Unlock()

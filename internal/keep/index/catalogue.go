@@ -15,12 +15,7 @@ type kind uint8
 
 // kindOf returns the index's number of a kind of record, 0 for an unknown one.
 func kindOf(k memory.RecordKind) kind {
-	for i, known := range memory.RecordKinds() {
-		if k == known {
-			return kind(i + 1) //nolint:gosec // there are three
-		}
-	}
-	return 0
+	return kind(slices.Index(memory.RecordKinds(), k) + 1) //nolint:gosec // there are three
 }
 
 // kindObservation is the kind whose vectors a trained table makes.
@@ -62,6 +57,15 @@ type total struct {
 	documents, words int
 }
 
+// totals has them by project.
+type totals map[uint32]total
+
+// add adds to the numbers of documents and words of a project; both may be negative.
+func (t totals) add(project uint32, documents, words int) {
+	sum := t[project]
+	t[project] = total{sum.documents + documents, sum.words + words}
+}
+
 // catalogue holds the part of every document that is in memory. It changes after the commit
 // of the same change, under mu; a query holds mu for reading as long as it runs, so
 // what was freed is not used again before the query ends.
@@ -74,7 +78,7 @@ type catalogue struct {
 	paths    []string // by project number
 	types    map[memory.ObservationType]uint16
 	typeList []memory.ObservationType
-	totals   map[uint32]total
+	totals   totals
 	all      total
 	counts   []int // documents by kind
 	// observations are the documents of this kind.
@@ -96,7 +100,7 @@ func newCatalogue() *catalogue {
 		byRecord: recordNumbers{},
 		types:    map[memory.ObservationType]uint16{"": 0},
 		typeList: []memory.ObservationType{""},
-		totals:   map[uint32]total{},
+		totals:   totals{},
 		counts:   make([]int, len(memory.RecordKinds())+1),
 		byType:   []int{0},
 		waiting:  map[uint32]struct{}{},
@@ -120,9 +124,7 @@ func (c *catalogue) typeNumber(t memory.ObservationType) uint16 {
 
 // addProject records that the project at path has this number.
 func (c *catalogue) addProject(number uint32, path string) {
-	for int(number) >= len(c.paths) {
-		c.paths = append(c.paths, "")
-	}
+	c.paths = reach(c.paths, number)
 	c.paths[number] = path
 	c.projects[path] = number
 }
@@ -181,10 +183,7 @@ func (c *catalogue) drop(document uint32) {
 // addTotal adds to the numbers of documents and words of a project and of all; both may
 // be negative.
 func (c *catalogue) addTotal(project uint32, documents, words int) {
-	t := c.totals[project]
-	t.documents += documents
-	t.words += words
-	c.totals[project] = t
+	c.totals.add(project, documents, words)
 	c.all.documents += documents
 	c.all.words += words
 }

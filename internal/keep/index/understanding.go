@@ -3,9 +3,9 @@ package index
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -313,15 +313,8 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 
 // jsonList returns numbers as a JSON array, for json_each.
 func jsonList(numbers []uint32) string {
-	b := make([]byte, 0, 11*len(numbers)+2)
-	b = append(b, '[')
-	for i, n := range numbers {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(b, uint64(n), 10)
-	}
-	return string(append(b, ']'))
+	list, _ := json.Marshal(numbers) // never fails
+	return string(list)
 }
 
 // projectNumbers returns the numbers of the filter's projects that the index

@@ -63,9 +63,8 @@ type Query struct {
 	terms []term
 	pairs []pair
 	mean  float64
-	// slots is a hash table of the terms: number in terms plus one, open addressing.
-	slots []uint16
-	mask  uint32
+	// numbers has the numbers of the terms by their hashes.
+	numbers map[uint32]int
 	// filter has a bit for the low bits of each term's hash: most words of a document
 	// are none of the query's, and this rules out nearly all of them at once.
 	filter [filterBits / 64]uint64
@@ -110,22 +109,13 @@ type Score struct {
 // have the same hash; of those that have, the first counts.
 func NewQuery(terms []Term, c Collection) *Query {
 	terms = terms[:min(len(terms), maxTerms)]
-	q := &Query{terms: make([]term, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}
-	size := uint32(16)
-	for int(size) < 4*len(terms) {
-		size *= 2
-	}
-	q.slots, q.mask = make([]uint16, size), size-1
+	q := &Query{terms: make([]term, len(terms)), numbers: make(map[uint32]int, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}
 	for n, t := range terms {
 		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: InverseFrequency(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone, instead: t.Instead}
-		if t.Hash == 0 || q.find(t.Hash) >= 0 {
+		if _, ok := q.numbers[t.Hash]; ok || t.Hash == 0 {
 			continue
 		}
-		i := t.Hash & q.mask
-		for q.slots[i] != 0 {
-			i = (i + 1) & q.mask
-		}
-		q.slots[i] = uint16(n + 1) //nolint:gosec // at most maxTerms
+		q.numbers[t.Hash] = n
 		q.filter[t.Hash%filterBits/64] |= 1 << (t.Hash % 64)
 	}
 	q.pair()
@@ -157,19 +147,6 @@ func InverseFrequency(documents, all int) float64 {
 	documents = max(documents, 0)
 	all = max(all, documents)
 	return math.Log(1 + (float64(all-documents)+0.5)/(float64(documents)+0.5))
-}
-
-// find returns the number of the term with a hash, -1 when there is none.
-func (q *Query) find(hash uint32) int {
-	for i := hash & q.mask; ; i = (i + 1) & q.mask {
-		s := q.slots[i]
-		if s == 0 {
-			return -1
-		}
-		if q.terms[s-1].hash == hash {
-			return int(s) - 1
-		}
-	}
 }
 
 // Score scores a document.
@@ -226,8 +203,8 @@ func (q *Query) count(f Field, list []uint32) {
 		if q.filter[w%filterBits/64]>>(w%64)&1 == 0 || w == 0 {
 			continue
 		}
-		i := q.find(w)
-		if i < 0 {
+		i, ok := q.numbers[w]
+		if !ok {
 			continue
 		}
 		t := &q.terms[i]

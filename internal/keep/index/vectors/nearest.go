@@ -68,10 +68,11 @@ func together(parts ...*nearest) []place {
 	for _, part := range parts[1:] {
 		part.limit = first.limit
 		part.prune()
-		merged := merge(emptyPlaces(), first.places, part.places)
-		keepPlaces(first.places)
+		first.places = append(first.places, part.places...)
 		keepPlaces(part.places)
-		first.places = merged
+	}
+	if len(parts) > 1 {
+		inOrder(first.places)
 	}
 	spare := first.wanted - (first.within - first.counts[first.limit])
 	return slices.DeleteFunc(first.places, func(p place) bool {
@@ -81,19 +82,6 @@ func together(parts ...*nearest) []place {
 		spare--
 		return spare < 0
 	})
-}
-
-// merge appends two lists that are in the order of their slots to a third, in that order.
-func merge(list, a, b []place) []place {
-	list = slices.Grow(list, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if a[0].slot < b[0].slot {
-			list, a = append(list, a[0]), a[1:]
-		} else {
-			list, b = append(list, b[0]), b[1:]
-		}
-	}
-	return append(append(list, a...), b...)
 }
 
 // scan offers the places of a chunk whose code is near enough. first is the chunk's
