@@ -1,6 +1,9 @@
 package vectors
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // codeBits is the least number of bits of a code. Vectors of fewer dimensions have
 // too few signs to tell near from far: they are turned in space at random, and each
@@ -63,20 +66,10 @@ func newCoder(dims int) *coder {
 
 // first returns those of the turned numbers that are the vector by themselves: of the first
 // turn, or all.
-func (c *coder) first(turned []float32) []float32 {
-	if c.size == 0 {
-		return turned
-	}
-	return turned[:c.size]
-}
+func (c *coder) first(turned []float32) []float32 { return turned[:c.numbers()] }
 
 // numbers is how many first returns.
-func (c *coder) numbers() int {
-	if c.size == 0 {
-		return c.dims
-	}
-	return c.size
-}
+func (c *coder) numbers() int { return cmp.Or(c.size, c.dims) }
 
 // levelBytes is the size of that many numbers of 4 bits, signWords the words of the code that
 // are their signs.

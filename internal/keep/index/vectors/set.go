@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"sync"
 
 	"claudemem/internal/leaf/openfile"
@@ -355,12 +356,7 @@ func (s *Set) delete(slots []uint32) error {
 	if err != nil {
 		return fmt.Errorf("read vector file: %w", err)
 	}
-	beyond, _ := slices.BinarySearchFunc(slots, info.Size(), func(slot uint32, size int64) int {
-		if s.offset(slot) < size {
-			return -1
-		}
-		return 1
-	})
+	beyond := sort.Search(len(slots), func(i int) bool { return s.offset(slots[i]) >= info.Size() })
 	empty := make([]byte, s.recordSize())
 	return s.write(slots[:beyond], func(int) []byte { return empty })
 }

@@ -2,6 +2,7 @@ package words
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -139,22 +140,13 @@ func abbreviationTable(rows string) map[string][]Form {
 			key := stemmed(word)
 			for _, other := range others {
 				f := Form{Raw: other, Text: stemmed(other), Listed: true}
-				if f.Text != key && !hasForm(table[key], f.Text) {
+				if f.Text != key && !slices.ContainsFunc(table[key], func(x Form) bool { return x.Text == f.Text }) {
 					table[key] = append(table[key], f)
 				}
 			}
 		}
 	}
 	return table
-}
-
-func hasForm(list []Form, text string) bool {
-	for _, f := range list {
-		if f.Text == text {
-			return true
-		}
-	}
-	return false
 }
 
 // minFormed is the shortest word that the rules take an ending from or put one to, in
@@ -277,12 +269,7 @@ func undoubled(word string) (string, bool) {
 	return "", false
 }
 
+const alphabet = "abcdefghijklmnopqrstuvwxyz"
+
 // letters reports whether s has the letters a to z only.
-func letters(s string) bool {
-	for i := range len(s) {
-		if s[i]-'a' > 'z'-'a' {
-			return false
-		}
-	}
-	return true
-}
+func letters(s string) bool { return strings.Trim(s, alphabet) == "" }

@@ -3,6 +3,7 @@ package words
 import (
 	"iter"
 	"strings"
+	"unicode/utf8"
 )
 
 // A QueryWord is a word of a query.
@@ -110,7 +111,7 @@ func Variants(raw string) iter.Seq2[string, string] {
 		if len(raw) > maxVariant || !ascii(raw) {
 			return
 		}
-		letters := "abcdefghijklmnopqrstuvwxyz"
+		letters := alphabet
 		if strings.ContainsAny(raw, "0123456789") {
 			letters += "0123456789"
 		}
@@ -168,10 +169,5 @@ func Splits(raw string) iter.Seq[[2]QueryWord] {
 
 // ascii reports whether s has ASCII characters only.
 func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
