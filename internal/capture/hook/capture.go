@@ -74,7 +74,7 @@ func (r *run) tellPrivate(e *memory.Event) {
 	told.Prompt = "<private></private>"
 	r.name(&told)
 	r.worker.Deadline = r.postUntil()
-	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.EncodeEvent(&told)...)
+	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.EncodeEvent(&told))
 	if err != nil || resp.Status/100 != 2 {
 		r.log("report private turn", "the worker did not take it")
 	}
@@ -94,10 +94,10 @@ func (r *run) deliver(p *payload) {
 	e := &p.event
 	body := wire.EncodeEvent(e)
 	err := errPostponed
-	if wire.Size(body) <= largestPost {
+	if len(body) <= largestPost {
 		r.worker.Deadline = r.postUntil()
 		var resp wire.Response
-		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body...); err == nil {
+		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body); err == nil {
 			err = r.accept(p, resp)
 		}
 	}
@@ -111,7 +111,7 @@ func (r *run) deliver(p *payload) {
 		return
 	}
 	if e.Kind != memory.KindFlush { // a flush has no content to keep
-		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body...); spoolErr != nil {
+		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body); spoolErr != nil {
 			r.log(r.lost("spool"), cause(spoolErr).Error())
 		}
 	}

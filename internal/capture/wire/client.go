@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -73,21 +72,24 @@ const maxAnswer = 1 << 20
 // Get asks for a target (path and query).
 func (c *Client) Get(target string) (Response, error) { return c.exchange("GET", target, nil) }
 
-// Post sends a JSON body, given in pieces, to a path.
-func (c *Client) Post(path string, body ...[]byte) (Response, error) {
+// Post sends a JSON body to a path.
+func (c *Client) Post(path string, body []byte) (Response, error) {
 	return c.exchange("POST", path, body)
 }
 
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
 // os.IsTimeout holds, or another error of the connection.
-func (c *Client) exchange(method, target string, body [][]byte) (Response, error) {
-	message := append([][]byte{requestHead(method, target, c.Address.Token, Size(body))}, body...)
+func (c *Client) exchange(method, target string, body []byte) (Response, error) {
+	head := requestHead(method, target, c.Address.Token, len(body))
+	if len(body) < largePiece {
+		head, body = append(head, body...), nil
+	}
 	if early := c.early; early != nil {
 		c.early = nil
 		if early.err != nil {
 			return Response{}, early.err
 		}
-		if resp, broken, err := c.send(early.link, message); !broken {
+		if resp, broken, err := c.send(early.link, head, body); !broken {
 			return resp, err
 		} // else the worker has closed it meanwhile
 	}
@@ -95,18 +97,21 @@ func (c *Client) exchange(method, target string, body [][]byte) (Response, error
 	if err != nil {
 		return Response{}, err
 	}
-	resp, _, err := c.send(link, message)
+	resp, _, err := c.send(link, head, body)
 	return resp, err
 }
 
 // send sends a request over a connection and reads the answer; broken says that the connection
 // took no request and gave no answer.
-func (c *Client) send(link conn, message [][]byte) (resp Response, broken bool, err error) {
+func (c *Client) send(link conn, head, body []byte) (resp Response, broken bool, err error) {
 	defer func() { _ = link.Close() }() // the answer was read, or is given up
 	if err := link.SetDeadline(c.Deadline); err != nil {
 		return Response{}, false, err
 	}
-	err = writePieces(link, message)
+	_, err = link.Write(head)
+	if err == nil && len(body) > 0 {
+		_, err = link.Write(body)
+	}
 	if os.IsTimeout(err) {
 		return Response{}, false, err
 	}
@@ -121,31 +126,9 @@ func (c *Client) send(link conn, message [][]byte) (resp Response, broken bool, 
 	return resp, false, nil
 }
 
-// Size returns how many bytes the pieces of a message have.
-func Size(pieces [][]byte) (size int) {
-	for _, piece := range pieces {
-		size += len(piece)
-	}
-	return size
-}
-
-// writePieces writes the pieces one after the other, those below largePiece together.
-func writePieces(to io.Writer, pieces [][]byte) error {
-	for i := 0; i < len(pieces); {
-		piece, next := pieces[i], i+1
-		for len(piece) < largePiece && next < len(pieces) && len(pieces[next]) < largePiece {
-			next++
-		}
-		if next > i+1 {
-			piece = bytes.Join(pieces[i:next], nil)
-		}
-		if _, err := to.Write(piece); err != nil {
-			return err
-		}
-		i = next
-	}
-	return nil
-}
+// largePiece is the size from which a body is written by itself instead of being copied
+// behind its head.
+const largePiece = 16 << 10
 
 // requestHead returns the head of a request with a body of a length; a GET has none.
 func requestHead(method, target, token string, length int) []byte {

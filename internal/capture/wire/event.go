@@ -51,12 +51,12 @@ func membersOf(e *memory.Event) [26]member {
 	}
 }
 
-// EncodeEvent returns the JSON form of e in pieces: the same members that json.Marshal
-// writes, without its cost for a process that does this once. Raw JSON of largePiece
-// bytes or more is a piece of its own, not copied. Raw JSON in e must be valid; bytes
-// in it that are not UTF-8 become U+FFFD.
-func EncodeEvent(e *memory.Event) (pieces [][]byte) {
-	b := append(make([]byte, 0, 1024+smallTexts(e)), '{')
+// EncodeEvent returns the JSON form of e: the same members that json.Marshal writes, without
+// its cost for a process that does this once. Raw JSON in e must be valid; bytes in it that
+// are not UTF-8 become U+FFFD.
+func EncodeEvent(e *memory.Event) []byte {
+	texts := len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+	b := append(make([]byte, 0, 1024+texts+texts/64), '{')
 	for i, m := range membersOf(e) {
 		before := len(b)
 		if i > 0 { // the first is always written
@@ -78,37 +78,17 @@ func EncodeEvent(e *memory.Event) (pieces [][]byte) {
 			b = strconv.AppendBool(b, *value)
 		case *json.RawMessage:
 			empty = len(*value) == 0
-			text := []byte(*value)
-			if !utf8.Valid(text) {
-				text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+			if utf8.Valid(*value) {
+				b = append(b, *value...)
+			} else {
+				b = append(b, bytes.ToValidUTF8(*value, []byte("\uFFFD"))...)
 			}
-			if len(text) < largePiece {
-				b = append(b, text...)
-				break
-			}
-			pieces = append(pieces, b, text)
-			b, before = b[len(b):], 0
 		}
 		if empty && !m.always {
 			b = b[:before]
 		}
 	}
-	return append(pieces, append(b, '}'))
-}
-
-// largePiece is the size from which a piece of a message is written by itself
-// instead of being copied to the pieces around it.
-const largePiece = 16 << 10
-
-// smallTexts returns about how many bytes the texts of e take that are copied.
-func smallTexts(e *memory.Event) int {
-	size := len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
-	for _, raw := range []json.RawMessage{e.ToolInput, e.ToolResponse} {
-		if len(raw) < largePiece {
-			size += len(raw)
-		}
-	}
-	return size
+	return append(b, '}')
 }
 
 // ParseEvent parses what EncodeEvent writes into e and reports whether data is

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -35,7 +34,7 @@ func TestEncodeEventIsTheEvent(t *testing.T) {
 	large.ToolInput = json.RawMessage(`"` + strings.Repeat("x", largePiece) + `"`)
 	large.ToolResponse = json.RawMessage(`"` + strings.Repeat("y", largePiece) + `"`)
 	for name, e := range map[string]memory.Event{"full": full, "zero": {}, "large": large} {
-		b := bytes.Join(EncodeEvent(&e), nil)
+		b := EncodeEvent(&e)
 		var got memory.Event
 		if err := json.Unmarshal(b, &got); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, b)
@@ -57,7 +56,7 @@ func TestEncodeEventIsTheEvent(t *testing.T) {
 			t.Errorf("%s: %s, want the members of %s", name, b, theirs)
 		}
 	}
-	b := bytes.Join(EncodeEvent(&memory.Event{ToolInput: []byte("\"\xff\"")}), nil)
+	b := EncodeEvent(&memory.Event{ToolInput: []byte("\"\xff\"")})
 	if !utf8.Valid(b) || !json.Valid(b) {
 		t.Errorf("invalid UTF-8 in raw JSON: %q", b)
 	}

@@ -44,10 +44,10 @@ const (
 	removeAfter = time.Hour
 )
 
-// WriteEvent spools the pieces of an event that EncodeEvent made. When it returns nil
+// WriteEvent spools an event that EncodeEvent made. When it returns nil
 // the file is on disk and synced, under its final name or one that List takes over.
-func (s Spool) WriteEvent(deliveryID string, event ...[]byte) error {
-	return s.Write(deliveryID, slices.Concat([][]byte{[]byte(`{"wire":` + VersionText + `,"event":`)}, event, [][]byte{{'}'}})...)
+func (s Spool) WriteEvent(deliveryID string, event []byte) error {
+	return s.Write(deliveryID, slices.Concat([]byte(`{"wire":`+VersionText+`,"event":`), event, []byte{'}'}))
 }
 
 // WriteInjection spools the record of a context block that was built without a
@@ -60,8 +60,8 @@ func (s Spool) WriteInjection(deliveryID string, in *memory.Injection) error {
 	return s.Write(deliveryID, b)
 }
 
-// Write spools a file of these pieces. The delivery id may hold letters, digits, - and _.
-func (s Spool) Write(deliveryID string, content ...[]byte) error {
+// Write spools a file. The delivery id may hold letters, digits, - and _.
+func (s Spool) Write(deliveryID string, content []byte) error {
 	if !isSafeName(deliveryID) {
 		return &os.PathError{Op: "spool", Path: deliveryID, Err: os.ErrInvalid}
 	}
@@ -81,7 +81,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 // of a temporary file beside it. The temporary file is locked while it is
 // written: so List knows that its writer is alive. If it is whole and cannot be
 // renamed, List does it later.
-func writeSpoolFile(path string, content [][]byte) error {
+func writeSpoolFile(path string, content []byte) error {
 	temp := path + tempSuffix
 	f, err := orUnlocked(lock.Try(temp))
 	if err != nil {
@@ -94,7 +94,7 @@ func writeSpoolFile(path string, content [][]byte) error {
 		err = f.Truncate(0) // an earlier writer of this delivery died
 	}
 	if err == nil {
-		err = writePieces(f, content)
+		_, err = f.Write(content)
 	}
 	if err == nil {
 		err = f.Sync()

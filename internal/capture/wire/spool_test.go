@@ -32,7 +32,7 @@ func TestSpool(t *testing.T) {
 		{DeliveryID: "a", Kind: memory.KindStop, HostSessionID: "s"},
 	}
 	for _, e := range events {
-		if err := s.WriteEvent(e.DeliveryID, EncodeEvent(e)...); err != nil {
+		if err := s.WriteEvent(e.DeliveryID, EncodeEvent(e)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSpool(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "..", "../x", "a/b", "a b", strings.Repeat("x", 200)} {
-		if err := s.WriteEvent(id, EncodeEvent(&memory.Event{DeliveryID: id})...); !errors.Is(err, os.ErrInvalid) {
+		if err := s.WriteEvent(id, EncodeEvent(&memory.Event{DeliveryID: id})); !errors.Is(err, os.ErrInvalid) {
 			t.Errorf("delivery id %q: %v", id, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := SpoolOf(t.TempDir())
 			for id, kill := range map[string]bool{"a": true, "b": false, "c": true} {
-				if err := s.WriteEvent(id, EncodeEvent(&memory.Event{DeliveryID: id, Kind: memory.KindStop})...); err != nil {
+				if err := s.WriteEvent(id, EncodeEvent(&memory.Event{DeliveryID: id, Kind: memory.KindStop})); err != nil {
 					t.Fatal(err)
 				}
 				if path := filepath.Join(s.Dir, id+".json"); kill {
@@ -164,7 +164,7 @@ func TestSpoolFileThatCannotBeRenamed(t *testing.T) {
 	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteEvent("a", EncodeEvent(&memory.Event{DeliveryID: "a", Kind: memory.KindStop})...); err != nil {
+	if err := s.WriteEvent("a", EncodeEvent(&memory.Event{DeliveryID: "a", Kind: memory.KindStop})); err != nil {
 		t.Errorf("write: %v, though the file is whole", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(inTheWay)); err != nil {
@@ -214,7 +214,7 @@ func TestSpoolAfterATemporaryOfTheSameName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "a.json.tmp"), make([]byte, 10_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteEvent("a", EncodeEvent(&memory.Event{DeliveryID: "a"})...); err != nil {
+	if err := s.WriteEvent("a", EncodeEvent(&memory.Event{DeliveryID: "a"})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Read("a.json"); err != nil {
@@ -259,7 +259,7 @@ func FuzzSpoolEntry(f *testing.F) {
 		if entry.Event == nil {
 			return
 		}
-		again, err := readEntry(bytes.NewReader(fmt.Appendf(nil, `{"wire":1,"event":%s}`, bytes.Join(EncodeEvent(entry.Event), nil))))
+		again, err := readEntry(bytes.NewReader(fmt.Appendf(nil, `{"wire":1,"event":%s}`, EncodeEvent(entry.Event))))
 		if err != nil {
 			t.Fatalf("what was read can't be written and read: %v", err)
 		}

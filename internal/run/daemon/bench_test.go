@@ -44,7 +44,7 @@ func BenchmarkDeliver(b *testing.B) {
 			for next.Add(1) <= int64(b.N) {
 				e := event(session, memory.KindTool)
 				e.ToolResponse = fmt.Appendf(nil, `{"stdout":%q,"stderr":"","interrupted":false}`, output)
-				body := bytes.NewReader(bytes.Join(wire.EncodeEvent(&e), nil))
+				body := bytes.NewReader(wire.EncodeEvent(&e))
 				response, err := client.Post("http://localhost"+wire.PathObservation, "application/json", body)
 				if err != nil || response.StatusCode != http.StatusAccepted {
 					failed.Add(1)

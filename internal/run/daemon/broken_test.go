@@ -26,7 +26,7 @@ func TestBrokenSettings(t *testing.T) {
 	cfg.Settings = nil
 	cfg.Housekeeping = 10 * time.Millisecond
 	e := event("spooled", memory.KindTool)
-	if err := wire.SpoolOf(dir).WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
+	if err := wire.SpoolOf(dir).WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)); err != nil {
 		t.Fatal(err)
 	}
 	w := open(t, cfg)

@@ -288,7 +288,7 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	spool := wire.SpoolOf(dir)
 	for _, kind := range []memory.EventKind{memory.KindPrompt, memory.KindTool, memory.KindTool, memory.KindStop} {
 		e := event("s", kind)
-		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
+		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -330,7 +330,7 @@ func TestSpooledBeforeDelivered(t *testing.T) {
 	stop.PromptID = prompt.PromptID
 	spool := wire.SpoolOf(dir)
 	for _, e := range []*memory.Event{&prompt, &tool} {
-		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(e)...); err != nil {
+		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(e)); err != nil {
 			t.Fatal(err)
 		}
 	}

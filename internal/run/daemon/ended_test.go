@@ -25,13 +25,13 @@ func TestClosingMessageAfterTheEnd(t *testing.T) {
 		},
 		"spooled": func(t *testing.T, dir string, stop memory.Event) {
 			time.Sleep(500 * time.Millisecond)
-			if err := wire.SpoolOf(dir).WriteEvent(stop.DeliveryID, wire.EncodeEvent(&stop)...); err != nil {
+			if err := wire.SpoolOf(dir).WriteEvent(stop.DeliveryID, wire.EncodeEvent(&stop)); err != nil {
 				t.Error(err)
 			}
 		},
 		"left by a dead hook": func(t *testing.T, dir string, stop memory.Event) {
 			spool := wire.SpoolOf(t.TempDir())
-			if err := spool.WriteEvent(stop.DeliveryID, wire.EncodeEvent(&stop)...); err != nil {
+			if err := spool.WriteEvent(stop.DeliveryID, wire.EncodeEvent(&stop)); err != nil {
 				t.Fatal(err)
 			}
 			name := spoolNames(t, spool)[0]

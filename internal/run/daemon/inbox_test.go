@@ -60,7 +60,7 @@ func spoolEvents(t *testing.T, spool wire.Spool, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		e := memory.Event{DeliveryID: id, Kind: memory.KindTool, Host: memory.HostClaudeCode, HostSessionID: "s", ToolName: "Bash"}
-		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
+		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)); err != nil {
 			t.Fatal(err)
 		}
 	}

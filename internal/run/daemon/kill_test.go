@@ -105,7 +105,7 @@ func TestKilledWorker(t *testing.T) {
 					err = post(context.Background(), peer, e)
 				}
 				if err != nil {
-					if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
+					if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -241,7 +241,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatalf("event %d: %v (%s), want CodeStorage", n, err, memory.CodeOf(err))
 			}
 			refused++
-			if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
+			if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -80,7 +80,7 @@ func (p *patient) spoolOne() {
 		DeliveryID: "01JTESTDELIVERY000000000001", Kind: memory.KindPrompt, Host: memory.HostClaudeCode, HostSessionID: "spooled",
 		ProjectPath: "/nonexistent/project", Prompt: "Add a handler", OccurredAt: memory.MillisOf(time.Now()),
 	}
-	p.check(wire.SpoolOf(p.Dir).WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...))
+	p.check(wire.SpoolOf(p.Dir).WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)))
 }
 
 // enqueue puts an event into the queue by the given clock; a buried one is a dead letter.
