@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,15 +92,15 @@ func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error
 			send, at = append(send, text), append(at, i)
 		}
 	}
-	for from := 0; from < len(send); from += maxBatch {
-		to := min(from+maxBatch, len(send))
-		vectors, err := c.embedBatch(ctx, send[from:to])
+	for batch := range slices.Chunk(send, maxBatch) {
+		vectors, err := c.embedBatch(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
 		for i, v := range vectors {
-			out[at[from+i]] = v
+			out[at[i]] = v
 		}
+		at = at[len(batch):]
 	}
 	if len(texts) > 0 && c.Dimensions() == 0 {
 		// No text was sent, but vectors of zeros need a length as well.

@@ -64,17 +64,11 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// An own pipe, because Wait would close StdoutPipe's while it is read.
-	stdout, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = write
+	// Not StdoutPipe, which Wait would close while it is read.
+	stdout, output := io.Pipe()
+	cmd.Stdout = output
 	c.cmd = cmd
-	c.group, err = p.starter.start(cmd)
-	write.Close()
-	if err != nil {
-		stdout.Close()
+	if c.group, err = p.starter.start(cmd); err != nil {
 		c.stdin.Close()
 		return nil, err
 	}
@@ -86,11 +80,7 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	go func() {
 		err := cmd.Wait()
 		c.group.kill() // kills what it has left behind
-		select {
-		case <-read:
-		case <-time.After(drainTime): // a process outside the group holds it open
-		}
-		stdout.Close()
+		output.Close()
 		<-read
 		c.group.release()
 		c.removeSystem()

@@ -46,24 +46,22 @@ type definition struct {
 // or invalid and lists every problem.
 func Load(name, dir string) (Mode, error) {
 	name = cmp.Or(name, Default)
-	m, problems, err := source{dir: dir}.load(name)
-	switch {
-	case err != nil:
-		return Mode{}, err
-	case len(problems) > 0:
-		return Mode{}, invalid(name, problems)
+	m, err := source{dir: dir}.load(name)
+	if found, ok := errors.AsType[mistakes](err); ok {
+		return Mode{}, memory.Errorf(memory.CodeInvalid, "load mode %q: %w", name, found).WithHint("claude-mem mode check " + name)
 	}
-	return m, nil
+	return m, err
 }
 
-// invalid returns a CodeInvalid error that lists the problems of a mode.
-func invalid(name string, problems []Problem) error {
-	texts := make([]string, len(problems))
-	for i, p := range problems {
+// mistakes are the problems in a mode's files, as an error.
+type mistakes []Problem
+
+func (m mistakes) Error() string {
+	texts := make([]string, len(m))
+	for i, p := range m {
 		texts[i] = p.String()
 	}
-	return memory.Errorf(memory.CodeInvalid, "load mode %q: %s", name, strings.Join(texts, "; ")).
-		WithHint("claude-mem mode check " + name)
+	return strings.Join(texts, "; ")
 }
 
 // LoadOrDefault returns a mode by name, or the built-in default one when it cannot
@@ -113,58 +111,55 @@ func Check(file string) []Problem {
 	if _, err := os.Stat(file); err != nil {
 		return []Problem{{"", "cannot be read: " + err.Error()}}
 	}
-	_, problems, err := source{dir: filepath.Dir(file)}.load(name)
-	if err != nil {
-		return []Problem{{"", err.Error()}}
+	_, err := source{dir: filepath.Dir(file)}.load(name)
+	found, ok := errors.AsType[mistakes](err)
+	if err != nil && !ok {
+		found = mistakes{{"", err.Error()}}
 	}
-	return problems
+	return found
 }
 
 // source finds modes by name, in dir and among the built-in ones.
 type source struct{ dir string }
 
-// load returns a mode with everything inherited. Problems are in the files; err is
-// any other failure.
-func (s source) load(name string) (Mode, []Problem, error) {
-	d, own, problems, err := s.readDefinition(name, false)
+// load returns a mode with everything inherited. Problems in the files are mistakes.
+func (s source) load(name string) (Mode, error) {
+	d, own, err := s.readDefinition(name, false)
 	if err != nil {
-		return Mode{}, nil, err
+		return Mode{}, err
 	}
+	inherits := func(format string, args ...any) error { return mistakes{{"inherits", fmt.Sprintf(format, args...)}} }
 	chain := []definition{d}
 	visited := []string{mark(name, own)}
-	for d.Inherits != "" && len(problems) == 0 {
+	for d.Inherits != "" {
 		parent := d.Inherits
-		builtinOnly := own && parent == name
-		d, own, problems, err = s.readDefinition(parent, builtinOnly)
-		at := Problem{Field: "inherits"}
+		d, own, err = s.readDefinition(parent, own && parent == name)
+		found, broken := errors.AsType[mistakes](err)
 		switch {
 		case memory.CodeOf(err) == memory.CodeNotFound:
-			at.Message = fmt.Sprintf("there is no mode %q; there are %s", parent, s.names())
-			return Mode{}, []Problem{at}, nil
+			return Mode{}, inherits("there is no mode %q; there are %s", parent, s.names())
+		case broken:
+			return Mode{}, inherits("in mode %q: %v", parent, found)
 		case err != nil:
-			return Mode{}, nil, err
+			return Mode{}, err
 		case slices.Contains(visited, mark(parent, own)):
-			at.Message = "forms a cycle: " + strings.Join(append(visited, parent), " → ")
-			return Mode{}, []Problem{at}, nil
+			return Mode{}, inherits("forms a cycle: %s", strings.Join(append(visited, parent), " → "))
 		case len(chain) == maxParents:
-			at.Message = fmt.Sprintf("has more than %d ancestors", maxParents)
-			return Mode{}, []Problem{at}, nil
-		}
-		for i, p := range problems {
-			problems[i] = Problem{"inherits", fmt.Sprintf("in mode %q: %s", parent, p)}
+			return Mode{}, inherits("has more than %d ancestors", maxParents)
 		}
 		chain = append(chain, d)
 		visited = append(visited, mark(parent, own))
 		name = parent
 	}
-	if len(problems) > 0 {
-		return Mode{}, problems, nil
-	}
 	var m Mode
+	var found mistakes
 	for _, d := range slices.Backward(chain) {
-		problems = append(problems, m.inherit(d)...)
+		found = append(found, m.inherit(d)...)
 	}
-	return m, append(problems, m.problems()...), nil
+	if found = append(found, m.problems()...); len(found) > 0 {
+		return Mode{}, found
+	}
+	return m, nil
 }
 
 // mark returns a name that differs for the user's and the built-in mode.
@@ -221,31 +216,32 @@ func inherited(kind string, parent, own []Term, drop []string) (all []Term, prob
 }
 
 // readDefinition reads and decodes a mode's file; own: it is the user's.
-func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
+func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
-		return d, false, nil, memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
+		return d, false, memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
 	}
 	var data []byte
 	if s.dir != "" && !builtinOnly {
 		data, err = readFile(filepath.Join(s.dir, name+".json"))
-		if err == nil {
-			own = true
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return d, false, nil, fmt.Errorf("read mode %q: %w", name, err)
+		if own = err == nil; !own && !errors.Is(err, fs.ErrNotExist) {
+			return d, false, fmt.Errorf("read mode %q: %w", name, err)
 		}
 	}
 	if !own {
 		if data, err = builtin.ReadFile("modes/" + name + ".json"); err != nil {
-			return d, false, nil, memory.Errorf(memory.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
+			return d, false, memory.Errorf(memory.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
 				WithHint("claude-mem mode list")
 		}
 	}
-	d, problems = decode(data)
+	d, problems := decode(data)
 	d.Name = cmp.Or(d.Name, name)
 	if d.Name != name && len(problems) == 0 {
-		problems = append(problems, Problem{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)})
+		problems = []Problem{{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)}}
 	}
-	return d, own, problems, nil
+	if len(problems) > 0 {
+		return d, own, mistakes(problems)
+	}
+	return d, own, nil
 }
 
 // readFile reads a regular file of at most maxFile bytes; CodeInvalid for others.
