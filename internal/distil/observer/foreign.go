@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/likeness"
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -168,15 +168,13 @@ func shownText(e *memory.Event) string { return e.ToolError + "\n" + jsonTexts(e
 // jsonTexts returns the strings in JSON, one a line.
 func jsonTexts(raw json.RawMessage) string {
 	var b strings.Builder
-	for decoder := json.NewDecoder(bytes.NewReader(raw)); ; {
-		token, err := decoder.Token()
-		if err != nil {
-			return b.String()
-		}
-		if s, ok := token.(string); ok {
+	jsonscan.Tokens(raw, func(kind byte, start, end int) {
+		if kind == jsonscan.Key || kind == jsonscan.String {
+			s, _ := jsonscan.Unquote(raw[start:end])
 			b.WriteString(s + "\n")
 		}
-	}
+	})
+	return b.String()
 }
 
 // merge adds the words of more to all.

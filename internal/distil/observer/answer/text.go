@@ -29,19 +29,6 @@ func clean(s string) string {
 	}, lineEnds.Replace(s))
 }
 
-// entities are the named entities that models write.
-var entities = map[string]string{
-	"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " ",
-	"hellip": "…", "mdash": "—", "ndash": "–", "bull": "•", "middot": "·",
-	"lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "laquo": "«", "raquo": "»",
-	"larr": "←", "rarr": "→", "harr": "↔", "rArr": "⇒", "times": "×", "deg": "°",
-	"copy": "©", "reg": "®", "trade": "™", "euro": "€", "sect": "§", "para": "¶",
-	"le": "≤", "ge": "≥", "ne": "≠", "plusmn": "±", "micro": "µ",
-	"auml": "ä", "ouml": "ö", "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß",
-	"eacute": "é", "egrave": "è", "agrave": "à", "ccedil": "ç", "ntilde": "ñ",
-	"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "sol": "/", "grave": "`", "Tab": "\t", "NewLine": "\n",
-}
-
 var (
 	// entity matches an entity with its semicolon, so that "?a=1&copy=2" stays
 	// unchanged. One that was escaped repeatedly (&amp;lt;) becomes its first
@@ -55,13 +42,14 @@ func decode(s string) string {
 	if strings.Contains(s, "&") {
 		s = entity.ReplaceAllStringFunc(s, func(match string) string {
 			name := entity.FindStringSubmatch(match)[1]
-			if char, ok := entities[name]; ok {
-				return char
+			char := html.UnescapeString("&" + name + ";")
+			switch {
+			case name == "nbsp":
+				return " "
+			case name[0] != '#' && strings.HasSuffix(char, ";"): // none, such as &copying;
+				return "&" + name + ";"
 			}
-			if name[0] == '#' {
-				return clean(html.UnescapeString("&" + name + ";"))
-			}
-			return "&" + name + ";"
+			return clean(char)
 		})
 	}
 	return protected.Replace(s)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
 
@@ -31,95 +32,63 @@ var redundant = map[string]bool{
 // flatten returns the values of JSON as named texts, in order, without empty ones
 // (false, null). Input that is not JSON is one text.
 func flatten(raw json.RawMessage) []entry {
-	if len(bytes.TrimSpace(raw)) == 0 {
+	switch value := bytes.TrimSpace(raw); {
+	case len(value) == 0:
 		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	f := flattener{dec: dec}
-	if err := f.value("", 0); err != nil {
+	case !json.Valid(value):
 		return []entry{{"", string(raw)}}
+	default:
+		return appendValue(nil, "", value, 0)
 	}
-	return f.entries
 }
 
-type flattener struct {
-	dec     *json.Decoder
-	entries []entry
-}
-
-// value adds the next JSON value under key; null and false are left out.
-func (f *flattener) value(key string, depth int) error {
-	t, err := f.dec.Token()
-	if err != nil {
-		return err
-	}
-	switch t := t.(type) {
-	case json.Delim:
-		return f.nested(key, t, depth)
-	case string:
-		f.add(key, t)
-	case json.Number:
-		f.add(key, t.String())
-	case bool:
-		if t {
-			f.add(key, "true")
-		}
-	}
-	return nil
-}
-
-// nested parses an object or a list after its opening bracket. A list of texts is
-// one text of several lines.
-func (f *flattener) nested(key string, open json.Delim, depth int) error {
-	from := len(f.entries)
-	for f.dec.More() {
-		inner := key
-		if open == '{' {
-			t, err := f.dec.Token()
-			if err != nil {
-				return err
+// appendValue appends the texts of a JSON value under key. A list of texts is one text of
+// several lines.
+func appendValue(entries []entry, key string, value []byte, depth int) []entry {
+	switch value[0] {
+	case 'n', 'f': // null, false
+	case '"':
+		text, _ := jsonscan.Unquote(value)
+		entries = appendText(entries, key, text)
+	case '{':
+		jsonscan.Parts(value, func(name string, part []byte) {
+			if depth < maxJSONDepth && len(entries) < maxEntries && !redundant[strings.ToLower(name)] {
+				entries = appendValue(entries, name, part, depth+1)
 			}
-			inner, _ = t.(string)
-		}
-		if depth >= maxJSONDepth || len(f.entries) >= maxEntries || open == '{' && redundant[strings.ToLower(inner)] {
-			var skipped json.RawMessage
-			if err := f.dec.Decode(&skipped); err != nil {
-				return err
+		})
+	case '[':
+		from := len(entries)
+		jsonscan.Parts(value, func(_ string, part []byte) {
+			if depth < maxJSONDepth && len(entries) < maxEntries {
+				entries = appendValue(entries, key, part, depth+1)
 			}
-			continue
-		}
-		if err := f.value(inner, depth+1); err != nil {
-			return err
-		}
+		})
+		entries = joinFrom(entries, from)
+	default:
+		entries = appendText(entries, key, string(value))
 	}
-	if _, err := f.dec.Token(); err != nil {
-		return err
-	}
-	if open == '[' {
-		f.join(from)
-	}
-	return nil
+	return entries
 }
 
-// join merges the entries from index from on into one, if all have the same key.
-func (f *flattener) join(from int) {
-	list := f.entries[from:]
+// appendText appends an entry unless its text is blank.
+func appendText(entries []entry, key, text string) []entry {
+	if strings.TrimSpace(text) == "" {
+		return entries
+	}
+	return append(entries, entry{key, text})
+}
+
+// joinFrom merges the entries from an index on into one, if all have the same key.
+func joinFrom(entries []entry, from int) []entry {
+	list := entries[from:]
 	if len(list) < 2 || slices.ContainsFunc(list, func(e entry) bool { return e.key != list[0].key }) {
-		return
+		return entries
 	}
 	texts := make([]string, len(list))
 	for i, e := range list {
 		texts[i] = e.text
 	}
-	f.entries = append(f.entries[:from], entry{list[0].key, strings.Join(texts, "\n")})
-}
-
-// add appends an entry unless its text is blank.
-func (f *flattener) add(key, text string) {
-	if strings.TrimSpace(text) != "" {
-		f.entries = append(f.entries, entry{key, text})
-	}
+	return append(entries[:from], entry{list[0].key, strings.Join(texts, "\n")})
 }
 
 // structured returns an object of JSON as it is, without blanks between its values, if it
