@@ -20,14 +20,13 @@ import (
 // Endpoint sends JSON requests to one server and decodes its JSON answers. Its
 // errors contain neither the key nor a URL. It is safe for concurrent use.
 type Endpoint struct {
-	provider  string      // in errors
-	base      string      // the URL that paths are appended to; ends in a slash
-	header    http.Header // of every request; contains the key
-	key       string      // masked in what the server says
-	limits    Limits
-	now       func() time.Time
-	client    *http.Client
-	closeIdle func()
+	provider string      // in errors
+	base     string      // the URL that paths are appended to; ends in a slash
+	header   http.Header // of every request; contains the key
+	key      string      // masked in what the server says
+	limits   Limits
+	now      func() time.Time
+	client   *http.Client
 }
 
 // Limits bound one exchange with an [Endpoint].
@@ -69,9 +68,8 @@ func NewEndpoint(config Config, limits Limits, path func(string) string) (*Endpo
 	limits.Timeout = cmp.Or(config.Timeout, limits.Timeout)
 	e := &Endpoint{
 		provider: config.Provider, base: base.String(), key: config.APIKey, limits: limits,
-		header:    http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"claude-mem"}},
-		now:       config.Now,
-		closeIdle: func() {},
+		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"claude-mem"}},
+		now:    config.Now,
 	}
 	if e.key != "" {
 		e.header.Set("Authorization", "Bearer "+e.key)
@@ -83,7 +81,7 @@ func NewEndpoint(config Config, limits Limits, path func(string) string) (*Endpo
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.IdleConnTimeout = 30 * time.Second
-		transport, e.closeIdle = own, own.CloseIdleConnections
+		transport = own
 	}
 	e.client = &http.Client{
 		Transport: transport,
@@ -114,7 +112,7 @@ func parseBaseURL(set string) (*url.URL, error) {
 
 // Close ends idle connections; running requests go on.
 func (e *Endpoint) Close() error {
-	e.closeIdle()
+	e.client.CloseIdleConnections()
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (c *conversation) answer(ctx context.Context, request memory.ModelRequest) 
 		system:    request.System,
 		maxTokens: request.MaxTokens,
 	}
-	if c.process != nil && (c.process.dead() || !c.process.launch.serves(want) || !c.live(request)) {
+	if c.process != nil && (isClosed(c.process.gone) || !c.process.launch.serves(want) || !c.live(request)) {
 		c.stop()
 	}
 	how := unknown

@@ -143,7 +143,7 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if err != nil || t.isBroken() {
+	if err != nil || isClosed(t.done) && t.broken {
 		c.kill()
 	}
 	select {
@@ -174,9 +174,6 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	return t, nil
 }
 
-// isBroken reports whether the turn is over and has left the process unusable.
-func (t *turn) isBroken() bool { return isClosed(t.done) && t.broken }
-
 // death returns the error of a turn whose process ended without a result.
 func (c *process) death(t *turn) error {
 	said := strings.TrimSpace(c.stderr.String())
@@ -189,9 +186,6 @@ func (c *process) death(t *turn) error {
 	}
 	return c.p.fail(what, t.usage, t.silent)
 }
-
-// dead reports whether the process has ended.
-func (c *process) dead() bool { return isClosed(c.gone) }
 
 // isClosed reports whether done is closed, without waiting.
 func isClosed(done <-chan struct{}) bool {

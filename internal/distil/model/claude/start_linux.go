@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"errors"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -13,25 +12,18 @@ import (
 // ends threads; so one goroutine, locked to its thread for as long as there are
 // processes, starts them all.
 type starter struct {
-	mu     sync.Mutex
+	once   sync.Once
 	starts chan func()
 	done   chan struct{}
-	closed bool
 }
 
 // start starts cmd as the leader of a group of its own.
 func (s *starter) start(cmd *exec.Cmd) (g *group, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, errors.New("closed")
-	}
-	if s.starts == nil {
+	s.once.Do(func() {
 		s.starts, s.done = make(chan func()), make(chan struct{})
 		go s.run()
-	}
-	s.mu.Unlock()
+	})
 	done := make(chan struct{})
 	s.starts <- func() {
 		g, err = startGroup(cmd)
@@ -51,15 +43,9 @@ func (s *starter) run() {
 	}
 }
 
-// close ends the thread and with it its remaining children. No start may be
-// running.
+// close ends the thread and with it its remaining children. It is called once, and no start
+// may be running or follow.
 func (s *starter) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
 	if s.starts != nil {
 		close(s.starts)
 		<-s.done
