@@ -42,14 +42,12 @@ func splitLines(s string) []string {
 	for l := range strings.Lines(s) {
 		text := strings.TrimSpace(l)
 		bullet := bullet.MatchString(text)
-		bullets = bullets || bullet
-		switch {
-		case text == "":
-		case bullets && !bullet && len(items) > 0 && (l[0] == ' ' || l[0] == '\t'):
+		if bullets && !bullet && (l[0] == ' ' || l[0] == '\t') {
 			items[len(items)-1] += " " + text
-		default:
+		} else {
 			items = append(items, text)
 		}
+		bullets = bullets || bullet
 	}
 	return items
 }

@@ -164,11 +164,7 @@ func (p *parser) closeTag(t *token) {
 			break
 		}
 	}
-	switch {
-	case !f.isField():
-	case t.role == wrapper, t.nativeTo(f.record.kind):
-		p.popUnclosed()
-	case t.role != child || f.lines:
+	if f.isField() && t.role != wrapper && t.role != child && !t.nativeTo(f.record.kind) {
 		p.writeTag(t)
 	}
 }
@@ -318,13 +314,6 @@ func (p *parser) push(r *record) {
 // popTo closes the open elements from index i on.
 func (p *parser) popTo(i int) {
 	for len(p.stack) > i {
-		p.pop()
-	}
-}
-
-// popUnclosed closes the innermost fields that have no closing tag.
-func (p *parser) popUnclosed() {
-	for f := p.top(); f.isField() && !f.closed; f = p.top() {
 		p.pop()
 	}
 }

@@ -58,11 +58,9 @@ func (o *Options) observation(r *record) (memory.Observation, bool) {
 			obs.Narrative = ""
 		}
 	}
-	if obs.Title == "" && obs.Narrative == "" && len(obs.Facts) == 0 && len(obs.Concepts) == 0 {
+	// Half a title is worse than none.
+	if obs.Narrative == "" && len(obs.Facts) == 0 && (r.cut == "title" || obs.Title == "" && len(obs.Concepts) == 0) {
 		return obs, false
-	}
-	if r.cut == "title" && obs.Narrative == "" && len(obs.Facts) == 0 {
-		return obs, false // half a title is worse than none
 	}
 	if obs.Title == "" {
 		obs.Title = derivedTitle(&obs)
@@ -290,17 +288,10 @@ const (
 // learning returns the learning that a record holds; false without content. An unknown
 // category becomes fallbackCategory.
 func learning(r *record) (memory.Learning, bool) {
-	content := r.value("content")
-	if content == "" {
-		content = decode(r.loose)
-	}
 	l := memory.Learning{
-		Category:   fallbackCategory,
-		Content:    text.TruncateBytes(withoutBullet(content), maxContent),
+		Category:   cmp.Or(categories[letters(text.TruncateBytes(r.value("category"), maxConcept))], fallbackCategory),
+		Content:    text.TruncateBytes(withoutBullet(cmp.Or(r.value("content"), decode(r.loose))), maxContent),
 		Confidence: confidence(r.value("confidence")),
-	}
-	if c, ok := categories[letters(text.TruncateBytes(r.value("category"), maxConcept))]; ok {
-		l.Category = c
 	}
 	return l, !isNothing(l.Content)
 }
