@@ -34,17 +34,11 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 // number.
 func waitOf(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if math.IsInf(n, 1) { // also a number too large for a float
-		return maxWait, true
-	}
-	if err != nil || math.IsNaN(n) {
+	if err != nil && !math.IsInf(n, 1) || math.IsNaN(n) { // infinite is also a number too large for a float
 		return 0, false
 	}
 	// Compared as numbers: a huge one would overflow a Duration.
-	if n >= float64(maxWait/unit) {
-		return maxWait, true
-	}
-	return clampWait(time.Duration(n * float64(unit))), true
+	return time.Duration(max(0, min(n*float64(unit), float64(maxWait)))), true
 }
 
 func clampWait(d time.Duration) time.Duration { return min(max(d, 0), maxWait) }
