@@ -1,6 +1,9 @@
 package memory
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // ObservationID is the short number of an observation ("#123" to people).
 type ObservationID int64
@@ -56,6 +59,21 @@ type FileRef struct {
 	// Symbols are the functions and types of the file that an observation is about, with
 	// their code as it was then; none when they are not known.
 	Symbols []SymbolHash `json:"symbols,omitempty"`
+}
+
+// FileRefs returns references to at most most files with their hashes: to the modified ones,
+// then to those that were only read.
+func FileRefs(modified, read []string, hashes map[string]string, most int) []FileRef {
+	var refs []FileRef
+	for _, path := range modified {
+		refs = append(refs, FileRef{Path: path, Role: FileModified, Hash: hashes[path]})
+	}
+	for _, path := range read {
+		if !slices.Contains(modified, path) {
+			refs = append(refs, FileRef{Path: path, Role: FileRead, Hash: hashes[path]})
+		}
+	}
+	return refs[:min(len(refs), most)]
 }
 
 // SymbolHash is the code of a symbol at some time: its qualified name and a hash of its

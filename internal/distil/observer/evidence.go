@@ -140,7 +140,7 @@ func (e *evidence) correctFiles(observations []memory.Observation) {
 				read = text.Add(read, stored)
 			}
 		}
-		o.Files = e.fileRefs(modified, read)
+		o.Files = memory.FileRefs(modified, read, e.hashes, maxObservationFiles)
 	}
 	for _, f := range e.modified {
 		if told[f] {
@@ -149,25 +149,10 @@ func (e *evidence) correctFiles(observations []memory.Observation) {
 		for i := range observations {
 			o := &observations[i]
 			if len(observations) == 1 || strings.Contains(o.Title+"\n"+o.Subtitle+"\n"+o.Narrative+"\n"+strings.Join(o.Facts, "\n"), path.Base(f)) {
-				o.Files = e.fileRefs(append(o.FilesIn(memory.FileModified), f), o.FilesIn(memory.FileRead))
+				o.Files = memory.FileRefs(append(o.FilesIn(memory.FileModified), f), o.FilesIn(memory.FileRead), e.hashes, maxObservationFiles)
 			}
 		}
 	}
-}
-
-// fileRefs returns references to the modified files, then to those that were only
-// read.
-func (e *evidence) fileRefs(modified, read []string) []memory.FileRef {
-	var refs []memory.FileRef
-	for _, f := range modified {
-		refs = append(refs, memory.FileRef{Path: f, Role: memory.FileModified, Hash: e.hashes[f]})
-	}
-	for _, f := range read {
-		if !slices.Contains(modified, f) {
-			refs = append(refs, memory.FileRef{Path: f, Role: memory.FileRead, Hash: e.hashes[f]})
-		}
-	}
-	return refs[:min(len(refs), maxObservationFiles)]
 }
 
 // summaryFiles returns the files of a checkpoint that the tools support; known are

@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func newWording(b *memory.Batch, runs *likeness.ForeignRuns, out *memory.Outcome
 	w := &wording{user: map[string]bool{}, project: map[string]bool{}, unknown: map[string]bool{}, foreign: map[string]memory.Provenance{}, runs: runs}
 	for _, p := range b.Prompts {
 		w.typed += p.Text + "\n"
-		merge(w.user, text.SubjectWords(p.Text))
+		maps.Copy(w.user, text.SubjectWords(p.Text))
 	}
 	for i := range b.Events {
 		e := &b.Events[i]
@@ -66,15 +67,15 @@ func newWording(b *memory.Batch, runs *likeness.ForeignRuns, out *memory.Outcome
 			}
 			out.Foreign = append(out.Foreign, runs.Add(e.PromptNumber, e.Provenance, said))
 		case e.Provenance == memory.FromUser:
-			merge(w.user, eventWords(&e.Event))
+			maps.Copy(w.user, eventWords(&e.Event))
 		case e.Provenance == memory.FromProject:
-			merge(w.project, eventWords(&e.Event))
+			maps.Copy(w.project, eventWords(&e.Event))
 			runs.Own(shownText(&e.Event))
 		case e.Provenance.Unknown():
-			merge(w.unknown, eventWords(&e.Event))
+			maps.Copy(w.unknown, eventWords(&e.Event))
 		}
 		if slices.ContainsFunc(e.Files, func(f memory.FileRef) bool { return f.Role == memory.FileModified }) {
-			merge(w.project, text.SubjectWords(jsonTexts(e.Event.ToolInput)))
+			maps.Copy(w.project, text.SubjectWords(jsonTexts(e.Event.ToolInput)))
 		}
 	}
 	return w
@@ -123,7 +124,7 @@ func (w *wording) of(statements []string, story string) memory.Provenance {
 	for _, s := range statements {
 		from = memory.LeastTrusted(from, w.runs.Repeated(s, w.typed))
 		said := text.SubjectWords(s)
-		merge(all, said)
+		maps.Copy(all, said)
 		var words memory.Provenance
 		n := 0
 		for word := range said {
@@ -175,11 +176,4 @@ func jsonTexts(raw json.RawMessage) string {
 		}
 	})
 	return b.String()
-}
-
-// merge adds the words of more to all.
-func merge(all, more map[string]bool) {
-	for word := range more {
-		all[word] = true
-	}
 }

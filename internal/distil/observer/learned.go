@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"maps"
+
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -18,11 +20,11 @@ func learned(t *turn, evidence []memory.PendingEvent, learnings []memory.Learnin
 		case e.Event.Kind != memory.KindTool:
 		case e.Provenance.Foreign() || e.Provenance.Unknown():
 			doubtful = true
-			merge(others, text.SubjectWords(shownText(&e.Event)))
+			maps.Copy(others, text.SubjectWords(shownText(&e.Event)))
 		case e.Provenance == memory.FromUser:
-			merge(user, eventWords(&e.Event))
+			maps.Copy(user, eventWords(&e.Event))
 		case e.Provenance == memory.FromProject:
-			merge(project, eventWords(&e.Event))
+			maps.Copy(project, eventWords(&e.Event))
 		}
 	}
 	var kept []memory.Learning

@@ -41,12 +41,7 @@ func nearest(b *memory.Batch, t *turn) []memory.Observation {
 		if o.Session == b.Session.ID && (o.PromptNumber == t.number || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision) {
 			continue
 		}
-		shared := 0
-		for w := range text.SubjectWords(o.Title) {
-			if said[w] {
-				shared++
-			}
-		}
+		shared := text.SharedWords(text.SubjectWords(o.Title), said)
 		if shared == 0 {
 			continue // many turns touch the same files
 		}

@@ -117,7 +117,7 @@ func (c *chooser) add(s sentence, from source, late float64) {
 	if !strings.HasPrefix(whole, s.text) {
 		s.text = capitalWord(s.text)
 	}
-	if lang.Has(s.text, "offer", "test-passes", "retract", "committed") || isFluff(s.text) || reportsTests(s.text) || asks(s.text) || len(c.list) >= maxCandidates || looksOnly(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && lang.Has(s.text, "done") {
+	if lang.Has(s.text, "offer", "test-passes", "retract", "committed") || isFluff(s.text) || reportsTests(s.text) || asks(s.text) || len(c.list) >= maxCandidates || looksOnly(s.text) || len(words(s.text)) < 3 && lang.IsASCII(s.text) || c.open && lang.Has(s.text, "done") {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
@@ -185,7 +185,7 @@ var openingEnd = regexp.MustCompile(`^(?: ?[–—-] |[,:!.] |[、。，：]\s*)
 func withoutOpening(s string) string {
 	behind := s[lang.Front(s, "opening"):]
 	rest := behind[len(openingEnd.FindString(behind)):]
-	if len(rest) < len(behind) && len(behind) < len(s) && (len(words(rest)) >= 3 || !isASCII(rest)) {
+	if len(rest) < len(behind) && len(behind) < len(s) && (len(words(rest)) >= 3 || !lang.IsASCII(rest)) {
 		return capital(rest)
 	}
 	return s
@@ -256,7 +256,7 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	for i := range c.list {
 		x := &c.list[i]
 		if x.source != fromMessage || x.part || x.row || x.outline || looksAhead(x.sentence) || leavesOpen(x.sentence) || shareOf(rareWords(x.text), saidWords) > 0.5 ||
-			!decides(x.text) && !limits(x.text) && !compares(x.text) || len(words(x.text)) < 6 && isASCII(x.text) {
+			!decides(x.text) && !limits(x.text) && !compares(x.text) || len(words(x.text)) < 6 && lang.IsASCII(x.text) {
 			taken = append(taken, i)
 		}
 	}
@@ -328,7 +328,7 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 func titleOf(s string) string {
 	s = imperative(withoutReports(withoutCausePhrase(strings.TrimRight(s, ". 。"))))
 	short := shown(s, maxTitle)
-	if cutsContrast(plain(s), short) || isASCII(short) && len(words(short)) < 4 {
+	if cutsContrast(plain(s), short) || lang.IsASCII(short) && len(words(short)) < 4 {
 		return ""
 	}
 	return strings.TrimRight(short, ". ")
@@ -410,5 +410,5 @@ func shareOf(words, said map[string]bool) float64 {
 	if len(words) == 0 {
 		return 0
 	}
-	return float64(shared(said, words)) / float64(len(words))
+	return float64(text.SharedWords(words, said)) / float64(len(words))
 }

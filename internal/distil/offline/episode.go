@@ -282,17 +282,14 @@ func (e *episode) fixedElsewhere() []*check {
 // newEpisode collects what a stretch of steps shows.
 func newEpisode(t *turn, steps []*step) *episode {
 	e := &episode{turn: t, steps: steps}
-	firstEdit, firstCode := len(steps), len(steps)
-	for i, s := range steps {
-		if len(s.edits) > 0 && i < firstEdit {
-			firstEdit = i
+	first := func(is func(*edit) bool) int {
+		if i := slices.IndexFunc(steps, func(s *step) bool { return slices.ContainsFunc(s.edits, is) }); i >= 0 {
+			return i
 		}
-		for _, x := range s.edits {
-			if x.kind != toolcall.FileTest && x.kind != toolcall.FileDoc && i < firstCode {
-				firstCode = i
-			}
-		}
+		return len(steps)
 	}
+	firstEdit := first(func(*edit) bool { return true })
+	firstCode := first(func(x *edit) bool { return x.kind != toolcall.FileTest && x.kind != toolcall.FileDoc })
 	for i, s := range steps {
 		e.tokens += s.tokens
 		e.edits = append(e.edits, s.edits...)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 )
 
 // The features of a candidate. Most are 0 or 1; the others say so.
@@ -92,11 +93,11 @@ func (c *chooser) textFeatures(x *candidate) features {
 	f.set(isPart, x.part)
 	f.set(ofPrompt, x.source == fromPrompt)
 	f.set(ofAgent, x.source == fromAgent)
-	f.set(isShort, len(ws) < 6 && isASCII(x.text))
+	f.set(isShort, len(ws) < 6 && lang.IsASCII(x.text))
 	f[hasNames] = float64(codeWords(x.text, 3)) / 3
 	f.set(namesWork, slices.ContainsFunc(c.work, func(n string) bool { return mentions(x.text, n) }))
 	f.set(namesFailure, slices.ContainsFunc(c.failed, func(n string) bool { return mentions(x.text, n) }))
-	f[sharesPrompt] = float64(min(4, shared(c.asked, rareWords(x.text)))) / 4
+	f[sharesPrompt] = float64(min(4, text.SharedWords(rareWords(x.text), c.asked))) / 4
 	f.set(givesNumber, number.MatchString(x.text))
 	f.set(givesMeasure, lang.Has(x.text, "measure"))
 	for i, cue := range featureCues {
@@ -122,15 +123,4 @@ func rareWords(s string) map[string]bool {
 		out[w] = true
 	}
 	return out
-}
-
-// shared counts the words that both sets have.
-func shared(a, b map[string]bool) int {
-	n := 0
-	for w := range b {
-		if a[w] {
-			n++
-		}
-	}
-	return n
 }

@@ -93,7 +93,7 @@ func (e *episode) finds() bool {
 		if isFluff(s.text) || reportsTests(s.text) {
 			continue
 		}
-		if total += len(words(s.text)); !isASCII(s.text) {
+		if total += len(words(s.text)); !lang.IsASCII(s.text) {
 			total += utf8.RuneCountInString(s.text) / 4 // not all scripts part words
 		}
 		named = named || hasCode(s.text)

@@ -50,7 +50,7 @@ func withoutOffers(list []sentence) []sentence {
 func putOff(prompt string) string {
 	for _, u := range typed(prompt) {
 		for _, part := range strings.Split(u.text, ", ") {
-			if lang.Has(part, "resume") && lang.Has(part, "later") && !strings.HasSuffix(part, "?") && tells(part) && (lang.Has(part, "ourselves") || !isASCII(part)) {
+			if lang.Has(part, "resume") && lang.Has(part, "later") && !strings.HasSuffix(part, "?") && tells(part) && (lang.Has(part, "ourselves") || !lang.IsASCII(part)) {
 				return shown(capital(part), maxField)
 			}
 		}
@@ -72,7 +72,7 @@ func (t *turn) answer() string {
 	all := strings.Join(t.excerpt(maxField, func(s sentence) bool {
 		return !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && !strings.HasSuffix(s.text, "?") && tells(s.text) && (hasCode(s.text) || len(t.steps) > 0)
 	}), " ")
-	if len(words(all)) < minAnswer && isASCII(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
+	if len(words(all)) < minAnswer && lang.IsASCII(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
 		return "" // an inventory
 	}
 	return shown(all, maxField)

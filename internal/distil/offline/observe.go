@@ -405,14 +405,7 @@ func (e *episode) fileRefs() []memory.FileRef {
 	for _, s := range e.steps {
 		paths = text.Add(paths, s.Touched...)
 	}
-	var refs []memory.FileRef
-	for _, p := range paths {
-		refs = append(refs, memory.FileRef{Path: p, Role: memory.FileModified, Hash: hashes[p]})
-	}
-	for _, p := range without(text.Add(nil, e.read...), paths) {
-		refs = append(refs, memory.FileRef{Path: p, Role: memory.FileRead, Hash: hashes[p]})
-	}
-	return refs[:min(len(refs), maxFiles)]
+	return memory.FileRefs(paths, e.read, hashes, maxFiles)
 }
 
 // without returns a list without the items of another.

@@ -65,14 +65,12 @@ func (e *edit) parseHunks(hunks []toolcall.Hunk) {
 				changes++
 				comments = comments && outline.CommentLine(e.path, code)
 				imports = imports && (strings.TrimSpace(code) == "" || outline.ImportLine(e.path, code))
-				if sign == '+' {
-					e.plus = append(e.plus, code)
-				} else {
+				if sign == '-' {
 					e.minus = append(e.minus, code)
+					continue
 				}
-				if sign == '+' {
-					e.parseProse(code, &heading)
-				}
+				e.plus = append(e.plus, code)
+				e.parseProse(code, &heading)
 			case ' ':
 				if h, ok := strings.CutPrefix(strings.TrimLeft(code, "#"), " "); ok && strings.HasPrefix(code, "#") {
 					heading = h

@@ -236,11 +236,7 @@ func beginsRule(s string) bool {
 // tells reports whether a text is long enough to be a rule that stands alone.
 func tells(s string) bool {
 	n := len(words(s))
-	return n >= 3 && n <= 60 || utf8.RuneCountInString(s) >= 8 && !isASCII(s)
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	return n >= 3 && n <= 60 || utf8.RuneCountInString(s) >= 8 && !lang.IsASCII(s)
 }
 
 // leadIn splits off what only announces a rule ("General rule for this project: …"), ""

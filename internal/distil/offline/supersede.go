@@ -309,12 +309,9 @@ func (r *reversals) decidedOtherwise(old *memory.Observation, own []*memory.Obse
 // shareSubject reports whether the titles of two observations have a word of weight in
 // common, besides those of a choice.
 func shareSubject(a, b *memory.Observation, but choicePair) bool {
-	known := map[string]bool{}
-	for _, w := range words(a.Title) {
-		known[w] = true
-	}
+	known := words(a.Title)
 	return slices.ContainsFunc(words(b.Title), func(w string) bool {
-		return len(w) > 3 && known[w] && !lang.Is(w, "filler", "instead-word") && w != but.chosen && w != but.rejected && !strings.Contains(but.chosen+" "+but.rejected, w)
+		return len(w) > 3 && slices.Contains(known, w) && !lang.Is(w, "filler", "instead-word") && w != but.chosen && w != but.rejected && !strings.Contains(but.chosen+" "+but.rejected, w)
 	})
 }
 

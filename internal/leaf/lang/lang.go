@@ -111,7 +111,7 @@ func (t *Table) Phrases(cue string) []string {
 // Has reports whether a text holds a phrase of one of the cues, in any letter case.
 func (t *Table) Has(s string, cues ...string) bool {
 	s = fold(s)
-	ascii := isASCII(s)
+	ascii := IsASCII(s)
 	for _, name := range cues {
 		c := t.cues[name]
 		if c == nil {
@@ -206,7 +206,8 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-func isASCII(s string) bool {
+// IsASCII reports whether a text has no character beyond ASCII.
+func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -281,6 +282,6 @@ func (c *cue) add(line string) {
 			continue
 		}
 		text, open := strings.CutSuffix(s, "*")
-		c.phrases = append(c.phrases, phrase{text, open, isASCII(text)})
+		c.phrases = append(c.phrases, phrase{text, open, IsASCII(text)})
 	}
 }
