@@ -27,7 +27,7 @@ func NewLimit(next Provider, perMinute int) Provider {
 	if perMinute <= 0 {
 		return next
 	}
-	return newLimit(next, perMinute, time.Now, sleep)
+	return newLimit(next, perMinute, time.Now, Sleep)
 }
 
 // newLimit returns next limited to perMinute calls, with a clock and sleep of the

@@ -33,7 +33,7 @@ type Retry struct {
 
 // NewRetry wraps next.
 func NewRetry(next Provider, now func() time.Time) *Retry {
-	return &Retry{wrapped{next}, now, sleep, rand.Float64}
+	return &Retry{wrapped{next}, now, Sleep, rand.Float64}
 }
 
 // Complete returns the first success or the last failure.
@@ -66,8 +66,8 @@ func (r *Retry) pause(try int) time.Duration {
 	return half + time.Duration(r.jitter()*float64(half))
 }
 
-// sleep waits for d, or returns ctx's error when that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or returns ctx's error when that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -298,15 +299,9 @@ type task struct {
 
 // dropOtherAnswers forgets paid answers to questions about other batches.
 func (w *task) dropOtherAnswers() {
-	keys := make(map[string]bool, len(w.batch.Events))
-	for i := range w.batch.Events {
-		keys[w.batch.Events[i].Key] = true
-	}
-	for question, p := range w.thread.paid {
-		if !keys[p.key] {
-			delete(w.thread.paid, question)
-		}
-	}
+	maps.DeleteFunc(w.thread.paid, func(_ string, p paidAnswer) bool {
+		return !slices.ContainsFunc(w.batch.Events, func(e memory.PendingEvent) bool { return e.Key == p.key })
+	})
 }
 
 // uncovered returns the events that the outcome does not account for yet.

@@ -146,7 +146,9 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn
 	}
 	outcome, err := distil(ctx, Marking{redoing{model}, o.store}, batch)
 	if err == nil {
-		err = o.storeRedo(ctx, batch, outcome)
+		symbols.About(outcome.Observations, batch.Events)
+		assignToSession(batch.Session, &outcome)
+		err = persist(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
 	}
 	var capped *memory.CapError
 	switch {
@@ -175,13 +177,6 @@ type redoing struct{ Redoer }
 
 func (r redoing) Distil(ctx context.Context, b memory.Batch) (memory.Outcome, error) {
 	return r.Redo(ctx, b)
-}
-
-// storeRedo stores the outcome of a redo. A storage failure is returned as Transient.
-func (o *Observer) storeRedo(ctx context.Context, batch memory.Batch, outcome memory.Outcome) error {
-	symbols.About(outcome.Observations, batch.Events)
-	assignToSession(batch.Session, &outcome)
-	return persist(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
 }
 
 // postponeRedo makes a kept turn due later; counted adds to its attempts.

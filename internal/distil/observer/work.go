@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/symbols"
+	"claudemem/internal/distil/model"
 	"claudemem/internal/memory"
 )
 
@@ -343,7 +344,7 @@ func persist(ctx context.Context, write func(context.Context) error) error {
 		if err == nil || !storageFault(err) {
 			return err
 		}
-		if try == confirmTries || !pause(ctx, confirmPause<<try) {
+		if try == confirmTries || model.Sleep(ctx, confirmPause<<try) != nil {
 			return transientError{err}
 		}
 	}
@@ -392,7 +393,7 @@ func (o *Observer) giveBack(ctx context.Context, claim memory.Claim, how func(co
 		if ctx.Err() != nil {
 			return
 		}
-		pause(ctx, wait)
+		_ = model.Sleep(ctx, wait) // tried once more when ctx has ended
 	}
 }
 
@@ -401,18 +402,6 @@ func detached(ctx context.Context, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
 	return write(ctx)
-}
-
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // distil calls a distiller and returns its panic as an error.
