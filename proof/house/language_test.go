@@ -18,25 +18,25 @@ import (
 )
 
 // readers are the packages that understand prose by the tables of package lang.
-var readers = []string{"internal/distil/offline", "internal/find/recall", "internal/find/recall/gate", "internal/find/search"}
+var readers = []string{"internal/distil/offline", "internal/find/recall", "internal/find/recall/block", "internal/find/recall/gate", "internal/find/recall/moments", "internal/find/search"}
 
 // namesNotWords are the declarations of these packages that compare text with words which a table
 // lists as well, because they are names of something. At most 20: a word of people is a cue.
 var namesNotWords = map[string]string{
 	"offline.concepts":        "concepts of the mode",
 	"offline.decisions":       "concepts of the mode",
-	"recall.fileEvidence":     "concepts of the mode",
+	"moments.fileEvidence":    "concepts of the mode",
 	"offline.featureNames":    "names in weights.json",
 	"offline.integrates":      "verbs of git",
 	"offline.investigates":    "verbs of git",
 	"offline.revertedCommits": "the subject that git gives a revert",
 	"offline.manifestEntry":   "syntax of go.mod",
 	"offline.neutral":         "options of programs",
-	"recall.recordParts":      "names of folders",
-	"recall.withoutMembers":   "kinds of symbols",
-	"recall.isTest":           "kinds of symbols",
-	"recall.runNoise":         "messages of shells and languages, with the name in them",
-	"recall.isMeasure":        "units of numbers",
+	"moments.recordParts":     "names of folders",
+	"block.withoutMembers":    "kinds of symbols",
+	"block.isTest":            "kinds of symbols",
+	"moments.runNoise":        "messages of shells and languages, with the name in them",
+	"recall.IsMeasure":        "units of numbers",
 	"search.columns":          "columns of the index",
 }
 

@@ -9,19 +9,19 @@ import (
 	"claudemem/internal/memory"
 )
 
-// attempt is a part of a block under construction. Its goroutine ends by itself:
+// Attempt is a part of a block under construction. Its goroutine ends by itself:
 // its context ends with the part's time limit, and it waits for no reader. A
 // part that ignores its context is not waited for; it delays nobody.
-type attempt[T any] struct {
+type Attempt[T any] struct {
 	ctx   context.Context
 	done  chan struct{} // closed once value and err are set
 	value T
 	err   error
 }
 
-// try starts fn. A panic in it becomes a *fault.
-func try[T any](ctx context.Context, fn func(context.Context) (T, error)) *attempt[T] {
-	a := &attempt[T]{ctx: ctx, done: make(chan struct{})}
+// Try starts fn. A panic in it becomes a *fault.
+func Try[T any](ctx context.Context, fn func(context.Context) (T, error)) *Attempt[T] {
+	a := &Attempt[T]{ctx: ctx, done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
 		defer func() {
@@ -34,9 +34,9 @@ func try[T any](ctx context.Context, fn func(context.Context) (T, error)) *attem
 	return a
 }
 
-// wait returns what came of the attempt, or its context's error when that ended
+// Wait returns what came of the attempt, or its context's error when that ended
 // first. Any number of callers may wait. An attempt that failed gives the zero value.
-func (a *attempt[T]) wait() (T, error) {
+func (a *Attempt[T]) Wait() (T, error) {
 	var zero T
 	select {
 	case <-a.done:
@@ -61,9 +61,9 @@ type fault struct {
 
 func (f *fault) Error() string { return fmt.Sprintf("panic: %v\n%s", f.value, f.stack) }
 
-// reasonOf returns the kind of an error in a word, as the reason why a part was left
+// ReasonOf returns the kind of an error in a word, as the reason why a part was left
 // out.
-func reasonOf(err error) string {
+func ReasonOf(err error) string {
 	var f *fault
 	switch {
 	case errors.As(err, &f):

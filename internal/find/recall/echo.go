@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,12 +20,10 @@ const (
 	stemRunes = 5
 )
 
-// emptyWords say nothing by themselves. Only the frequent ones matter: a line has
-// a dozen words.
-// wordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
+// WordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
 // letters, sorted, each once. A character of a script without spaces is a word of its
 // own.
-func wordsOf(line string) []string {
+func WordsOf(line string) []string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if lang.Is(w, "empty") {
@@ -52,9 +49,9 @@ func wordsOf(line string) []string {
 	return slices.Compact(words)
 }
 
-// echoes reports whether nearly all words of a line (echoShare) are in said, which is
+// Echoes reports whether nearly all words of a line (echoShare) are in said, which is
 // sorted. A line of fewer than echoWords words is no echo.
-func echoes(words, said []string) bool {
+func Echoes(words, said []string) bool {
 	if len(words) < echoWords {
 		return false
 	}
@@ -65,12 +62,4 @@ func echoes(words, said []string) bool {
 		}
 	}
 	return float64(both) >= echoShare*float64(len(words))
-}
-
-// fileName is the name of a file, with its extension.
-var fileName = regexp.MustCompile(`[\pL\pN_-]+\.\pL[\pL\pN]{0,4}\b`)
-
-// namesMore reports whether a line names a file that said does not.
-func namesMore(text, said string) bool {
-	return slices.ContainsFunc(fileName.FindAllString(text, -1), func(name string) bool { return !containsFold(said, name) })
 }

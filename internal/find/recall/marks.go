@@ -23,29 +23,29 @@ const (
 	branchChars = 40
 )
 
-// marked is an observation with what the working tree and its history say of it.
-type marked struct {
+// Marked is an observation with what the working tree and its history say of it.
+type Marked struct {
 	memory.Observation
-	// note follows the observation's text: " (file changed since)"; "" for most.
-	note string
-	// unmerged: it was made on a branch whose work is not at hand.
-	unmerged bool
+	// Note follows the observation's text: " (file changed since)"; "" for most.
+	Note string
+	// Unmerged: it was made on a branch whose work is not at hand.
+	Unmerged bool
 }
 
-// tail returns the end of an observation's line: its number and its mark.
-func (m marked) tail() string {
+// Tail returns the end of an observation's line: its number and its mark.
+func (m Marked) Tail() string {
 	if m.ID == 0 {
-		return m.note
+		return m.Note
 	}
-	return fmt.Sprintf(" (#%d)", m.ID) + m.note
+	return fmt.Sprintf(" (#%d)", m.ID) + m.Note
 }
 
-// mark adds to ranked observations a note on files that changed since and on
+// Mark adds to ranked observations a note on files that changed since and on
 // branches that are not merged, and ranks the latter and foreign ones lower; pinned ones
 // keep their place. Marks that come too late or cannot be determined are left out. Without
 // a tree nothing is marked.
-func mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Checkout, observations []memory.Observation) []marked {
-	all := make([]marked, len(observations))
+func Mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Checkout, observations []memory.Observation) []Marked {
+	all := make([]Marked, len(observations))
 	for i, o := range observations {
 		all[i].Observation = o
 	}
@@ -59,23 +59,23 @@ func mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	files := try(ctx, func(ctx context.Context) ([]string, error) { return fileNotes(ctx, tree, c.Root, observations) })
-	branches := try(ctx, func(ctx context.Context) ([]*string, error) { return unmergedBranches(ctx, tree, c, observations) })
-	if notes, err := files.wait(); err == nil {
+	files := Try(ctx, func(ctx context.Context) ([]string, error) { return fileNotes(ctx, tree, c.Root, observations) })
+	branches := Try(ctx, func(ctx context.Context) ([]*string, error) { return unmergedBranches(ctx, tree, c, observations) })
+	if notes, err := files.Wait(); err == nil {
 		for i, note := range notes {
-			all[i].note = note
+			all[i].Note = note
 		}
 	}
-	if names, err := branches.wait(); err == nil {
+	if names, err := branches.Wait(); err == nil {
 		for i, name := range names {
 			if name == nil {
 				continue
 			}
-			all[i].unmerged = true
+			all[i].Unmerged = true
 			// That its files look different here goes without saying.
-			all[i].note = " [not merged]"
-			if branch := text.TruncateWidth(recordLine(*name, ""), branchChars); branch != "" { // else made on no branch
-				all[i].note = " [branch " + branch + ", not merged]"
+			all[i].Note = " [not merged]"
+			if branch := text.TruncateWidth(RecordLine(*name, ""), branchChars); branch != "" { // else made on no branch
+				all[i].Note = " [branch " + branch + ", not merged]"
 			}
 		}
 	}
@@ -84,17 +84,17 @@ func mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 
 // lowered returns all with unmerged and foreign records unmergedPlaces further down; pinned
 // ones keep their place.
-func lowered(all []marked) []marked {
+func lowered(all []Marked) []Marked {
 	places := make([]int, len(all)) // twice the place, so that there is one between two
 	order := make([]int, len(all))
 	for i, m := range all {
 		places[i], order[i] = 2*i, i
-		if (m.unmerged || m.Provenance.Foreign()) && !m.Pinned {
+		if (m.Unmerged || m.Provenance.Foreign()) && !m.Pinned {
 			places[i] += 2*unmergedPlaces + 1
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
-	ranked := make([]marked, len(all))
+	ranked := make([]Marked, len(all))
 	for to, from := range order {
 		ranked[to] = all[from]
 	}
@@ -206,29 +206,4 @@ func unmergedBranches(ctx context.Context, tree WorkTree, c memory.Checkout, obs
 		}
 	}
 	return branches, nil
-}
-
-// passOn marks also the lines above that tell of the same work: an observation
-// that only repeats its session's line is left out, and its mark would be with it.
-// So is one that is superseded.
-func passOn(sections []section) {
-	for _, from := range sections {
-		for _, l := range slices.Concat(from.superseded, from.lines) {
-			if l.note == "" || !l.spare {
-				continue
-			}
-			words := wordsOf(l.text)
-			for _, to := range sections {
-				if to.name != layerSessions {
-					continue
-				}
-				for i := range to.lines {
-					if s := &to.lines[i]; s.session == l.session && s.note == "" && (echoes(words, wordsOf(s.text)) || l.title != "" && tellsOf(s.text, l.title)) {
-						s.note = l.note
-						s.tail += l.note
-					}
-				}
-			}
-		}
-	}
 }

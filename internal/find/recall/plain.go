@@ -19,11 +19,11 @@ var (
 	timePattern = regexp.MustCompile(`(\d{4}-\d{2}-\d{2})([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?)+`)
 )
 
-// recordLine returns a record's text as one line for the reader: text.Plain, and
+// RecordLine returns a record's text as one line for the reader: text.Plain, and
 // without code fences, a leading Markdown marker, and names that mean nothing to
 // the reader: the project's path, UUIDs, and the clock part of ISO times.
-func recordLine(s, projectPath string) string {
-	s = oneLine(s)
+func RecordLine(s, projectPath string) string {
+	s = OneLine(s)
 	if s == "" {
 		return ""
 	}
@@ -37,9 +37,9 @@ func recordLine(s, projectPath string) string {
 	return withoutMarker(s)
 }
 
-// oneLine returns the beginning of s as text.Plain has it, with no more than two
+// OneLine returns the beginning of s as text.Plain has it, with no more than two
 // backticks in a row: three would open a code fence.
-func oneLine(s string) string {
+func OneLine(s string) string {
 	s = text.Plain(text.FirstBytes(s, scanBytes))
 	for strings.Contains(s, "```") {
 		s = strings.ReplaceAll(s, "```", "``")
@@ -61,10 +61,10 @@ func withoutProject(s, projectPath string) string {
 		switch {
 		case rest != "" && (next == '/' || next == '\\'):
 			rest = strings.TrimLeft(rest, `/\`)
-			if after, _ := utf8.DecodeRuneInString(rest); rest == "" || !partOfPath(after) {
+			if after, _ := utf8.DecodeRuneInString(rest); rest == "" || !PartOfPath(after) {
 				before += "."
 			}
-		case rest == "" || !partOfPath(next):
+		case rest == "" || !PartOfPath(next):
 			before += "."
 		default:
 			// A sibling whose name begins with the project's: its last part stays.
@@ -75,7 +75,7 @@ func withoutProject(s, projectPath string) string {
 	return s
 }
 
-func partOfPath(r rune) bool {
+func PartOfPath(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.@+", r)
 }
 

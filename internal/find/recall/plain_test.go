@@ -1,12 +1,20 @@
 package recall
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"claudemem/internal/leaf/text"
+)
+
+const testProject = "/home/ada/work/tally"
+
+var (
+	uuid  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	clock = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}`)
 )
 
 func TestRecordLine(t *testing.T) {
@@ -32,12 +40,12 @@ func TestRecordLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := recordLine(tt.in, testProject); got != tt.want {
+			if got := RecordLine(tt.in, testProject); got != tt.want {
 				t.Errorf("recordLine(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})
 	}
-	if got := recordLine(`see C:\Users\ada\tally\x.go`, `C:\Users\ada\tally`); got != "see x.go" {
+	if got := RecordLine(`see C:\Users\ada\tally\x.go`, `C:\Users\ada\tally`); got != "see x.go" {
 		t.Errorf("windows path: got %q", got)
 	}
 }
@@ -47,7 +55,7 @@ func FuzzRecordLine(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := recordLine(s, testProject)
+		got := RecordLine(s, testProject)
 		if !utf8.ValidString(got) {
 			t.Errorf("recordLine(%q) = %q is no UTF-8", s, got)
 		}

@@ -15,18 +15,18 @@ import (
 // observers write have a dozen at most.
 const maxStatements = 40
 
-// statement is a sentence of a record, cleaned for a line.
-type statement struct {
-	text  string
-	words []string
-	// place is its number in the record.
-	place int
-	// worth says how much its place and sort tell, signs whether it has a reason, a
+// Statement is a sentence of a record, cleaned for a line.
+type Statement struct {
+	Text  string
+	Words []string
+	// Place is its number in the record.
+	Place int
+	// Worth says how much its place and sort tell, signs whether it has a reason, a
 	// choice or a number.
-	worth float64
-	signs [3]bool
-	// answers: it has something of the prompt that the title has not.
-	answers bool
+	Worth float64
+	Signs [3]bool
+	// Answers: it has something of the prompt that the title has not.
+	Answers bool
 }
 
 // What a statement is worth by itself, compared with a word of the prompt that it has
@@ -52,35 +52,35 @@ const (
 // signWorth is the worth of a reason, a choice and a number.
 var signWorth = [3]float64{0.6, 0.5, 0.2}
 
-// telling reports whether a statement is worth room that nothing else needs: the
+// Telling reports whether a statement is worth room that nothing else needs: the
 // subtitle, a reason, a choice or a number, and no proof.
-func (s statement) telling() bool {
-	return s.worth >= 0 && (s.worth > 0 || s.signs != [3]bool{})
+func (s Statement) Telling() bool {
+	return s.Worth >= 0 && (s.Worth > 0 || s.Signs != [3]bool{})
 }
 
-// statements returns what a record says beside its title, cleaned by plain: the subtitle,
+// Statements returns what a record says beside its title, cleaned by plain: the subtitle,
 // the facts and the sentences of the narrative, each once, without those that only list
 // edits or say that a command passes.
-func statements(o *memory.Observation, plain func(string) string) []statement {
-	var all []statement
+func Statements(o *memory.Observation, plain func(string) string) []Statement {
+	var all []Statement
 	var lowered []string // the text of each in lower case, in which all are compared with all
 	add := func(part string, worth float64) {
 		s := strings.TrimRight(plain(part), ". ")
-		if s == "" || len(all) == maxStatements || isRoutine(s) {
+		if s == "" || len(all) == maxStatements || IsRoutine(s) {
 			return
 		}
 		low := strings.ToLower(s)
 		if slices.ContainsFunc(lowered, func(other string) bool { return strings.Contains(other, low) }) {
 			return
 		}
-		if isProof(s) {
+		if IsProof(s) {
 			worth += proofWorth
 		}
-		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: [3]bool{lang.Has(s, "reason-sign"), lang.Has(s, "choice-sign"), strings.ContainsAny(s, "0123456789")}}
+		st := Statement{Text: s, Words: WordsOf(s), Place: len(all), Worth: worth, Signs: [3]bool{lang.Has(s, "reason-sign"), lang.Has(s, "choice-sign"), strings.ContainsAny(s, "0123456789")}}
 		// A sentence that says all of an earlier one and more stands in its place.
 		for i := range all {
 			if strings.Contains(low, lowered[i]) {
-				st.place, st.worth = i, max(st.worth, all[i].worth)
+				st.Place, st.Worth = i, max(st.Worth, all[i].Worth)
 				all[i], lowered[i] = st, low
 				return
 			}
@@ -103,9 +103,9 @@ func statements(o *memory.Observation, plain func(string) string) []statement {
 	return all
 }
 
-// isRoutine reports whether a statement only lists edits, runs that pass and commits,
+// IsRoutine reports whether a statement only lists edits, runs that pass and commits,
 // which the files, the tests and the history tell themselves.
-func isRoutine(s string) bool {
+func IsRoutine(s string) bool {
 	if lang.Has(s, "own-changes") {
 		return true
 	}
@@ -117,79 +117,79 @@ func isRoutine(s string) bool {
 	return true
 }
 
-// isProof reports whether a statement tells what failed on the way or how the work was
+// IsProof reports whether a statement tells what failed on the way or how the work was
 // checked, which is the last thing to tell of it.
-func isProof(s string) bool {
+func IsProof(s string) bool {
 	return lang.Begins(s, "own-failed") || lang.Has(s, "own-overcome", "proof")
 }
 
-// question is a prompt as statements are compared with it.
-type question struct {
+// Question is a prompt as statements are compared with it.
+type Question struct {
 	words  map[string]float64
 	shaped []string
 	signs  [3]bool
 }
 
-// askedBy returns the words of a prompt and what it asks for. Of a long one only the
+// AskedBy returns the words of a prompt and what it asks for. Of a long one only the
 // beginning is read.
-func askedBy(prompt string) question {
+func AskedBy(prompt string) Question {
 	prompt = text.FirstBytes(prompt, scanBytes)
-	q := question{words: map[string]float64{}, signs: [3]bool{lang.Has(prompt, "asks-why"), lang.Has(prompt, "asks-choice"), lang.Has(prompt, "asks-number")}}
-	for _, w := range wordsOf(prompt) {
+	q := Question{words: map[string]float64{}, signs: [3]bool{lang.Has(prompt, "asks-why"), lang.Has(prompt, "asks-choice"), lang.Has(prompt, "asks-number")}}
+	for _, w := range WordsOf(prompt) {
 		q.words[w] = 1
 		if r := []rune(w); len(r) == 1 && unicode.In(r[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
 			q.words[w] = glyphWorth
 		}
 	}
-	q.shaped = codeWords(prompt)
+	q.shaped = CodeWords(prompt)
 	return q
 }
 
-// codeWords returns the code-shaped words of a text in lower case, each once.
-func codeWords(s string) []string {
+// CodeWords returns the code-shaped words of a text in lower case, each once.
+func CodeWords(s string) []string {
 	var words []string
 	for _, f := range strings.FieldsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' && r != '-'
 	}) {
-		if f = strings.Trim(f, ".-_"); isShaped(f) && !isMeasure(strings.ToLower(f)) {
+		if f = strings.Trim(f, ".-_"); IsShaped(f) && !IsMeasure(strings.ToLower(f)) {
 			words = text.Add(words, strings.ToLower(f))
 		}
 	}
 	return words
 }
 
-// wants reports whether a statement has what the prompt asks for: a reason, a choice, a
+// Wants reports whether a statement has what the prompt asks for: a reason, a choice, a
 // number.
-func (q question) wants(s statement) bool {
+func (q Question) Wants(s Statement) bool {
 	for i, wanted := range q.signs {
-		if wanted && s.signs[i] {
+		if wanted && s.Signs[i] {
 			return true
 		}
 	}
 	return false
 }
 
-// rank returns a record's statements with the one first that answers a prompt best: it
+// Rank returns a record's statements with the one first that answers a prompt best: it
 // shares most with it beyond what the title says. The zero question ranks by worth.
-func (q question) rank(all []statement, title string) []statement {
-	titled := wordsOf(title)
+func (q Question) Rank(all []Statement, title string) []Statement {
+	titled := WordsOf(title)
 	score, shared := make([]float64, len(all)), make([]float64, len(all))
 	for i, s := range all {
-		for _, w := range s.words {
+		for _, w := range s.Words {
 			weight := q.words[w]
 			if _, ok := slices.BinarySearch(titled, w); ok {
 				weight *= titledWorth
 			}
 			shared[i] += weight
 		}
-		low := strings.ToLower(s.text)
+		low := strings.ToLower(s.Text)
 		for _, w := range q.shaped {
-			if text.HasWord(low, w) && !containsFold(title, w) {
+			if text.HasWord(low, w) && !ContainsFold(title, w) {
 				shared[i] += shapedWorth
 			}
 		}
-		score[i] = s.worth + shared[i]
-		for j, has := range s.signs {
+		score[i] = s.Worth + shared[i]
+		for j, has := range s.Signs {
 			switch {
 			case !has:
 			case q.signs[j]:
@@ -204,38 +204,38 @@ func (q question) rank(all []statement, title string) []statement {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	ranked := make([]statement, len(all))
+	ranked := make([]Statement, len(all))
 	for to, from := range order {
 		ranked[to] = all[from]
-		ranked[to].answers = shared[from] >= leastAnswer
+		ranked[to].Answers = shared[from] >= leastAnswer
 	}
 	return ranked
 }
 
-// beyond returns what the statements say more than a title: without those that it says,
+// Beyond returns what the statements say more than a title: without those that it says,
 // and of one that begins with it the rest.
-func beyond(title string, all []statement) []statement {
-	head, titled := subjectOf(title), wordsOf(title)
-	var more []statement
+func Beyond(title string, all []Statement) []Statement {
+	head, titled := SubjectOf(title), WordsOf(title)
+	var more []Statement
 	for _, s := range all {
-		if containsFold(title, s.text) || echoes(s.words, titled) {
+		if ContainsFold(title, s.Text) || Echoes(s.Words, titled) {
 			continue
 		}
-		if n := len(head); len(s.text) > n && n > 0 && strings.EqualFold(s.text[:n], head) {
-			if s.text = strings.TrimLeft(s.text[n:], " ,;:.–-"); s.text == "" {
+		if n := len(head); len(s.Text) > n && n > 0 && strings.EqualFold(s.Text[:n], head) {
+			if s.Text = strings.TrimLeft(s.Text[n:], " ,;:.–-"); s.Text == "" {
 				continue
 			}
-			s.place = -1 // it goes on where the title ends
+			s.Place = -1 // it goes on where the title ends
 		}
 		more = append(more, s)
 	}
 	return more
 }
 
-// subjectOf returns the part of a title that a sentence of its record may begin with:
+// SubjectOf returns the part of a title that a sentence of its record may begin with:
 // without a mark of what it is in front, up to where it was cut, and without the names
 // of files in brackets at its end.
-func subjectOf(title string) string {
+func SubjectOf(title string) string {
 	if mark, rest, ok := strings.Cut(title, ": "); ok && lang.Is(mark, "fix-title") {
 		title = rest
 	}
@@ -244,4 +244,30 @@ func subjectOf(title string) string {
 		title = title[:i]
 	}
 	return strings.TrimRight(title, ". ")
+}
+
+// IsShaped reports whether a word is a made-up name: parts joined by
+// '_', '.' or capitals, letters with digits, capitals alone.
+func IsShaped(word string) bool {
+	lower, joined, digit, upper := 0, false, false, 0
+	for i, r := range word {
+		switch {
+		case unicode.IsUpper(r):
+			joined = joined || lower > 0
+			upper++
+		case unicode.IsLetter(r):
+			lower++
+		case unicode.IsDigit(r):
+			digit = true
+		case (r == '_' || r == '.') && i > 0:
+			joined = true
+		}
+	}
+	return lower+upper > 0 && (joined || digit || upper > 3 && lower == 0)
+}
+
+// IsMeasure reports whether a word is a number, with or without a unit.
+func IsMeasure(w string) bool {
+	unit := strings.TrimLeft(w, "0123456789")
+	return unit != w && (len(unit) <= 2 || unit == "min" || unit == "sec")
 }

@@ -9,6 +9,6 @@
 // CodeNoMemory.
 //
 // The rooms meet the stages through interfaces they own (queue.Storage,
-// recall.Source, index.Feed, search.Records, those of httpapi)
+// block.Source, index.Feed, search.Records, those of httpapi)
 // and import none of them.
 package store

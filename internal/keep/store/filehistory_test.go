@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/moments"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
 )
 
 var (
-	_ recall.History = (*store.Store)(nil)
-	_ recall.Given   = (*store.Store)(nil)
+	_ moments.History = (*store.Store)(nil)
+	_ moments.Given   = (*store.Store)(nil)
 )
 
 func TestObservationsOfFile(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/queue"
-	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
@@ -26,7 +26,7 @@ import (
 
 var (
 	_ queue.Storage  = (*store.Store)(nil)
-	_ recall.Source  = (*store.Store)(nil)
+	_ block.Source   = (*store.Store)(nil)
 	_ api.Store      = (*store.Store)(nil)
 	_ index.Feed     = (*store.Store)(nil)
 	_ search.Records = (*store.Store)(nil)

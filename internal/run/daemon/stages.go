@@ -15,6 +15,8 @@ import (
 	"claudemem/internal/distil/offline"
 	"claudemem/internal/find/hostfiles"
 	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
+	"claudemem/internal/find/recall/moments"
 	"claudemem/internal/find/search"
 	"claudemem/internal/find/worktree"
 	"claudemem/internal/keep/backup"
@@ -32,8 +34,8 @@ type stages struct {
 	// past takes in events of transcripts: their private turns are not those of now.
 	past     *pastIntake
 	observer *observer.Observer
-	builder  *recall.Builder
-	reminder *recall.Reminder
+	builder  *block.Builder
+	reminder *moments.Reminder
 
 	finder   *finder
 	searcher *search.Searcher
@@ -105,7 +107,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock, Slack: settings.Slack(os.Getenv)})
 	options.WorkTree = tree
 	options.HostFiles = hostfiles.New(w.cfg.Clock)
-	w.builder = recall.New(w.store, options)
+	w.builder = block.New(w.store, options)
 	w.openReminder(tree)
 	return nil
 }
@@ -179,11 +181,11 @@ func (w *Worker) finishDueWork(ctx context.Context) {
 
 // RecallOptions returns the options of context blocks that the settings give. What waits in
 // the queue is distilled without a model, and marked by the foreign texts of the memory.
-func RecallOptions(s *settings.Settings, mem *store.Store) recall.Options {
-	return recall.Options{
+func RecallOptions(s *settings.Settings, mem *store.Store) block.Options {
+	return block.Options{
 		Distiller: observer.Marking{Distiller: offline.New(), Foreign: mem},
 		Budget:    s.Int(settings.KeyContextBudget),
-		Caps: recall.Caps{
+		Caps: block.Caps{
 			Sessions:     s.Int(settings.KeyContextCapSessions),
 			Symbols:      s.Int(settings.KeyContextCapSymbols),
 			Learnings:    s.Int(settings.KeyContextCapLearnings),
@@ -213,7 +215,7 @@ func atMost[T int | float64](n T) T {
 // errors and file reads. It looks up the recall setting at each use, so that a change
 // needs no restart. w.store, w.searcher and w.settings must be open.
 func (w *Worker) openReminder(tree recall.WorkTree) {
-	w.reminder = recall.NewReminder(w.store, recall.ReminderOptions{
+	w.reminder = moments.New(w.store, moments.Options{
 		Finder:   w.searcher,
 		History:  w.store,
 		Relative: repo.Relative,

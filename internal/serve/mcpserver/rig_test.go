@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
@@ -67,7 +67,7 @@ func newMemory(t testing.TB) *fakeMemory {
 	must(t, ix.CatchUp(t.Context()))
 	searcher := search.New(m.Store, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
 	// With a minute no part of a block is late on a loaded machine.
-	builder := recall.New(m.Store, recall.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
+	builder := block.New(m.Store, block.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
 	m.local = &api.Local{Store: m.Store, Searcher: searcher, Blocks: builder, Keeper: kept{m}}
 	return m
 }

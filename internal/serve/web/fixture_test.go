@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
@@ -122,7 +122,7 @@ func fixture(t *testing.T, records string) *web.Viewer {
 	must(t, ix.CatchUp(t.Context()))
 	searcher := search.New(s, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
 	// With a minute no part of a block is late on a loaded machine.
-	builder := recall.New(s, recall.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
+	builder := block.New(s, block.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
 	log := web.Log{Name: "worker", Path: "testdata/worker.log"}
 	if records == "" {
 		log.Path = filepath.Join(dir, "worker.log") // there is none yet

@@ -20,6 +20,7 @@ import (
 
 	"claudemem/internal/distil/offline"
 	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
@@ -273,8 +274,8 @@ func (b *blockMemory) request() memory.ContextRequest {
 }
 
 // builder is the worker's, or that of the fall-back, over source.
-func (b *blockMemory) builder(source recall.Source, finder recall.Finder, now time.Time) *recall.Builder {
-	return recall.New(source, recall.Options{
+func (b *blockMemory) builder(source block.Source, finder recall.Finder, now time.Time) *block.Builder {
+	return block.New(source, block.Options{
 		MaxSessions: b.most, MaxSymbols: b.most, MaxLearnings: b.most, MaxObservations: b.most,
 		Distiller: offline.New(), Finder: finder,
 		Clock: func() time.Time { return now },
@@ -289,7 +290,7 @@ func (b *blockMemory) builder(source recall.Source, finder recall.Finder, now ti
 func (b *blockMemory) check(t *testing.T, req memory.ContextRequest, broken bool) (given int, text string) {
 	t.Helper()
 	searcher := search.New(b.store, b.index, search.Options{Clock: func() time.Time { return b.now }})
-	build := func(builder *recall.Builder, req memory.ContextRequest) memory.ContextBlock {
+	build := func(builder *block.Builder, req memory.ContextRequest) memory.ContextBlock {
 		t.Helper()
 		block, err := builder.Context(t.Context(), req)
 		if err != nil {
@@ -327,7 +328,7 @@ func (b *blockMemory) check(t *testing.T, req memory.ContextRequest, broken bool
 // fallBack compares the block that is built without a worker: it may choose other
 // observations, since it finds by words alone, but has the same layers.
 func (b *blockMemory) fallBack(t *testing.T, req memory.ContextRequest, want memory.ContextBlock,
-	build func(*recall.Builder, memory.ContextRequest) memory.ContextBlock) {
+	build func(*block.Builder, memory.ContextRequest) memory.ContextBlock) {
 	t.Helper()
 	s, err := store.OpenReadOnly(t.Context(), filepath.Join(b.dir, "memory.db"))
 	if err != nil {
@@ -357,7 +358,7 @@ func (b *blockMemory) fallBack(t *testing.T, req memory.ContextRequest, want mem
 
 // breakEach has each part fail in turn: what does not depend on it is there.
 func (b *blockMemory) breakEach(t *testing.T, req memory.ContextRequest, whole memory.ContextBlock, searcher recall.Finder,
-	build func(*recall.Builder, memory.ContextRequest) memory.ContextBlock) {
+	build func(*block.Builder, memory.ContextRequest) memory.ContextBlock) {
 	t.Helper()
 	everything := []string{"sessions", "symbols", "learnings", "observations", "closing"}
 	// What may be missing without a part. What only waits in the queue is shown by

@@ -71,7 +71,7 @@ func collect() (all []sample, err error) {
 		{"code: Python, JavaScript, shell", "internal/run/recorded/testdata/projects/*/*.*", program},
 		{"code: Python, JavaScript, shell", "internal/run/recorded/testdata/projects/*/*/*.*", program},
 		{"JSON: payloads of hooks", "internal/run/recorded/sessions/*/*.json", whole},
-		{"own context blocks", "internal/find/recall/testdata/blocks/*.golden", whole},
+		{"own context blocks", "internal/find/recall/block/testdata/*.golden", whole},
 		{"own records as text", "proof/acceptance/capture/testdata/offline-memory.golden.md", paragraphs},
 	} {
 		files, err := filepath.Glob(filepath.FromSlash(from.glob))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"claudemem/internal/find/hostfiles"
-	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/block"
 	"claudemem/internal/find/search"
 	"claudemem/internal/find/worktree"
 	"claudemem/internal/keep/backup"
@@ -133,7 +133,7 @@ func (p Place) Context(ctx context.Context, request memory.ContextRequest) (memo
 	options.Finder = glancing{m, p.indexPath()}
 	options.WorkTree = worktree.New(worktree.Options{Slack: options.Slack})
 	options.HostFiles = hostfiles.New(p.Clock)
-	return recall.New(m, options).Context(ctx, request)
+	return block.New(m, options).Context(ctx, request)
 }
 
 // glancing is a recall.Finder for a process that asks once: it reads the index without

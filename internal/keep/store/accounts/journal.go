@@ -120,7 +120,7 @@ func (s *Accounts) RecordLookup(ctx context.Context, host memory.Host, hostSessi
 	})
 }
 
-// LastInjection implements recall.Source.
+// LastInjection implements block.Source.
 func (s *Accounts) LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (at memory.Millis, err error) {
 	defer db.Wrap(&err, "read last injection")
 	return db.Value[memory.Millis](ctx, s.Reader, `SELECT coalesce(max(created_at), 0) FROM injections
@@ -165,7 +165,7 @@ func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 	})
 }
 
-// Shown implements recall.Given.
+// Shown implements moments.Given.
 func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error) {
 	var shown memory.Shown
 	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {

@@ -96,7 +96,7 @@ const (
 	undistilledBytes  = 16 << 20
 )
 
-// Undistilled implements recall.Source: the oldest events of the queue, at most
+// Undistilled implements block.Source: the oldest events of the queue, at most
 // 1000 of them or 16 MB, with the prompts and observations of their turns and those nearby.
 func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
 	return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {

@@ -99,7 +99,7 @@ func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.Observati
 		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, db.JSONList(ids))
 }
 
-// Observations implements recall.Source and api.Store: pinned ones ahead,
+// Observations implements block.Source and api.Store: pinned ones ahead,
 // then the newest first; all when the limit is 0.
 func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error) {
 	return db.InSnapshot(ctx, s.DB, "list observations", func(reader db.Querier) ([]memory.Observation, error) {
@@ -121,7 +121,7 @@ func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Ob
 
 var observationsOnly = []memory.RecordKind{memory.RecordObservation}
 
-// Totals implements recall.Source and api.Store. The project is a root
+// Totals implements block.Source and api.Store. The project is a root
 // path or a label; "" counts everything. The counts are kept until something changes.
 func (s *Records) Totals(ctx context.Context, projectPath string) (memory.Totals, error) {
 	return countOnce(ctx, s, &s.totals, "count records", projectPath, func(reader db.Querier, _ int64) (memory.Totals, error) {
@@ -204,7 +204,7 @@ func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Mi
 	return err
 }
 
-// ObservationsOfFile implements recall.History: the observations of a project that
+// ObservationsOfFile implements moments.History: the observations of a project that
 // have exactly this path, pinned ones ahead, then the newest, at most limit of
 // each. Of those that are not pinned the ones stored last are read, so that of a
 // file with a long history an old session that was imported late may stand for a

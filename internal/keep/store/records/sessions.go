@@ -31,7 +31,7 @@ func (s *Records) Session(ctx context.Context, id memory.SessionID) (session mem
 	return SessionByID(ctx, s.Reader, id)
 }
 
-// SessionByHost implements recall.Source.
+// SessionByHost implements block.Source.
 func (s *Records) SessionByHost(ctx context.Context, host memory.Host, hostSessionID string) (session memory.Session, err error) {
 	defer db.Wrap(&err, "read session")
 	return sessionWhere(ctx, s.Reader, "s.host = ? AND s.host_session_id = ?", string(host), hostSessionID)
@@ -90,7 +90,7 @@ func readTurns(ctx context.Context, q db.Querier, b *memory.Batch, from, to int)
 	return err
 }
 
-// SessionSummaries implements recall.Source: the newest first; all of them when limit is 0.
+// SessionSummaries implements block.Source: the newest first; all of them when limit is 0.
 func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID, limit int) (summaries []memory.Summary, err error) {
 	defer db.Wrap(&err, "list summaries")
 	return newestSummaries(ctx, s.Reader, session, limit)

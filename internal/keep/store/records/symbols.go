@@ -166,7 +166,7 @@ func escapeLike(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
 }
 
-// RecentSymbols implements recall.Source: the changes of the last sessions of a project
+// RecentSymbols implements block.Source: the changes of the last sessions of a project
 // that changed a symbol, the latest first, one for each symbol. The project is a root path
 // or a label. The session except is left out unless it is 0.
 func (s *Records) RecentSymbols(ctx context.Context, project string, except memory.SessionID, sessions int) (changes []memory.SymbolChange, err error) {

@@ -1,0 +1,272 @@
+package block
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+const (
+	// sessionChars bounds the text of a session's line, in characters: about 60 tokens.
+	sessionChars = 200
+	// requestChars bounds the request in a session's line.
+	requestChars = 80
+	// withRequest is the number of latest sessions that also show the request; for
+	// older ones the completed work is enough.
+	withRequest = 3
+	// askedStart begins a line that has only the request, askedMark the request behind
+	// what was done.
+	askedStart = "Asked: "
+	askedMark  = " (asked: "
+	// nextMark begins the next step, which nextChars bounds.
+	nextMark  = " Next: "
+	nextChars = 140
+	// ownSummaries bounds the own turns that a session is shown after a compaction.
+	ownSummaries = 5
+)
+
+// sessionLines returns the lines of the recent sessions; after a compaction the
+// session's own turns come first.
+func (r *run) sessionLines(ctx context.Context) (built, error) {
+	recent, err := r.recent.Wait()
+	if err != nil {
+		return built{}, err
+	}
+	fresh, _ := r.fresh.Wait() // Without it, what is stored has to do.
+	if overtaken(recent, fresh) {
+		if again, err := r.recentSessions(ctx); err == nil { // Else the list as it was has to do.
+			recent = again
+		}
+	}
+	var own built
+	if r.req.Source == sourceCompact {
+		if own, err = r.ownLines(ctx, fresh); err != nil {
+			return built{}, err
+		}
+	}
+	others := r.otherLines(recent, fresh)
+	if len(others.known) > 0 && len(others.lines) < r.opts.MaxSessions && len(recent) == r.recentLimit() {
+		// There are more, whose lines may take the places that became free.
+		if more, err := r.source.RecentSessions(ctx, r.req.ProjectPath, 3*r.recentLimit()); err == nil {
+			others = r.otherLines(more, fresh)
+		}
+	}
+	for i := range others.lines {
+		l := &others.lines[i]
+		l.why = fmt.Sprintf("session %d of %d, %s", i+1, len(others.lines), l.why)
+	}
+	return built{lines: append(own.lines, others.lines...), known: append(own.known, others.known...)}, nil
+}
+
+// otherLines returns the lines of sessions other than the asking one.
+func (r *run) otherLines(recent []memory.SessionDigest, fresh freshSessions) built {
+	var out built
+	for _, d := range recent {
+		if r.isSelf(d.Session) || len(out.lines) == r.opts.MaxSessions {
+			continue
+		}
+		waiting := fresh.of(d.Session.ID)
+		if r.req.Source == sourceResume && !r.isNews(d, waiting) {
+			continue
+		}
+		l := r.sessionLine(d, waiting, len(out.lines) < withRequest)
+		if l.text == "" {
+			continue
+		}
+		l.lead, l.tail, l.session = r.age(d.Session.UpdatedAt), fmt.Sprintf(" (S%d)", d.Session.ID), d.Session.ID
+		out.add(l, r.hostSaysWork(l.text))
+	}
+	return out
+}
+
+// ownLines returns a line for each turn of the asking session, the newest first: after a
+// compaction that is what its model has just lost. None for an unknown session.
+func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) {
+	if r.self.ID == 0 {
+		return built{}, nil
+	}
+	stored, err := r.source.SessionSummaries(ctx, r.self.ID, ownSummaries)
+	if err != nil {
+		return built{}, err
+	}
+	summaries := slices.Clone(fresh.of(r.self.ID).summaries)
+	slices.Reverse(summaries)
+	known := map[int]bool{}
+	for _, s := range summaries {
+		known[s.PromptNumber] = true
+	}
+	for _, s := range stored {
+		if !known[s.PromptNumber] {
+			summaries = append(summaries, s)
+		}
+	}
+	var out built
+	for _, s := range summaries[:min(len(summaries), ownSummaries)] {
+		at := s.CreatedAt
+		if at == 0 {
+			at = r.self.UpdatedAt
+		}
+		if text := r.summaryText(s, true); text != "" {
+			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID, from: s.Provenance, proof: r.proofOf(&s),
+				why: "this session, " + summaryOf(s.PromptNumber)}, r.hostSaysWork(text))
+		}
+	}
+	return out, nil
+}
+
+// isNews reports whether a session said anything since the asking one was last given a block.
+func (r *run) isNews(d memory.SessionDigest, waiting *freshSession) bool {
+	switch {
+	case waiting.newest > r.since, d.Summary != nil && d.Summary.CreatedAt > r.since:
+		return true
+	case waiting.newest == 0 && d.Summary == nil: // Nothing better to tell by.
+		return d.Session.UpdatedAt > r.since
+	default:
+		return false
+	}
+}
+
+// sessionLine returns a session's line without its age and number: its most substantial
+// turn, how that was proven and, with request, what for and the last next step.
+func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request bool) line {
+	turns := turnsOf(d, waiting)
+	// A turn after the last summary that has none itself was broken off; what it
+	// was asked to do is the latest that is known.
+	brokenOff := len(waiting.summaries) == 0 && d.Undistilled > 0 && (len(turns) == 0 || turns[0].PromptNumber < d.Session.PromptCount)
+	if asked := r.plain(d.LastPrompt); asked != "" && (brokenOff || len(turns) == 0) {
+		return line{text: text.TruncateWidth(askedStart+asked, sessionChars), why: "its last prompt: there is no summary of it"}
+	}
+	main := mainTurn(turns)
+	if main < 0 {
+		return line{}
+	}
+	said, why := r.summaryText(turns[main], request), summaryOf(turns[main].PromptNumber)
+	if main > 0 {
+		why += ", its most substantial"
+	}
+	if main < len(waiting.summaries) {
+		why += ", made on the spot of what waits in the queue"
+	}
+	if next := r.nextStep(turns, main); request && next != "" && !recall.ContainsFold(said, next) {
+		said = insert(said, nextMark+text.TruncateWidth(next, nextChars))
+	}
+	return line{text: said, why: why, from: turns[main].Provenance, proof: r.proofOf(&turns[main])}
+}
+
+// turnsOf returns the summaries of a session's turns, the newest first: those that wait
+// in the queue, then those that are stored.
+func turnsOf(d memory.SessionDigest, waiting *freshSession) []memory.Summary {
+	turns := slices.Clone(waiting.summaries)
+	slices.Reverse(turns)
+	known := map[int]bool{}
+	for _, s := range turns {
+		known[s.PromptNumber] = true
+	}
+	stored := d.Turns
+	if len(stored) == 0 && d.Summary != nil {
+		stored = []memory.Summary{*d.Summary}
+	}
+	for _, s := range stored {
+		if !known[s.PromptNumber] && !s.Empty() {
+			turns = append(turns, s)
+		}
+	}
+	return turns
+}
+
+// muchMore is how many times as much an earlier turn must have to tell to stand for its
+// session in place of the last one: "commit it" is not what a session was about.
+const muchMore = 2
+
+// mainTurn returns the place of the most substantial turn, the newest of similar ones;
+// -1 for none.
+func mainTurn(turns []memory.Summary) int {
+	main := -1
+	for i := range turns {
+		if main < 0 || substance(&turns[i]) > muchMore*substance(&turns[main]) {
+			main = i
+		}
+	}
+	return main
+}
+
+// substance measures what a turn has to tell, in characters of what was done and found.
+func substance(s *memory.Summary) int {
+	const enough = 300 // what is longer is no more substantial
+	return min(len(s.Completed), enough) + min(len(s.Learned), enough)
+}
+
+// nextStep returns the next step that the last turn left, or the main one if what came
+// after it was small; one that a later turn may have done is none.
+func (r *run) nextStep(turns []memory.Summary, main int) string {
+	const small = 120
+	for i := range turns[:main+1] {
+		if next := r.plain(turns[i].NextSteps); next != "" && !turns[i].Provenance.Foreign() {
+			return strings.TrimRight(next, ". ")
+		}
+		if substance(&turns[i]) > small {
+			break
+		}
+	}
+	return ""
+}
+
+func summaryOf(turn int) string { return fmt.Sprintf("summary of turn %d", turn) }
+
+// summaryText returns a summary on one line: what was completed or found, with request
+// also what for; else what was asked.
+func (r *run) summaryText(s memory.Summary, request bool) string {
+	done, asked := r.accomplished(s.Completed), r.plain(s.Request)
+	if found := r.plain(s.Learned); done == "" && found != "" {
+		done, request = found, true // what was found needs its question
+	}
+	if text.IsForeignOrder(s.Provenance, done) {
+		done = ""
+	}
+	done = text.Reported(s.Provenance, done)
+	switch {
+	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
+		goal := askedMark + text.TruncateWidth(asked, requestChars) + ")"
+		return text.TruncateWidth(done, sessionChars-text.Width(goal)) + goal
+	case done != "":
+		return text.TruncateWidth(done, sessionChars)
+	case asked != "":
+		said := askedStart + asked
+		if rest := r.plain(s.Investigated); rest != "" && !s.Provenance.Foreign() {
+			said = askedStart + text.TruncateWidth(asked, requestChars) + "; " + rest
+		}
+		return text.TruncateWidth(said, sessionChars)
+	}
+	for _, rest := range []string{s.Investigated, s.NextSteps} {
+		if rest = r.plain(rest); rest != "" && !text.IsForeignOrder(s.Provenance, rest) {
+			return text.TruncateWidth(text.Reported(s.Provenance, rest), sessionChars)
+		}
+	}
+	return ""
+}
+
+// accomplished returns what a summary says was completed, without the sentences that
+// only tell of passing runs and edited files, if there are others.
+func (r *run) accomplished(completed string) string {
+	all := text.Sentences(r.plain(completed), func(string) bool { return true })
+	telling := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return recall.IsRoutine(strings.TrimRight(s, ". ")) })
+	if len(telling) == 0 {
+		telling = all
+	}
+	return strings.TrimRight(strings.Join(telling, " "), " ")
+}
+
+// proofOf returns how the work of a turn was proven, as proofIn does.
+func (r *run) proofOf(s *memory.Summary) func() string {
+	return func() string { return proofIn(r.plain(s.Completed)) }
+}
+
+// age returns how long ago something was, as the start of a line.
+func (r *run) age(at memory.Millis) string {
+	return "[" + text.Age(r.now.Time(), at.Time()) + "] "
+}

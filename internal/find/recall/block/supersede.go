@@ -1,0 +1,109 @@
+package block
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// withoutSuperseded returns the stored and related observations without those that a later
+// record reverses, one that waits in the queue included, and the lines of these, which
+// other layers may repeat.
+func (r *run) withoutSuperseded(stored []memory.Observation, related []memory.Related, waiting []memory.Observation) ([]memory.Observation, []memory.Related, []line) {
+	reversed := map[memory.ObservationID]bool{}
+	for i := range waiting {
+		for _, id := range waiting[i].Supersedes {
+			reversed[id] = true
+		}
+	}
+	gone := func(o *memory.Observation) bool { return o.SupersededBy != 0 || reversed[o.ID] && !o.Pinned }
+	var superseded []line
+	for i := range stored {
+		o := &stored[i]
+		if !gone(o) {
+			continue
+		}
+		note := " (taken back since)"
+		if o.SupersededBy != 0 {
+			note = fmt.Sprintf(" (superseded by #%d)", o.SupersededBy)
+		}
+		superseded = append(superseded, line{text: observationLine(o, r.req.ProjectPath).text, session: o.Session, note: note, spare: true})
+	}
+	if len(superseded) == 0 && len(reversed) == 0 {
+		return stored, related, nil
+	}
+	stored = slices.DeleteFunc(slices.Clone(stored), func(o memory.Observation) bool { return gone(&o) })
+	related = slices.DeleteFunc(slices.Clone(related), func(f memory.Related) bool { return gone(f.Observation) })
+	return stored, related, superseded
+}
+
+// leaveReversed leaves out the lines of sessions that tell of nothing but work which later
+// records reverse: nothing says in their own text that it does not hold any more. One that
+// tells of other work too, or has a next step, stays and is marked by passOn.
+func leaveReversed(sections []section) {
+	reversed := map[memory.SessionID][]line{}
+	for _, s := range sections {
+		for _, l := range s.superseded {
+			reversed[l.session] = append(reversed[l.session], l)
+		}
+	}
+	for i := range sections {
+		if s := &sections[i]; s.name == layerSessions {
+			s.lines = slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool { return tellsOnly(l.text, reversed[l.session]) })
+		}
+	}
+}
+
+// tellsOnly reports whether each statement of a session's line is told by one of the
+// observations. A line that only has the request does not tell what was done.
+func tellsOnly(said string, observations []line) bool {
+	if len(observations) == 0 || strings.HasPrefix(said, askedStart) || strings.Contains(said, nextMark) {
+		return false
+	}
+	said, _, _ = strings.Cut(said, askedMark)
+	statements := 0
+	for _, sentence := range text.Sentences(said, func(string) bool { return true }) {
+		for clause := range strings.SplitSeq(strings.TrimRight(sentence, ".… "), "; ") {
+			if clause = strings.TrimSpace(clause); clause == "" {
+				continue
+			}
+			words := recall.WordsOf(clause)
+			if !slices.ContainsFunc(observations, func(o line) bool {
+				return recall.ContainsFold(o.text, clause) || recall.Echoes(words, recall.WordsOf(o.text))
+			}) {
+				return false
+			}
+			statements++
+		}
+	}
+	return statements > 0
+}
+
+// passOn marks also the lines above that tell of the same work: an observation
+// that only repeats its session's line is left out, and its mark would be with it.
+// So is one that is superseded.
+func passOn(sections []section) {
+	for _, from := range sections {
+		for _, l := range slices.Concat(from.superseded, from.lines) {
+			if l.note == "" || !l.spare {
+				continue
+			}
+			words := recall.WordsOf(l.text)
+			for _, to := range sections {
+				if to.name != layerSessions {
+					continue
+				}
+				for i := range to.lines {
+					if s := &to.lines[i]; s.session == l.session && s.note == "" && (recall.Echoes(words, recall.WordsOf(s.text)) || l.title != "" && tellsOf(s.text, l.title)) {
+						s.note = l.note
+						s.tail += l.note
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package moments
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"claudemem/internal/memory"
+)
+
+// maxAccounts bounds the sessions remembered in the ledger (least recently used
+// first out). What a forgotten session was given is read from the store again, as
+// after a restart.
+const maxAccounts = 512
+
+// ledger records what this process gave to sessions. Until the store has booked a
+// recollection, the ledger is the only record of it.
+type ledger struct {
+	mu       sync.Mutex
+	sessions map[sessionKey]*account
+	// turn counts claims, to tell which account was used last.
+	turn uint64
+}
+
+type sessionKey struct {
+	host memory.Host
+	id   string
+}
+
+// account lists what a session was given. Claims stay after they were booked:
+// a caller that read the books just before would give the same again.
+type account struct {
+	records map[recordPart]memory.Millis
+	files   map[string]memory.Millis
+	last    memory.Millis
+	turn    uint64
+}
+
+// recordPart is a record, or a statement of it that was given later than the record.
+type recordPart struct {
+	record    memory.ObservationID
+	statement uint32 // its key, 0 for the record
+}
+
+// parts returns what a line gives of its record.
+func (l reminderLine) parts() []recordPart {
+	if !l.again {
+		return []recordPart{{record: l.ID}}
+	}
+	var parts []recordPart
+	for _, d := range l.details {
+		parts = append(parts, recordPart{l.ID, d.Key()})
+	}
+	return parts
+}
+
+// wasTold reports whether all that a line gives was claimed before.
+func (a *account) wasTold(l reminderLine) bool {
+	return !slices.ContainsFunc(l.parts(), func(p recordPart) bool { _, told := a.records[p]; return !told })
+}
+
+// claim reserves for a session the lines that it was not given yet, and their
+// file, under a time that no other claim of the session has.
+func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now memory.Millis) ([]reminderLine, memory.Millis) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.sessions[key]
+	if a == nil {
+		a = &account{records: map[recordPart]memory.Millis{}, files: map[string]memory.Millis{}}
+	}
+	a.forget(func(at memory.Millis) bool { return at <= shown.CompactedAt }) // the model has forgotten it too
+	if _, told := a.files[found.file]; told && found.file != "" {
+		return nil, 0
+	}
+	at := max(now, a.last+1)
+	var lines []reminderLine
+	for _, line := range found.lines {
+		if a.wasTold(line) || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return nil, 0
+	}
+	for _, line := range lines {
+		for _, part := range line.parts() {
+			a.records[part] = at
+		}
+	}
+	if found.file != "" {
+		a.files[found.file] = at
+	}
+	l.turn++
+	a.last, a.turn = at, l.turn
+	l.sessions[key] = a
+	if len(l.sessions) > maxAccounts {
+		l.forgetOldest()
+	}
+	return lines, at
+}
+
+// book claims what a line of a record that the session was shown says, and reports whether
+// any of it is neither in the books nor in another claim.
+func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID, said, shown []uint32) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.sessions[key]
+	if a == nil {
+		return true // one of many sessions, forgotten meanwhile
+	}
+	for _, k := range said {
+		part := recordPart{id, k}
+		if claimed, told := a.records[part]; told && claimed != at {
+			continue
+		}
+		a.records[part] = at
+		news = news || !slices.Contains(shown, k)
+	}
+	return news
+}
+
+// release takes back the records and files that were claimed for a session at this time,
+// so that they may be given later.
+func (l *ledger) release(key sessionKey, at memory.Millis) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.sessions[key]; a != nil {
+		a.forget(func(claimed memory.Millis) bool { return claimed == at })
+	}
+}
+
+// forget forgets what was given at such times.
+func (a *account) forget(when func(at memory.Millis) bool) {
+	maps.DeleteFunc(a.records, func(_ recordPart, at memory.Millis) bool { return when(at) })
+	maps.DeleteFunc(a.files, func(_ string, at memory.Millis) bool { return when(at) })
+}
+
+// forgetOldest removes the session that was used longest ago.
+func (l *ledger) forgetOldest() {
+	var oldest sessionKey
+	first := l.turn + 1
+	for key, a := range l.sessions {
+		if a.turn < first {
+			oldest, first = key, a.turn
+		}
+	}
+	delete(l.sessions, oldest)
+}

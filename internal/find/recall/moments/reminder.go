@@ -1,0 +1,207 @@
+package moments
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/find/recall"
+	"claudemem/internal/find/recall/gate"
+	"claudemem/internal/memory"
+)
+
+// History reads what was done to a file. The store implements it, and remembered in the tests,
+// for fake time.
+type History interface {
+	// ObservationsOfFile lists a project's observations of exactly this path, which is
+	// as an observation's files have it: pinned ones ahead, then the newest, at most
+	// limit.
+	ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]memory.Observation, error)
+}
+
+// Given reads what sessions were given already. The store implements it, and remembered in
+// the tests, for fake time.
+type Given interface {
+	Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error)
+}
+
+// ReminderOptions shape a Reminder. What is nil is done without.
+type Options struct {
+	// Finder finds records for a prompt or a failure; nil = none are shown at either.
+	Finder recall.Finder
+	// History lists the records of a file that is read; nil = none are shown.
+	History History
+	// Relative names a file as the store does, from a worktree's root and a current
+	// directory (repo.Relative); nil = what lies below the root by its name alone.
+	Relative func(worktreeRoot, cwd, file string) string
+	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
+	WorkTree recall.WorkTree
+	// On reports whether moments are switched on; nil = always.
+	On func() bool
+	// Slack is added to all time limits, for tests.
+	Slack time.Duration
+	// Clock tells the time; default time.Now.
+	Clock func() time.Time
+}
+
+// Reminder gives a session a few lines when a prompt, a file that it read or a
+// failure calls for them. Silence is the rule: package recall/gate decides. It is
+// safe for concurrent use.
+type Reminder struct {
+	given Given
+	opts  Options
+	told  ledger
+	// passPrompt filters the records near a prompt down to those worth showing and
+	// not yet shown. Default: gate.Prompt.
+	passPrompt func(found []memory.Related, told func(memory.Related) bool) []memory.Related
+}
+
+// NewReminder returns a Reminder. given lists the records that a session was shown
+// before, at its start too; of these it is told only what was not said.
+func New(given Given, opts Options) *Reminder {
+	if opts.Relative == nil {
+		opts.Relative = func(root, cwd, file string) string {
+			rel, _ := toolcall.Relative(file, cwd, root)
+			return rel
+		}
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
+}
+
+// momentLines bounds the records of a moment: the agent pays for each, used or not.
+const momentLines = 3
+
+// reminding is the state of one call of Recall.
+type reminding struct {
+	*Reminder
+	event   memory.Event
+	session memory.SessionID
+	shown   memory.Shown
+}
+
+// reminder is the result of a moment: the records found and the session to tell.
+type reminder struct {
+	frame string // the framing line
+	// lines are the best first, none longer than a line may be.
+	lines []reminderLine
+	// file is the path that the lines are about, at that moment only.
+	file string
+}
+
+// reminderLine is a record with what is said of it.
+type reminderLine struct {
+	recall.Marked
+	// title and details are plain already; any may be cut. The best detail is first.
+	title   string
+	details []recall.Statement
+	// again: the session was shown the record, and the details are what it was not told.
+	again bool
+	// statements returns all that the record says beside its title.
+	statements func() []recall.Statement
+}
+
+// Recall returns what the session should be reminded of at this event, an empty
+// Text for nothing. An error means that nothing is known of it; a part that is
+// still at work when ctx ends is not waited for.
+func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memory.SessionID) (memory.Recollection, error) {
+	moment := event.Moment()
+	if moment == memory.MomentNone || event.HostSessionID == "" || event.ProjectPath == "" || r.opts.On != nil && !r.opts.On() {
+		return memory.Recollection{}, nil
+	}
+	start := r.opts.Clock()
+	run := &reminding{Reminder: r, event: event, session: session}
+	build, where := run.atPrompt, "UserPromptSubmit"
+	switch moment {
+	case memory.MomentFile:
+		build, where = run.atFile, "PostToolUse"
+	case memory.MomentFailure:
+		build, where = run.atFailure, "PostToolUseFailure"
+	}
+	// Nothing is claimed in the attempt: one that is late must not keep a record
+	// from the next moment.
+	found, err := recall.Try(ctx, build).Wait()
+	if err != nil {
+		return memory.Recollection{}, fmt.Errorf("recall at %s: %w", moment, err)
+	}
+	if len(found.lines) == 0 {
+		return memory.Recollection{}, nil
+	}
+	key := sessionKey{event.Host, event.HostSessionID}
+	lines, at := r.told.claim(key, found, run.shown, memory.MillisOf(start))
+	if len(lines) == 0 {
+		return memory.Recollection{}, nil
+	}
+	text, ids, said := r.news(key, found, lines, run.shown, at)
+	if len(ids) == 0 {
+		r.told.release(key, at)
+		return memory.Recollection{}, nil
+	}
+	return memory.Recollection{Text: text, Injection: memory.Injection{
+		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
+		Where: where, Source: string(moment), Observations: ids, FindSaid: said,
+		Tokens: memory.EstimateTokens(text), Budget: momentTokens,
+		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
+		At:      at,
+	}}, nil
+}
+
+// news writes those of the lines that say something new: not one of a record that the
+// session was shown, of which it was told all that the line says, in other words.
+func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, shown memory.Shown, at memory.Millis) (string, []memory.ObservationID, func() map[memory.ObservationID][]uint32) {
+	for {
+		text, ids, said := found.write(lines)
+		kept := slices.DeleteFunc(slices.Clone(lines), func(l reminderLine) bool {
+			return l.again && !r.told.book(key, at, l.ID, said()[l.ID], shown.Said[l.ID])
+		})
+		if len(kept) == len(lines) {
+			return text, ids, said
+		}
+		lines = kept
+	}
+}
+
+// Forget says that a recollection did not reach its session: what it shows may be
+// given again.
+func (r *Reminder) Forget(c memory.Recollection) {
+	r.told.release(sessionKey{c.Injection.Host, c.Injection.HostSessionID}, c.Injection.At)
+}
+
+// readShown reads the records that the session was shown; everything after it
+// relies on them.
+func (r *reminding) readShown(ctx context.Context) (err error) {
+	r.shown, err = r.given.Shown(ctx, r.event.Host, r.event.HostSessionID)
+	return err
+}
+
+// isOwn reports whether a record is this session's and its model still has it in
+// mind: not what a compaction made it forget.
+func (r *reminding) isOwn(o *memory.Observation) bool {
+	return r.session != 0 && o.Session == r.session && o.CreatedAt > r.shown.CompactedAt
+}
+
+// isNew reports whether a record may be given: it is not the session's own and
+// was not shown since it was compacted last.
+func (r *reminding) isNew(o *memory.Observation) bool {
+	return o.ID != 0 && !r.isOwn(o) && !slices.Contains(r.shown.Observations, o.ID)
+}
+
+// related finds records near a text.
+func (r *reminding) related(ctx context.Context, text string) ([]memory.Related, error) {
+	if r.opts.Finder == nil {
+		return nil, nil
+	}
+	return r.opts.Finder.Related(ctx, memory.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
+		Kinds: []memory.RecordKind{memory.RecordObservation}, Limit: considered,
+		During: memory.During{Session: r.session, Waiting: r.event.Kind == memory.KindPrompt}})
+}
+
+// considered bounds the nearest records that are read: the gate compares ten, and
+// as many may be the session's own.
+const considered = 20
+
+func (r *reminding) plain(s string) string { return recall.RecordLine(s, r.event.ProjectPath) }
