@@ -145,26 +145,16 @@ func runBigBinary(ctx context.Context, request memory.ContextRequest) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	type output struct {
-		data []byte
-		err  error
+	stop := context.AfterFunc(ctx, func() { _ = process.Kill() }) // it may just have ended by itself
+	data, err := io.ReadAll(io.LimitReader(out, largestReply))
+	if _, waited := process.Wait(); err == nil {
+		err = waited
 	}
-	done := make(chan output, 1) // room for the one answer: the goroutine ends even when nobody reads it
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(out, largestReply))
-		if _, waited := process.Wait(); err == nil {
-			err = waited
-		}
-		done <- output{data, err}
-	}()
-	select {
-	case o := <-done:
-		if o.err == nil && len(o.data) == 0 {
-			o.err = errNothing
-		}
-		return o.data, o.err
-	case <-ctx.Done():
-		_ = process.Kill() // it may just have ended by itself
+	switch {
+	case !stop():
 		return nil, ctx.Err()
+	case err == nil && len(data) == 0:
+		err = errNothing
 	}
+	return data, err
 }

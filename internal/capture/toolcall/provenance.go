@@ -79,8 +79,6 @@ func (c *Call) Sources() []Source {
 	case noteTools[name]:
 		return one(memory.FromAgent)
 	}
-	var in input
-	_ = json.Unmarshal(c.event.ToolInput, &in) // a field of a wrong type leaves the others filled
 	switch c.Tool {
 	case ToolWeb:
 		return one(memory.FromWeb)
@@ -102,8 +100,8 @@ func (c *Call) Sources() []Source {
 		if c.Tool == ToolRead {
 			return one(memory.FromProject, c.File)
 		}
-		s := Source{From: memory.FromProject, Places: []string{c.File}, Own: in.Content != nil}
-		for _, f := range parsePatch(in.command()) {
+		s := Source{From: memory.FromProject, Places: []string{c.File}, Own: c.in.Content != nil}
+		for _, f := range parsePatch(c.in.command()) {
 			s.Places = text.Add(s.Places, f.Path)
 		}
 		if !c.Failed {
@@ -111,8 +109,8 @@ func (c *Call) Sources() []Source {
 		}
 		return []Source{s}
 	case ToolSearch:
-		places := []string{in.file()}
-		if dir := beforePattern(in.Pattern); absolute(slashed(dir)) {
+		places := []string{c.in.file()}
+		if dir := beforePattern(c.in.Pattern); absolute(slashed(dir)) {
 			places = append(places, dir)
 		}
 		return []Source{{From: memory.FromProject, Places: places, Lists: true}}

@@ -66,10 +66,7 @@ func (c *Command) findTargets() {
 // of, by its verdict, is gone: pass is of the same sort and looks at more or at the
 // very thing that failed, or it implies the other.
 func Covers(pass, fail *Command, verdict *Verdict) bool {
-	if pass.Dir != fail.Dir && pass.Dir != "" && !strings.HasPrefix(fail.Dir, pass.Dir) && pass.Kind != KindTest {
-		return false
-	}
-	if !sameSort(pass, fail) {
+	if pass.Dir != "" && !strings.HasPrefix(fail.Dir, pass.Dir) && pass.Kind != KindTest || !sameSort(pass, fail) {
 		return false
 	}
 	switch pass.Kind {

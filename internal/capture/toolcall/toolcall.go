@@ -114,6 +114,7 @@ type Call struct {
 	URL string
 
 	event *memory.Event
+	in    *input
 }
 
 // Check is a command that passed or failed.
@@ -153,16 +154,9 @@ type Hunk struct {
 // ParseInput returns what a tool was called for: Tool, Failed, Line, Commands, File,
 // Role, Path, Task and URL. It does not look at the response.
 func ParseInput(e *memory.Event) Call {
-	c, _ := parseInput(e)
-	return c
-}
-
-// parseInput returns the part of a Call that the tool's input tells (kind of tool,
-// commands, file and its role, task, URL), and the decoded input.
-func parseInput(e *memory.Event) (Call, input) {
-	c := Call{Tool: tools[text.LowerASCII(e.ToolName)], Failed: e.Failed(), event: e}
-	var in input
-	_ = json.Unmarshal(e.ToolInput, &in) // a field of a wrong type leaves the others filled
+	in := &input{}
+	_ = json.Unmarshal(e.ToolInput, in) // a field of a wrong type leaves the others filled
+	c := Call{Tool: tools[text.LowerASCII(e.ToolName)], Failed: e.Failed(), event: e, in: in}
 	if c.Tool == ToolEdit && in.command() == "view" {
 		c.Tool = ToolRead
 	}
@@ -189,12 +183,12 @@ func parseInput(e *memory.Event) (Call, input) {
 	case ToolWeb:
 		c.URL = in.URL
 	}
-	return c, in
+	return c
 }
 
 // Parse returns what a tool call did. What it does not understand it leaves out.
 func Parse(e *memory.Event) Call {
-	c, in := parseInput(e)
+	c := ParseInput(e)
 	var out response
 	switch response := bytes.TrimLeft(e.ToolResponse, " \n\t\r"); {
 	case bytes.HasPrefix(response, []byte("{")):
@@ -210,10 +204,10 @@ func Parse(e *memory.Event) Call {
 		c.Questions = questions(e.ToolInput, e.ToolResponse)
 	case c.Tool == ToolRead && c.Path != "":
 		c.Content, c.FirstLine = out.File.Content, max(out.File.StartLine, 1)
-	case c.Tool == ToolEdit && c.Path != "" && c.File != in.file():
-		c.Edits = c.patchEdits(parsePatch(in.command()))
+	case c.Tool == ToolEdit && c.Path != "" && c.File != c.in.file():
+		c.Edits = c.patchEdits(parsePatch(c.in.command()))
 	case c.Tool == ToolEdit && c.Path != "":
-		c.Edits = []Edit{edit(c.Path, &in, &out)}
+		c.Edits = []Edit{edit(c.Path, c.in, &out)}
 	case c.Tool == ToolAgent && out.Status != "async_launched":
 		c.Answer = cmp.Or(textOf(out.Content), out.Last, out.Output)
 	}

@@ -75,37 +75,37 @@ func readHead(r *bufio.Reader) (status int, h responseHeader, err error) {
 	if !ok || status < 100 {
 		return 0, h, ErrResponse
 	}
-	total := 0
-	for {
-		line, err := readLine(r)
-		if err != nil {
-			return 0, h, err
-		}
-		if len(line) == 0 {
-			return status, h, nil
-		}
-		if total += len(line); total > maxHead {
-			return 0, h, ErrResponse
-		}
-		key, value, found := strings.Cut(string(line), ":")
-		if !found {
-			return 0, h, ErrResponse
-		}
+	err = readFields(r, func(line string) bool {
+		key, value, found := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
 		switch {
 		case strings.EqualFold(key, "content-length"):
 			n, ok := parseNumber([]byte(value), 10)
 			if !ok || h.length >= 0 && h.length != n {
-				return 0, h, ErrResponse
+				return false
 			}
 			h.length = n
 		case strings.EqualFold(key, "transfer-encoding"):
-			if !strings.EqualFold(value, "chunked") {
-				return 0, h, ErrResponse
-			}
 			h.chunked = true
+			return found && strings.EqualFold(value, "chunked")
 		case strings.EqualFold(key, Header):
 			h.wire = value
+		}
+		return found
+	})
+	return status, h, err
+}
+
+// readFields calls take with the lines of a header or trailer, up to the empty one that ends
+// it. ErrResponse if take returns false for one.
+func readFields(r *bufio.Reader, take func(line string) bool) error {
+	for total := 0; ; {
+		line, err := readLine(r)
+		if err != nil || len(line) == 0 {
+			return err
+		}
+		if total += len(line); total > maxHead || !take(string(line)) {
+			return ErrResponse
 		}
 	}
 }
@@ -165,15 +165,7 @@ func readChunks(r *bufio.Reader, limit int) ([]byte, error) {
 			return nil, ErrResponse
 		}
 	}
-	for total := 0; ; { // trailers
-		line, err := readLine(r)
-		if err != nil || len(line) == 0 {
-			return body, err
-		}
-		if total += len(line); total > maxHead {
-			return nil, ErrResponse
-		}
-	}
+	return body, readFields(r, func(string) bool { return true }) // trailers
 }
 
 // parseNumber parses a number without a sign that fits into 28 bits, in at most nine

@@ -2,8 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 
 	"claudemem/internal/leaf/atomicfile"
@@ -55,14 +53,7 @@ func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
 func RemoveWorkerInfo(dataDir string) error { return removeIfPresent(workerInfoPath(dataDir)) }
 
 // readSmall reads the first 64 KB of a file.
-func readSmall(path string) ([]byte, error) {
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	return io.ReadAll(io.LimitReader(f, 64<<10))
-}
+func readSmall(path string) ([]byte, error) { return openfile.ReadUpTo(path, 64<<10) }
 
 // tempSuffix ends the names of files that are being written.
 const tempSuffix = ".tmp"

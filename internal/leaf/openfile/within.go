@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 )
@@ -17,13 +18,16 @@ var (
 )
 
 // Read is os.ReadFile for regular files.
-func Read(path string) ([]byte, error) {
+func Read(path string) ([]byte, error) { return ReadUpTo(path, math.MaxInt64) }
+
+// ReadUpTo returns the first limit bytes of a regular file, whatever happens to it meanwhile.
+func ReadUpTo(path string, limit int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	return io.ReadAll(f)
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // Root is os.OpenRoot, which would wait for the writer of a FIFO.

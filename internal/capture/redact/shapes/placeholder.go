@@ -83,10 +83,7 @@ func Identifier(v string) bool {
 		return false
 	}
 	for i := range len(v) {
-		if c := v[i]; !IsAlnum(c) && c != '_' && c != '.' && c != ':' && c != '>' && c != '-' {
-			return false
-		}
-		if v[i] == '-' && (i+1 == len(v) || v[i+1] != '>') {
+		if c := v[i]; !IsAlnum(c) && !OneOf(c, "_.:>") && (c != '-' || i+1 == len(v) || v[i+1] != '>') {
 			return false
 		}
 	}
@@ -96,10 +93,7 @@ func Identifier(v string) bool {
 // Sentence reports whether v is prose: the value of a name such as "password" may
 // be a label ("Enter your password").
 func Sentence(v string) bool {
-	if strings.Count(v, " ") < 1 {
-		return false
-	}
-	if !IsUpper(v[0]) && v[0] < 0x80 && strings.Count(v, " ") < 3 {
+	if blanks := strings.Count(v, " "); blanks < 1 || !IsUpper(v[0]) && v[0] < 0x80 && blanks < 3 {
 		return false
 	}
 	return !strings.ContainsAny(v, "0123456789=+/$#@^&~<>{}\\|_")
