@@ -244,12 +244,8 @@ func (s *scanner) value(depth int) bool {
 		return s.container(depth, nil)
 	case c == '-' || '0' <= c && c <= '9':
 		ok = s.number()
-	case c == 't':
-		ok = s.word("true")
-	case c == 'f':
-		ok = s.word("false")
-	case c == 'n':
-		ok = s.word("null")
+	default:
+		ok = s.word("true") || s.word("false") || s.word("null")
 	}
 	if ok {
 		s.emit(Scalar, start)
