@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"claudemem/internal/leaf/jsonscan"
@@ -119,16 +118,4 @@ func (p *payload) setFileWritten(created bool, before []byte) {
 		before = []byte("null")
 	}
 	p.event.ToolResponse = jsonscan.Object("type", kind, "originalFile", before)
-}
-
-// rename gives the members of a JSON object other names; a value that is no object stays.
-func rename(raw json.RawMessage, name func(string) string) json.RawMessage {
-	if len(raw) == 0 || raw[0] != '{' {
-		return raw
-	}
-	list := partsOf(raw)
-	for i := range list {
-		list[i].key = name(list[i].key)
-	}
-	return encodeParts(list, '{')
 }

@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"encoding/json"
+
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -34,19 +36,27 @@ func openCodeTake(p *payload, key string, value []byte) bool {
 	return takeProjectDir(p, key, value)
 }
 
-// openCodeInput returns Claude Code's name of a tool's argument.
-func openCodeInput(name string) string {
-	if name == "patchText" {
-		return "command"
+// openCodeInput gives the arguments of a tool Claude Code's names.
+func openCodeInput(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || raw[0] != '{' {
+		return raw
 	}
-	return snake(name)
+	list := partsOf(raw)
+	for i := range list {
+		key := list[i].key
+		if key == "patchText" {
+			key = "command"
+		}
+		list[i].key = snake(key)
+	}
+	return encodeParts(list, '{')
 }
 
 // openCodeFinish gives a tool call Claude Code's shape. The response is the text
 // for the model; what the tool knows beside it is in the payload's metadata.
 func openCodeFinish(p *payload) {
 	e := &p.event
-	e.ToolInput = rename(e.ToolInput, openCodeInput)
+	e.ToolInput = openCodeInput(e.ToolInput)
 	if p.name == eventFailure {
 		return
 	}

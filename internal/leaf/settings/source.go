@@ -155,9 +155,6 @@ func parse(data []byte, older bool) (entries []entry, err error) {
 	if strings.TrimSpace(string(data)) == "" {
 		return nil, errEmpty
 	}
-	if err := jsonscan.Check(data); err != nil {
-		return nil, err
-	}
 	var wrong error
 	visit := func(key string, value []byte) {
 		i := indexOf(key)
