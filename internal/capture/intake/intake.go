@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"claudemem/internal/capture/redact"
@@ -53,7 +52,6 @@ type Options struct {
 
 	Clock  func() time.Time // nil: time.Now
 	Random func([]byte)     // nil: crypto/rand; fills delivery ids that a client left out
-	Logger *slog.Logger     // nil: none
 }
 
 // Queue makes an arrival durable.
@@ -75,9 +73,6 @@ func New(queue Queue, opts Options) *Intake {
 	}
 	if opts.Random == nil {
 		opts.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.Policy == nil {
 		opts.Policy = func() *Policy { return &Policy{} }

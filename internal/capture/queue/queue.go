@@ -71,9 +71,7 @@ func New(storage Storage, opts Options) *Queue {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
 	}

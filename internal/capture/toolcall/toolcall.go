@@ -144,8 +144,6 @@ type Edit struct {
 
 // Hunk is a piece of a unified patch as hosts report it. Lines begin with ' ', '-' or '+'.
 type Hunk struct {
-	OldStart int      `json:"oldStart"`
-	OldLines int      `json:"oldLines"`
 	NewStart int      `json:"newStart"`
 	NewLines int      `json:"newLines"`
 	Lines    []string `json:"lines"`

@@ -84,7 +84,6 @@ func (w *Worker) openStages(ctx context.Context) error {
 		DataDir:     w.cfg.DataDir,
 		OpenSession: w.store.OpenSession,
 		Clock:       w.cfg.Clock,
-		Logger:      w.log,
 	}
 	w.intake = intake.New(w.queue, taking)
 	w.past = newPastIntake(w.store.Known, w.queue, taking)
