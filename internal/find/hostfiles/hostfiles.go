@@ -1,6 +1,7 @@
 package hostfiles
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -177,20 +178,12 @@ func (l *loading) add(ctx context.Context, path, name, root string, depth int) {
 
 // isText reports whether an import of that name is read.
 func isText(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".md", ".markdown", ".txt":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".md", ".markdown", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // nameOf returns a file's path relative to the worktree: "docs/rules.md", "../CLAUDE.md".
 func (l *loading) nameOf(path string) string {
-	root := l.req.Checkout.Root
-	if root == "" {
-		root = l.req.ProjectPath
-	}
-	if rel, err := filepath.Rel(root, path); err == nil {
+	if rel, err := filepath.Rel(cmp.Or(l.req.Checkout.Root, l.req.ProjectPath), path); err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return filepath.Base(path)

@@ -51,16 +51,10 @@ const maxPieces = 512
 // fragmentName returns the name of a fragment's place in its record: title, text,
 // narrative, or fact_0, fact_1 and so on.
 func fragmentName(code uint8) string {
-	switch code {
-	case fragmentTitle:
-		return "title"
-	case fragmentText:
-		return "text"
-	case fragmentNarrative:
-		return "narrative"
-	default:
-		return "fact_" + strconv.Itoa(int(code-fragmentFact))
+	if names := [...]string{"title", "text", "narrative"}; int(code) < len(names) {
+		return names[code]
 	}
+	return "fact_" + strconv.Itoa(int(code-fragmentFact))
 }
 
 // fragmentsOf lists the texts of a document that get vectors of their own: an

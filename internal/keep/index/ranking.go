@@ -134,7 +134,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.
 	}
 	eligible, n := c.eligible(r.Filter)
 	near := b.nearest(vector, eligible, n, max(semanticCandidates, r.Limit/2))
-	defer near.wait() // it reads what the lock guards
+	defer near() // it reads what the lock guards
 	q, err := b.readQuery(ctx, text, r, table)
 	if err != nil {
 		return Answer{}, err
@@ -194,14 +194,14 @@ func (b *base) behind() int64 {
 
 // candidates gathers the documents to score: all when few are eligible, else
 // those with the rarer words and those nearest in meaning.
-func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query, near *nearest) ([]candidate, error) {
+func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query, near func() []vectors.Match) ([]candidate, error) {
 	c := b.cat
 	if n <= directDocuments {
 		list := make([]candidate, 0, n)
 		for d := range c.among(eligible) {
 			list = append(list, candidate{document: d})
 		}
-		addLikeness(list, near.wait())
+		addLikeness(list, near())
 		return list, nil
 	}
 	list, err := b.gather(ctx, q, eligible, max(lexicalCandidates, r.Limit))
@@ -220,44 +220,35 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	}
 	addLikeness(list, b.vectors.Compare(vector, lexical...))
 	slices.Sort(lexical)
-	for _, m := range near.wait() {
+	for _, m := range near() {
 		if _, found := slices.BinarySearch(lexical, m.Document); !found {
 			list = append(list, candidate{document: m.Document})
 		}
 	}
-	addLikeness(list, near.wait())
+	addLikeness(list, near())
 	return b.promising(list, max(promisingCandidates, r.Limit)), nil
 }
 
-// nearest are the documents nearest in meaning, which are searched for while the words are
-// looked up: the one waits for the file of vectors, the other for the database.
-type nearest struct {
-	searching sync.WaitGroup
-	matches   []vectors.Match
-}
-
-// nearest begins to search for the most nearest of the n eligible documents, all of them if
-// they are few. Without a vector it finds none. The caller waits for it before it gives up
-// the catalogue's lock.
-func (b *base) nearest(vector vectors.Query, eligible vectors.Documents, n, most int) *nearest {
-	near := new(nearest)
-	if vector.Vector == nil || n == 0 {
-		return near
+// nearest begins to search for the most documents nearest in meaning among the n eligible ones, all
+// of them if they are few, while the words are looked up: the one waits for the file of vectors,
+// the other for the database. Without a vector it finds none. The function that it returns waits
+// for the documents, the nearest first; the caller calls it before it gives up the catalogue's lock.
+func (b *base) nearest(vector vectors.Query, eligible vectors.Documents, n, most int) (wait func() []vectors.Match) {
+	var matches []vectors.Match
+	var searching sync.WaitGroup
+	if vector.Vector != nil && n > 0 {
+		searching.Go(func() {
+			if n <= directDocuments {
+				matches = b.vectors.Search(vector, eligible, n)
+				return
+			}
+			matches = b.cat.cutNearest(b.vectors.Search(vector, eligible, most), most)
+		})
 	}
-	near.searching.Go(func() {
-		if n <= directDocuments {
-			near.matches = b.vectors.Search(vector, eligible, n)
-			return
-		}
-		near.matches = b.cat.cutNearest(b.vectors.Search(vector, eligible, most), most)
-	})
-	return near
-}
-
-// wait returns the documents once they are found, the nearest first.
-func (n *nearest) wait() []vectors.Match {
-	n.searching.Wait()
-	return n.matches
+	return func() []vectors.Match {
+		searching.Wait()
+		return matches
+	}
 }
 
 // promising returns the candidates that are wanted and the best of the others, most in all,

@@ -57,25 +57,19 @@ var (
 	inConcepts = clause{op: clauseIn, fields: 1 << rank.Concepts}
 )
 
-type tokenKind int
-
-const (
-	tokenEnd tokenKind = iota
-	tokenWord
-	tokenText // in quotes
-	tokenOpen
-	tokenClose
-	tokenColon
-	tokenComma
-	tokenStar
-)
-
+// token is a part of an expression. Its kind is one of marks, tokenWord or tokenText; 0 is the end.
 type token struct {
-	kind tokenKind
+	kind rune
 	text string
 	// glued says that no space stands before it.
 	glued bool
 }
+
+const (
+	marks     = `():,*`
+	tokenWord = 'a'
+	tokenText = '"' // in quotes
+)
 
 // errSyntax returns the error for text that is no expression.
 func errSyntax(format string, args ...any) error {
@@ -94,25 +88,17 @@ func tokens(s string) ([]token, error) {
 			continue
 		}
 		t := token{glued: glued}
-		switch r {
-		case '"':
+		switch {
+		case r == '"':
 			end := strings.IndexByte(s[1:], '"')
 			if end < 0 {
 				return nil, errSyntax("a quote is not closed")
 			}
 			t.kind, t.text, size = tokenText, s[1:1+end], end+2
-		case '(':
-			t.kind = tokenOpen
-		case ')':
-			t.kind = tokenClose
-		case ':':
-			t.kind = tokenColon
-		case ',':
-			t.kind = tokenComma
-		case '*':
-			t.kind = tokenStar
+		case strings.ContainsRune(marks, r):
+			t.kind = r
 		default:
-			end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == 0 || strings.ContainsRune(`"():,*`, r) })
+			end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == 0 || r == '"' || strings.ContainsRune(marks, r) })
 			if end < 0 {
 				end = len(s)
 			}
@@ -137,7 +123,7 @@ func parseExpression(s string) (*expression, error) {
 	p := &parser{tokens: list}
 	root := p.orExpression(0, true)
 	switch {
-	case p.next().kind != tokenEnd:
+	case p.next().kind != 0:
 		p.fail("a parenthesis or a colon stands alone")
 	case !p.operator:
 		p.fail("there is no operator")
@@ -159,7 +145,7 @@ type parser struct {
 	err      error // the first one
 }
 
-// peek returns the next token, at the end the zero token, whose kind is tokenEnd.
+// peek returns the next token, at the end the zero token.
 func (p *parser) peek() token {
 	if p.at < len(p.tokens) {
 		return p.tokens[p.at]
@@ -235,7 +221,7 @@ func (p *parser) andExpression(depth int, wanted bool) *clause {
 	for first := true; ; first = false {
 		if !first {
 			and := p.accept("AND")
-			if t := p.peek(); !and && (t.kind == tokenEnd || t.kind == tokenClose || p.keyword("OR")) {
+			if t := p.peek(); !and && (t.kind == 0 || t.kind == ')' || p.keyword("OR")) {
 				break
 			}
 		}
@@ -283,7 +269,7 @@ func (p *parser) nearExpression(depth int, wanted bool) *clause {
 // without moving, if another token comes next.
 func (p *parser) nearOperator() (distance int, ok bool) {
 	t := p.peek()
-	if t.kind != tokenWord || p.at+1 < len(p.tokens) && p.tokens[p.at+1].kind == tokenOpen {
+	if t.kind != tokenWord || p.at+1 < len(p.tokens) && p.tokens[p.at+1].kind == '(' {
 		return 0, false
 	}
 	distance = nearDistance
@@ -337,9 +323,9 @@ func isOperator(t token) bool {
 func (p *parser) primary(depth int, wanted bool) *clause {
 	t := p.next()
 	switch t.kind {
-	case tokenOpen:
+	case '(':
 		inner := p.orExpression(depth+1, wanted)
-		if p.next().kind != tokenClose {
+		if p.next().kind != ')' {
 			return p.fail("a parenthesis is not closed")
 		}
 		return inner
@@ -349,11 +335,11 @@ func (p *parser) primary(depth int, wanted bool) *clause {
 	case tokenWord:
 		following := p.peek()
 		switch {
-		case t.text == "NEAR" && following.kind == tokenOpen:
+		case t.text == "NEAR" && following.kind == '(':
 			return p.nearList(wanted)
 		case isOperator(t):
 			return p.fail("%s needs something on both sides", t.text)
-		case following.kind == tokenColon && following.glued:
+		case following.kind == ':' && following.glued:
 			return p.inColumn(t.text, depth, wanted)
 		}
 		return p.starred(t, wanted)
@@ -389,11 +375,11 @@ func (p *parser) nearList(wanted bool) *clause {
 		switch t := p.next(); t.kind {
 		case tokenWord, tokenText:
 			phrases = p.appendPhrase(phrases, t, wanted)
-		case tokenClose:
+		case ')':
 			return nearClause(phrases, nearDistance)
-		case tokenComma:
+		case ',':
 			n, err := strconv.Atoi(p.next().text)
-			if err != nil || n < 0 || p.next().kind != tokenClose {
+			if err != nil || n < 0 || p.next().kind != ')' {
 				return p.fail("NEAR's distance is no number")
 			}
 			return nearClause(phrases, min(n, maxNear))
@@ -407,7 +393,7 @@ func (p *parser) nearList(wanted bool) *clause {
 // clause of it all.
 func (p *parser) starred(t token, wanted bool) *clause {
 	star := false
-	if s := p.peek(); s.kind == tokenStar {
+	if s := p.peek(); s.kind == '*' {
 		if !s.glued {
 			return p.fail("a star stands alone")
 		}
@@ -415,7 +401,7 @@ func (p *parser) starred(t token, wanted bool) *clause {
 		p.operator, star = true, true
 	}
 	// A comma outside of NEAR separates as a space does.
-	for p.peek().kind == tokenComma {
+	for p.peek().kind == ',' {
 		p.at++
 	}
 	return p.phrase(t, star, wanted)
