@@ -139,7 +139,7 @@ func (c *comparison) symbolState(name, hash string, f memory.FileRef) memory.Fil
 		}
 		c.toOutline -= len(content)
 		now.hashes, now.whole = symbols.HashesOf(f.Path, content)
-		if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) == hash {
+		if hashOf(content) == hash {
 			c.mu.Lock()
 			if len(c.outlines) >= maxOutlines {
 				clear(c.outlines)
@@ -188,8 +188,12 @@ func (c *comparison) find(name string) finding {
 	if c.left -= info.Size(); c.left < 0 {
 		return finding{}
 	}
-	now := c.hashFile(name)
-	if now.hash != "" && c.opts.Clock().Sub(now.written) > minAge {
+	content, written, err := openfile.Within(c.dir, name, maxHashed)
+	if err != nil { // or it changes meanwhile
+		return finding{}
+	}
+	now := sum{int64(len(content)), written, hashOf(content)}
+	if c.opts.Clock().Sub(written) > minAge {
 		c.mu.Lock()
 		if len(c.sums) >= maxSums {
 			clear(c.sums) // The files are hashed again; that is simpler than finding the oldest.
@@ -200,13 +204,8 @@ func (c *comparison) find(name string) finding {
 	return finding{hash: now.hash}
 }
 
-// hashFile returns the SHA-256 of a regular file, "" for a file that cannot be read
-// or that changes meanwhile.
-func (c *comparison) hashFile(name string) sum {
-	content, written, err := openfile.Within(c.dir, name, maxHashed)
-	if err != nil {
-		return sum{}
-	}
+// hashOf returns the SHA-256 of a file's content as intake takes it.
+func hashOf(content []byte) string {
 	hash := sha256.Sum256(content)
-	return sum{size: int64(len(content)), written: written, hash: hex.EncodeToString(hash[:])}
+	return hex.EncodeToString(hash[:])
 }
