@@ -139,7 +139,7 @@ func (c *comparison) symbolState(name, hash string, f memory.FileRef) memory.Fil
 		}
 		c.toOutline -= len(content)
 		now.hashes, now.whole = symbols.HashesOf(f.Path, content)
-		if hashOf(content) == hash {
+		if contentHash(content) == hash {
 			c.mu.Lock()
 			if len(c.outlines) >= maxOutlines {
 				clear(c.outlines)
@@ -192,7 +192,7 @@ func (c *comparison) find(name string) finding {
 	if err != nil { // or it changes meanwhile
 		return finding{}
 	}
-	now := sum{int64(len(content)), written, hashOf(content)}
+	now := sum{int64(len(content)), written, contentHash(content)}
 	if c.opts.Clock().Sub(written) > minAge {
 		c.mu.Lock()
 		if len(c.sums) >= maxSums {
@@ -204,8 +204,8 @@ func (c *comparison) find(name string) finding {
 	return finding{hash: now.hash}
 }
 
-// hashOf returns the SHA-256 of a file's content as intake takes it.
-func hashOf(content []byte) string {
+// contentHash returns the SHA-256 of a file's content as intake takes it.
+func contentHash(content []byte) string {
 	hash := sha256.Sum256(content)
 	return hex.EncodeToString(hash[:])
 }
