@@ -1,8 +1,11 @@
 package doctor
 
 import (
+	"claudemem/internal/capture/wire"
+	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +53,25 @@ func TestBackups(t *testing.T) {
 				t.Errorf("after --fix: %+v, %v", only(healed, "backups"), healed.Unfixed)
 			}
 		})
+	}
+}
+
+// TestHealInterrupted checks that a repair that was cut short is not said to have been made, or
+// to have failed.
+func TestHealInterrupted(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	receive(t, dir, []int{9, 0}, func(days int) time.Time { return now.AddDate(0, 0, -days) })
+	if err := wire.SpoolOf(dir).WriteEvent("a", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cfg := Config{DataDir: dir, Getenv: environment(), Clock: func() time.Time { return now.Add(time.Hour) },
+		StartWorker: func(context.Context) error { cancel(); return ctx.Err() }}
+	healed := Heal(ctx, cfg)
+	if ctx.Err() == nil || len(healed.Fixed) > 0 || !slices.Contains(healed.Unfixed, "backup-missing: interrupted") {
+		t.Errorf("fixed %+v, not fixed %q", healed.Fixed, healed.Unfixed)
 	}
 }
 

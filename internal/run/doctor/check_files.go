@@ -399,7 +399,8 @@ func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
 	return list, fine
 }
 
-// spooled returns the names of the deliveries in the spool.
+// spooled returns the names of the deliveries in the spool, without those that are being
+// written or were set aside.
 func spooled(spool wire.Spool) (names []string, err error) {
 	entries, err := os.ReadDir(spool.Dir)
 	for _, entry := range entries {

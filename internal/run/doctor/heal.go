@@ -17,8 +17,8 @@ import (
 
 // Heal examines, applies the remedies of the findings, and examines again. It returns the
 // last report, with the findings that were fixed. A finding without a remedy stays. If it
-// started a worker because of events that wait, it examines until the worker has taken them,
-// for at most settleLimit.
+// started a worker, it examines until the findings that this is to end are gone, for at most
+// settleLimit: the worker has to take in what waits. If ctx ends, nothing counts as fixed.
 func Heal(ctx context.Context, cfg Config) Report {
 	before := Examine(ctx, cfg)
 	failed := map[Remedy]error{}
@@ -41,6 +41,8 @@ func Heal(ctx context.Context, cfg Config) Report {
 			continue
 		}
 		switch {
+		case ctx.Err() != nil:
+			after.Unfixed = append(after.Unfixed, f.Name+": interrupted")
 		case !after.has(f.Name):
 			after.Fixed = append(after.Fixed, f)
 		case failed[f.heal] != nil:
