@@ -274,6 +274,25 @@ func TestLostEventsAreLogged(t *testing.T) {
 	}
 }
 
+// TestTimesFit checks that a hook whose payload comes at the last moment ends before the host
+// would end it, also while its verb is not known.
+func TestTimesFit(t *testing.T) {
+	for _, verb := range []Verb{VerbContext, VerbNew, VerbSave, VerbSummary, VerbEnd, ""} {
+		r := newRun(Options{Verb: verb, Getenv: func(string) string { return "" }, exit: func(int) {}})
+		r.limit = &limit{} // runs no timer
+		bounds := verb.times()
+		r.arrived = r.StartedAt.Add(bounds.patience)
+		r.endByLastResort()
+		granted := time.Duration(bounds.timeout) * time.Second
+		if verb == VerbEnd {
+			granted = 1500 * time.Millisecond
+		}
+		if took := r.limit.next.Load().at.Sub(r.StartedAt); took >= granted || bounds.patience+bounds.budget >= granted && verb != VerbEnd {
+			t.Errorf("%q ends after %v at the latest, and the host gives it %v", verb, took, granted)
+		}
+	}
+}
+
 func TestLogIsBounded(t *testing.T) {
 	s := newStage(t)
 	dir := filepath.Join(s.data(), "logs")

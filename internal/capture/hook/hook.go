@@ -41,7 +41,8 @@ type times struct {
 	timeout int
 }
 
-// times returns the bounds of the verb.
+// times returns the bounds of the verb. Until the payload has said which one it is, the verb
+// is "", with the bounds of save.
 func (v Verb) times() times {
 	switch v {
 	case VerbContext:
@@ -51,7 +52,7 @@ func (v Verb) times() times {
 	case VerbEnd:
 		return times{500 * time.Millisecond, 1100 * time.Millisecond, 2}
 	case VerbStatusline:
-		return times{statuslineTime, statuslineTime, 0}
+		return times{statuslineTime, statuslineTime, 0} // it is no hook
 	}
 	return times{250 * time.Millisecond, 3500 * time.Millisecond, 5}
 }
@@ -198,7 +199,7 @@ func (r *run) endBy(at time.Time, what, fault string) {
 func (r *run) endByLastResort() {
 	at := r.arrived.Add(lastResort)
 	switch r.Verb {
-	case VerbContext, "":
+	case VerbContext:
 		at = r.arrived.Add(VerbContext.times().budget)
 	case VerbEnd:
 		at = r.StartedAt.Add(sessionEndTime)
