@@ -111,8 +111,8 @@ func (c *Command) kind() (Kind, string) {
 
 // interpreterKind classifies python, node, ruby and shells by what they run.
 func (c *Command) interpreterKind(verb int, p *program) Kind {
-	if i := slices.Index(c.Words, "-m"); i > 0 && i+1 < len(c.Words) { // python -m pytest
-		inner := Command{Words: c.Words[i+1:]}
+	if module := c.module(); module != nil {
+		inner := Command{Words: module}
 		if kind, _ := inner.kind(); kind != KindOther && !kind.IsQuiet() {
 			return kind
 		}
@@ -128,6 +128,16 @@ func (c *Command) interpreterKind(verb int, p *program) Kind {
 		return console.kind
 	}
 	return scriptKind(c.Words[verb])
+}
+
+// module returns the module that an interpreter runs and its arguments, nil for none:
+// python -m pytest. What stands behind a script are the script's own arguments.
+func (c *Command) module() []string {
+	i, verb := slices.Index(c.Words, "-m"), c.verbIndex()
+	if i < 1 || i+1 == len(c.Words) || verb > 0 && verb < i && strings.ContainsAny(c.Words[verb], "./") {
+		return nil
+	}
+	return c.Words[i+1:]
 }
 
 // isConsole reports whether an interpreter's script is the console of a framework, whose

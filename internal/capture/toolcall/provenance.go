@@ -125,7 +125,7 @@ func (c *Call) Sources() []Source {
 }
 
 // fromDialog returns who wrote the answers of a dialog: the agent, if one of them is an
-// option that it offered.
+// option that it offered, and if none could be read.
 func fromDialog(answered []Question) memory.Provenance {
 	if len(answered) == 0 || slices.ContainsFunc(answered, func(q Question) bool {
 		return slices.ContainsFunc(q.Options, func(o Option) bool { return o.Chosen })
@@ -351,7 +351,8 @@ func isPlace(w string) bool {
 // maxPlace bounds a path that is compared, in bytes.
 const maxPlace = 1 << 10
 
-// shows returns what the command prints, and the file of the project that it runs.
+// shows returns what the command prints, "" if that is not known, and the file of the project
+// that it runs, relative to the command's directory.
 func (c *Command) shows() (shows, script string) {
 	if len(c.Words) == 0 {
 		return showsWords, ""
@@ -369,7 +370,7 @@ func (c *Command) shows() (shows, script string) {
 		case c.fetched:
 			return showsWeb, ""
 		case c.wrapped || absolute(slashed(c.Words[0])):
-			return showsRun, ""
+			return showsRun, "" // its arguments may say which program prints
 		}
 		return "", ""
 	}
@@ -384,9 +385,10 @@ func (c *Command) shows() (shows, script string) {
 	}
 	kind, _ := c.kind()
 	if p.verbs == verbOfScript {
-		if i := slices.Index(c.Words, "-m"); i > 0 && i+1 < len(c.Words) {
-			return (&Command{Words: c.Words[i+1:]}).shows()
+		if module := c.module(); module != nil {
+			return (&Command{Words: module}).shows()
 		}
+		// The verb of a check may be no file (deno test).
 		if kind == KindRun || kind.IsProof() && verb > 0 && strings.Contains(c.Words[verb], ".") {
 			if verb == 0 {
 				return "", ""

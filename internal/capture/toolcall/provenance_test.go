@@ -41,6 +41,8 @@ func TestSources(t *testing.T) {
 		{"echo x | tee -a log.txt", memory.FromAgent, nil, []string{"log.txt"}, nil},
 		{"go test ./a -o x.test", memory.FromProject, []string{"./a"}, []string{"x.test"}, nil},
 		{"python3 scripts/a.py data.csv", memory.FromProject, []string{"scripts/a.py", "data.csv"}, nil, []string{"scripts/a.py"}},
+		{"python3 scripts/a.py -m echo", memory.FromProject, []string{"scripts/a.py"}, nil, []string{"scripts/a.py"}},
+		{"python3 -W ignore -m json.tool a.json", memory.FromUnknown, nil, nil, nil},
 		{"./build.sh", memory.FromProject, nil, nil, []string{"./build.sh"}},
 		{"git show main:a.go", memory.FromProject, []string{"a.go", "main:a.go"}, nil, []string{"main"}},
 		{"git diff a..b -- x.go", memory.FromProject, []string{"a..b", "x.go"}, nil, []string{"b", "x.go"}},

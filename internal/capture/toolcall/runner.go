@@ -195,7 +195,7 @@ func (s *lineScanner) below() string {
 
 // withoutLevel removes the level that sbt prints in front of each line.
 func withoutLevel(line string) string {
-	for _, level := range []string{"[error] ", "[info] "} {
+	for _, level := range []string{"[error]", "[info]"} {
 		if rest, ok := strings.CutPrefix(line, level); ok {
 			return strings.TrimSpace(rest)
 		}

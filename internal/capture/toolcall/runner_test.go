@@ -143,3 +143,10 @@ func TestTextKeepsQuotes(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelOfEmptyLine checks that sbt's level in front of an empty line is no message.
+func TestLevelOfEmptyLine(t *testing.T) {
+	if got := (&lineScanner{rest: "[info] wanted:\n[info] \n"}).below(); got != "wanted:" {
+		t.Errorf("got %q", got)
+	}
+}
