@@ -277,6 +277,9 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 			if failed != nil {
 				return startError(failed, complaints)
 			}
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return fmt.Errorf("wait for the worker (pid %d), which goes on: %w", pid, ctx.Err())
+			}
 			return memory.Errorf(memory.CodeUnavailable, "the worker (pid %d) is not ready after %v", pid, startLimit).
 				WithHint("`claude-mem worker logs` shows what it is doing")
 		case <-time.After(5 * time.Millisecond):
