@@ -77,7 +77,10 @@ func basePath(set string) string {
 
 // Model returns the name of the vectors' model; vectors of different models cannot
 // be compared.
-func (c *Client) Model() string { return "openai-compatible:" + c.model }
+func (c *Client) Model() string { return ModelName(c.model) }
+
+// ModelName returns the name of the vectors of a server's model.
+func ModelName(model string) string { return "openai-compatible:" + model }
 
 // Close ends idle connections.
 func (c *Client) Close() { _ = c.endpoint.Close() }

@@ -410,6 +410,11 @@ func TestEmbedders(t *testing.T) {
 				return ok && strings.HasSuffix(e.Model(), "m")
 			}},
 		{"a server without an address", map[string]string{settings.KeyEmbedder: "openai-compatible"}, func(e index.Embedder) bool { n, ok := e.(noEmbedder); return ok && n.err != nil && e.Model() != "off" }},
+		{"a server with a broken address", map[string]string{settings.KeyEmbedder: "openai-compatible", settings.KeyEmbedderBaseURL: "http//127.0.0.1:1", settings.KeyEmbedderModel: "m"},
+			func(e index.Embedder) bool {
+				n, ok := e.(noEmbedder)
+				return ok && n.err != nil && e.Model() == embedder.ModelName("m") // else its vectors would be dropped
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := settings.LoadForWorker(t.TempDir(), func(key string) string { return tt.set[key] })

@@ -114,9 +114,10 @@ func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) 
 		client, err := embedder.New(model.Config{BaseURL: s.Text(settings.KeyEmbedderBaseURL), Model: s.Text(settings.KeyEmbedderModel),
 			APIKey: s.Text(settings.KeyEmbedderAPIKey), Now: clock})
 		if err != nil {
-			// Search by words alone is closer to these settings than another model.
+			// Search by words alone is closer to these settings than another model. Under
+			// the model's name its vectors are kept until the settings are mended.
 			log.Warn("set up embedder", "error", err)
-			return noEmbedder{embedderRemote, err}, func() {}
+			return noEmbedder{embedder.ModelName(s.Text(settings.KeyEmbedderModel)), err}, func() {}
 		}
 		return client, client.Close
 	default:
