@@ -14,7 +14,8 @@ type Verified struct {
 	Cursor int64
 	// Records are those that it has.
 	Records []memory.RecordRef
-	// Wrong says what is damaged, at most 20 lines; none if the index is sound.
+	// Wrong says what is damaged, none if the index is sound: the first 20 findings of
+	// SQLite, and a line with the number of records that have no words.
 	Wrong []string
 }
 

@@ -191,7 +191,8 @@ func (q *Query) has(position int) bool {
 }
 
 // count adds the terms and pairs that occur in list, the words of field f, to the counts
-// of the document being scored.
+// of the document being scored. A 0 in list is a gap, which keeps words apart. A field's
+// weight is of its terms, not of its pairs.
 func (q *Query) count(f Field, list []uint32) {
 	together := f == Title || f == Text // paths and parts stand in no sentence
 	if together {
@@ -214,7 +215,7 @@ func (q *Query) count(f Field, list []uint32) {
 		}
 		q.last[i] = int32(at) //nolint:gosec // a field has far fewer words
 		for _, p := range t.partners {
-			if p.term == i || at-int(q.last[p.term]) > proximityWindow {
+			if at-int(q.last[p.term]) > proximityWindow {
 				continue
 			}
 			if p.before {

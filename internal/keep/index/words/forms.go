@@ -11,7 +11,7 @@ type Form struct {
 	// Raw is the form as it is written, Text its stem.
 	Raw, Text string
 	// Of is the word that the form was made of: the given one, or that one without the
-	// ending of a plural or a verb.
+	// ending of a plural or a verb; "" for a listed form.
 	Of string
 	// Listed says that the form is in the list of abbreviations. One that follows from a rule
 	// may have another meaning ("direct" of "director").
@@ -19,12 +19,12 @@ type Form struct {
 }
 
 // abbreviations are words that programmers shorten, each row a short form and what it
-// stands for. A form with several meanings is left out (int, char, stat).
+// stands for; plurals have the stem of their singular. A form that is as often a word of its
+// own is left out (int, char, stat).
 var abbreviations = abbreviationTable(`
 	addr address
 	admin administrator administration
 	app application
-	apps applications
 	arch architecture
 	arg argument
 	async asynchronous
@@ -43,7 +43,6 @@ var abbreviations = abbreviationTable(`
 	ctx context
 	db database
 	dedup deduplicate deduplication
-	dedupe deduplicate deduplication
 	def definition
 	del delete deletion
 	deps dependency
@@ -51,9 +50,7 @@ var abbreviations = abbreviationTable(`
 	dev development developer
 	dict dictionary
 	dir directory
-	dirs directories
 	doc document documentation
-	docs documentation document
 	dup duplicate
 	elem element
 	env environment
@@ -72,11 +69,9 @@ var abbreviations = abbreviationTable(`
 	impl implementation implement
 	info information
 	init initialize initialization initial
-	iter iterator iteration
 	k8s kubernetes
 	len length
 	lib library
-	libs libraries
 	loc location
 	max maximum
 	mem memory
@@ -98,10 +93,8 @@ var abbreviations = abbreviationTable(`
 	proto protocol
 	ptr pointer
 	ref reference
-	refs references
 	regex regexp
 	repo repository
-	repos repositories
 	req request
 	res response resource
 	resp response
@@ -119,10 +112,8 @@ var abbreviations = abbreviationTable(`
 	tmp temporary temp
 	tz timezone
 	ui interface
-	util utility
 	val value
 	var variable
-	vars variables
 	ver version
 `)
 
