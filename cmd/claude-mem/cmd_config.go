@@ -145,8 +145,10 @@ after a restart.`,
 			if value != "" {
 				setting.Value = value
 				a.Note("%s = %s", key, print.Line(setting.Shown(), 120))
-				if _, err := mode.Load(value, access.ModesDir(dataDir)); key == settings.KeyMode && memory.CodeOf(err) == memory.CodeNotFound { // it may be written later
-					a.Note("warning: unknown mode %q; `claude-mem mode list` lists the modes", print.Line(value, 60))
+				if key == settings.KeyMode {
+					if _, err := mode.Load(value, access.ModesDir(dataDir)); memory.CodeOf(err) == memory.CodeNotFound { // it may be written later
+						a.Note("warning: unknown mode %q; `claude-mem mode list` lists the modes", print.Line(value, 60))
+					}
 				}
 			}
 			if a.Getenv(key) != "" && a.Getenv(key) != value {

@@ -115,10 +115,10 @@ func record(changes []memory.SymbolChange, e *memory.Event, path string, c outli
 	})
 }
 
-// added returns the functions and types that stand as a whole in lines that an edit added
-// to a file that parses neither before nor after (an excerpt, a template), nil for none.
-// One whose name is in the file before may have been moved, so it is left out; so is
-// everything around the lines.
+// added returns the symbols that stand as a whole in lines that an edit added to a file that
+// parses neither before nor after (an excerpt, a template), nil for none. One whose name is
+// in the file before may have been moved, so it is left out. Symbols around the lines, which
+// the edit modified, are not looked for.
 func added(e *memory.Event, edit *toolcall.Edit, before string) []memory.SymbolChange {
 	known := map[string]bool{}
 	for _, word := range strings.FieldsFunc(before, notInName) {
@@ -130,8 +130,11 @@ func added(e *memory.Event, edit *toolcall.Edit, before string) []memory.SymbolC
 			piece = "package piece\n" + piece
 		}
 		o := outline.Of(edit.Path, []byte(piece))
+		if o.Broken {
+			continue
+		}
 		for _, s := range o.Symbols {
-			if !o.Broken && !slices.ContainsFunc(strings.FieldsFunc(s.Name, notInName), func(word string) bool { return known[word] && strings.HasSuffix(s.Name, word) }) {
+			if !slices.ContainsFunc(strings.FieldsFunc(s.Name, notInName), func(word string) bool { return known[word] && strings.HasSuffix(s.Name, word) }) {
 				s.Start, s.End = 0, 0 // of the piece
 				changes = record(changes, e, edit.Path, outline.Change{Symbol: s, Type: outline.New})
 			}

@@ -181,7 +181,8 @@ func clauses(s string) (out []string) {
 // "Yes – added …", "You were right, …".
 var openingEnd = regexp.MustCompile(`^(?: ?[–—-] |[,:!.] |[、。，：]\s*)`)
 
-// withoutOpening drops the answer or apology in front of a statement.
+// withoutOpening drops the answer or apology in front of a statement of at least three
+// words: "Done, thanks." stays.
 func withoutOpening(s string) string {
 	behind := s[lang.Front(s, "opening"):]
 	rest := behind[len(openingEnd.FindString(behind)):]

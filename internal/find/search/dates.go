@@ -10,9 +10,9 @@ import (
 // timespan is the meaning of an expression of time; a zero side is open.
 type timespan struct {
 	since, until time.Time // until is not part of it
-	weak         bool
-	bare         bool // no preposition before it
-	iso          bool // a date in digits
+	weak         bool      // its words may mean something else: see period
+	bare         bool      // no preposition before it
+	iso          bool      // a date in digits
 }
 
 // readDates takes expressions of time out of words, at most two ("since May until
@@ -58,7 +58,8 @@ func (r *reading) readDates(words []word) ([]word, bool) {
 }
 
 // findTime returns where the first expression of time stands, of how many words it
-// is and what it means.
+// is and what it means; n is 0 for none. Behind a word that makes it the object of something
+// ("faster than last week", "two hours yesterday"), nothing in the text is taken for a time.
 func (r *reading) findTime(words []word) (at, n int, t timespan) {
 	if len(words) == 0 {
 		return 0, 0, timespan{}

@@ -235,15 +235,13 @@ func (s *Searcher) byFilter(ctx context.Context, p plan) (found, error) {
 	return f, err
 }
 
-// count returns how many records pass the filter; it asks the store unless the plan
-// knows.
+// count returns how many records pass the filter, on all pages; it asks the store unless
+// the plan knows.
 func (s *Searcher) count(ctx context.Context, p plan) (int, error) {
 	if p.counted >= 0 {
 		return p.counted, nil
 	}
-	q := p.query
-	q.Limit, q.Offset = 0, 0
-	return s.records.CountRecords(ctx, q, p.kinds)
+	return s.records.CountRecords(ctx, p.query, p.kinds)
 }
 
 // byText returns the page of records that the index ranks best for the text, or that a scan

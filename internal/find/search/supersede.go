@@ -17,8 +17,8 @@ const (
 	belowSuperseding = 0.999
 )
 
-// superseding returns, for the observations of a ranking that are superseded, which ones
-// supersede them.
+// superseding returns, for the observations of a ranking that are superseded, and for what
+// supersedes them and is superseded in turn, which ones do it.
 func (s *Searcher) superseding(ctx context.Context, ranked []*scored) (map[memory.ObservationID]memory.ObservationID, error) {
 	var ids []memory.ObservationID
 	for _, r := range ranked {

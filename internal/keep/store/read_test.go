@@ -322,6 +322,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
 		{"due", `SELECT id, not_before, bytes FROM events WHERE session_id = ? AND outcome = 'pending'
 			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},
+		{"oldest pending", "SELECT min(received_at) FROM events WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'", nil, "events_queue"},
 		{"books", "SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome", nil, "COVERING INDEX events_done"},
 		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
 		{"newest symbols", "SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50", nil, "function_map_newest"},

@@ -93,10 +93,11 @@ func (w *Worker) retryUnread(ctx context.Context) (int, error) {
 	return w.observer.RetryUnread(ctx)
 }
 
-// tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
-// closes replaced providers, deletes payloads that were kept long enough and observations that
-// were hidden long enough, cuts the database's log, has due chores run, updates the notices, and
-// shuts the worker down when it is idle or its data directory is gone.
+// tidy is one round of housekeeping: it notices changed settings and a changed login, takes the
+// spool in, closes replaced providers, deletes payloads that were kept long enough and
+// observations that were hidden long enough, marks how far the memory has come, cuts the
+// database's log, has due chores run, updates the notices, and shuts the worker down when it is
+// idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if w.stopWithoutDirectory() {
 		return

@@ -106,7 +106,7 @@ func (k keeper) AddLearning(ctx context.Context, said memory.Learning) (memory.L
 }
 
 // EditLearning implements api.Keeper. Private and secret text is taken out after the
-// check.
+// check; the store checks what is left.
 func (k keeper) EditLearning(ctx context.Context, id int64, edit memory.LearningEdit) (memory.Learning, error) {
 	if edit.Content != nil {
 		if err := memory.CheckLearning(memory.LearningCategories()[0], *edit.Content, 1); err != nil {

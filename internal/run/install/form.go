@@ -224,7 +224,8 @@ func serverProgram(entry []byte) string {
 	return words[0]
 }
 
-// brokenAgentFile returns the error of a file of an agent's that cannot be edited.
+// brokenAgentFile returns the error of a file of an agent's that cannot be edited, before
+// anything is written. label is the agent's name for people. A conflict keeps its code and hint.
 func brokenAgentFile(label, path string, err error) error {
 	if memory.CodeOf(err) == memory.CodeConflict {
 		return fmt.Errorf("%s: %w", path, err)

@@ -340,7 +340,8 @@ func (h Hit) Shape() any {
 // MarshalJSON implements json.Marshaler.
 func (h Hit) MarshalJSON() ([]byte, error) { return marshal(h.Shape()) }
 
-// UnmarshalJSON implements json.Unmarshaler for hits with a kind.
+// UnmarshalJSON implements json.Unmarshaler for hits with a kind. One without is read as an
+// observation: the routes for one kind leave it out.
 func (h *Hit) UnmarshalJSON(raw []byte) error {
 	var about struct {
 		hitHead

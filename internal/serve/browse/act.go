@@ -281,11 +281,11 @@ func (m *Model) undo() tea.Cmd {
 	if m.busy {
 		return nil
 	}
-	if len(m.undone) == 0 {
+	if len(m.undoables) == 0 {
 		m.say(plain, "There is nothing to undo.")
 		return nil
 	}
-	return m.change(m.undone[len(m.undone)-1], true)
+	return m.change(m.undoables[len(m.undoables)-1], true)
 }
 
 // change makes a change by the API, or undoes it.
@@ -321,7 +321,7 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	m.noteAway()
 	if a.err != nil {
 		if a.undoes && memory.CodeOf(a.err) == memory.CodeNotFound {
-			m.undone = m.undone[:len(m.undone)-1] // it was deleted for good
+			m.undoables = m.undoables[:len(m.undoables)-1] // it was deleted for good
 		}
 		m.fail(a.err)
 		return nil
@@ -329,7 +329,7 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	c := a.change
 	k := c.row.key()
 	if a.undoes {
-		m.undone = m.undone[:len(m.undone)-1]
+		m.undoables = m.undoables[:len(m.undoables)-1]
 	}
 	switch {
 	case c.hidden && a.undoes:
@@ -353,7 +353,7 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 		m.say(success, c.row.Name()+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
 	}
 	if !a.undoes {
-		m.undone = append(m.undone, c)
+		m.undoables = append(m.undoables, c)
 	}
 	cmds := []tea.Cmd{m.afterMove()}
 	if m.reader.shown && m.reader.row.key() == k {

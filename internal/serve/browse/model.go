@@ -46,7 +46,8 @@ type Model struct {
 	message string
 	look    style
 	away    bool
-	undone  []undoable
+	// undoables are the changes that undo takes back, the last one first.
+	undoables []undoable
 	// busy says that a change is on its way; changes counts them.
 	busy    bool
 	changes int

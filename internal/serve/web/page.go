@@ -72,7 +72,7 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// ask returns the answer of a method of the memory.
+// ask returns the answer of a method of the memory, the zero value after an error.
 func ask[Q, A any](v *visit, method func(api.Memory, context.Context, Q) (A, error), q Q) (answer A) {
 	if v.err == nil {
 		answer, v.err = method(v.memory, v.Context(), q)

@@ -120,7 +120,8 @@ func (a *Verbs) namesImport(cmd *cobra.Command, given []string) error {
 	return memory.Errorf(memory.CodeInvalid, "no file is named").WithHint(hint)
 }
 
-// notOpened returns the error of a file that cannot be opened: CodeNotFound or CodeStorage.
+// notOpened returns the error of a file that openfile.Open cannot open: CodeNotFound or
+// CodeStorage.
 func notOpened(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return memory.Errorf(memory.CodeNotFound, "there is no file %q", print.Line(path, 200)).WithHint("`claude-mem export FILE` writes one")

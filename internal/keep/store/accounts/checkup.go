@@ -27,7 +27,8 @@ type HostActivity struct {
 	Sessions int
 	LastAt   memory.Millis
 	// HeardAt is the time of the newest call of any hook of the host, a session start
-	// included, by this machine's clock or the host's.
+	// included: when a session was last touched, by the time of an event, or a block was
+	// shown, by this machine's clock.
 	HeardAt memory.Millis
 }
 
@@ -35,7 +36,8 @@ type HostActivity struct {
 // calls were answered with text that could not be used.
 type LastCall struct {
 	Provider, Outcome string
-	At                memory.Millis
+	// At is when the call began.
+	At memory.Millis
 	// Answered counts the newest answers, at most 20, Unusable those among them that
 	// held none of the elements that were asked for.
 	Answered, Unusable int
@@ -56,6 +58,8 @@ const (
 // those made before stuckBefore.
 func (s *Accounts) Activity(ctx context.Context, stuckBefore memory.Millis) (a Activity, err error) {
 	defer db.Wrap(&err, "read activity")
+	// The list of both outcomes is the condition of the index events_queue, which SQLite takes
+	// only if a query repeats it.
 	err = s.Reader.QueryRowContext(ctx, `SELECT
 		(SELECT coalesce(max(received_at), 0) FROM (SELECT received_at FROM events ORDER BY id DESC LIMIT ?1)),
 		(SELECT coalesce(min(received_at), 0) FROM events WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'),

@@ -95,7 +95,7 @@ func countEvents(ctx context.Context, q db.Querier, query string, args ...any) (
 type eventCount map[EventsOf]int
 
 // turnOrder is the order in which the kinds of a turn come.
-var turnOrder = []memory.EventKind{memory.KindPrompt, memory.KindTool, memory.KindStop, memory.KindSessionEnd}
+var turnOrder = []memory.EventKind{memory.KindSessionStart, memory.KindPrompt, memory.KindTool, memory.KindStop, memory.KindSessionEnd}
 
 // list returns the counts in the order of a turn, of each kind the most frequent tool
 // first.

@@ -284,8 +284,8 @@ var File = sqlite.File{
 
 const damagedHint = "keep a copy of it; `claude-mem doctor` tells what to do"
 
-// Fault returns err as a coded error that begins with what, as sqlite.File.Fault does;
-// sql.ErrNoRows is CodeNotFound. nil stays nil.
+// Fault returns err as a coded error that begins with what, as sqlite.File.Fault does: an
+// err that has a code keeps it. sql.ErrNoRows is CodeNotFound. nil stays nil.
 func Fault(what string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) && memory.CodeOf(err) == memory.CodeInternal {
 		return memory.Errorf(memory.CodeNotFound, "%s: %w", what, err)
@@ -293,7 +293,7 @@ func Fault(what string, err error) error {
 	return File.Fault(what, err)
 }
 
-// Wrap is fault for a deferred call: it replaces the error that a method returns.
+// Wrap is Fault for a deferred call: it replaces the error that a method returns.
 func Wrap(err *error, what string) { *err = Fault(what, *err) }
 
 // Damaged reports whether an error says that the file is damaged or no database of
