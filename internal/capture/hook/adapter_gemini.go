@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -45,10 +46,7 @@ func geminiFinish(p *payload) {
 	}
 	switch e.ToolName {
 	case toolBash:
-		if display == "" {
-			display = content
-		}
-		p.setShellResult(display, geminiExit(content))
+		p.setShellResult(cmp.Or(display, content), geminiExit(content))
 	case toolRead:
 		var first int64
 		_ = jsonscan.Decode(e.ToolInput, map[string]any{"start_line": &first}) // no object: from the first line

@@ -63,11 +63,10 @@ func ParseCommands(line string) []Command { return parseNested(line, "", 0) }
 // others. A line that the shell's grammar does not fit is split into words.
 func parseNested(line, dir string, depth int) []Command {
 	line = line[:min(len(line), maxLine)]
-	commands, ok := parseShell(line, dir, depth)
-	if !ok {
-		commands = splitWords(line, dir, depth)
+	if commands, ok := parseShell(line, dir, depth); ok {
+		return commands
 	}
-	return commands
+	return splitWords(line, dir, depth)
 }
 
 // Program returns the program's name without directory and extension, "" for none.

@@ -83,10 +83,8 @@ func (c *Command) kind() (Kind, string) {
 		own = c.Words[1 : verb+1]
 	}
 	for _, r := range p.anyArgument {
-		for _, w := range own {
-			if r.matches(w) {
-				return r.kind, p.lang
-			}
+		if slices.ContainsFunc(own, r.matches) {
+			return r.kind, p.lang
 		}
 	}
 	switch p.verbs {

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -95,9 +96,7 @@ func (v *Verdict) parseException(s string) bool {
 		rank := rankException
 		if last == "AssertionError" || last == "AssertionFailedError" {
 			rank = rankAssert - 3
-			if message == "" {
-				message = "assertion failed"
-			}
+			message = cmp.Or(message, "assertion failed")
 		}
 		if strings.Count(name, ".") > 1 {
 			name = last // without the packages of Java

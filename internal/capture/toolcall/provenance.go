@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/netip"
 	"net/url"
@@ -87,10 +88,7 @@ func (c *Call) Sources() []Source {
 			AgentID string `json:"agentId"`
 		}
 		_ = json.Unmarshal(c.event.ToolResponse, &out)
-		if out.AgentID == "" {
-			out.AgentID = c.event.AgentID
-		}
-		return []Source{{From: memory.FromAgent, Agent: out.AgentID}}
+		return []Source{{From: memory.FromAgent, Agent: cmp.Or(out.AgentID, c.event.AgentID)}}
 	case ToolQuestion:
 		return one(fromDialog(questions(c.event.ToolInput, c.event.ToolResponse)))
 	case ToolRead, ToolEdit:
@@ -358,10 +356,7 @@ func (c *Command) shows() (shows, script string) {
 		return showsWords, ""
 	}
 	name := c.Program()
-	p := programs[name]
-	if p == nil {
-		p = programs[text.LowerASCII(name)]
-	}
+	p := cmp.Or(programs[name], programs[text.LowerASCII(name)])
 	if own := slashed(c.Words[0]); strings.Contains(own, "/") && !absolute(own) && own[0] != '~' && own[0] != '$' && (p == nil || !ThirdParty(own)) {
 		return showsTree, own
 	}

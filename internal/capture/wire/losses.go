@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -54,9 +55,7 @@ func (l Losses) Reserve(now time.Time) error {
 	}
 	return inLosses(l.paths[0], func(f *os.File) error {
 		record := readLosses(f)
-		if record.ID == "" {
-			record.ID = lossesID(memory.MillisOf(now))
-		}
+		record.ID = cmp.Or(record.ID, lossesID(memory.MillisOf(now)))
 		whole := bytes.Repeat([]byte{' '}, lossesEnd)
 		copy(whole, headOf(&record))
 		for i, id := range record.Deliveries {
@@ -125,9 +124,7 @@ func inLosses(path string, do func(*os.File) error) error {
 // between has counted nothing.
 func addLoss(f *os.File, l memory.Loss) error {
 	record := readLossHead(f)
-	if record.ID == "" {
-		record.ID = lossesID(l.At)
-	}
+	record.ID = cmp.Or(record.ID, lossesID(l.At))
 	slot := append(bytes.Repeat([]byte{' '}, lossSlot-1), '\n')
 	if isSafeName(l.DeliveryID) && len(l.DeliveryID) < lossSlot {
 		copy(slot, l.DeliveryID)

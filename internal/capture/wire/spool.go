@@ -118,8 +118,7 @@ func writeSpoolFile(path string, content []byte) error {
 // orUnlocked opens a file that could not be locked, on a file system without locks: what is
 // written there is worth more than that no other process writes it.
 func orUnlocked(f *os.File, err error) (*os.File, error) {
-	var failed *os.PathError
-	if errors.As(err, &failed) && failed.Op == "lock" {
+	if failed, ok := errors.AsType[*os.PathError](err); ok && failed.Op == "lock" {
 		return openfile.Open(failed.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	return f, err
@@ -251,8 +250,7 @@ func readEntry(r io.Reader) (entry SpoolEntry, err error) {
 
 // kindOf describes a JSON error without quoting the file: it may be logged.
 func kindOf(err error) string {
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return "wrong type of " + wrongType.Field
 	}
 	return "not JSON"

@@ -50,10 +50,9 @@ func Unset(dataDir, name string) error {
 
 // memberOf returns a key as the file spells it, or the key itself if the file lacks it.
 func memberOf(d *jsonscan.Document, key string) string {
-	keys := d.Keys()
-	for i := len(keys) - 1; i >= 0; i-- {
-		if at := indexOf(keys[i]); at >= 0 && table[at].Key == key {
-			return keys[i]
+	for _, member := range slices.Backward(d.Keys()) {
+		if at := indexOf(member); at >= 0 && table[at].Key == key {
+			return member
 		}
 	}
 	return key

@@ -136,9 +136,9 @@ func (s *Settings) find(key string) (entry, Origin, bool) {
 	if !s.fileFirst && fromEnv.text != "" {
 		return fromEnv, FromEnvironment, true
 	}
-	for i := len(s.entries) - 1; i >= 0; i-- {
-		if s.entries[i].key == key {
-			return s.entries[i], s.origin, true
+	for _, e := range slices.Backward(s.entries) {
+		if e.key == key {
+			return e, s.origin, true
 		}
 	}
 	return fromEnv, FromEnvironment, fromEnv.text != ""

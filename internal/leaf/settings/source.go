@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -101,8 +102,7 @@ func invalid(message string, cause error) *memory.Error {
 // brokenError returns a CodeInvalid error that a settings file is broken, with what
 // holds meanwhile.
 func brokenError(path string, err error, meanwhile string) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err // the message has the path
 	}
 	return invalid(path+" is broken: "+err.Error()+"; "+meanwhile, err).WithHint("repair or remove " + path)
@@ -178,10 +178,7 @@ func parse(data []byte, older bool) (entries []entry, err error) {
 		}
 		visit(key, value)
 	})
-	if err == nil {
-		err = wrong
-	}
-	return entries, err
+	return entries, cmp.Or(err, wrong)
 }
 
 // parseValue parses a setting's value: a text, a number, true or false, or an array of
