@@ -94,7 +94,7 @@ func countEvents(ctx context.Context, q db.Querier, query string, args ...any) (
 // eventCount counts events by kind and tool (Events is 0 in the keys).
 type eventCount map[EventsOf]int
 
-// turnOrder is the order in which the kinds of a turn come.
+// turnOrder is the order in which the kinds of a turn come; the books have no others.
 var turnOrder = []memory.EventKind{memory.KindSessionStart, memory.KindPrompt, memory.KindTool, memory.KindStop, memory.KindSessionEnd}
 
 // list returns the counts in the order of a turn, of each kind the most frequent tool
