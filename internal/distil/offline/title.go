@@ -246,7 +246,7 @@ func (e *episode) withNames(title string) string {
 		names = names[:min(len(names), 1)]
 	}
 	short := cut(title, 84)
-	tail := " (" + list(baseNamesOfPaths(names), 2) + ")"
+	tail := " (" + list(baseNames(names), 2) + ")"
 	if len(short)+len(tail) > maxTitle {
 		return title
 	}

@@ -17,11 +17,7 @@ func telling(names []string) []string {
 
 // firstWord returns the first word of s in lower case, "" for none.
 func firstWord(s string) string {
-	ws := words(s[:min(len(s), 60)])
-	if len(ws) == 0 {
-		return ""
-	}
-	return ws[0]
+	return text.First(words(s[:min(len(s), 60)]))
 }
 
 // afterLeadIn drops a lead-in: "The missing cent is found: `vat` rounded …".
@@ -81,17 +77,8 @@ func mayLoseSubject(verb string) bool {
 	return lang.Is(verb, "subjectless") || lang.Value(verb, "past") != ""
 }
 
-// baseNames returns the base names of paths, each once.
-func baseNames(paths []string) []string {
-	out := make([]string, 0, len(paths))
-	for _, p := range paths {
-		out = text.Add(out, nameOf(p))
-	}
-	return out
-}
-
-// baseNamesOfPaths shortens those of the names that are paths.
-func baseNamesOfPaths(names []string) []string {
+// baseNames returns the names, each once, and of those that are paths the base names.
+func baseNames(names []string) []string {
 	out := make([]string, 0, len(names))
 	for _, n := range names {
 		if isPathLike(n) && !strings.Contains(n, "::") {

@@ -241,10 +241,7 @@ func (p *parser) field(i int) {
 	case t.name == "item", r == nil && t.nativeTo(kindLearning):
 		return
 	case r == nil:
-		r = newRecord(kindObservation)
-		if t.nativeTo(kindSummary) && !t.nativeTo(kindObservation) {
-			r.kind = kindSummary
-		}
+		r = newRecord(kindObservation) // or a summary, by its fields
 		r.implicit = true
 		p.push(r)
 	case p.beginsAnother(r, i):
