@@ -240,15 +240,13 @@ func (p *parser) field(i int) {
 		return
 	case t.name == "item", r == nil && t.nativeTo(kindLearning):
 		return
-	case r == nil:
+	case r == nil, p.beginsAnother(r, i):
+		implicit := r == nil || r.implicit
+		if r != nil {
+			p.pop()
+		}
 		r = newRecord(kindObservation) // or a summary, by its fields
-		r.implicit = true
-		p.push(r)
-	case p.beginsAnother(r, i):
-		p.pop()
-		another := newRecord(r.kind)
-		another.implicit = r.implicit
-		r = another
+		r.implicit = implicit
 		p.push(r)
 	}
 	if p.full {

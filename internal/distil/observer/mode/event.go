@@ -126,14 +126,8 @@ func (v View) renderEvent(p *memory.PendingEvent) string {
 		return v.shortEvent(p, " (routine)", maxDirectory)
 	}
 	parameters, outcome := v.shownCall(e, &call)
-	var b strings.Builder
-	b.WriteString("<observed_from_primary_session>\n")
-	element(&b, "what_happened", v.whatHappened(p))
-	v.quote(&b, "parameters", parameters)
-	element(&b, "changed_symbols", changedSymbols(p.Symbols))
-	v.quote(&b, "outcome", outcome)
-	b.WriteString("</observed_from_primary_session>\n")
-	return b.String()
+	return "<observed_from_primary_session>\n" + element("what_happened", v.whatHappened(p)) + v.quote("parameters", parameters) +
+		element("changed_symbols", changedSymbols(p.Symbols)) + v.quote("outcome", outcome) + "</observed_from_primary_session>\n"
 }
 
 // shownCall returns what is shown of a call's parameters and of its outcome: of an edit a
@@ -266,15 +260,11 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 
 // shortEvent renders a tool call as one line without its outcome.
 func (v View) shortEvent(p *memory.PendingEvent, remark string, limit int) string {
-	e := &p.Event
-	var b strings.Builder
-	b.WriteString("<observed_from_primary_session>")
-	b.WriteString("<what_happened>" + v.whatHappened(p) + remark + "</what_happened>")
-	if line := rawLine(v.relative(Brief(e)), limit); line != "" {
-		b.WriteString("<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">")
+	line := rawLine(v.relative(Brief(&p.Event)), limit)
+	if line != "" {
+		line = "<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">"
 	}
-	b.WriteString("</observed_from_primary_session>\n")
-	return b.String()
+	return "<observed_from_primary_session><what_happened>" + v.whatHappened(p) + remark + "</what_happened>" + line + "</observed_from_primary_session>\n"
 }
 
 // whatHappened returns a tool call's heading: tool, subagent, directory if it is not the
@@ -311,14 +301,14 @@ func (v View) relative(s string) string {
 	return s
 }
 
-// quote renders text of the session between delimiters with the view's mark; text of
-// several lines gets lines of its own.
-func (v View) quote(b *strings.Builder, name, quoted string) {
+// quote returns text of the session between delimiters with the view's mark, "" for an empty
+// text; one of several lines gets lines of its own.
+func (v View) quote(name, quoted string) string {
 	if quoted == "" {
-		return
+		return ""
 	}
 	if strings.Contains(quoted, "\n") {
 		quoted = "\n" + quoted + "\n"
 	}
-	b.WriteString("<" + name + " " + v.Mark + ">" + quoted + "</" + name + " " + v.Mark + ">\n")
+	return "<" + name + " " + v.Mark + ">" + quoted + "</" + name + " " + v.Mark + ">\n"
 }

@@ -76,17 +76,15 @@ func Form(m Mode) string { return System(m, "") + render("checkpoint.md", nil) }
 
 // Session returns what the first prompt of a run says of the session.
 func Session(f Facts) string {
-	var about strings.Builder
-	element(&about, "project", oneLine(f.Project, maxLabel))
-	element(&about, "directory", oneLine(f.Root, maxDirectory))
 	technologies := make([]string, 0, maxTechnologies)
 	for _, t := range f.Technologies {
 		if t = oneLine(t, maxTechnology); t != "" && len(technologies) < maxTechnologies {
 			technologies = append(technologies, t)
 		}
 	}
-	element(&about, "technologies", strings.Join(technologies, ", "))
-	return render("session.md", map[string]string{"about": about.String(), "learnings": learningLines(f.Learnings)})
+	about := element("project", oneLine(f.Project, maxLabel)) + element("directory", oneLine(f.Root, maxDirectory)) +
+		element("technologies", strings.Join(technologies, ", "))
+	return render("session.md", map[string]string{"about": about, "learnings": learningLines(f.Learnings)})
 }
 
 // learningLines returns a line for each learning, as many as fit into maxLearnings bytes.
@@ -176,19 +174,19 @@ func (v View) earlier() string {
 // closing returns the part of a prompt for the model with the agent's last message, ""
 // for an empty one.
 func (v View) closing(lastMessage string) string {
-	var b strings.Builder
-	v.quote(&b, "last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage))
-	if b.Len() > 0 {
-		b.WriteByte('\n')
+	quoted := v.quote("last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage))
+	if quoted == "" {
+		return ""
 	}
-	return b.String()
+	return quoted + "\n"
 }
 
 // element returns <name>escaped</name> and a line end, "" for an empty text.
-func element(b *strings.Builder, name, escaped string) {
-	if escaped != "" {
-		b.WriteString("<" + name + ">" + escaped + "</" + name + ">\n")
+func element(name, escaped string) string {
+	if escaped == "" {
+		return ""
 	}
+	return "<" + name + ">" + escaped + "</" + name + ">\n"
 }
 
 // render fills in one of the prompts.
