@@ -61,17 +61,16 @@ func readSums(path string) (sums []uint32, err error) {
 	if n := len(file) - 4; err != nil || n < 0 || n%4 != 0 || sumOf(file[:n]) != binary.LittleEndian.Uint32(file[n:]) {
 		return nil, err
 	}
-	for ; len(file) > 4; file = file[4:] {
-		sums = append(sums, binary.LittleEndian.Uint32(file))
-	}
-	return sums, nil
+	sums = make([]uint32, len(file)/4-1)
+	_, err = binary.Decode(file, binary.LittleEndian, sums)
+	return sums, err
 }
 
 // writeSums replaces the file of the sums, on the disk too.
 func writeSums(path string, sums []uint32) error {
-	var file []byte
-	for _, sum := range sums {
-		file = binary.LittleEndian.AppendUint32(file, sum)
+	file, err := binary.Append(nil, binary.LittleEndian, sums)
+	if err != nil {
+		return err
 	}
 	return atomicfile.WriteOwn(sumsPath(path), binary.LittleEndian.AppendUint32(file, sumOf(file)), 0o600)
 }

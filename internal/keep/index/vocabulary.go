@@ -40,12 +40,9 @@ func (v *vocabulary) load(row uint32, hashes []byte) error {
 	if row >= maxWords/vocabularyRow || len(hashes) != 4*vocabularyRow {
 		return sqlite.ErrDamaged
 	}
-	start := int(row) * vocabularyRow
 	v.hashes = reach(v.hashes, (row+1)*vocabularyRow-1)
-	for i := range vocabularyRow {
-		v.hashes[start+i] = binary.LittleEndian.Uint32(hashes[4*i:])
-	}
-	return nil
+	_, err := binary.Decode(hashes, binary.LittleEndian, v.hashes[row*vocabularyRow:(row+1)*vocabularyRow])
+	return err
 }
 
 // index prepares v for the writer.

@@ -73,10 +73,9 @@ func (t *Table) WithVectors(training Training, entries []uint16, vectors []float
 	}
 	file := make([]byte, 0, trainedHead+len(entries)*(6+t.dims)+sha256.Size)
 	file = append(file, trainedMagic...)
-	file = binary.LittleEndian.AppendUint32(file, uint32(t.dims))
-	file = binary.LittleEndian.AppendUint32(file, uint32(len(entries)))
-	file = binary.LittleEndian.AppendUint32(file, uint32(training.Records))
-	file = binary.LittleEndian.AppendUint32(file, uint32(training.Of))
+	for _, n := range [...]int{t.dims, len(entries), training.Records, training.Of} {
+		file = binary.LittleEndian.AppendUint32(file, uint32(n)) //nolint:gosec // none is so large
+	}
 	file = append(file, training.Input[:]...)
 	for _, e := range entries {
 		file = binary.LittleEndian.AppendUint16(file, e)
