@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 )
 
 const (
@@ -52,14 +53,5 @@ func WordsOf(line string) []string {
 // Echoes reports whether nearly all words of a line (echoShare) are in said, which is
 // sorted. A line of fewer than echoWords words is no echo.
 func Echoes(words, said []string) bool {
-	if len(words) < echoWords {
-		return false
-	}
-	both := 0
-	for _, w := range words {
-		if _, ok := slices.BinarySearch(said, w); ok {
-			both++
-		}
-	}
-	return float64(both) >= echoShare*float64(len(words))
+	return len(words) >= echoWords && float64(text.SharedSorted(words, said)) >= echoShare*float64(len(words))
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -39,6 +40,16 @@ func SubjectWords(s string) map[string]bool {
 		}
 	}
 	return set
+}
+
+// SharedSorted counts the items that two sorted lists without repetitions share.
+func SharedSorted(a, b []string) (n int) {
+	for _, item := range a {
+		if _, ok := slices.BinarySearch(b, item); ok {
+			n++
+		}
+	}
+	return n
 }
 
 // SharedWords counts the words that both sets have.

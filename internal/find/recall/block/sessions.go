@@ -94,17 +94,7 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) 
 	if err != nil {
 		return built{}, err
 	}
-	summaries := slices.Clone(fresh.of(r.self.ID).summaries)
-	slices.Reverse(summaries)
-	known := map[int]bool{}
-	for _, s := range summaries {
-		known[s.PromptNumber] = true
-	}
-	for _, s := range stored {
-		if !known[s.PromptNumber] {
-			summaries = append(summaries, s)
-		}
-	}
+	summaries := turnsOf(fresh.of(r.self.ID), stored)
 	var out built
 	for _, s := range summaries[:min(len(summaries), ownSummaries)] {
 		at := s.CreatedAt
@@ -134,7 +124,11 @@ func (r *run) isNews(d memory.SessionDigest, waiting *freshSession) bool {
 // sessionLine returns a session's line without its age and number: its most substantial
 // turn, how that was proven and, with request, what for and the last next step.
 func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request bool) line {
-	turns := turnsOf(d, waiting)
+	stored := d.Turns
+	if len(stored) == 0 && d.Summary != nil {
+		stored = []memory.Summary{*d.Summary}
+	}
+	turns := slices.DeleteFunc(turnsOf(waiting, stored), func(s memory.Summary) bool { return s.Empty() })
 	// A turn after the last summary that has none itself was broken off; what it
 	// was asked to do is the latest that is known.
 	brokenOff := len(waiting.summaries) == 0 && d.Undistilled > 0 && (len(turns) == 0 || turns[0].PromptNumber < d.Session.PromptCount)
@@ -159,24 +153,15 @@ func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request
 }
 
 // turnsOf returns the summaries of a session's turns, the newest first: those that wait
-// in the queue, then those that are stored.
-func turnsOf(d memory.SessionDigest, waiting *freshSession) []memory.Summary {
+// in the queue, then those of other turns that are stored.
+func turnsOf(waiting *freshSession, stored []memory.Summary) []memory.Summary {
 	turns := slices.Clone(waiting.summaries)
 	slices.Reverse(turns)
 	known := map[int]bool{}
 	for _, s := range turns {
 		known[s.PromptNumber] = true
 	}
-	stored := d.Turns
-	if len(stored) == 0 && d.Summary != nil {
-		stored = []memory.Summary{*d.Summary}
-	}
-	for _, s := range stored {
-		if !known[s.PromptNumber] && !s.Empty() {
-			turns = append(turns, s)
-		}
-	}
-	return turns
+	return append(turns, slices.DeleteFunc(slices.Clone(stored), func(s memory.Summary) bool { return known[s.PromptNumber] })...)
 }
 
 // muchMore is how many times as much an earlier turn must have to tell to stand for its

@@ -164,8 +164,8 @@ func (c *changedSymbol) isTest() bool {
 // fileLines chooses the changes to show and returns their lines, file by file.
 func (r *run) fileLines(changes []changedSymbol) []line {
 	slices.SortStableFunc(changes, func(a, b changedSymbol) int {
-		return cmp.Or(compareBool(a.isTest(), b.isTest()), cmp.Compare(b.SnapshotAt, a.SnapshotAt), cmp.Compare(a.FilePath, b.FilePath),
-			compareBool(a.ChangeType == memory.SymbolDeleted, b.ChangeType == memory.SymbolDeleted), cmp.Compare(a.LineStart, b.LineStart))
+		return cmp.Or(last(a.isTest())-last(b.isTest()), cmp.Compare(b.SnapshotAt, a.SnapshotAt), cmp.Compare(a.FilePath, b.FilePath),
+			last(a.ChangeType == memory.SymbolDeleted)-last(b.ChangeType == memory.SymbolDeleted), cmp.Compare(a.LineStart, b.LineStart))
 	})
 	var files []string
 	byFile := map[string][]changedSymbol{}
@@ -212,14 +212,10 @@ func (r *run) symbolLine(c *changedSymbol) line {
 		why: fmt.Sprintf("%s in S%d, %s", c.ChangeType, c.Session, text.Age(r.now.Time(), c.SnapshotAt.Time()))}
 }
 
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
+// last orders what is so after what is not.
+func last(is bool) int {
+	if is {
 		return 1
 	}
+	return 0
 }

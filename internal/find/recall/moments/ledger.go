@@ -30,33 +30,33 @@ type sessionKey struct {
 // account lists what a session was given. Claims stay after they were booked:
 // a caller that read the books just before would give the same again.
 type account struct {
-	records map[recordPart]memory.Millis
-	files   map[string]memory.Millis
-	last    memory.Millis
-	turn    uint64
+	given map[part]memory.Millis
+	last  memory.Millis
+	turn  uint64
 }
 
-// recordPart is a record, or a statement of it that was given later than the record.
-type recordPart struct {
+// part is a record, a statement of it that was given later than the record, or a file.
+type part struct {
 	record    memory.ObservationID
 	statement uint32 // its key, 0 for the record
+	file      string
 }
 
 // parts returns what a line gives of its record.
-func (l reminderLine) parts() []recordPart {
+func (l reminderLine) parts() []part {
 	if !l.again {
-		return []recordPart{{record: l.ID}}
+		return []part{{record: l.ID}}
 	}
-	var parts []recordPart
+	var parts []part
 	for _, d := range l.details {
-		parts = append(parts, recordPart{l.ID, d.Key()})
+		parts = append(parts, part{record: l.ID, statement: d.Key()})
 	}
 	return parts
 }
 
 // wasTold reports whether all that a line gives was claimed before.
 func (a *account) wasTold(l reminderLine) bool {
-	return !slices.ContainsFunc(l.parts(), func(p recordPart) bool { _, told := a.records[p]; return !told })
+	return !slices.ContainsFunc(l.parts(), func(p part) bool { _, told := a.given[p]; return !told })
 }
 
 // claim reserves for a session the lines that it was not given yet, and their
@@ -66,10 +66,11 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 	defer l.mu.Unlock()
 	a := l.sessions[key]
 	if a == nil {
-		a = &account{records: map[recordPart]memory.Millis{}, files: map[string]memory.Millis{}}
+		a = &account{given: map[part]memory.Millis{}}
 	}
 	a.forget(func(at memory.Millis) bool { return at <= shown.CompactedAt }) // the model has forgotten it too
-	if _, told := a.files[found.file]; told && found.file != "" {
+	file := part{file: found.file}
+	if _, told := a.given[file]; told && found.file != "" {
 		return nil, 0
 	}
 	at := max(now, a.last+1)
@@ -84,12 +85,12 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 		return nil, 0
 	}
 	for _, line := range lines {
-		for _, part := range line.parts() {
-			a.records[part] = at
+		for _, p := range line.parts() {
+			a.given[p] = at
 		}
 	}
 	if found.file != "" {
-		a.files[found.file] = at
+		a.given[file] = at
 	}
 	l.turn++
 	a.last, a.turn = at, l.turn
@@ -110,11 +111,11 @@ func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID,
 		return true // one of many sessions, forgotten meanwhile
 	}
 	for _, k := range said {
-		part := recordPart{id, k}
-		if claimed, told := a.records[part]; told && claimed != at {
+		p := part{record: id, statement: k}
+		if claimed, told := a.given[p]; told && claimed != at {
 			continue
 		}
-		a.records[part] = at
+		a.given[p] = at
 		news = news || !slices.Contains(shown, k)
 	}
 	return news
@@ -132,8 +133,7 @@ func (l *ledger) release(key sessionKey, at memory.Millis) {
 
 // forget forgets what was given at such times.
 func (a *account) forget(when func(at memory.Millis) bool) {
-	maps.DeleteFunc(a.records, func(_ recordPart, at memory.Millis) bool { return when(at) })
-	maps.DeleteFunc(a.files, func(_ string, at memory.Millis) bool { return when(at) })
+	maps.DeleteFunc(a.given, func(_ part, at memory.Millis) bool { return when(at) })
 }
 
 // forgetOldest removes the session that was used longest ago.

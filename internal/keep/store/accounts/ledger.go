@@ -33,11 +33,16 @@ type Ledger struct {
 	caps  func() Caps
 
 	mu sync.Mutex
-	// fullDay and fullSessions hold the caps that were reached, with their limits:
-	// a small call that would still fit is not made either, so that a day ends with
-	// one change and not with many. A raised cap opens them.
-	fullDay      map[string]memory.CapError
-	fullSessions map[memory.SessionID]memory.CapError
+	// full holds the caps that were reached, with their limits: a small call that would
+	// still fit is not made either, so that a day ends with one change and not with many.
+	// A raised cap opens them.
+	full map[capKey]memory.CapError
+}
+
+// capKey is what a cap is of: a local day, else a session.
+type capKey struct {
+	day     string
+	session memory.SessionID
 }
 
 // NewLedger makes the ledger of the calls; caps is asked before each call. It is
@@ -50,10 +55,7 @@ func (s *Accounts) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, er
 	if err != nil {
 		return nil, err
 	}
-	return &Ledger{
-		store: s, caps: caps,
-		fullDay: map[string]memory.CapError{}, fullSessions: map[memory.SessionID]memory.CapError{},
-	}, nil
+	return &Ledger{store: s, caps: caps, full: map[capKey]memory.CapError{}}, nil
 }
 
 // counted is the SQL for the tokens of a row of llm_calls that count against the
@@ -128,19 +130,20 @@ func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64,
 func (l *Ledger) known(day string, session memory.SessionID, caps Caps, wanted int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.fullDay[day]; ok && caps.Day > 0 && caps.Day <= e.Limit {
-		e.Limit, e.Wanted = caps.Day, wanted
-		return &e
-	}
-	if e, ok := l.fullSessions[session]; ok && caps.Session > 0 && caps.Session <= e.Limit {
-		e.Limit, e.Wanted = caps.Session, wanted
-		return &e
+	for _, c := range []struct {
+		key   capKey
+		limit int
+	}{{capKey{day: day}, caps.Day}, {capKey{session: session}, caps.Session}} {
+		if e, ok := l.full[c.key]; ok && c.limit > 0 && c.limit <= e.Limit {
+			e.Limit, e.Wanted = c.limit, wanted
+			return &e
+		}
 	}
 	return nil
 }
 
-// rememberedCaps bounds the sessions whose cap is remembered. One that is
-// forgotten is looked up again.
+// rememberedCaps bounds the caps that are remembered. One that is forgotten is looked up
+// again.
 const rememberedCaps = 1000
 
 // remember keeps a cap that was reached, of a day or of a session, so that later
@@ -148,14 +151,14 @@ const rememberedCaps = 1000
 func (l *Ledger) remember(day string, session memory.SessionID, e memory.CapError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.full) >= rememberedCaps {
+		clear(l.full)
+	}
+	key := capKey{session: session}
 	if e.Which == memory.CapDay {
-		l.fullDay = map[string]memory.CapError{day: e}
-		return
+		key = capKey{day: day}
 	}
-	if len(l.fullSessions) >= rememberedCaps {
-		clear(l.fullSessions)
-	}
-	l.fullSessions[session] = e
+	l.full[key] = e
 }
 
 // Charge replaces a reservation by the cost of the call, and adds that to its

@@ -11,6 +11,7 @@ import (
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -262,23 +263,12 @@ func pairRows(rows []*redoneRow, found []memory.Observation) []*redoneRow {
 // kinship returns how much two observations of a turn seem to tell of the same, 0 for no
 // sign of it: the files and the words of their titles that both have.
 func kinship(a, b *memory.Observation) int {
-	score := 2 * common(paths(a.Files), paths(b.Files))
-	score += common(titleWords(a.Title), titleWords(b.Title))
+	score := 2 * text.SharedSorted(paths(a.Files), paths(b.Files))
+	score += text.SharedSorted(titleWords(a.Title), titleWords(b.Title))
 	if score > 0 && a.Type == b.Type {
 		score++
 	}
 	return score
-}
-
-// common counts the items that two sorted lists without repetitions share.
-func common(a, b []string) int {
-	n := 0
-	for _, item := range a {
-		if _, ok := slices.BinarySearch(b, item); ok {
-			n++
-		}
-	}
-	return n
 }
 
 // paths returns the paths of files, sorted, each once.

@@ -168,30 +168,26 @@ func (s *Keeper) ExpireUnread(ctx context.Context) error {
 // and returns how many turns that were.
 func (s *Keeper) DropUnread(ctx context.Context, drop func(*memory.PendingEvent) bool) (int, error) {
 	const what = "drop unread turns"
-	turns := map[memory.SessionID]map[int]bool{}
-	n := 0
+	type turn struct {
+		session memory.SessionID
+		number  int
+	}
+	turns := map[turn]bool{}
 	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
 		var session memory.SessionID
 		e, _, damage, err := scanPending(func(dest ...any) error { return scan(append(dest, &session)...) })
-		if err != nil || damage != nil || turns[session][e.PromptNumber] || !drop(&e) {
-			return err
+		if t := (turn{session, e.PromptNumber}); err == nil && damage == nil && !turns[t] && drop(&e) {
+			turns[t] = true
 		}
-		if turns[session] == nil {
-			turns[session] = map[int]bool{}
-		}
-		turns[session][e.PromptNumber] = true
-		n++
-		return nil
+		return err
 	}, "SELECT "+unreadColumns+", m.session_id FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id")
-	if err != nil || n == 0 {
+	if err != nil || len(turns) == 0 {
 		return 0, db.Fault(what, err)
 	}
-	return n, s.WriteKeeping(ctx, what, func(t *db.Tx) error {
-		for session, numbers := range turns {
-			for number := range numbers {
-				if err := dropUnread(t, session, number); err != nil {
-					return err
-				}
+	return len(turns), s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+		for kept := range turns {
+			if err := dropUnread(t, kept.session, kept.number); err != nil {
+				return err
 			}
 		}
 		return nil

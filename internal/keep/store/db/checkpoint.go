@@ -27,9 +27,7 @@ func (s *DB) Sizes(ctx context.Context) (sizes Sizes, err error) {
 		return sizes, memory.Errorf(memory.CodeStorage, "%w", err)
 	}
 	sizes.Database = info.Size()
-	if info, err := os.Stat(s.path + "-wal"); err == nil {
-		sizes.Log = info.Size()
-	}
+	sizes.Log, _ = logSize(s.path) // 0 for one that cannot be read
 	sizes.Free, err = Value[int64](ctx, s.Reader,
 		"SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p")
 	return sizes, err
@@ -48,11 +46,7 @@ func (s *DB) Checkpoint(ctx context.Context) error {
 			case <-time.After(checkpointPause):
 			}
 		}
-		var busy int
-		err := s.Write(ctx, what, Job{KeepsSessions: true, Bare: true, Run: func(t *Tx) error {
-			return t.checkpoint(&busy)
-		}})
-		if err != nil || busy == 0 {
+		if busy, err := s.checkpoint(ctx, what); err != nil || busy == 0 {
 			return err
 		}
 	}
@@ -70,11 +64,7 @@ func (s *DB) TrimLog(ctx context.Context, above int64) (given int64, err error) 
 	if err != nil || size <= above {
 		return 0, Fault(what, err)
 	}
-	var busy int
-	err = s.Write(ctx, what, Job{KeepsSessions: true, Bare: true, Run: func(t *Tx) error {
-		return t.checkpoint(&busy)
-	}})
-	if err != nil || busy != 0 {
+	if busy, err := s.checkpoint(ctx, what); err != nil || busy != 0 {
 		return 0, err
 	}
 	return size, nil
@@ -100,15 +90,18 @@ const (
 
 // checkpoint tries to empty the log; busy is 1 when a reader is in the way. It does not wait
 // for that reader: arrivals would.
-func (t *Tx) checkpoint(busy *int) (err error) {
-	ctx := context.Background()
-	if _, err := t.Conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
-		return err
-	}
-	defer func() {
-		_, back := t.Conn.ExecContext(ctx, "PRAGMA "+BusyTimeout)
-		err = errors.Join(err, back)
-	}()
-	var pages, copied int
-	return t.Conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(busy, &pages, &copied)
+func (s *DB) checkpoint(ctx context.Context, what string) (busy int, err error) {
+	return InJob(ctx, s, what, Job{KeepsSessions: true, Bare: true}, func(t *Tx) (busy int, err error) {
+		ctx := context.Background()
+		if _, err := t.Conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+			return 0, err
+		}
+		defer func() {
+			_, back := t.Conn.ExecContext(ctx, "PRAGMA "+BusyTimeout)
+			err = errors.Join(err, back)
+		}()
+		var pages, copied int
+		err = t.Conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
+		return busy, err
+	})
 }

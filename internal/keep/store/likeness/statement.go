@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"claudemem/internal/leaf/text"
 )
 
 // The shares of common words from which two statements say the same, or speak of the same.
@@ -74,12 +76,7 @@ func ParseStatement(content string) Statement {
 
 // Common returns the share of the words of both statements that both have, 0 to 1.
 func (s Statement) Common(o Statement) float64 {
-	both := 0
-	for _, w := range s.words {
-		if _, ok := slices.BinarySearch(o.words, w); ok {
-			both++
-		}
-	}
+	both := text.SharedSorted(s.words, o.words)
 	all := len(s.words) + len(o.words) - both
 	if all == 0 {
 		return 0
