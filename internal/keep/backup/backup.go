@@ -113,7 +113,8 @@ func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Ba
 	if err := os.MkdirAll(Folder(dataDir), 0o700); err != nil {
 		return made, memory.Errorf(memory.CodeStorage, "make folder of backups: %w", err)
 	}
-	removeLeftovers(dataDir, now)
+	// Of those from a time to come, the clock cannot tell.
+	removeUnfinished(dataDir, func(info fs.FileInfo) bool { return now.Sub(info.ModTime()).Abs() > tempAge })
 	temp := filepath.Join(Folder(dataDir), fmt.Sprintf("%s%d-%d.tmp", tempPrefix, os.Getpid(), now.UnixNano()))
 	defer func() {
 		if err != nil {
@@ -235,17 +236,12 @@ func rotate(dataDir string, made Backup, keep int) error {
 	return nil
 }
 
-// removeLeftovers deletes incomplete backups of processes that died, and those of which the
-// clock cannot tell: their time is to come.
-func removeLeftovers(dataDir string, now time.Time) {
-	removeUnfinished(dataDir, func(info fs.FileInfo) bool { return now.Sub(info.ModTime()).Abs() > tempAge })
-}
-
 // RemoveUnfinished deletes all incomplete backups. One that is being made fails.
 func RemoveUnfinished(dataDir string) {
 	removeUnfinished(dataDir, func(fs.FileInfo) bool { return true })
 }
 
+// removeUnfinished deletes the incomplete backups that are old, of processes that died.
 func removeUnfinished(dataDir string, old func(fs.FileInfo) bool) {
 	entries, _ := os.ReadDir(Folder(dataDir))
 	for _, entry := range entries {

@@ -312,7 +312,12 @@ func readRecords(ctx context.Context, q db.Querier, kind memory.RecordKind, cond
 	if err := readOutside(ctx, q, observations); err != nil {
 		return nil, err
 	}
-	withholdWrong(pointers(hits), wrongTexts(q, sums), func(h *memory.Hit) int64 { return h.ID }, rows.withhold)
+	wrong := wrongTexts(q, sums)
+	for i := range hits {
+		if wrong[hits[i].ID] {
+			rows.withhold(&hits[i])
+		}
+	}
 	return hits, nil
 }
 

@@ -95,40 +95,22 @@ func wrongTexts(q db.QueryOnly, list []Sums) (wrong map[int64]bool) {
 	return wrong
 }
 
-// withhold calls withhold for each of the records of a kind whose text is not the one that
-// was written.
-func withhold[T any](ctx context.Context, q db.QueryOnly, kind memory.RecordKind, records []T, id func(T) int64, withhold func(T)) error {
+// withhold withholds each of the records of a kind whose text is not the one that was written.
+func withhold[T any, P interface {
+	*T
+	Withhold()
+}](ctx context.Context, q db.QueryOnly, kind memory.RecordKind, records []T, id func(*T) int64) error {
 	ids := make([]int64, len(records))
-	for i, r := range records {
-		ids[i] = id(r)
+	for i := range records {
+		ids[i] = id(&records[i])
 	}
 	wrong, err := mismatched(ctx, q, kind, ids)
-	withholdWrong(records, wrong, id, withhold)
-	return err
-}
-
-// withholdWrong calls withhold for those of the records that are wrong.
-func withholdWrong[T any](records []T, wrong map[int64]bool, id func(T) int64, withhold func(T)) {
-	if len(wrong) == 0 {
-		return
-	}
-	for _, r := range records {
-		if wrong[id(r)] {
-			withhold(r)
+	for i := range records {
+		if wrong[ids[i]] {
+			P(&records[i]).Withhold()
 		}
 	}
-}
-
-func withholdPrompts(ctx context.Context, q db.QueryOnly, prompts []*memory.Prompt) error {
-	return withhold(ctx, q, memory.RecordPrompt, prompts, func(p *memory.Prompt) int64 { return p.ID }, (*memory.Prompt).Withhold)
-}
-
-func withholdSummaries(ctx context.Context, q db.QueryOnly, summaries []*memory.Summary) error {
-	return withhold(ctx, q, memory.RecordSummary, summaries, func(s *memory.Summary) int64 { return s.ID }, (*memory.Summary).Withhold)
-}
-
-func withholdLearnings(ctx context.Context, q db.QueryOnly, learnings []*memory.Learning) error {
-	return withhold(ctx, q, HashedLearning, learnings, func(l *memory.Learning) int64 { return l.ID }, (*memory.Learning).Withhold)
+	return err
 }
 
 // pointers returns the addresses of the items of a list.

@@ -27,7 +27,7 @@ func (s *Records) Learnings(ctx context.Context, q memory.LearningQuery) (list [
 	if err != nil {
 		return nil, err
 	}
-	if err := withholdLearnings(ctx, s.Reader, pointers(list)); err != nil {
+	if err := withhold(ctx, s.Reader, HashedLearning, list, func(l *memory.Learning) int64 { return l.ID }); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), nil

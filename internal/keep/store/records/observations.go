@@ -14,10 +14,13 @@ import (
 // readObservations reads observations r with their files; from is what follows FROM.
 func readObservations(ctx context.Context, q db.Querier, from string, args ...any) ([]memory.Observation, error) {
 	found, err := db.All(ctx, q, ObservationRecord.fields, "SELECT "+ObservationRecord.read+" FROM "+from, args...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = readOutside(ctx, q, pointers(found))
 	}
-	return found, readRest(ctx, q, pointers(found))
+	if err != nil {
+		return found, err
+	}
+	return found, withhold(ctx, q, memory.RecordObservation, found, func(o *memory.Observation) int64 { return int64(o.ID) })
 }
 
 // readOutside reads what observations have outside of their rows: their files, and which
@@ -27,15 +30,6 @@ func readOutside(ctx context.Context, q db.Querier, observations []*memory.Obser
 		return err
 	}
 	return readSuperseding(ctx, q, observations)
-}
-
-// readRest is readOutside, and looks whether the observations are as they were written.
-func readRest(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
-	if err := readOutside(ctx, q, observations); err != nil {
-		return err
-	}
-	return withhold(ctx, q, memory.RecordObservation, observations,
-		func(o *memory.Observation) int64 { return int64(o.ID) }, (*memory.Observation).Withhold)
 }
 
 // readFiles reads the files of observations, in their order.

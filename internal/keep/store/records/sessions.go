@@ -78,10 +78,10 @@ func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Mil
 func readTurns(ctx context.Context, q db.Querier, b *memory.Batch, from, to int) (err error) {
 	b.Prompts, err = db.All(ctx, q, PromptRecord.fields, "SELECT "+PromptRecord.read+` FROM prompts r
 		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(b.Session.ID), from, to)
-	if err != nil {
-		return err
+	if err == nil {
+		err = withhold(ctx, q, memory.RecordPrompt, b.Prompts, func(p *memory.Prompt) int64 { return p.ID })
 	}
-	if err := withholdPrompts(ctx, q, pointers(b.Prompts)); err != nil {
+	if err != nil {
 		return err
 	}
 	b.Earlier, err = readObservations(ctx, q, `observations r INDEXED BY observations_turn
@@ -102,7 +102,7 @@ func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID
 	if err != nil {
 		return nil, err
 	}
-	return summaries, withholdSummaries(ctx, q, pointers(summaries))
+	return summaries, withhold(ctx, q, memory.RecordSummary, summaries, func(s *memory.Summary) int64 { return s.ID })
 }
 
 // TouchSession moves a known session's updated_at to now, as when a host resumes
