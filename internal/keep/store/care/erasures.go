@@ -247,47 +247,31 @@ func (e *Erasure) unseal(ctx context.Context, q db.QueryOnly) (f memory.Forgetti
 // until it returns false.
 func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) error {
 	tables, err := db.Column[string](ctx, q, "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
-	for _, table := range tables {
-		if err != nil {
+	for more := true; more && err == nil && len(tables) > 0; tables = tables[1:] {
+		var rows *sql.Rows
+		if rows, err = q.QueryContext(ctx, `SELECT * FROM "`+strings.ReplaceAll(tables[0], `"`, `""`)+`"`); err != nil {
 			return err
 		}
-		var rows *sql.Rows
-		if rows, err = q.QueryContext(ctx, `SELECT * FROM "`+strings.ReplaceAll(table, `"`, `""`)+`"`); err == nil {
-			err = visitRows(rows, visit)
-		}
-	}
-	if errors.Is(err, errStopped) {
-		return nil
+		names, _ := rows.Columns() // they are open
+		var values []any
+		fields := anyRow(len(names))(&values)
+		err = sqlite.Rows(rows, nil).Each(func(scan sqlite.Scan) error {
+			if err := scan(fields...); err != nil {
+				return err
+			}
+			var texts []string
+			for _, v := range values {
+				if text := sqlite.Unpack(v); text != "" {
+					texts = append(texts, text)
+				}
+			}
+			if more = len(texts) == 0 || visit(strings.Join(texts, " ")); !more {
+				return sqlite.ErrStop
+			}
+			return nil
+		})
 	}
 	return err
-}
-
-// errStopped ends a walk over rows early.
-var errStopped = errors.New("stopped")
-
-func visitRows(rows *sql.Rows, visit func(text string) bool) (err error) {
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	var values []any
-	fields := anyRow(len(names))(&values)
-	for rows.Next() {
-		if err := rows.Scan(fields...); err != nil {
-			return err
-		}
-		var texts []string
-		for _, v := range values {
-			if text := sqlite.Unpack(v); text != "" {
-				texts = append(texts, text)
-			}
-		}
-		if len(texts) > 0 && !visit(strings.Join(texts, " ")) {
-			return errStopped
-		}
-	}
-	return rows.Err()
 }
 
 // VisitTexts calls visit with the texts of each row of the database at path, of any schema,
