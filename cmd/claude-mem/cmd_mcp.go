@@ -8,7 +8,6 @@ import (
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/mcpserver"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := a.Place(dataDir).Client(ctx)
-	options := mcpserver.Options{Version: wire.Program, Identify: daemon.Identify, Clock: a.Now}
+	options := mcpserver.Options{Version: wire.Program, Clock: a.Now}
 	if session := a.Getenv(sessionKey); session != "" {
 		options.Session = string(memory.HostClaudeCode) + ":" + session
 	}

@@ -224,3 +224,13 @@ func semantic(version string) string {
 	}
 	return "v" + strings.TrimPrefix(version, "v")
 }
+
+// Pause waits for d and reports whether ctx is still alive.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -135,7 +135,7 @@ func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err er
 		if err != nil || bytes < pastBytes || time.Now().After(end) {
 			return err == nil && bytes < pastBytes, events, err
 		}
-		if !pauseFor(ctx, pastLook) {
+		if !control.Pause(ctx, pastLook) {
 			return false, events, ctx.Err()
 		}
 	}
@@ -318,7 +318,7 @@ func (b *Backfiller) connect(ctx context.Context) error {
 			return nil
 		}
 		// A hook may have started a worker meanwhile.
-		if memory.CodeOf(err) != memory.CodeConflict || try == 3 || !pauseFor(ctx, reconnectAfter) {
+		if memory.CodeOf(err) != memory.CodeConflict || try == 3 || !control.Pause(ctx, reconnectAfter) {
 			return err
 		}
 	}
@@ -329,7 +329,7 @@ func (b *Backfiller) connect(ctx context.Context) error {
 func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error) {
 	for try := 0; ; try++ {
 		answer, err := b.send(ctx, r)
-		if memory.CodeOf(err) != memory.CodeUnavailable || try == reconnects || !pauseFor(ctx, reconnectAfter) {
+		if memory.CodeOf(err) != memory.CodeUnavailable || try == reconnects || !control.Pause(ctx, reconnectAfter) {
 			return answer, err
 		}
 		if closing := b.Close(ctx); closing != nil {
@@ -364,16 +364,6 @@ func ForeseeBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
 		return answer, err
 	}
 	return b, nil
-}
-
-// pauseFor waits and reports whether ctx is still alive.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // Close ends the worker of this process, if there is one.
@@ -480,6 +470,6 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 			b.report(answer.Waiting)
 		}
 		last = answer.Waiting
-		pauseFor(ctx, pastLook)
+		control.Pause(ctx, pastLook)
 	}
 }

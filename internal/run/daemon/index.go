@@ -224,7 +224,7 @@ func followReindex(ctx context.Context, worker *api.Remote, report func(done, to
 			return state.Done, nil
 		}
 		report(state.Done, state.Total)
-		if !pauseFor(ctx, reindexPoll) {
+		if !control.Pause(ctx, reindexPoll) {
 			return 0, memory.Errorf(memory.CodeUnavailable, "the worker goes on without being watched: %w", ctx.Err())
 		}
 	}

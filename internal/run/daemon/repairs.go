@@ -82,7 +82,7 @@ const verifyRest = 5 * time.Millisecond
 // ends.
 func pausing(ctx context.Context) func() error {
 	return func() error {
-		if !pauseFor(ctx, verifyRest) {
+		if !control.Pause(ctx, verifyRest) {
 			return ctx.Err()
 		}
 		return nil

@@ -53,7 +53,7 @@ func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *s
 			return nil, memory.Errorf(memory.CodeConflict, "another process holds %s and does not answer", control.LockName).
 				WithHint(control.HolderHint(dataDir))
 		}
-		if !pauseFor(ctx, lockPoll) {
+		if !control.Pause(ctx, lockPoll) {
 			return nil, fmt.Errorf("wait for worker lock: %w", ctx.Err())
 		}
 	}

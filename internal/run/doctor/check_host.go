@@ -7,7 +7,6 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -110,12 +109,7 @@ func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 // launches reports whether the file at path is a script of the plugin that runs program.
 func launches(path, program string) bool {
 	const largest = 4096 // scripts have some hundred bytes
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largest))
+	text, _, err := openfile.Beginning(path, largest)
 	return err == nil && bytes.HasPrefix(text, []byte("#!")) && bytes.Contains(text, []byte(program))
 }
 

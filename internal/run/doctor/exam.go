@@ -170,10 +170,8 @@ func (e *exam) awaitWorker(ctx context.Context) (w worker) {
 		if w.held, w.lockErr = control.LockHeld(e.DataDir); !w.held {
 			return w
 		}
-		select {
-		case <-ctx.Done():
+		if !control.Pause(ctx, 100*time.Millisecond) {
 			return w
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

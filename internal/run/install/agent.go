@@ -92,31 +92,23 @@ func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 // Install makes the changes of a new Plan and returns it. A run that is killed anywhere is
 // completed by the next one, or undone by Uninstall.
 func (in *AgentInstaller) Install(ctx context.Context) (*AgentPlan, error) {
-	unlock, err := in.takeLock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	in.sweepAgent()
-	p, err := in.Plan()
-	if err != nil || p.Empty() {
-		return p, err
-	}
-	book, err := in.backUpAgent(p)
-	if err != nil {
-		return p, err
-	}
-	for _, c := range p.Programs {
-		if err := in.do("write", c.Path, c.apply); err != nil {
-			return p, err
+	return locked(ctx, in.Installer, in.sweepAgent, in.Plan, func(p *AgentPlan) error {
+		book, err := in.backUpAgent(p)
+		if err != nil {
+			return err
 		}
-	}
-	for _, c := range p.Files {
-		if err := in.replace("write", c); err != nil {
-			return p, err
+		for _, c := range p.Programs {
+			if err := in.do("write", c.Path, c.apply); err != nil {
+				return err
+			}
 		}
-	}
-	return p, in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+		for _, c := range p.Files {
+			if err := in.replace("write", c); err != nil {
+				return err
+			}
+		}
+		return in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+	})
 }
 
 // replace makes the change of a user's file, unless another program has changed it since.
@@ -161,17 +153,9 @@ func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
 	return book, err
 }
 
-// bare returns a file without our entries; nil when it did not exist before the install and
-// has no other entries.
+// bare returns a file without our entries.
 func (in *AgentInstaller) bare(s *agentState, before []byte, known bool) ([]byte, error) {
-	if s.now == nil {
-		return nil, nil
-	}
-	without, err := s.file.form.strip(in.Installer, s.now, before)
-	if err == nil && known && before == nil && string(without) != string(s.now) && s.file.form.isBlank(without) {
-		return nil, nil
-	}
-	return without, err
+	return bare(s.now, before, known, s.file.form.isBlank, func() ([]byte, error) { return s.file.form.strip(in.Installer, s.now, before) })
 }
 
 // AgentRemoval lists the changes of an uninstall from an agent, before it runs and after.
@@ -251,25 +235,17 @@ func sameButForEnds(a, b []byte) bool {
 // Uninstall removes claude-mem from the agent. The memory is not changed. A run that was
 // killed is completed by the next one.
 func (in *AgentInstaller) Uninstall(ctx context.Context) (*AgentRemoval, error) {
-	unlock, err := in.takeLock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	in.sweepAgent()
-	r, err := in.PlanRemoval()
-	if err != nil || r.Empty() {
-		return r, err
-	}
-	if err := in.beginRemoval(r.book, r.Restored); err != nil {
-		return r, err
-	}
-	for _, c := range r.Files {
-		if err := in.replace("restore", c); err != nil {
-			return r, err
+	return locked(ctx, in.Installer, in.sweepAgent, in.PlanRemoval, func(r *AgentRemoval) error {
+		if err := in.beginRemoval(r.book, r.Restored); err != nil {
+			return err
 		}
-	}
-	return r, in.removeOwn(ctx, r.Directories, r.book)
+		for _, c := range r.Files {
+			if err := in.replace("restore", c); err != nil {
+				return err
+			}
+		}
+		return in.removeOwn(ctx, r.Directories, r.book)
+	})
 }
 
 // sweepAgent removes the temporary files of a killed run.

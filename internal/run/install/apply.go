@@ -15,37 +15,44 @@ import (
 // another install may have run since the user saw a plan. A run that is killed anywhere
 // is completed by the next one, or undone by Uninstall.
 func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
+	return locked(ctx, in, in.sweep, func() (*Plan, error) { return in.Plan(wish) }, func(p *Plan) error {
+		book, err := in.backUp(p)
+		if err != nil {
+			return err
+		}
+		for _, c := range p.Plugin {
+			if err := in.do("write", c.Path, c.apply); err != nil {
+				return err
+			}
+		}
+		for _, args := range p.Commands {
+			if err := in.command(ctx, args); err != nil {
+				return err
+			}
+		}
+		if err := in.writeUserFiles(p); err != nil {
+			return err
+		}
+		if err := in.verify(p); err != nil {
+			return err
+		}
+		return in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+	})
+}
+
+// locked makes a plan and carries it out by do while no other install runs, after sweep has
+// removed what killed runs have left. It does nothing for an empty plan.
+func locked[P interface{ Empty() bool }](ctx context.Context, in *Installer, sweep func(), plan func() (P, error), do func(P) error) (p P, err error) {
 	unlock, err := in.takeLock(ctx)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer unlock()
-	in.sweep()
-	p, err := in.Plan(wish)
-	if err != nil || p.Empty() {
+	sweep()
+	if p, err = plan(); err != nil || p.Empty() {
 		return p, err
 	}
-	book, err := in.backUp(p)
-	if err != nil {
-		return p, err
-	}
-	for _, c := range p.Plugin {
-		if err := in.do("write", c.Path, c.apply); err != nil {
-			return p, err
-		}
-	}
-	for _, args := range p.Commands {
-		if err := in.command(ctx, args); err != nil {
-			return p, err
-		}
-	}
-	if err := in.writeUserFiles(p); err != nil {
-		return p, err
-	}
-	if err := in.verify(p); err != nil {
-		return p, err
-	}
-	return p, in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+	return p, do(p)
 }
 
 // backUp writes the backups and the manifest, before anything is changed.
@@ -64,7 +71,7 @@ func (in *Installer) backUp(p *Plan) (*manifest, error) {
 			path, now := p.host.path(i), p.host.files[i]
 			old := p.book.record(path)
 			before, known := in.baseline(old)
-			without, err := in.unedited(f, now, before, known)
+			without, err := bare(now, before, known, f.isBlank, func() ([]byte, error) { return in.without(f, now, before, known) })
 			if err != nil {
 				return broken(path, err)
 			}
@@ -93,14 +100,14 @@ func (in *Installer) backUpFile(book *manifest, path string, without []byte, old
 	return err
 }
 
-// unedited returns a file without our entries; nil when it did not exist before the
-// install and has no other entries.
-func (in *Installer) unedited(f hostFile, now, before []byte, known bool) ([]byte, error) {
+// bare returns a file without our entries, which strip takes out; nil when it did not exist before
+// the install and has no other entries.
+func bare(now, before []byte, known bool, isBlank func([]byte) bool, strip func() ([]byte, error)) ([]byte, error) {
 	if now == nil {
 		return nil, nil
 	}
-	without, err := in.without(f, now, before, known)
-	if err == nil && known && before == nil && string(without) != string(now) && f.isBlank(without) {
+	without, err := strip()
+	if err == nil && known && before == nil && string(without) != string(now) && isBlank(without) {
 		return nil, nil
 	}
 	return without, err

@@ -117,7 +117,6 @@ type Plan struct {
 	// Unfinished says that an earlier run was killed.
 	Unfinished bool `json:"unfinished"`
 
-	wish Wish
 	host *host
 	book *manifest
 }
@@ -154,7 +153,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	}
 	p := &Plan{
 		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir, Program: in.programPath(PluginName), Version: version, Others: h.others(), NodeData: exists(filepath.Join(in.opts.DataDir, "claude-mem.db")),
-		wish: wish, host: h, book: book,
+		host: h, book: book,
 		Plugin: []Change{}, Files: []Change{}, Commands: [][]string{}, Disable: []string{},
 	}
 	p.Unfinished = book != nil && book.State != installed

@@ -171,36 +171,28 @@ func (in *Installer) installs() []*manifest {
 // files where that is missing or fails. The memory is not changed. A run that was killed
 // is completed by the next one.
 func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
-	unlock, err := in.takeLock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	in.sweep()
-	r, err := in.PlanRemoval()
-	if err != nil || r.Empty() {
-		return r, err
-	}
-	if err := in.beginRemoval(r.book, r.Restored); err != nil {
-		return r, err
-	}
-	for _, args := range r.Commands {
-		err := in.command(ctx, args)
-		var refused *memory.Error
-		switch {
-		case errors.As(err, &refused):
-			r.Problems = append(r.Problems, refused.Message)
-		case err != nil:
-			return r, err
+	return locked(ctx, in, in.sweep, in.PlanRemoval, func(r *Removal) error {
+		if err := in.beginRemoval(r.book, r.Restored); err != nil {
+			return err
 		}
-	}
-	if err := in.removeEntries(r); err != nil {
-		return r, err
-	}
-	if err := in.removeCounters(r.host); err != nil {
-		return r, err
-	}
-	return r, in.removeOwn(ctx, r.Directories, r.book)
+		for _, args := range r.Commands {
+			err := in.command(ctx, args)
+			var refused *memory.Error
+			switch {
+			case errors.As(err, &refused):
+				r.Problems = append(r.Problems, refused.Message)
+			case err != nil:
+				return err
+			}
+		}
+		if err := in.removeEntries(r); err != nil {
+			return err
+		}
+		if err := in.removeCounters(r.host); err != nil {
+			return err
+		}
+		return in.removeOwn(ctx, r.Directories, r.book)
+	})
 }
 
 // beginRemoval notes in the manifest, if there is one, that its install is being removed, and

@@ -255,15 +255,13 @@ func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Co
 
 // observation answers Memory.Observation.
 func (l *Local) observation(ctx context.Context, r ObservationRequest) (Observation, error) {
+	var o memory.Observation
 	id, err := ObservationNumber(r.Name)
-	if err != nil && IsULID(r.Name) {
-		o, err := l.Store.ObservationByULID(ctx, memory.ULID(strings.ToUpper(r.Name)))
-		return ObservationOf(&o, true), err
+	if err == nil {
+		o, err = l.Store.Observation(ctx, id)
+	} else if IsULID(r.Name) {
+		o, err = l.Store.ObservationByULID(ctx, memory.ULID(strings.ToUpper(r.Name)))
 	}
-	if err != nil {
-		return Observation{}, err
-	}
-	o, err := l.Store.Observation(ctx, id)
 	return ObservationOf(&o, true), err
 }
 
@@ -367,12 +365,9 @@ func numbered(text string, lines []memory.ContextLine) []PreviewLine {
 	at := 0
 	for _, l := range lines {
 		first, _, _ := strings.Cut(strings.TrimLeft(l.Text, "\n"), "\n")
-		for i := at; i < len(all); i++ {
-			if all[i] == first {
-				at = i + 1
-				out = append(out, PreviewLine{at, l})
-				break
-			}
+		if i := slices.Index(all[at:], first); i >= 0 {
+			at += i + 1
+			out = append(out, PreviewLine{at, l})
 		}
 	}
 	return out

@@ -205,3 +205,18 @@ func (m Memory) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 func (m Memory) NoteLookups(ctx context.Context, n LookupNote) (Status, error) {
 	return ask(ctx, m, "POST", NotePath, n, (*Local).noteLookups)
 }
+
+// RootsOf returns the roots of the projects with records that have this name or this root.
+func (m Memory) RootsOf(ctx context.Context, name string) (roots []string, err error) {
+	for offset := 0; ; {
+		page, err := m.Projects(ctx, ProjectsRequest{Brief: true, Limit: MaxLimit, Offset: offset})
+		for _, p := range page.Results {
+			if p.Project == name || p.ProjectPath == name {
+				roots = append(roots, p.ProjectPath)
+			}
+		}
+		if offset += len(page.Results); err != nil || len(page.Results) < MaxLimit {
+			return roots, err
+		}
+	}
+}

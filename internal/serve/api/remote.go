@@ -114,12 +114,9 @@ func (r *Remote) DoWithin(ctx context.Context, limit time.Duration, method, path
 	defer cancel()
 	var reader io.Reader
 	if body != nil || method == http.MethodPost {
-		raw := []byte("{}")
-		if body != nil {
-			var err error
-			if raw, err = json.Marshal(body); err != nil {
-				return fmt.Errorf("encode request: %w", err)
-			}
+		raw, err := json.Marshal(cmp.Or[any](body, struct{}{}))
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
 		}
 		reader = bytes.NewReader(raw)
 	}

@@ -176,9 +176,9 @@ func (m *Model) act(a action) tea.Cmd {
 	case around:
 		return m.openTimeline()
 	case pin:
-		return m.pin()
+		return m.alter("pinned", false)
 	case hide:
-		return m.hide()
+		return m.alter("hidden", true)
 	case undo:
 		return m.undo()
 	case copyID:
@@ -245,8 +245,9 @@ func (m *Model) copyID() tea.Cmd {
 	return tea.SetClipboard(id)
 }
 
-// observed returns the current row if it is an observation, and says so if it is not.
-func (m *Model) observed(verb string) *row {
+// alter pins or unpins the observation that the keys act on, or hides it; verb is the past of that.
+// A change at a time: the next one needs to know how this one ended.
+func (m *Model) alter(verb string, hidden bool) tea.Cmd {
 	r := m.current()
 	switch {
 	case r == nil || m.busy:
@@ -255,25 +256,7 @@ func (m *Model) observed(verb string) *row {
 		m.say(warning, "Only observations can be "+verb+".")
 		return nil
 	}
-	return r
-}
-
-// pin pins the current observation, or takes the pin away.
-func (m *Model) pin() tea.Cmd {
-	r := m.observed("pinned")
-	if r == nil {
-		return nil
-	}
-	return m.change(undoable{row: *r}, false)
-}
-
-// hide hides the current observation.
-func (m *Model) hide() tea.Cmd {
-	r := m.observed("hidden")
-	if r == nil {
-		return nil
-	}
-	return m.change(undoable{row: *r, hidden: true}, false)
+	return m.change(undoable{row: *r, hidden: hidden}, false)
 }
 
 // undo undoes the last change.

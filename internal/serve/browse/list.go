@@ -26,8 +26,7 @@ type list struct {
 	cursor, top int
 	// owed is how far the cursor was moved beyond the window: it moves on when the next page
 	// arrives.
-	owed  int
-	notes []string
+	owed int
 
 	// generation counts what was asked from the start; answers to an earlier one are dropped.
 	generation int
@@ -92,7 +91,7 @@ func (l *list) add(at place, p page) {
 	}
 	switch at {
 	case atStart, atEnd:
-		l.rows, l.first, l.notes = p.rows, p.first, p.notes
+		l.rows, l.first = p.rows, p.first
 		l.less, l.more = at == atEnd && p.more, at == atStart && p.more
 		l.cursor, l.top, l.owed = 0, 0, 0
 		if _, ok := l.pages.(inTimeline); ok {

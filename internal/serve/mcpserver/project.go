@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -29,7 +30,7 @@ func (c *call) project(ctx context.Context) string {
 		return c.here(ctx).Project
 	}
 	if dir, ok := c.directory(named); ok {
-		return c.server.opts.Identify(dir).Project
+		return repo.Identify("", dir).Project
 	}
 	return named
 }
@@ -50,8 +51,8 @@ func (c *call) directory(named string) (string, bool) {
 	return filepath.Join(c.server.opts.Dir, named), true
 }
 
-// here returns the place where the client works, the zero Place when it is not known.
-func (c *call) here(ctx context.Context) Place {
+// here returns the place where the client works, the zero value when it is not known.
+func (c *call) here(ctx context.Context) repo.Identity {
 	dir := c.server.opts.Dir
 	if c.server.opts.AskRoots {
 		if root := c.root(ctx); root != "" {
@@ -59,9 +60,9 @@ func (c *call) here(ctx context.Context) Place {
 		}
 	}
 	if dir == "" {
-		return Place{}
+		return repo.Identity{}
 	}
-	return c.server.opts.Identify(dir)
+	return repo.Identify("", dir)
 }
 
 // root returns the first root that the client lists, "" for none.
@@ -125,18 +126,7 @@ func (c *call) known(ctx context.Context) string {
 
 // rootOf returns the root directory of the project with that name or path.
 func (c *call) rootOf(ctx context.Context, label string) string {
-	var paths []string
-	for offset := 0; ; {
-		found := ask(ctx, c, api.Memory.Projects, api.ProjectsRequest{Limit: api.MaxLimit, Offset: offset})
-		for _, p := range found.Results {
-			if p.Project == label || p.ProjectPath == label {
-				paths = append(paths, p.ProjectPath)
-			}
-		}
-		if offset += len(found.Results); len(found.Results) < api.MaxLimit {
-			break
-		}
-	}
+	paths := ask(ctx, c, api.Memory.RootsOf, label)
 	switch len(paths) {
 	case 0:
 		c.args.fail(memory.Errorf(memory.CodeNotFound, "there is no project %q", line(label, 60)).WithHint("known: " + c.known(ctx)))
@@ -152,7 +142,7 @@ func (c *call) rootOf(ctx context.Context, label string) string {
 // getProjectContext shows the context block of a project.
 func getProjectContext(ctx context.Context, c *call) *answer {
 	place := c.place(ctx, c.args.short("project"))
-	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.Checkout.Root, Branch: place.Checkout.Branch, HeadCommit: place.Checkout.HeadCommit}
+	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.WorktreeRoot, Branch: place.Branch, HeadCommit: place.HeadCommit}
 	a := newAnswer("")
 	a.bare = true
 	for _, budget := range []int{0, maxTokens - tailTokens - 200} {
@@ -176,23 +166,23 @@ func getProjectContext(ctx context.Context, c *call) *answer {
 }
 
 // place returns the named project and the state of its checkout.
-func (c *call) place(ctx context.Context, named string) Place {
+func (c *call) place(ctx context.Context, named string) repo.Identity {
 	switch named {
 	case "", "this", "this project", "current", ".":
 		if here := c.here(ctx); here.Project != "" {
 			return here
 		}
 		c.args.fail(memory.Errorf(memory.CodeInvalid, "no project").WithHint("name one by its directory or name; known: " + c.known(ctx)))
-		return Place{}
+		return repo.Identity{}
 	}
 	if dir, ok := c.directory(named); ok {
-		return c.server.opts.Identify(dir)
+		return repo.Identify("", dir)
 	}
 	root := c.rootOf(ctx, named)
 	if _, ok := c.directory(root); ok {
-		place := c.server.opts.Identify(root)
+		place := repo.Identify("", root)
 		place.Project = root // even if nothing is checked out there any more
 		return place
 	}
-	return Place{Project: root}
+	return repo.Identity{Project: root}
 }

@@ -29,13 +29,6 @@ const (
 	maxCalls = 8
 )
 
-// Place is the project and the checkout of a directory.
-type Place struct {
-	// Project is the project's root.
-	Project  string
-	Checkout memory.Checkout
-}
-
 // Options shape a server.
 type Options struct {
 	Version string
@@ -44,8 +37,6 @@ type Options struct {
 	Dir string
 	// AskRoots lets the client's roots say where it works, before Dir.
 	AskRoots bool
-	// Identify returns the place of a directory; nil: each is a project of its own.
-	Identify func(dir string) Place
 	// Session names, as HOST:ID, the session that the client belongs to, "" when
 	// it is not known; a client on HTTP says it in the header wire.SessionHeader.
 	Session string
@@ -66,9 +57,6 @@ type Server struct {
 
 // New returns a server of a memory.
 func New(mem api.Memory, opts Options) *Server {
-	if opts.Identify == nil {
-		opts.Identify = func(dir string) Place { return Place{Project: dir} }
-	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,24 +92,16 @@ func (a *App) RootOf(ctx context.Context, m api.Memory, name, unknown string) (s
 	if err != nil {
 		return "", err
 	}
-	projects, err := allProjects(ctx, m)
-	if err != nil {
+	found, err := m.RootsOf(ctx, named)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	var found []string
-	for _, p := range projects {
-		if p.ProjectPath == named || p.Project == named {
-			found = append(found, p.ProjectPath)
-		}
-	}
-	switch len(found) {
-	case 0:
+	case len(found) == 0:
 		return "", memory.Errorf(memory.CodeNotFound, "%s %q", unknown, print.Line(named, 200)).WithHint("`claude-mem projects` lists the projects")
-	case 1:
-		return found[0], nil
-	default:
+	case len(found) > 1:
 		return "", memory.Errorf(memory.CodeInvalid, "several projects are named %q", print.Line(named, 200)).WithHint("name one by its directory: " + print.Line(strings.Join(found, ", "), 300))
 	}
+	return found[0], nil
 }
 
 // rememberLimit bounds reading the projects for a directory that does not exist.
@@ -127,17 +118,8 @@ func (a *App) remembersProject(root string) bool {
 	}
 	defer m.Close()
 	m.Patience = completeLimit / 2
-	projects, err := allProjects(ctx, m.Memory)
-	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
-}
-
-// allProjects returns every project of a memory, without its number of observations.
-func allProjects(ctx context.Context, m api.Memory) ([]api.Project, error) {
-	all, err := ReadListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
-		page, err := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: p.Limit, Offset: p.Offset})
-		return page.Results, page.Total, err
-	})
-	return all.Results, err
+	roots, err := m.RootsOf(ctx, root)
+	return err == nil && slices.Contains(roots, root)
 }
 
 // Here returns the project of the current directory.

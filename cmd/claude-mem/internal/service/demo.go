@@ -121,7 +121,7 @@ func (a *Verbs) demoEndCommand() *cobra.Command {
 		}
 		shown, cancel := context.WithTimeout(cmd.Context(), demoShown)
 		defer cancel()
-		for pause(shown, time.Second) {
+		for control.Pause(shown, time.Second) {
 			if status, err := control.Look(shown, d.dataDir); err == nil && !status.Running {
 				break // somebody stopped it
 			}
@@ -349,7 +349,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 			result.Records = print.ShownOf(page.Results)
 			return err
 		}
-		if !pause(ctx, 10*time.Millisecond) {
+		if !control.Pause(ctx, 10*time.Millisecond) {
 			return memory.Errorf(memory.CodeUnavailable, "the worker has not distilled the session after %v", demoDistilLimit).
 				WithHint("`claude-mem demo --keep` keeps the memory and its log")
 		}

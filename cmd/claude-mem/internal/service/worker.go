@@ -350,19 +350,9 @@ func (a *Verbs) printLog(ctx context.Context, path string, lines int, follow boo
 		for _, line := range all {
 			show(line)
 		}
-		if !follow || !pause(ctx, 200*time.Millisecond) {
+		if !follow || !control.Pause(ctx, 200*time.Millisecond) {
 			return nil
 		}
-	}
-}
-
-// pause waits for d and returns true, or false when ctx ends before.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
