@@ -94,10 +94,7 @@ func (a *app) configGetCommand() *cobra.Command {
 	cmd.ValidArgsFunction = cli.FirstOnly(a.CompleteSetting)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
 		v, _, err := a.setting(given[0])
-		if err != nil {
-			return err
-		}
-		return a.Show(v.View(), func(p *print.Printer) { p.Printf("%s\n", v.Shown()) })
+		return a.Done(v.View(), err, func(p *print.Printer) { p.Printf("%s\n", v.Shown()) })
 	}
 	return cmd
 }

@@ -149,7 +149,7 @@ func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.Contex
 	if preview.Preview, err = m.Preview(ctx, r); err != nil {
 		return nil, err
 	}
-	if m.FromFiles() {
+	if m.Away() {
 		preview.BuiltBy = builtByDatabase
 	}
 	if preview.Budget == 0 {

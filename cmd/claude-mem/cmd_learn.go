@@ -36,10 +36,7 @@ const learningForm = `{"project", "id", "ulid", "project_path", "category", "con
 
 // showLearning prints a learning as JSON, or as a line behind the word done ("kept:").
 func (a *app) showLearning(l api.Learning, err error, done string) error {
-	if err != nil {
-		return err
-	}
-	return a.Show(l, func(p *print.Printer) {
+	return a.Done(l, err, func(p *print.Printer) {
 		p.Printf("%s ", done)
 		printLearning(p, &l, true)
 	})
@@ -109,17 +106,13 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 				return err
 			}
 		}
-		project, err := scope.Project()
-		if err != nil {
-			return err
-		}
-		found, err := cli.ReadListing(project, *limit, func(p api.Paged) ([]api.Learning, int, error) {
+		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) ([]api.Learning, int, error) {
 			page, err := m.Learnings(ctx, api.LearningsRequest{Category: *category, All: *retired, Paged: p})
 			return page.Results, page.Total, err
 		})
 		return cli.Answer(a.App, found, err, found, func(p *print.Printer) error {
 			for i := range found.Results {
-				printLearning(p, &found.Results[i], project == "")
+				printLearning(p, &found.Results[i], found.Project == "")
 			}
 			if found.Count == 0 {
 				a.Note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
@@ -188,7 +181,7 @@ JSON: {"approved": [` + learningForm + `]}.`,
 			return memory.Errorf(memory.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
 		}
 		if *every {
-			found, err := cli.ReadListing("", math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
+			found, err := cli.ReadListing(nil, math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
 				page, err := m.Learnings(ctx, api.LearningsRequest{All: true, Paged: p})
 				return page.Results, page.Total, err
 			})

@@ -116,10 +116,7 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 			return err
 		}
 		merged, err := m.MergeProjects(ctx, memory.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
-		if err != nil {
-			return err
-		}
-		return a.Show(merged, func(p *print.Printer) { a.showMerged(p, &merged, *alias) })
+		return a.Done(merged, err, func(p *print.Printer) { a.showMerged(p, &merged, *alias) })
 	})
 }
 
@@ -182,10 +179,7 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 		}
 		m.Create = true
 		alias, err := m.AddAlias(ctx, api.NewAlias{Path: path, Project: project})
-		if err != nil {
-			return err
-		}
-		return a.Show([]memory.ProjectAlias{alias}, func(p *print.Printer) {
+		return a.Done([]memory.ProjectAlias{alias}, err, func(p *print.Printer) {
 			printAlias(p, &alias)
 			a.Note("To undo it: claude-mem projects unalias %s", cli.ShellWord(alias.Path))
 		})
@@ -229,10 +223,7 @@ JSON: {"path", "project", "created_at_epoch"}.`,
 			return err
 		}
 		alias, err := m.RemoveAlias(ctx, api.AliasRequest{Path: path})
-		if err != nil {
-			return err
-		}
-		return a.Show(alias, func(p *print.Printer) { p.Printf("%s is a project of its own again\n", print.Line(alias.Path, 0)) })
+		return a.Done(alias, err, func(p *print.Printer) { p.Printf("%s is a project of its own again\n", print.Line(alias.Path, 0)) })
 	})
 }
 

@@ -60,13 +60,10 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 		}
 		m.Create = true
 		o, err := m.AddObservation(ctx, api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: a.origin()})
-		if err != nil {
-			return err
-		}
-		if strings.HasPrefix(o.ProjectPath, labelOnly) {
+		if err == nil && strings.HasPrefix(o.ProjectPath, labelOnly) {
 			a.Note("The directory of %q is not known; the first project of that name takes it over.", print.Line(o.Project, 60))
 		}
-		return a.showObservation(o, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
+		return a.showObservation(o, err, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
 	})
 }
 
@@ -104,10 +101,7 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			return err
 		}
 		o, err := m.EditObservation(ctx, api.ObservationEdit{ID: ids[0], ObservationEdit: edit})
-		if err != nil {
-			return err
-		}
-		return a.showObservation(o, "changed:", undoEdit(before.Whole(), edit))
+		return a.showObservation(o, err, "changed:", undoEdit(before.Whole(), edit))
 	})
 }
 
@@ -119,8 +113,8 @@ func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
 }
 
 // showObservation prints an observation after done, then the command that undoes it.
-func (a *app) showObservation(o api.Observation, done, undo string) error {
-	return a.Show(print.Shown(&o), func(p *print.Printer) {
+func (a *app) showObservation(o api.Observation, err error, done, undo string) error {
+	return a.Done(print.Shown(&o), err, func(p *print.Printer) {
 		whole := o.Whole()
 		p.Printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.Style(print.Bold, print.Line(whole.Title, 0)),
 			p.Style(print.Dim, "("+print.Join(", ", string(o.Type), print.Line(o.Project, 60))+")"))

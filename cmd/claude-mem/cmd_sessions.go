@@ -116,9 +116,6 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 			return err
 		}
 		r, err := m.Receipt(ctx, api.ReceiptRequest{Name: given[0], Project: where})
-		if err != nil {
-			return err
-		}
-		return a.Show(r, func(p *print.Printer) { p.Receipt(&r) })
+		return a.Done(r, err, func(p *print.Printer) { p.Receipt(&r) })
 	})
 }

@@ -149,20 +149,16 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 	limit := cli.LimitFlag(cmd, 20)
 	scope := a.ScopeFlags(cmd)
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
-		project, err := scope.Project()
-		if err != nil {
-			return err
-		}
-		found, err := cli.ReadListing(project, *limit, func(p api.Paged) ([]print.ShownObservation, int, error) {
+		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) ([]print.ShownObservation, int, error) {
 			page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
 			return print.ShownOf(page.Results), page.Total, err
 		})
 		return cli.Answer(a.App, found, err, found, func(p *print.Printer) error {
 			if found.Count == 0 {
-				return a.NothingRemembered(ctx, m.Memory, project)
+				return a.NothingRemembered(ctx, m.Memory, found.Project)
 			}
 			for i := range found.Results {
-				p.EntryLine("", api.Line{Entry: found.Results[i].Entry()}, project == "")
+				p.EntryLine("", api.Line{Entry: found.Results[i].Entry()}, found.Project == "")
 			}
 			a.NoteMore(found.Count, found.Total)
 			return nil

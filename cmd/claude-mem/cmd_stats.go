@@ -52,10 +52,7 @@ price is known), "unpriced_calls".`,
 			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
 		stats, err := a.gatherStats(ctx, m, *days)
-		if err != nil {
-			return err
-		}
-		return a.Show(stats, func(p *print.Printer) {
+		return a.Done(stats, err, func(p *print.Printer) {
 			stats.print(p)
 			if stats.Totals.Sessions == 0 {
 				a.Note("No session captured yet; `claude-mem demo` shows an example.")

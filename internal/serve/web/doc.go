@@ -20,7 +20,7 @@
 //  1. NAME.go with its load function, which takes a *visit and returns a view.
 //  2. templates/NAME.html with {{define "main"}}; with {{define "fragment"}} too if a script
 //     reloads a part of it (?fragment=1). Parts that pages share are in templates/parts.html.
-//  3. A row in the table pages (page.go); Nav names it in the navigation, Key is its letter
+//  3. A row in the table pages (viewer.go); Nav names it in the navigation, Key is its letter
 //     after "g".
 //
 // Styles are classes of static/app.css, scripts are modules in static/, which a page names in

@@ -1,6 +1,6 @@
 // Package access gives a command the memory of a data directory: the worker's while it
-// answers, else that of the files. Memory is for a command that ends soon, Live for a program
-// in a terminal, Client for an MCP server.
+// answers, else that of the files. Memory is for a command and for a program in a terminal, Client
+// for an MCP server.
 //
 // Place in the flow: below all commands; it opens what api.Local needs.
 package access
@@ -8,6 +8,8 @@ package access
 import (
 	"context"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"claudemem/internal/capture/wire"
@@ -34,8 +36,8 @@ func (p Place) Mode() mode.Mode {
 // ModesDir returns the directory of the user's modes.
 func ModesDir(dataDir string) string { return filepath.Join(dataDir, "modes") }
 
-// Memory is the memory of a command: the worker's when it answers, else the files. So a
-// command finds the same with and without a worker.
+// Memory is the memory of a program: the worker's while it answers, else that of the files. So a
+// command finds the same with and without a worker. Its calls may be made at the same time.
 type Memory struct {
 	api.Memory
 	Place
@@ -43,53 +45,103 @@ type Memory struct {
 	Patience time.Duration
 	// Create makes a memory for a change where there is none.
 	Create bool
+	// stays: a command that has read the files reads them to its end, so that all that it shows is
+	// of one moment.
+	stays bool
 
-	files *files // opened when it is needed
+	mu    sync.Mutex
+	files *files // opened while the worker is away; one call at a time
+	// away: the last answer came from the files.
+	away atomic.Bool
+	// mute is until when a worker that took too long is not asked, in Unix milliseconds.
+	mute atomic.Int64
 }
 
-// ForCommand returns the memory, read and changed through its worker or, without one, in the
-// files. It opens nothing yet.
-func (p Place) ForCommand() *Memory {
-	m := &Memory{Place: p}
-	m.Memory = p.calls(m.read, &m.Create)
+// The worker answers in milliseconds. One that takes longer than answerLimit is not asked for
+// mutePause, so that a worker that hangs does not make every key wait.
+const (
+	answerLimit = 5 * time.Second
+	mutePause   = 10 * time.Second
+)
+
+// ForCommand returns the memory for a command that ends soon. It opens nothing yet.
+func (p Place) ForCommand() *Memory { return p.memory(&Memory{Place: p, stays: true}) }
+
+// Live returns the memory for a program that runs for long, and returns to a worker that comes
+// back. It opens nothing yet.
+func (p Place) Live() *Memory { return p.memory(&Memory{Place: p, Patience: answerLimit}) }
+
+// memory completes m. The worker changes it; without one this process is the worker for that
+// long, also where there is no memory yet if m.Create says so.
+func (p Place) memory(m *Memory) *Memory {
+	m.Memory = func(ctx context.Context, call api.Call) error {
+		if call.Reads() {
+			return m.read(ctx, call)
+		}
+		return daemon.Change(ctx, p.DataDir, m.Create, func(mem api.Memory) error { return mem(ctx, call) })
+	}
 	return m
 }
 
-// calls returns a memory that is read by read. The worker changes it; without one this process
-// is the worker for that long, also where there is no memory yet if create says so.
-func (p Place) calls(read api.Memory, create *bool) api.Memory {
-	return func(ctx context.Context, call api.Call) error {
-		if call.Reads() {
-			return read(ctx, call)
-		}
-		return daemon.Change(ctx, p.DataDir, *create, func(m api.Memory) error { return m(ctx, call) })
-	}
-}
+// Away reports whether the last answer came from the files.
+func (m *Memory) Away() bool { return m.away.Load() }
 
-// Close ends reading; its error has no effect on results.
-func (m *Memory) Close() {
-	if m.files != nil {
-		m.files.close()
-	}
-}
-
-// FromFiles reports whether an answer came from the files.
-func (m *Memory) FromFiles() bool { return m.files != nil }
-
-// read asks the worker, or the files once it did not answer. CodeNoMemory when nothing was
-// ever captured and no worker runs.
+// read asks the worker, or the files if it does not answer. CodeNoMemory when nothing was ever
+// captured and no worker runs.
 func (m *Memory) read(ctx context.Context, call api.Call) error {
-	if m.files == nil {
-		if err := m.askToRead(ctx, m.Patience, call); memory.CodeOf(err) != memory.CodeUnavailable {
+	if !m.stays || !m.Away() {
+		err := m.askUnlessMute(ctx, call)
+		if memory.CodeOf(err) != memory.CodeUnavailable {
+			m.away.Store(false)
+			if m.mu.TryLock() {
+				m.closeFiles()
+				m.mu.Unlock()
+			}
 			return err
 		}
+		if ctx.Err() != nil {
+			return err // nobody waits for the answer
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files == nil {
 		files, err := m.open(ctx)
 		if err != nil {
 			return err
 		}
 		m.files = files
 	}
+	m.away.Store(true)
 	return m.files.Memory()(ctx, call)
+}
+
+// askUnlessMute asks the worker. CodeUnavailable if it does not answer, or has just been too slow.
+func (m *Memory) askUnlessMute(ctx context.Context, call api.Call) error {
+	if time.Now().UnixMilli() < m.mute.Load() {
+		return memory.Errorf(memory.CodeUnavailable, "the worker does not answer")
+	}
+	began := time.Now()
+	err := m.askToRead(ctx, m.Patience, call)
+	if memory.CodeOf(err) == memory.CodeUnavailable && ctx.Err() == nil && time.Since(began) >= answerLimit {
+		m.mute.Store(time.Now().Add(mutePause).UnixMilli())
+	}
+	return err
+}
+
+// Close ends reading from the files. A call that is running is waited for.
+func (m *Memory) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closeFiles()
+}
+
+// closeFiles closes the files if they are open; its error has no effect on results.
+func (m *Memory) closeFiles() {
+	if m.files != nil {
+		m.files.close()
+		m.files = nil
+	}
 }
 
 // ask asks the running worker, for at most limit (0: for as long as ctx lasts), and returns

@@ -85,6 +85,14 @@ func (a *App) Show(v any, text func(*print.Printer)) error {
 	return nil
 }
 
+// Done is Show for what a call has made, or returns its error.
+func (a *App) Done(made any, err error, text func(*print.Printer)) error {
+	if err != nil {
+		return err
+	}
+	return a.Show(made, text)
+}
+
 // Answer prints what the memory has answered, or its error: as JSON, or for people as text
 // prints it. Where there is no memory yet the answer is empty.
 func Answer[A any](a *App, found A, err error, empty A, text func(*print.Printer) error) error {

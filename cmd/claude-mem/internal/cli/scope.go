@@ -277,14 +277,20 @@ type listing[T any] struct {
 	Results []T    `json:"results"`
 }
 
-// ReadListing reads the first records of a project ("" for all), at most limit, page by page.
-func ReadListing[T any](project string, limit int, page func(api.Paged) ([]T, int, error)) (listing[T], error) {
-	out := listing[T]{Project: project, Results: []T{}}
+// ReadListing reads the first records of a scope (nil: of all projects), at most limit, page by
+// page.
+func ReadListing[T any](of *Scope, limit int, page func(api.Paged) ([]T, int, error)) (out listing[T], err error) {
+	out.Results = []T{}
+	if of != nil {
+		if out.Project, err = of.Project(); err != nil {
+			return out, err
+		}
+	}
 	if limit < 1 {
 		return out, memory.Errorf(memory.CodeInvalid, "--limit %d: want at least 1", limit)
 	}
 	for {
-		results, total, err := page(api.Paged{Project: project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})
+		results, total, err := page(api.Paged{Project: out.Project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})
 		out.Results, out.Total = append(out.Results, results...), total
 		if out.Count = len(out.Results); err != nil || len(results) == 0 || out.Count >= min(limit, total) {
 			return out, err

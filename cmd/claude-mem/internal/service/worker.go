@@ -163,10 +163,7 @@ JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
 // CodeUnavailable.
 func (a *Verbs) printStatus(ctx context.Context, dataDir string) error {
 	status, err := control.Look(ctx, dataDir)
-	if err != nil {
-		return err
-	}
-	err = a.Show(status, func(p *print.Printer) {
+	err = a.Done(status, err, func(p *print.Printer) {
 		printWorker(p, &status)
 		if !status.Running {
 			a.Note("hooks start it when needed; `claude-mem worker start` starts it now")

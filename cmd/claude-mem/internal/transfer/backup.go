@@ -37,10 +37,7 @@ JSON: {"name", "path", "at", "bytes"}.`,
 			return err
 		}
 		made, err := backup.Make(ctx, dataDir, max(1, resolved.Int(settings.KeyBackupKeep)), a.Now())
-		if err != nil {
-			return err
-		}
-		return a.Show(made, func(p *print.Printer) {
+		return a.Done(made, err, func(p *print.Printer) {
 			p.Printf("%s written (%s) and verified\n", text.Terminal(made.Path), text.Bytes(made.Bytes))
 		})
 	})
