@@ -2,22 +2,31 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -156,4 +165,254 @@ func noteInjection(dataDir string, injection memory.Injection) {
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
 	id := memory.NewDeliveryID(time.Now(), random)
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
+}
+
+// previewing reports whether the arguments of `context` have --preview or --why: these
+// are for a person and go through cobra.
+func previewing(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == "--preview" || name == "--why"
+	})
+}
+
+// contextPreview is a preview with its builder and its session.
+type contextPreview struct {
+	api.Preview
+	BuiltBy string `json:"built_by"`
+	Session string `json:"session,omitempty"`
+}
+
+// The values of contextPreview.BuiltBy.
+const (
+	builtByWorker   = "worker"
+	builtByDatabase = "database" // read by the command itself
+)
+
+// contextSources are the ways in which a session can start.
+var contextSources = []string{"startup", "clear", "compact", "resume"}
+
+// addPreview adds --preview and --why to the hook verb.
+func (a *app) addPreview(cmd *cobra.Command) {
+	cmd.Long += `
+
+--preview is for people: it prints exactly the block that a session started now in this
+directory would get, and below it the cost of each layer and the layers left out. Nothing
+is recorded or changed. --why explains a line: by the number of an observation ('#12'),
+of a session (S3), or of the line (7).
+
+What the host loads by itself is left out: lines that a CLAUDE.md of this directory or
+above, one of the user, or Claude Code's own memory of the project says in nearly the
+same words. The list of what is left out names the file.
+
+A running worker builds the block; without a worker it is built from the database, as a
+hook does: records that fit the latest summary are then found by words alone. Events in
+the spool are not included: the worker stores them before a session starts.
+
+JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
+"tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
+or "database", "source", "session"?, "project_path", "lines": [{"number", "layer", "text",
+"tokens", "observation"?, "observations"?: all that a session's line stands for if they are several,
+"session"?, "learning"?, "why"}], "left_out": lines that the host loads by itself, without
+numbers}; with --why {"lines", "left_out"} of these alone.`
+	cmd.Example += `
+  claude-mem context --preview
+  claude-mem context --preview --budget 500 --source resume --session last
+  claude-mem context --preview --why '#12'`
+	cmd.Flags().Bool("preview", false, "show the context block of a session started now, and its cost")
+	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
+	source := cmd.Flags().String("source", contextSources[0], "with --preview: the start of the session: "+strings.Join(contextSources, ", "))
+	session := cmd.Flags().String("session", "", "with --preview: a session, named as for sessions show\n(default: a new one; for resume and compact the last)")
+	project := a.ProjectFlag(cmd, "", "with --preview: "+cli.OfCurrent)
+	cli.CompleteFlag(cmd, "source", cli.Fixed(contextSources...))
+	cli.CompleteFlag(cmd, "session", a.NamedSessionChoices())
+	why := cmd.Flags().String("why", "", "explain lines: '#12', S3 or a line's number")
+	host := cmd.Flags().Lookup("host")
+	cmd.Run = nil
+	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
+		if *budget < 0 {
+			return memory.Errorf(memory.CodeInvalid, "--budget %d: want at least 0", *budget)
+		}
+		if !slices.Contains(contextSources, *source) {
+			return memory.Errorf(memory.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
+		}
+		named, err := lineNamed(*why)
+		if err != nil {
+			return err
+		}
+		preview, err := a.previewContext(ctx, m, api.ContextRequest{
+			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
+		if err != nil {
+			return a.EmptyMemory(err, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
+				Layers: []memory.LayerCost{}, Skipped: []memory.LayerCost{}, Source: *source,
+				Lines: []api.PreviewLine{}, LeftOut: []memory.ContextLine{}}})
+		}
+		if named != nil {
+			return a.printWhy(preview, *why, named)
+		}
+		return a.Show(preview, func(p *print.Printer) {
+			printPreview(p, preview)
+			if names, err := wire.SpoolOf(m.DataDir).List(a.Now()); err == nil && len(names) > 0 {
+				a.Note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
+			}
+			if preview.Text == "" {
+				a.Note("A session started now would get no context block.")
+			} else {
+				a.Note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
+			}
+		})
+	})
+}
+
+// previewContext returns a block; session and project of the request are names as the
+// user types them.
+func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.ContextRequest) (*contextPreview, error) {
+	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
+	if err != nil {
+		return nil, err
+	}
+	if r.HostSessionID == "" && (r.Source == "resume" || r.Source == "compact") {
+		r.HostSessionID = "last" // these are of a session that there is already
+	}
+	r.StartDir = where.WorktreeRoot
+	if r.ProjectPath == "" || cli.IsPath(r.ProjectPath) {
+		r.StartDir, _ = filepath.Abs(cmp.Or(r.ProjectPath, ".")) // without it nothing is left out
+	}
+	r.ConfigDir, _ = claudedir.Config(a.Getenv, a.Home())
+	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
+	preview := &contextPreview{BuiltBy: builtByWorker}
+	if r.HostSessionID != "" {
+		session, err := m.Receipt(ctx, api.ReceiptRequest{Name: r.HostSessionID, Project: where.Project})
+		if err != nil {
+			return nil, err
+		}
+		r.Host, r.HostSessionID = string(session.Host), session.HostSessionID
+		preview.Session = fmt.Sprintf("S%d", session.ID)
+	}
+	if preview.Preview, err = m.Preview(ctx, r); err != nil {
+		return nil, err
+	}
+	if m.Away() {
+		preview.BuiltBy = builtByDatabase
+	}
+	if preview.Budget == 0 {
+		if resolved, err := settings.Load(m.DataDir, a.Getenv); err == nil {
+			preview.Budget = resolved.Int(settings.KeyContextBudget)
+		}
+	}
+	return preview, nil
+}
+
+// previewProject returns the checkout of a path, or of a project by its name.
+func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
+	if name = cmp.Or(name, "."); cli.IsPath(name) {
+		return a.CheckoutAt(name)
+	}
+	root, err := a.RootOf(ctx, m, name, "there is no project")
+	if err != nil {
+		return repo.Identity{}, err
+	}
+	where := repo.Identity{Project: root}
+	if info, err := os.Stat(root); err == nil && info.IsDir() { // else nothing is checked out there
+		where = repo.Identify("", root)
+		where.Project = root
+	}
+	return where, nil
+}
+
+// lineNamed returns whether a line is the one that the value of --why names: "#12" that of an
+// observation, S3 of a session, 7 the seventh of the block. The line of a session may stand for
+// several of its observations. It is nil for "".
+func lineNamed(text string) (func(*api.PreviewLine) bool, error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, nil
+	}
+	id, err := cli.ParseID(text)
+	switch {
+	case err != nil || id.ULID != "":
+		return nil, memory.Errorf(memory.CodeInvalid, "--why %.40q names no line", text).
+			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
+	case id.Session:
+		return func(l *api.PreviewLine) bool {
+			return l.Session == memory.SessionID(id.Number) && (l.Observation == 0 || l.Layer == "sessions")
+		}, nil
+	case strings.HasPrefix(text, "#"):
+		o := memory.ObservationID(id.Number)
+		return func(l *api.PreviewLine) bool { return l.Observation == o || slices.Contains(l.Observations, o) }, nil
+	}
+	return func(l *api.PreviewLine) bool { return l.Number == int(id.Number) }, nil
+}
+
+// printWhy explains the lines that ref names, which named finds.
+func (a *app) printWhy(preview *contextPreview, ref string, named func(*api.PreviewLine) bool) error {
+	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !named(&l) })
+	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !named(&api.PreviewLine{ContextLine: l}) })
+	if len(lines)+len(leftOut) == 0 {
+		_, notNumber := strconv.Atoi(ref)
+		return memory.Errorf(memory.CodeNotFound, print.Or(notNumber == nil, "the block has no line %.40s", "%.40s is not in the block"), ref).
+			WithHint("`claude-mem context --preview` shows the block and the layers left out")
+	}
+	return a.Show(map[string]any{"lines": lines, "left_out": leftOut}, func(p *print.Printer) {
+		for _, l := range leftOut {
+			lines = append(lines, api.PreviewLine{ContextLine: l})
+		}
+		printLines(p, lines)
+	})
+}
+
+// printLines prints lines of a block and why each is in it, or left out of it: those have no
+// number.
+func printLines(p *print.Printer, lines []api.PreviewLine) {
+	for _, l := range lines {
+		about := print.Join(" · ", cmp.Or(print.If(l.Number != 0, fmt.Sprintf("line %d", l.Number)), "left out"), l.Layer, text.Count(l.Tokens, "token"),
+			print.If(l.Observation != 0, observationNumbers(&l)), print.If(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
+			print.If(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
+		p.Printf("%s\n  %s %s\n  %s\n", text.Terminal(l.Text), p.Style(print.Bold, "why:"), print.Line(l.Why, 0), p.Style(print.Dim, about))
+	}
+}
+
+// observationNumbers returns the numbers of the observations of a line: "#1, #2".
+func observationNumbers(l *api.PreviewLine) string {
+	if len(l.Observations) == 0 {
+		return fmt.Sprintf("#%d", l.Observation)
+	}
+	return strings.Join(print.Mapped(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
+}
+
+// printPreview prints a block, and below it its cost.
+func printPreview(p *print.Printer, v *contextPreview) {
+	if v.Text != "" {
+		p.Printf("%s\n\n", v.Text)
+	}
+	p.Printf("%s\n", p.Style(print.Dim, strings.Repeat("─", 72)))
+	p.Heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), print.Line(memory.ProjectLabel(v.ProjectPath), 60), v.Source))
+	by := print.Or(v.BuiltBy == builtByDatabase, "from the database", "by the worker")
+	p.Printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, text.Count(v.EffectiveBudget, "token"), by, v.BuildMS)
+	switch {
+	case v.Budget > v.EffectiveBudget:
+		p.Printf("  the budget is %d; the host accepts %d\n", v.Budget, v.EffectiveBudget)
+	case v.Budget < v.EffectiveBudget:
+		p.Printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
+	}
+	frame := v.Tokens
+	layers := print.Mapped(v.Layers, func(l *memory.LayerCost) []string {
+		frame -= l.Tokens
+		return []string{print.Line(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
+	})
+	if v.Text != "" {
+		layers = append(layers, []string{"frame", text.Count(frame, "token")})
+	}
+	p.Columns(layers)
+	p.Table("Left out", print.Mapped(v.Skipped, func(l *memory.LayerCost) []string { return []string{print.Line(l.Name, 40), skippedText(l)} }))
+}
+
+// linesText returns the number of lines of a layer, "" for none.
+func linesText(l *memory.LayerCost) string {
+	return print.If(l.Items > 0, text.Count(l.Items, "line"))
+}
+
+// skippedText returns the reason why a layer was left out, and its cost.
+func skippedText(l *memory.LayerCost) string {
+	cost := print.Join(", ", linesText(l), print.If(l.Tokens > 0, text.Count(l.Tokens, "token")))
+	return print.Line(l.Reason, 100) + print.If(cost != "", " ("+cost+")")
 }

@@ -80,9 +80,11 @@ func Find(path string, since time.Time) ([]Folder, error) {
 		}
 	} else {
 		add(path, info)
-		for _, agent := range agentFiles(path) {
-			if info, err := os.Lstat(agent); err == nil {
-				add(agent, info)
+		dir := filepath.Join(strings.TrimSuffix(path, extension), "subagents")
+		agents, _ := os.ReadDir(dir) // without it there are none
+		for _, agent := range agents {
+			if info, err := agent.Info(); err == nil && filepath.Ext(agent.Name()) == extension {
+				add(filepath.Join(dir, agent.Name()), info)
 			}
 		}
 	}
@@ -123,17 +125,6 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 		}
 		return err
 	})
-}
-
-// agentFiles returns the files of the subagents of the session with a transcript.
-func agentFiles(path string) []string {
-	found, _ := filepath.Glob(filepath.Join(escaped(strings.TrimSuffix(path, extension)), "subagents", "*"+extension)) // the pattern is valid
-	return found
-}
-
-// escaped returns a path as a pattern that matches only it.
-func escaped(path string) string {
-	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
 }
 
 // look reads the beginning of a file for its session, its first time and whether it is of a

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/text"
@@ -241,7 +242,7 @@ func (p *Parser) takeUser(r *record) {
 		}
 		return
 	}
-	if isInterrupted(list) {
+	if slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, interrupted) }) {
 		p.closing.text = ""
 	}
 	if r.sidechain { // the prompt of a subagent

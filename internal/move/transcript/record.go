@@ -151,11 +151,6 @@ var notTyped = []string{
 // interrupted begins the note that the user has stopped the agent.
 const interrupted = "[Request interrupted by user"
 
-// isInterrupted reports whether the blocks say that the user has stopped the agent.
-func isInterrupted(list []block) bool {
-	return slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, interrupted) })
-}
-
 // between returns what is between two marks, "" without them.
 func between(s, open, end string) string {
 	_, rest, _ := strings.Cut(s, open)

@@ -384,7 +384,7 @@ func (b *Backfiller) Close(ctx context.Context) error {
 func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
 	begins := e.Kind == memory.KindPrompt || len(b.events) > 0 && b.events[len(b.events)-1].HostSessionID != e.HostSessionID
 	full := len(b.events) >= partEvents || b.bytes >= partBytes
-	size := sizeOf(&e)
+	size := 512 + len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
 	if full && (begins || b.closed) || len(b.events) >= partMost || b.bytes+size > turnBytes {
 		if err := b.Flush(ctx); err != nil {
 			return err
@@ -392,11 +392,6 @@ func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
 	}
 	b.events, b.bytes, b.closed = append(b.events, e), b.bytes+size, e.Kind == memory.KindStop
 	return nil
-}
-
-// sizeOf returns about how many bytes an event takes.
-func sizeOf(e *memory.Event) int {
-	return 512 + len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
 }
 
 // Flush sends what was added since the last call.

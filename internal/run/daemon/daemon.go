@@ -23,6 +23,7 @@ import (
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/httpapi"
+	"claudemem/internal/serve/mcpserver"
 	"claudemem/internal/serve/web"
 )
 
@@ -221,7 +222,8 @@ func (w *Worker) openAll(ctx context.Context) error {
 		return err
 	}
 	w.readSettings()
-	w.reserveLosses()
+	w.losses = wire.LossesOf(w.cfg.DataDir, os.Getenv)
+	w.warn(ctx, "reserve room for the count of lost events", w.losses.Reserve(w.cfg.Clock()))
 	if err := w.openStages(ctx); err != nil {
 		return err
 	}
@@ -370,7 +372,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reminder: w.reminder,
 		Import:   kept.Import,
 		Changes:  w.store,
-		MCP:      w.mcp(mem.Memory()),
+		MCP:      mcpserver.New(mem.Memory(), mcpserver.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Logger: w.log}).Handler(),
 		Viewer:   web.New(mem.Memory(), web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, Place: placeOf, Logs: logs(w.cfg.DataDir), Logger: w.log}),
 	}, httpapi.Options{
 		Slack:      settings.Slack(os.Getenv),

@@ -3,10 +3,8 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
-	"claudemem/internal/capture/wire"
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/accounts"
@@ -93,13 +91,6 @@ func (w *Worker) notice(ctx context.Context, key string, holds bool, text string
 
 // lostNoticeTime is how long the notice of lost events holds after it was shown.
 const lostNoticeTime = 24 * time.Hour
-
-// reserveLosses makes the file in which hooks count the events that nobody can keep, while
-// there is room for it.
-func (w *Worker) reserveLosses() {
-	w.losses = wire.LossesOf(w.cfg.DataDir, os.Getenv)
-	w.warn(w.life, "reserve room for the count of lost events", w.losses.Reserve(w.cfg.Clock()))
-}
 
 // bookLosses books the events that hooks have lost since it was last called, as soon as they
 // can be booked, logs them and adds a notice.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,7 +19,6 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
-	"claudemem/internal/serve/mcpserver"
 )
 
 // portTries is how many ports after the wanted one are tried when others hold them.
@@ -77,14 +75,6 @@ func readToken(dataDir string) (string, error) {
 		return "", control.DiskError("write", path, err)
 	}
 	return token, nil
-}
-
-// mcp returns the MCP server for hosts that use HTTP. Their working directory is not
-// known: they name a project, or search in all.
-func (w *Worker) mcp(mem api.Memory) http.Handler {
-	return mcpserver.New(mem, mcpserver.Options{
-		Version: w.cfg.Version, Clock: w.cfg.Clock, Logger: w.log,
-	}).Handler()
 }
 
 // vocabulary returns the types and concepts of the mode in the settings.

@@ -162,20 +162,14 @@ func (w *Worker) observe() error {
 		return fmt.Errorf("start observer: %w", err)
 	}
 	w.opened("observer", func(ctx context.Context) error {
-		w.finishDueWork(ctx)
+		due, cancel := context.WithTimeout(ctx, finishOnStop)
+		defer cancel()
+		if err := w.observer.WaitIdle(due); err != nil {
+			w.log.Info("stopping with work left", "error", err)
+		}
 		return w.observer.Close()
 	})
 	return nil
-}
-
-// finishDueWork waits up to finishOnStop until the observer has distilled what is due.
-// The rest stays in the queue.
-func (w *Worker) finishDueWork(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, finishOnStop)
-	defer cancel()
-	if err := w.observer.WaitIdle(ctx); err != nil {
-		w.log.Info("stopping with work left", "error", err)
-	}
 }
 
 // RecallOptions returns the options of context blocks that the settings give. What waits in

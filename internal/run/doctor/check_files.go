@@ -163,7 +163,7 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 	}
 	// Only writing shows a quota or a limit of the process.
 	if len(list) == 0 && !on.ReadOnly {
-		if err := probe(e.DataDir); noRoom(err) {
+		if err := probe(e.DataDir); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) || overQuota(err) { // the disk, or a limit
 			list = append(list, e.found("disk-full", fmt.Sprintf("%s, but nothing can be written: %v", free, err)))
 		} else if err != nil && !errors.Is(err, fs.ErrPermission) {
 			list = append(list, e.found("data-read-only", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
@@ -175,11 +175,6 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 		list = append(list, e.found("aside-kept", path+" has "+sizeText(uint64(sizes.Aside)), "path", path))
 	}
 	return list, free + ", " + sizeText(uint64(sizes.Total)) + " used by the data directory"
-}
-
-// noRoom reports whether a write failed because of a full disk, a quota or a limit.
-func noRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) || overQuota(err)
 }
 
 // probeBytes is more than any file system stores without a block.

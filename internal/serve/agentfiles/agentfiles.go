@@ -1,6 +1,7 @@
 package agentfiles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,10 +231,7 @@ type want struct {
 // plan returns what the targets want. Without records it is nothing.
 func plan(t *tree, r *Request) []want {
 	var wanted []want
-	zone := r.Zone
-	if zone == nil {
-		zone = time.Local
-	}
+	zone := cmp.Or(r.Zone, time.Local)
 	all := lines(r.Records, ".", rootRows, zone)
 	if all == nil {
 		return nil

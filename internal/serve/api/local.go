@@ -402,21 +402,6 @@ func (l *Local) aliases(ctx context.Context, _ AliasesRequest) (Aliases, error) 
 	return Aliases{len(found), append([]memory.ProjectAlias{}, found...)}, nil // JSON: [] instead of null
 }
 
-// addAlias answers Memory.AddAlias.
-func (l *Local) addAlias(ctx context.Context, n NewAlias) (memory.ProjectAlias, error) {
-	return l.Keeper.AddAlias(ctx, n.Path, n.Project)
-}
-
-// removeAlias answers Memory.RemoveAlias.
-func (l *Local) removeAlias(ctx context.Context, r AliasRequest) (memory.ProjectAlias, error) {
-	return l.Keeper.RemoveAlias(ctx, r.Path)
-}
-
-// mergeProjects answers Memory.MergeProjects.
-func (l *Local) mergeProjects(ctx context.Context, m memory.ProjectMerge) (memory.ProjectMerged, error) {
-	return l.Keeper.MergeProjects(ctx, m)
-}
-
 // SymbolsRequest lists changes of functions and types, the latest first: one net change
 // for each symbol and session.
 type SymbolsRequest struct {

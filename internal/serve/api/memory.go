@@ -183,17 +183,23 @@ func (m Memory) EditLearning(ctx context.Context, edit LearningEdit) (Learning, 
 // AddAlias has what is done in a path from now on belong to a project; CodeConflict while
 // there are records of the path.
 func (m Memory) AddAlias(ctx context.Context, n NewAlias) (memory.ProjectAlias, error) {
-	return ask(ctx, m, "POST", "/api/projects/aliases", n, (*Local).addAlias)
+	return ask(ctx, m, "POST", "/api/projects/aliases", n, func(l *Local, ctx context.Context, n NewAlias) (memory.ProjectAlias, error) {
+		return l.Keeper.AddAlias(ctx, n.Path, n.Project)
+	})
 }
 
 // RemoveAlias removes an alias; records stay where they are.
 func (m Memory) RemoveAlias(ctx context.Context, r AliasRequest) (memory.ProjectAlias, error) {
-	return ask(ctx, m, "POST", "/api/projects/unalias", r, (*Local).removeAlias)
+	return ask(ctx, m, "POST", "/api/projects/unalias", r, func(l *Local, ctx context.Context, r AliasRequest) (memory.ProjectAlias, error) {
+		return l.Keeper.RemoveAlias(ctx, r.Path)
+	})
 }
 
 // MergeProjects makes the records of a project those of another one.
 func (m Memory) MergeProjects(ctx context.Context, merge memory.ProjectMerge) (memory.ProjectMerged, error) {
-	return ask(ctx, m, "POST", MergePath, merge, (*Local).mergeProjects)
+	return ask(ctx, m, "POST", MergePath, merge, func(l *Local, ctx context.Context, m memory.ProjectMerge) (memory.ProjectMerged, error) {
+		return l.Keeper.MergeProjects(ctx, m)
+	})
 }
 
 // RetryQueue puts dead letters back in the queue.

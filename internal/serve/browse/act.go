@@ -330,7 +330,9 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	default:
 		now := c.pinned == a.undoes
 		for _, l := range m.lists() {
-			l.setPinned(k, now)
+			if at := l.find(k); at >= 0 {
+				l.rows[at].pinned = now
+			}
 		}
 		m.reader.row.pinned = now && m.reader.row.key() == k
 		m.say(success, c.row.Name()+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])

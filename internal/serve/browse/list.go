@@ -207,13 +207,6 @@ func (l *list) putBack(r row, at int) {
 	l.cursor = at
 }
 
-// setPinned marks a row as pinned or not.
-func (l *list) setPinned(k key, pinned bool) {
-	if at := l.find(k); at >= 0 {
-		l.rows[at].pinned = pinned
-	}
-}
-
 // visible are the rows that are shown in n lines, and where headings of days stand: each shown
 // day has one above its first row, the first one too.
 type visible struct {
@@ -273,10 +266,7 @@ func (l *list) from(top, n int, day func(memory.Millis) string) visible {
 
 // position says where the cursor is: "12 of 1,234".
 func (l *list) position() string {
-	switch {
-	case len(l.rows) == 0:
-		return ""
-	case l.first < 0 || l.total < 0:
+	if len(l.rows) == 0 || l.first < 0 || l.total < 0 {
 		return ""
 	}
 	return text.Grouped(l.first+l.cursor+1) + " of " + text.Grouped(max(l.total, l.first+len(l.rows)))

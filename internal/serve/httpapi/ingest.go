@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -38,20 +39,10 @@ const maxDeliveryID = 128
 // default.
 func (a *server) event(body eventBody, kinds []memory.EventKind) (memory.Event, error) {
 	e := body.Event
-	fill := func(field *string, from ...string) {
-		for _, v := range from {
-			if *field == "" {
-				*field = v
-			}
-		}
-	}
-	fill(&e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)
-	host := string(e.Host)
-	fill(&host, body.PlatformSource)
-	e.Host = memory.Host(host).Canonical() // the ingester finds a missing one
-	fill(&e.AgentID, body.AgentIDAlias)
-	fill(&e.AgentType, body.AgentTypeAlias)
-	fill(&e.ToolUseID, body.ToolUseIDAlias)
+	e.HostSessionID = cmp.Or(e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)
+	e.Host = cmp.Or(e.Host, memory.Host(body.PlatformSource)).Canonical() // the ingester finds a missing one
+	e.AgentID, e.AgentType = cmp.Or(e.AgentID, body.AgentIDAlias), cmp.Or(e.AgentType, body.AgentTypeAlias)
+	e.ToolUseID = cmp.Or(e.ToolUseID, body.ToolUseIDAlias)
 	switch {
 	case e.ProjectPath != "" || body.Project == "":
 	case repo.IsAbsolute(body.Project):
@@ -61,10 +52,7 @@ func (a *server) event(body eventBody, kinds []memory.EventKind) (memory.Event, 
 		e.ProjectPath = "label:" + body.Project
 	}
 
-	if e.Kind == "" {
-		e.Kind = kinds[0]
-	}
-	if !slices.Contains(kinds, e.Kind) {
+	if e.Kind = cmp.Or(e.Kind, kinds[0]); !slices.Contains(kinds, e.Kind) {
 		return e, memory.Errorf(memory.CodeInvalid, "an event of kind %.40q does not belong on this route", string(e.Kind)).
 			WithHint("leave kind out: the route implies " + string(kinds[0]))
 	}

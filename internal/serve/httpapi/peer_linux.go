@@ -66,15 +66,11 @@ func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
 // byte order, then the port; "" for an IPv6 address in the IPv4 table.
 func procAddr(a netip.AddrPort, six bool) string {
 	addr := a.Addr().Unmap()
-	var raw []byte
-	switch {
-	case !six && addr.Is4():
-		b := addr.As4()
-		raw = b[:]
-	case six:
+	raw := addr.AsSlice()
+	if six {
 		b := addr.As16()
 		raw = b[:]
-	default:
+	} else if !addr.Is4() {
 		return ""
 	}
 	var s string

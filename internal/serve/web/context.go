@@ -156,10 +156,7 @@ func linksOf(l *memory.ContextLine) (links []link) {
 	if len(observations) == 0 && l.Observation != 0 {
 		observations = []memory.ObservationID{l.Observation}
 	}
-	if len(observations) > maxItems {
-		observations = observations[:maxItems]
-	}
-	for _, id := range observations {
+	for _, id := range observations[:min(len(observations), maxItems)] {
 		e := api.Entry{Kind: memory.RecordObservation, ID: int64(id)}
 		links = append(links, link{hrefOf(&e), e.Name()})
 	}

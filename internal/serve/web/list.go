@@ -54,12 +54,10 @@ func rowOf(h *api.Hit) row {
 
 // hrefOf returns the page of a record: its own, or its place on that of its session.
 func hrefOf(e *api.Entry) string {
-	switch e.Kind {
-	case memory.RecordObservation:
+	if e.Kind == memory.RecordObservation {
 		return "/observation/" + strconv.FormatInt(e.ID, 10)
-	default:
-		return sessionHref(e.SessionDBID, e.PromptNumber)
 	}
+	return sessionHref(e.SessionDBID, e.PromptNumber)
 }
 
 // byDay groups rows, which are in the order of their time.

@@ -74,11 +74,8 @@ func (f logFilter) values() url.Values {
 // passes reports whether a line passes the filter. A line without a level has that of a
 // panic: ERROR.
 func (f logFilter) passes(l *text.LogLine) bool {
-	level := slog.LevelError
-	if l.Level != "" && level.UnmarshalText([]byte(l.Level)) != nil {
-		level = slog.LevelError
-	}
-	if level < f.Level {
+	level := slog.LevelError // also of a line without one, or with another word
+	if _ = level.UnmarshalText([]byte(l.Level)); level < f.Level {
 		return false
 	}
 	want := strings.ToLower(f.Text)

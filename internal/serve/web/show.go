@@ -2,6 +2,7 @@ package web
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -80,8 +81,7 @@ func (v *Viewer) at(at memory.Millis) string {
 
 // hue returns the class of a type's colour; types of other modes have the neutral one.
 func hue(t memory.ObservationType) string {
-	switch t {
-	case memory.TypeBugfix, memory.TypeFeature, memory.TypeRefactor, memory.TypeChange, memory.TypeDiscovery, memory.TypeDecision:
+	if slices.Contains(types, t) {
 		return "type-" + string(t)
 	}
 	return "type-other"

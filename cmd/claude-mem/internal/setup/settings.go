@@ -64,7 +64,7 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 // importOlder imports the settings of a settings.json into config.json, API keys if keys or,
 // with ask, if a person says so.
 func (a *Verbs) importOlder(dataDir string, list []settings.Older, keys, ask bool) (err error) {
-	secret := holdsKeys(list)
+	secret := slices.ContainsFunc(list, func(o settings.Older) bool { return o.Secret })
 	if secret && !keys && ask {
 		if keys, err = a.Confirm("Import the API keys, too?"); err != nil {
 			return err
@@ -78,11 +78,6 @@ func (a *Verbs) importOlder(dataDir string, list []settings.Older, keys, ask boo
 		a.Note("API keys, and the provider that needs one, were not imported: `claude-mem config import --yes --keys` imports them, too")
 	}
 	return err
-}
-
-// holdsKeys reports whether there is a secret among settings of settings.json.
-func holdsKeys(list []settings.Older) bool {
-	return slices.ContainsFunc(list, func(o settings.Older) bool { return o.Secret })
 }
 
 // showOlder lists the settings of a settings.json.
