@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem/internal/capture/hook"
@@ -82,16 +81,14 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 
 // entry returns the entry of one command as JSON.
 func (f jsonHooks) entry(c hook.Command) []byte {
-	open, end := `{"hooks":[{"type":"command",`, `}]}`
-	if f.named {
-		open = `{"hooks":[{"name":"claude-mem","type":"command",`
-	}
+	pairs := []any{"type", "command", "command", c.Line, "timeout", int64(c.Timeout)}
 	if f.flat {
-		open, end = `{`, `}`
+		return jsonscan.Object(pairs[2:]...)
 	}
-	b := jsonscan.AppendQuote([]byte(open+`"command":`), c.Line)
-	b = strconv.AppendInt(append(b, `,"timeout":`...), int64(c.Timeout), 10)
-	return append(b, end...)
+	if f.named {
+		pairs = append([]any{"name", "claude-mem"}, pairs...)
+	}
+	return fmt.Appendf(nil, `{"hooks":[%s]}`, jsonscan.Object(pairs...))
 }
 
 func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
@@ -154,17 +151,15 @@ func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empti
 
 // stdioServer returns the entry of the MCP server, which is started as a program.
 func (in *Installer) stdioServer() []byte {
-	b := jsonscan.AppendQuote([]byte(`{"command":`), in.programPath(PluginName))
-	b = append(b, `,"args":["mcp"]`...)
-	if in.opts.DataDirMoved {
-		b = append(append(b, `,"env":`...), in.environment()...)
-	}
-	return append(b, '}')
+	return in.server("env", "command", in.programPath(PluginName), "args", []byte(`["mcp"]`))
 }
 
-// environment returns the variables of the MCP server as JSON.
-func (in *Installer) environment() []byte {
-	return append(jsonscan.AppendQuote([]byte(`{"`+dataDirVariable+`":`), in.opts.DataDir), '}')
+// server returns an MCP server's entry, with its variables at key if it needs any.
+func (in *Installer) server(key string, pairs ...any) []byte {
+	if in.opts.DataDirMoved {
+		pairs = append(pairs, key, jsonscan.Object(dataDirVariable, in.opts.DataDir))
+	}
+	return jsonscan.Object(pairs...)
 }
 
 // dataDirVariable names the data directory.
@@ -296,22 +291,13 @@ func (f jsonServers) add(in *Installer, _ memory.Host, now []byte) ([]byte, erro
 	}
 	entry := in.stdioServer()
 	if f.local {
-		entry = in.localServer()
+		command := fmt.Appendf(nil, "[%s,\"mcp\"]", jsonscan.AppendQuote(nil, in.programPath(PluginName)))
+		entry = in.server("environment", "type", "local", "command", command, "enabled", []byte("true"))
 	}
 	if err := in.addServer(d, entry, f.key); err != nil {
 		return nil, err
 	}
 	return d.Bytes(), nil
-}
-
-// localServer returns the entry of the MCP server in OpenCode's form.
-func (in *Installer) localServer() []byte {
-	b := jsonscan.AppendQuote([]byte(`{"type":"local","command":[`), in.programPath(PluginName))
-	b = append(b, `,"mcp"],"enabled":true`...)
-	if in.opts.DataDirMoved {
-		b = append(append(b, `,"environment":`...), in.environment()...)
-	}
-	return append(b, '}')
 }
 
 func (f jsonServers) strip(in *Installer, now, before []byte) ([]byte, error) {

@@ -212,8 +212,8 @@ func (in *Installer) declare(d *jsonscan.Document) error {
 	if _, path := sourceOf(d.Get("extraKnownMarketplaces", Marketplace)); path != "" && in.samePath(path, in.shop) {
 		return nil
 	}
-	source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
-	return d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
+	source := jsonscan.Object("source", jsonscan.Object("source", "directory", "path", in.shop))
+	return d.Set(source, "extraKnownMarketplaces", Marketplace)
 }
 
 // commands returns the commands of the host's CLI that install version, for the entries is.
