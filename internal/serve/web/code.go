@@ -84,14 +84,7 @@ func codeHref(s *api.Symbol, name string) string {
 	if long(s.File) || long(s.Project) || long(name) {
 		return ""
 	}
-	q := url.Values{"files": {s.File}}
-	if s.Project != "" {
-		q.Set("project", s.Project)
-	}
-	if name != "" {
-		q.Set("name", name)
-	}
-	return address("/code", q)
+	return address("/code", params("files", s.File, "project", s.Project, "name", name))
 }
 
 // Sign returns the sign of the change in a list.

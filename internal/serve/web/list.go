@@ -210,11 +210,7 @@ func toggle(f filter.Filter, path string, t filter.Token, label, class string) c
 
 // filtered returns the address of the list at path with a filter.
 func filtered(path string, f filter.Filter) string {
-	q := url.Values{}
-	if s := f.String(); s != "" {
-		q.Set("q", s)
-	}
-	return address(path, q)
+	return address(path, params("q", f.String()))
 }
 
 // feedLimit is the number of records on a page of the feed.
@@ -243,11 +239,7 @@ func (v *visit) feed() view {
 	}
 	older := ""
 	if q.Offset+len(rows) < page.Total && len(rows) > 0 {
-		next := url.Values{"before": {placeOf(q.After(times))}}
-		if s := f.String(); s != "" {
-			next.Set("q", s)
-		}
-		older = address("/", next)
+		older = address("/", params("before", placeOf(q.After(times)), "q", f.String()))
 	}
 	q.Format = ""
 	return view{Title: "Feed", JSON: inAPI(api.Memory.Search, q), Data: struct {

@@ -58,17 +58,7 @@ func (f logFilter) LevelName() string {
 
 // values returns the filter as parameters of the page.
 func (f logFilter) values() url.Values {
-	q := url.Values{}
-	if f.Text != "" {
-		q.Set("q", f.Text)
-	}
-	if f.Log != "" {
-		q.Set("log", f.Log)
-	}
-	if level := f.LevelName(); level != "" {
-		q.Set("level", level)
-	}
-	return q
+	return params("q", f.Text, "log", f.Log, "level", f.LevelName())
 }
 
 // passes reports whether a line passes the filter. A line without a level has that of a

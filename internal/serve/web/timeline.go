@@ -68,11 +68,7 @@ func records(rows []row) (n int) {
 
 // timelineHref returns the timeline around a record.
 func timelineHref(e *api.Entry, project string) string {
-	q := url.Values{"around": {e.Anchor()}}
-	if project != "" {
-		q.Set("project", project)
-	}
-	return address("/timeline", q)
+	return address("/timeline", params("around", e.Anchor(), "project", project))
 }
 
 // around is the number of lines of the timeline on each side of an observation.
