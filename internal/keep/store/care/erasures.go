@@ -249,7 +249,7 @@ func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) 
 	tables, err := db.Column[string](ctx, q, "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
 	for more := true; more && err == nil && len(tables) > 0; tables = tables[1:] {
 		var rows *sql.Rows
-		if rows, err = q.QueryContext(ctx, `SELECT * FROM "`+strings.ReplaceAll(tables[0], `"`, `""`)+`"`); err != nil {
+		if rows, err = q.QueryContext(ctx, `SELECT * FROM "`+strings.ReplaceAll(tables[0], `"`, `""`)+`"`); err != nil { //nolint:rowserrcheck // Each checks it
 			return err
 		}
 		names, _ := rows.Columns() // they are open
