@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -207,25 +208,60 @@ type Imported struct {
 	Waiting bool `json:"waiting,omitempty"`
 }
 
-// Kind returns the name of the field that is set, "" unless exactly one is.
-func (p *Portable) Kind() string {
-	kind, set := "", 0
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"session", p.Session != nil}, {"prompt", p.Prompt != nil}, {"observation", p.Observation != nil}, {"summary", p.Summary != nil},
-		{"learning", p.Learning != nil}, {"symbol", p.Symbol != nil}, {"tombstone", p.Tombstone != nil},
-	} {
-		if f.set {
-			kind, set = f.name, set+1
-		}
-	}
-	if set != 1 {
-		return ""
-	}
-	return kind
+// portableHead is what records of all kinds have: the name of the kind and of the record, its
+// time and where it names its session, nil if it has none.
+type portableHead struct {
+	kind    string
+	ulid    ULID
+	at      Millis
+	session *ULID
 }
+
+// head returns the head of the first field that is set, of kind "" unless it is the only one.
+func (p *Portable) head() (h portableHead) {
+	set := 0
+	note := func(kind string, ulid ULID, at Millis, session *ULID) {
+		if set++; set == 1 {
+			h = portableHead{kind, ulid, at, session}
+			return
+		}
+		h.kind, h.session = "", cmp.Or(h.session, session)
+	}
+	if r := p.Session; r != nil {
+		note("session", r.ULID, r.UpdatedAt, nil)
+	}
+	if r := p.Prompt; r != nil {
+		note("prompt", r.ULID, r.CreatedAt, &r.Session)
+	}
+	if r := p.Observation; r != nil {
+		note("observation", r.ULID, r.CreatedAt, &r.Session)
+	}
+	if r := p.Summary; r != nil {
+		note("summary", r.ULID, r.CreatedAt, &r.Session)
+	}
+	if r := p.Learning; r != nil {
+		note("learning", r.ULID, r.CreatedAt, nil)
+	}
+	if r := p.Symbol; r != nil {
+		note("symbol", r.ULID, r.SnapshotAt, &r.Session)
+	}
+	if r := p.Tombstone; r != nil {
+		note("tombstone", "", r.CreatedAt, nil)
+	}
+	return h
+}
+
+// Kind returns the name of the field that is set, "" unless exactly one is.
+func (p *Portable) Kind() string { return p.head().kind }
+
+// ULID returns the name of a record, "" for a tombstone.
+func (p *Portable) ULID() ULID { return p.head().ulid }
+
+// At returns the time of a record; of a session the last one.
+func (p *Portable) At() Millis { return p.head().at }
+
+// SessionRef returns where a record names its session, nil if it has none.
+func (p *Portable) SessionRef() *ULID { return p.head().session }
 
 // PortableCounts counts records by kind.
 type PortableCounts struct {
@@ -240,82 +276,16 @@ type PortableCounts struct {
 
 // Add counts a record.
 func (c *PortableCounts) Add(p *Portable) {
-	switch p.Kind() {
-	case "session":
-		c.Sessions++
-	case "prompt":
-		c.Prompts++
-	case "observation":
-		c.Observations++
-	case "summary":
-		c.Summaries++
-	case "learning":
-		c.Learnings++
-	case "symbol":
-		c.Symbols++
-	case "tombstone":
-		c.Tombstones++
+	counts := map[string]*int{"session": &c.Sessions, "prompt": &c.Prompts, "observation": &c.Observations, "summary": &c.Summaries,
+		"learning": &c.Learnings, "symbol": &c.Symbols, "tombstone": &c.Tombstones}
+	if n := counts[p.Kind()]; n != nil {
+		*n++
 	}
 }
 
 // Total returns the number of all records.
 func (c *PortableCounts) Total() int {
 	return c.Sessions + c.Prompts + c.Observations + c.Summaries + c.Learnings + c.Symbols + c.Tombstones
-}
-
-// ULID returns the name of a record, "" for a tombstone.
-func (p *Portable) ULID() ULID {
-	switch {
-	case p.Session != nil:
-		return p.Session.ULID
-	case p.Prompt != nil:
-		return p.Prompt.ULID
-	case p.Observation != nil:
-		return p.Observation.ULID
-	case p.Summary != nil:
-		return p.Summary.ULID
-	case p.Learning != nil:
-		return p.Learning.ULID
-	case p.Symbol != nil:
-		return p.Symbol.ULID
-	}
-	return ""
-}
-
-// At returns the time of a record; of a session the last one.
-func (p *Portable) At() Millis {
-	switch {
-	case p.Session != nil:
-		return p.Session.UpdatedAt
-	case p.Prompt != nil:
-		return p.Prompt.CreatedAt
-	case p.Observation != nil:
-		return p.Observation.CreatedAt
-	case p.Summary != nil:
-		return p.Summary.CreatedAt
-	case p.Learning != nil:
-		return p.Learning.CreatedAt
-	case p.Symbol != nil:
-		return p.Symbol.SnapshotAt
-	case p.Tombstone != nil:
-		return p.Tombstone.CreatedAt
-	}
-	return 0
-}
-
-// SessionRef returns where a record names its session, nil if it has none.
-func (p *Portable) SessionRef() *ULID {
-	switch {
-	case p.Prompt != nil:
-		return &p.Prompt.Session
-	case p.Observation != nil:
-		return &p.Observation.Session
-	case p.Summary != nil:
-		return &p.Summary.Session
-	case p.Symbol != nil:
-		return &p.Symbol.Session
-	}
-	return nil
 }
 
 // Bounds of a portable record.
@@ -339,10 +309,16 @@ const FirstTime Millis = 1577836800000 // 2020-01-01
 // CheckWithin is Check that also refuses times before or after others; 0 is an unknown time.
 func (p *Portable) CheckWithin(earliest, latest Millis) error {
 	c := portableCheck{earliest: earliest, latest: latest}
-	switch p.Kind() {
+	h := p.head()
+	if h.kind != "" && h.kind != "tombstone" {
+		c.ulid("ulid", h.ulid)
+	}
+	if h.session != nil {
+		c.ulid("session", *h.session)
+	}
+	switch h.kind {
 	case "session":
 		s := p.Session
-		c.ulid("ulid", s.ULID)
 		c.word("host", string(s.Host))
 		c.that(s.HostSessionID != "", "host_session_id is empty")
 		c.one("status", s.Status, SessionActive, SessionCompleted, SessionInterrupted, SessionFailed)
@@ -350,8 +326,6 @@ func (p *Portable) CheckWithin(earliest, latest Millis) error {
 		c.times(s.StartedAt, s.UpdatedAt, s.LastEventAt, s.CompletedAt)
 	case "prompt":
 		r := p.Prompt
-		c.ulid("ulid", r.ULID)
-		c.ulid("session", r.Session)
 		c.that(r.Number > 0, "number is less than 1")
 		c.that(r.Number <= portableSeen, "number is too large")
 		c.numbers(r.Number)
@@ -360,8 +334,6 @@ func (p *Portable) CheckWithin(earliest, latest Millis) error {
 		c.observation(p.Observation)
 	case "summary":
 		r := p.Summary
-		c.ulid("ulid", r.ULID)
-		c.ulid("session", r.Session)
 		c.origin(r.Origin)
 		c.provenance(r.Provenance)
 		c.numbers(r.PromptNumber)
@@ -371,8 +343,6 @@ func (p *Portable) CheckWithin(earliest, latest Millis) error {
 		c.learning(p.Learning)
 	case "symbol":
 		r := p.Symbol
-		c.ulid("ulid", r.ULID)
-		c.ulid("session", r.Session)
 		c.word("kind", r.Kind)
 		c.that(r.FilePath != "" && r.QualifiedName != "", "file or name is empty")
 		c.one("change_type", r.ChangeType, SymbolNew, SymbolModified, SymbolDeleted, SymbolUnchanged)
@@ -402,8 +372,6 @@ func (c *portableCheck) that(ok bool, format string, args ...any) {
 }
 
 func (c *portableCheck) observation(o *PortableObservation) {
-	c.ulid("ulid", o.ULID)
-	c.ulid("session", o.Session)
 	c.that(strings.TrimSpace(o.Title) != "", "title is empty")
 	c.word("type", string(o.Type))
 	c.origin(o.Origin)
@@ -426,7 +394,6 @@ func (c *portableCheck) observation(o *PortableObservation) {
 }
 
 func (c *portableCheck) learning(l *PortableLearning) {
-	c.ulid("ulid", l.ULID)
 	if err := CheckLearning(l.Category, l.Content, l.Confidence); err != nil && c.err == nil {
 		c.err = err
 	}

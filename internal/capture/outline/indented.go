@@ -1,5 +1,7 @@
 package outline
 
+import "bytes"
+
 // pythonBlock finds the declarations among the lines from token i to hi. A block of Python
 // goes on while its lines are deeper than the line that opened it.
 func (w *walker) pythonBlock(i, hi int, owner string, class bool) {
@@ -88,11 +90,7 @@ func (w *walker) pythonBlockEnd(i, end, hi int) int {
 // columnOf returns how far token i stands from the start of its line, in bytes.
 func (w *walker) columnOf(i int) int {
 	start := int(w.tokens[i].start)
-	column := 0
-	for start-column > 0 && w.src[start-column-1] != '\n' {
-		column++
-	}
-	return column
+	return start - 1 - bytes.LastIndexByte(w.src[:start], '\n')
 }
 
 // rubyBlock finds the declarations among the tokens from i to hi.
@@ -107,7 +105,7 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 	}
 	s := span{outer: i, start: i, sign: i}
 	k := i
-	for w.rubyVisibility(k) {
+	for rubyVisibilities[w.word(k)] && w.is(k+1, "def") && !w.newlineAt(k+1) {
 		k++
 	}
 	switch w.word(k) {
@@ -146,14 +144,8 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 	return w.after(k)
 }
 
-// rubyVisibility reports whether the word at token k stands before a def in its line.
-func (w *walker) rubyVisibility(k int) bool {
-	switch w.word(k) {
-	case "private", "public", "protected", "private_class_method", "module_function", "memoize":
-		return w.is(k+1, "def") && !w.newlineAt(k+1)
-	}
-	return false
-}
+// rubyVisibilities may stand before a def in its line.
+var rubyVisibilities = wordSet(`private public protected private_class_method module_function memoize`)
 
 // rubyMethod declares the method whose def is at token k.
 func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {

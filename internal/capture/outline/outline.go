@@ -19,6 +19,8 @@ package outline
 
 import (
 	"bytes"
+	"hash"
+	"hash/fnv"
 	"path"
 	"slices"
 	"strings"
@@ -282,7 +284,7 @@ func truncate(s string, most int) string {
 // the symbols inside of it.
 func (w *walker) hashes() {
 	for i, s := range w.spans {
-		h := hasher{walker: w, sum: fnvOffset, depth: -1, flat: w.symbols[i].Kind == Type}
+		h := hasher{walker: w, Hash64: fnv.New64a(), depth: -1, flat: w.symbols[i].Kind == Type}
 		from, holds := s.outer, w.symbols[i].Kind == Type || w.symbols[i].Kind == Test
 		for j := i + 1; j < len(w.spans) && w.spans[j].outer < s.end; j++ {
 			if holds && w.spans[j].outer >= from {
@@ -291,11 +293,12 @@ func (w *walker) hashes() {
 			}
 		}
 		h.add(from, s.end)
-		w.symbols[i].Hash = h.sum
+		w.symbols[i].Hash = h.Sum64()
 		if s.end-s.body >= tellingBody {
-			h.sum, h.depth = fnvOffset, -1
+			h.Reset()
+			h.depth = -1
 			h.add(s.body, s.end)
-			w.symbols[i].body = h.sum
+			w.symbols[i].body = h.Sum64()
 		}
 	}
 }
@@ -323,17 +326,13 @@ func (w *walker) signature(i, end int) string {
 // A hasher adds up tokens by FNV-1a.
 type hasher struct {
 	*walker
-	sum   uint64
+	hash.Hash64
 	depth int32 // Python: depth of the first line, -1 before it
 	flat  bool  // Python: leaves depths out; those of a type change with its methods
 }
 
-const (
-	fnvOffset = 14695981039346656037
-	fnvPrime  = 1099511628211
-)
-
-func (h *hasher) byte(b byte) { h.sum = (h.sum ^ uint64(b)) * fnvPrime }
+// tokenEnd separates the tokens in a hash.
+var tokenEnd = []byte{0}
 
 // add hashes the tokens from i to end, without what a formatter changes.
 func (h *hasher) add(i, end int) {
@@ -364,9 +363,7 @@ func (h *hasher) add(i, end int) {
 			}
 			s = []byte{' ', byte(t.match - h.depth)}
 		}
-		for _, b := range s {
-			h.byte(b)
-		}
-		h.byte(0)
+		_, _ = h.Write(s) // a hash has no errors
+		_, _ = h.Write(tokenEnd)
 	}
 }

@@ -30,6 +30,7 @@ type Marked struct {
 	Note string
 	// Unmerged: it was made on a branch whose work is not at hand.
 	Unmerged bool
+	place    int // by which they are ranked
 }
 
 // Tail returns the end of an observation's line: its number and its mark.
@@ -60,21 +61,33 @@ func Mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 	defer cancel()
 
 	files := Try(ctx, func(ctx context.Context) ([]string, error) { return fileNotes(ctx, tree, c.Root, observations) })
-	branches := Try(ctx, func(ctx context.Context) ([]*string, error) { return unmergedBranches(ctx, tree, c, observations) })
+	asked := slices.Clone(observations)
+	for i := range asked {
+		if asked[i].ID == 0 { // distilled on the spot: it has no number yet, but needs one to be told of
+			asked[i].ID = memory.ObservationID(-1 - i)
+		}
+	}
+	branches := Try(ctx, func(ctx context.Context) (map[memory.ObservationID]string, error) {
+		if c.HeadCommit == "" {
+			return nil, nil
+		}
+		return tree.Unmerged(ctx, c, asked)
+	})
 	if notes, err := files.Wait(); err == nil {
 		for i, note := range notes {
 			all[i].Note = note
 		}
 	}
 	if names, err := branches.Wait(); err == nil {
-		for i, name := range names {
-			if name == nil {
+		for i, o := range asked {
+			name, ok := names[o.ID]
+			if !ok {
 				continue
 			}
 			all[i].Unmerged = true
 			// That its files look different here goes without saying.
 			all[i].Note = " [not merged]"
-			if branch := text.TruncateWidth(RecordLine(*name, ""), branchChars); branch != "" { // else made on no branch
+			if branch := text.TruncateWidth(RecordLine(name, ""), branchChars); branch != "" { // else made on no branch
 				all[i].Note = " [branch " + branch + ", not merged]"
 			}
 		}
@@ -85,20 +98,15 @@ func Mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 // lowered returns all with unmerged and foreign records unmergedPlaces further down; pinned
 // ones keep their place.
 func lowered(all []Marked) []Marked {
-	places := make([]int, len(all)) // twice the place, so that there is one between two
-	order := make([]int, len(all))
-	for i, m := range all {
-		places[i], order[i] = 2*i, i
+	for i := range all {
+		m := &all[i]
+		m.place = 2 * i // so that there is one between two
 		if (m.Unmerged || m.Provenance.Foreign()) && !m.Pinned {
-			places[i] += 2*unmergedPlaces + 1
+			m.place += 2*unmergedPlaces + 1
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
-	ranked := make([]Marked, len(all))
-	for to, from := range order {
-		ranked[to] = all[from]
-	}
-	return ranked
+	slices.SortStableFunc(all, func(a, b Marked) int { return cmp.Compare(a.place, b.place) })
+	return all
 }
 
 // fileNotes returns a note for each observation on those of its files that changed
@@ -132,23 +140,9 @@ func fileNotes(ctx context.Context, tree WorkTree, root string, observations []m
 // telling returns the files by whose changes an observation is outdated: those that it
 // modified or, if it modified none, read. Files without a hash are left out.
 func telling(o *memory.Observation) []memory.FileRef {
-	var modified, read []memory.FileRef
-	anyModified := false
-	for _, f := range o.Files {
-		switch {
-		case f.Role == memory.FileModified:
-			anyModified = true
-			if f.Hash != "" {
-				modified = append(modified, f)
-			}
-		case f.Hash != "":
-			read = append(read, f)
-		}
-	}
-	if anyModified {
-		return modified
-	}
-	return read
+	isModified := func(f memory.FileRef) bool { return f.Role == memory.FileModified }
+	modified := slices.ContainsFunc(o.Files, isModified)
+	return slices.DeleteFunc(slices.Clone(o.Files), func(f memory.FileRef) bool { return f.Hash == "" || isModified(f) != modified })
 }
 
 // fileStateNote returns a note on how many of an observation's files changed since; "" for none.
@@ -179,31 +173,4 @@ func fileStateNote(states []memory.FileState) string {
 	default:
 		return fmt.Sprintf(" (%d of %d files %s)", n, known, what)
 	}
-}
-
-// unmergedBranches returns for each observation the name of the branch that its work is
-// on, nil when that is merged into the checkout; nil in all when the checkout has no
-// commit.
-func unmergedBranches(ctx context.Context, tree WorkTree, c memory.Checkout, observations []memory.Observation) ([]*string, error) {
-	if c.HeadCommit == "" {
-		return nil, nil
-	}
-	asked := slices.Clone(observations)
-	for i := range asked {
-		if asked[i].ID == 0 {
-			// Distilled on the spot: it has no number yet, but needs one to be told of.
-			asked[i].ID = memory.ObservationID(-1 - i)
-		}
-	}
-	names, err := tree.Unmerged(ctx, c, asked)
-	if err != nil {
-		return nil, err
-	}
-	branches := make([]*string, len(asked))
-	for i, o := range asked {
-		if name, ok := names[o.ID]; ok {
-			branches[i] = &name
-		}
-	}
-	return branches, nil
 }

@@ -27,6 +27,7 @@ type Statement struct {
 	Signs [3]bool
 	// Answers: it has something of the prompt that the title has not.
 	Answers bool
+	score   float64 // by which Rank ranks it
 }
 
 // What a statement is worth by itself, compared with a word of the prompt that it has
@@ -173,42 +174,34 @@ func (q Question) Wants(s Statement) bool {
 // shares most with it beyond what the title says. The zero question ranks by worth.
 func (q Question) Rank(all []Statement, title string) []Statement {
 	titled := WordsOf(title)
-	score, shared := make([]float64, len(all)), make([]float64, len(all))
-	for i, s := range all {
+	ranked := slices.Clone(all)
+	for i := range ranked {
+		s, shared := &ranked[i], 0.0
 		for _, w := range s.Words {
 			weight := q.words[w]
 			if _, ok := slices.BinarySearch(titled, w); ok {
 				weight *= titledWorth
 			}
-			shared[i] += weight
+			shared += weight
 		}
 		low := strings.ToLower(s.Text)
 		for _, w := range q.shaped {
 			if text.HasWord(low, w) && !ContainsFold(title, w) {
-				shared[i] += shapedWorth
+				shared += shapedWorth
 			}
 		}
-		score[i] = s.Worth + shared[i]
+		s.Answers, s.score = shared >= leastAnswer, s.Worth+shared
 		for j, has := range s.Signs {
 			switch {
 			case !has:
 			case q.signs[j]:
-				score[i] += signWorth[j] + wantedWorth
+				s.score += signWorth[j] + wantedWorth
 			case q.signs == [3]bool{}:
-				score[i] += signWorth[j]
+				s.score += signWorth[j]
 			}
 		}
 	}
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	ranked := make([]Statement, len(all))
-	for to, from := range order {
-		ranked[to] = all[from]
-		ranked[to].Answers = shared[from] >= leastAnswer
-	}
+	slices.SortStableFunc(ranked, func(a, b Statement) int { return cmp.Compare(b.score, a.score) })
 	return ranked
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -125,42 +126,32 @@ var columns = text.Set("title text narrative facts fact files file concepts conc
 // left open.
 func lexExpression(text string) (tokens []expressionToken, ok bool) {
 	depth := 0
-	for text != "" {
-		switch c := text[0]; c {
-		case ' ':
-			text = text[1:]
+	for _, at := range expressionPart.FindAllStringIndex(text, -1) {
+		t := expressionToken{text: text[at[0]:at[1]]}
+		switch t.text[0] {
 		case '(':
 			depth++
-			tokens = append(tokens, expressionToken{openToken, "("})
-			text = text[1:]
+			t.kind = openToken
 		case ')':
 			if depth--; depth < 0 {
 				return nil, false
 			}
-			tokens = append(tokens, expressionToken{closeToken, ")"})
-			text = text[1:]
+			t.kind = closeToken
 		case '"':
-			end := strings.IndexByte(text[1:], '"')
-			if end < 0 {
+			t.kind = phraseToken
+			if t.text, ok = strings.CutSuffix(t.text[1:], `"`); !ok || strings.TrimSpace(t.text) == "" {
 				return nil, false
 			}
-			if strings.TrimSpace(text[1:1+end]) == "" {
-				return nil, false
-			}
-			tokens = append(tokens, expressionToken{phraseToken, text[1 : 1+end]})
-			text = text[end+2:]
 		default:
-			end := strings.IndexAny(text, ` ()"`)
-			if end < 0 {
-				end = len(text)
-			}
-			word := text[:end]
-			text = text[end:]
-			tokens = append(tokens, expressionToken{wordKind(word, text), word})
+			t.kind = wordKind(t.text, text[at[1]:])
 		}
+		tokens = append(tokens, t)
 	}
 	return tokens, depth == 0
 }
+
+// expressionPart is a phrase, whose end may be missing, a parenthesis or a word.
+var expressionPart = regexp.MustCompile(`"[^"]*"?|[()]|[^ ()"]+`)
 
 // wordKind returns what a word of the query is: an operator, NEAR with its list when
 // rest, the text behind it, begins with "(", a column or prefix (file:x, pre*), else a

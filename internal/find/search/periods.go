@@ -65,10 +65,19 @@ func sensible(t time.Time) bool { return t.Year() >= firstYear && t.Year() < 220
 // firstYear is the first year that a four-digit number is taken for.
 const firstYear = 2000
 
-func (r *reading) midnight(days int) time.Time {
-	y, m, d := r.now.Date()
-	return time.Date(y, m, d+days, 0, 0, 0, 0, r.now.Location())
+// date returns the beginning of a day.
+func (r *reading) date(y int, m time.Month, d int) time.Time {
+	return time.Date(y, m, d, 0, 0, 0, 0, r.now.Location())
 }
+
+// daysFrom returns so many days, from so many days after today on.
+func (r *reading) daysFrom(after, days int) period {
+	y, m, d := r.now.Date()
+	return period{from: r.date(y, m, d+after), to: r.date(y, m, d+after+days)}
+}
+
+// daysSince returns how many days ago a day of the week was last, 0 for today.
+func (r *reading) daysSince(weekday int) int { return (int(r.now.Weekday()) - weekday + 7) % 7 }
 
 // day parses "today" and "yesterday" as periodAt does.
 func (r *reading) day(words []word) (int, period) {
@@ -76,7 +85,7 @@ func (r *reading) day(words []word) (int, period) {
 	if !ok {
 		return 0, period{}
 	}
-	return 1, period{from: r.midnight(-back), to: r.midnight(1 - back)}
+	return 1, r.daysFrom(-back, 1)
 }
 
 // number returns the number that a cue gives to a word; false for another word.
@@ -102,11 +111,11 @@ func (r *reading) relative(words []word) (int, period) {
 		return 2, p
 	}
 	if d, ok := number(words[1].text, "time-weekday"); ok && titled(words[1]) {
-		ago := (int(r.now.Weekday()) - d + 7) % 7
+		ago := r.daysSince(d)
 		if ago == 0 && back == 1 {
 			ago = 7
 		}
-		return 2, period{from: r.midnight(-ago), to: r.midnight(-ago + 1)}
+		return 2, r.daysFrom(-ago, 1)
 	}
 	if m, ok := monthOf(words[1].text); ok && back == 1 && (titled(words[1]) || !isAmbiguous(words[1])) {
 		y := r.now.Year()
@@ -124,10 +133,9 @@ func (r *reading) unit(name string, back int) (period, bool) {
 	y, m, _ := r.now.Date()
 	switch name {
 	case "d":
-		return period{from: r.midnight(-back), to: r.midnight(-back + 1)}, true
+		return r.daysFrom(-back, 1), true
 	case "w":
-		monday := -(int(r.now.Weekday())+6)%7 - 7*back
-		return period{from: r.midnight(monday), to: r.midnight(monday + 7)}, true
+		return r.daysFrom(-r.daysSince(int(time.Monday))-7*back, 7), true
 	case "mo":
 		return r.month(y, m-time.Month(back)), true
 	case "y":
@@ -137,13 +145,11 @@ func (r *reading) unit(name string, back int) (period, bool) {
 }
 
 func (r *reading) month(y int, m time.Month) period {
-	loc := r.now.Location()
-	return period{from: time.Date(y, m, 1, 0, 0, 0, 0, loc), to: time.Date(y, m+1, 1, 0, 0, 0, 0, loc)}
+	return period{from: r.date(y, m, 1), to: r.date(y, m+1, 1)}
 }
 
 func (r *reading) wholeYear(y int) period {
-	loc := r.now.Location()
-	return period{from: time.Date(y, 1, 1, 0, 0, 0, 0, loc), to: time.Date(y+1, 1, 1, 0, 0, 0, 0, loc)}
+	return period{from: r.date(y, 1, 1), to: r.date(y+1, 1, 1)}
 }
 
 // rolling reads "the last week", "past month", "last 3 days": until now.
@@ -296,7 +302,7 @@ func (r *reading) monthDay(words []word) (int, period) {
 		p.weak, p.doubtful, p.years = weak, doubtful, years
 		return i, p
 	}
-	from := time.Date(year, m, day, 0, 0, 0, 0, r.now.Location())
+	from := r.date(year, m, day)
 	if from.Month() != m {
 		return 0, period{}
 	}
@@ -309,8 +315,9 @@ func (r *reading) weekday(words []word) (int, period) {
 	if !ok || !titled(words[0]) && isAmbiguous(words[0]) {
 		return 0, period{}
 	}
-	ago := (int(r.now.Weekday()) - d + 7) % 7
-	return 1, period{from: r.midnight(-ago), to: r.midnight(-ago + 1), weak: true, days: 7}
+	p := r.daysFrom(-r.daysSince(d), 1)
+	p.weak, p.days = true, 7
+	return 1, p
 }
 
 // year reads 2025; later years than this one are numbers of something.

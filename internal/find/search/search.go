@@ -154,7 +154,7 @@ type plan struct {
 // plan checks a request and fills in its defaults: order, limit, a cleaned text.
 // CodeInvalid for an unknown kind or order.
 func (s *Searcher) plan(r memory.SearchRequest) (plan, error) {
-	p := plan{query: r.Query, order: r.Order, counted: -1, during: r.During}
+	p := plan{query: r.Query, order: cmp.Or(r.Order, memory.OrderRelevance), counted: -1, during: r.During}
 	for _, k := range r.Kinds {
 		if !slices.Contains(memory.RecordKinds(), k) {
 			return plan{}, memory.Errorf(memory.CodeInvalid, "there is no kind of record %.40q", k).
@@ -170,11 +170,7 @@ func (s *Searcher) plan(r memory.SearchRequest) (plan, error) {
 	if cut {
 		p.note(fmt.Sprintf("only the first %d bytes of the text were searched for", MaxText))
 	}
-	switch p.order {
-	case "":
-		p.order = memory.OrderRelevance
-	case memory.OrderRelevance, memory.OrderNewest, memory.OrderOldest:
-	default:
+	if !slices.Contains([]memory.Order{memory.OrderRelevance, memory.OrderNewest, memory.OrderOldest}, p.order) {
 		return plan{}, memory.Errorf(memory.CodeInvalid, "there is no order %.40q", p.order).
 			WithHint("the orders are relevance, newest and oldest")
 	}
@@ -189,8 +185,7 @@ func (s *Searcher) plan(r memory.SearchRequest) (plan, error) {
 // narrowed returns the plan for observations alone if its filter (types, concepts,
 // files) passes no other records.
 func (p plan) narrowed() plan {
-	if len(p.query.Types)+len(p.query.Concepts)+len(p.query.Files) > 0 &&
-		(len(p.kinds) == 0 || slices.Contains(p.kinds, memory.RecordObservation)) {
+	if p.onlyObservations() && (len(p.kinds) == 0 || slices.Contains(p.kinds, memory.RecordObservation)) {
 		p.kinds = []memory.RecordKind{memory.RecordObservation}
 	}
 	return p
@@ -199,16 +194,18 @@ func (p plan) narrowed() plan {
 // impossible reports whether nothing can pass the filter.
 func (p plan) impossible() bool {
 	q := p.query
-	onlyObservations := len(q.Types)+len(q.Concepts)+len(q.Files) > 0
-	return q.Since != 0 && q.Until != 0 && q.Since > q.Until ||
-		onlyObservations && !slices.Contains(p.kinds, memory.RecordObservation)
+	return q.Since != 0 && q.Until != 0 && q.Since > q.Until || p.onlyObservations() && !slices.Contains(p.kinds, memory.RecordObservation)
 }
 
 // filtered reports whether there is a strict filter besides the kind, which says
 // what is asked for and not which of them.
 func (p plan) filtered() bool {
-	q := p.query
-	return q.Project != "" || q.Session != 0 || p.dated() || len(q.Types)+len(q.Concepts)+len(q.Files) > 0
+	return p.query.Project != "" || p.query.Session != 0 || p.dated() || p.onlyObservations()
+}
+
+// onlyObservations reports whether the filter passes no other records.
+func (p plan) onlyObservations() bool {
+	return len(p.query.Types)+len(p.query.Concepts)+len(p.query.Files) > 0
 }
 
 func (p plan) dated() bool { return p.query.Since != 0 || p.query.Until != 0 }
@@ -219,18 +216,16 @@ func (p *plan) note(note string) {
 
 // byFilter returns the records that pass the filter, by date, without asking the index.
 func (s *Searcher) byFilter(ctx context.Context, p plan) (found, error) {
-	order := p.order
-	if order != memory.OrderOldest {
-		order = memory.OrderNewest
+	if p.order != memory.OrderOldest {
+		p.order = memory.OrderNewest
 	}
 	f := found{understood: p.understood}
-	total, err := s.count(ctx, p)
-	if err != nil {
+	var err error
+	if f.total, err = s.count(ctx, p); err != nil {
 		return found{}, err
 	}
-	f.total = total
-	if p.query.Offset < total {
-		f.refs, err = s.records.FilterRecords(ctx, p.query, p.kinds, order)
+	if p.query.Offset < f.total {
+		f.refs, err = s.records.FilterRecords(ctx, p.query, p.kinds, p.order)
 	}
 	return f, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,12 +43,7 @@ func (s *Searcher) Timeline(ctx context.Context, r memory.TimelineRequest) (memo
 	if err != nil {
 		return memory.Timeline{}, err // says already that the timeline was read
 	}
-	t := memory.Timeline{Anchor: name, AnchorTime: item.CreatedAt}
-	t.Items = make([]memory.TimelineItem, 0, len(earlier)+1+len(later))
-	t.Items = append(t.Items, earlier...)
-	t.Items = append(t.Items, item)
-	t.Items = append(t.Items, later...)
-	return t, nil
+	return memory.Timeline{Anchor: name, AnchorTime: item.CreatedAt, Items: slices.Concat(earlier, []memory.TimelineItem{item}, later)}, nil
 }
 
 // depth returns how many records to show on one side of an anchor if a client asks for

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -56,10 +57,7 @@ func New(opts Options) *Tree {
 	if opts.Git == nil {
 		opts.Git = gitOnPath
 	}
-	if opts.GitTime == 0 {
-		opts.GitTime = gitTime
-	}
-	opts.GitTime += opts.Slack
+	opts.GitTime = cmp.Or(opts.GitTime, gitTime) + opts.Slack
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}

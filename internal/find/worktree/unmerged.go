@@ -3,7 +3,7 @@ package worktree
 import (
 	"context"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"time"
 
 	"claudemem/internal/capture/repo"
@@ -194,17 +194,9 @@ func (h history) leaves(commit string) string {
 // branchName reports whether s is a valid name of a branch by the rules of
 // git-check-ref-format, of at most 1024 bytes.
 func branchName(s string) bool {
-	if s == "" || len(s) > 1024 || s[0] == '-' || s == "@" || strings.ContainsAny(s, " ~^:?*[\\\x7f") ||
-		strings.Contains(s, "..") || strings.Contains(s, "@{") || strings.HasSuffix(s, ".") {
-		return false
-	}
-	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' }) {
-		return false
-	}
-	for part := range strings.SplitSeq(s, "/") {
-		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return true
+	return len(s) <= 1024 && !noBranch.MatchString(s)
 }
+
+// noBranch is what the name of a branch does not have: empty parts, and those that begin with
+// "." or end with ".lock", among others.
+var noBranch = regexp.MustCompile(`^-|^@$|[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|\.$|(^|/)(\.|/|$)|\.lock(/|$)`)

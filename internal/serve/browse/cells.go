@@ -3,6 +3,7 @@ package browse
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -61,12 +62,7 @@ func steady(s string) string {
 }
 
 func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // width returns the number of columns of s, which has no styles.

@@ -105,10 +105,7 @@ type (
 	}
 	// pollAnswer is the newest page of the feed.
 	pollAnswer struct {
-		of         *list
-		generation int
-		page       page
-		err        error
+		pageAnswer
 		// changes is Model.changes when it was asked for.
 		changes int
 	}
@@ -343,7 +340,7 @@ func (m *Model) poll() tea.Cmd {
 	generation, changes := m.base.generation, m.changes
 	return func() tea.Msg {
 		found, err := p.load(ctx, mem, atStart, edge{})
-		return pollAnswer{l, generation, found, err, changes}
+		return pollAnswer{pageAnswer{l, generation, atStart, found, err}, changes}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/find/recall"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -34,11 +35,7 @@ func tokensFor(n int) int { return 2 * n / 7 }
 // section is a layer with the lines that were built for it.
 type section struct {
 	layer
-	lines []line
-	// known are the lines that the host loads by itself.
-	known []line
-	// superseded are observations that are not shown, as later ones reverse them.
-	superseded []line
+	built
 	// skip is set when the layer could not be built.
 	skip memory.LayerCost
 }
@@ -55,7 +52,7 @@ func (b *Builder) finish(start time.Time, req memory.ContextRequest, sections []
 	skipped []memory.LayerCost, all shelf) memory.ContextBlock {
 	// What is asked for, by default the setting, but at least MinBudget and at most what the host takes.
 	budget := min(max(cmp.Or(max(req.Budget, 0), b.opts.Budget), MinBudget), tokensFor(hostUnits))
-	w := writer{host: req.Host, budget: budget, skipped: skipped}
+	w := writer{host: req.Host, budget: budget, skipped: skipped, statements: map[memory.ObservationID]func() []recall.Statement{}}
 	w.write(sections, b.opts.Caps.Reserve, all)
 	text, lines, layers := w.account()
 	block := memory.ContextBlock{

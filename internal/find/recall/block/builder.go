@@ -155,13 +155,12 @@ func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memor
 	sections := make([]section, len(layers))
 	failed := 0
 	for i, l := range layers {
-		sections[i].layer = l
 		got, err := builds[i].Wait()
+		sections[i] = section{layer: l, built: got}
 		if err != nil {
 			failed++
 			sections[i].skip = b.leaveOut(l.name, err)
 		}
-		sections[i].lines, sections[i].known, sections[i].superseded = got.lines, got.known, got.superseded
 		skipped = append(skipped, got.lacking...)
 	}
 	if err := ctx.Err(); err != nil {

@@ -32,7 +32,7 @@ func TestNewsNamesFiles(t *testing.T) {
 		{text: "- Fix the limiter: the bucket is capped at its burst on refill: `go test ./...` failed and passes now; edited bucket.go", spare: true},
 		{text: "- Fix the limiter: the bucket is capped at its burst on refill: `go test ./...` failed and passes now", spare: true},
 	}
-	got := w.news(section{layer: layer{name: layerObservations}, lines: lines})
+	got := w.news(section{layer: layer{name: layerObservations}, built: built{lines: lines}})
 	if len(got) != 1 || got[0].text != lines[0].text {
 		t.Errorf("got %+v, want only the line that names the file", got)
 	}

@@ -231,8 +231,8 @@ func TestPassOn(t *testing.T) {
 	}
 	for _, tt := range tests {
 		sections := []section{
-			{layer: layer{name: layerSessions}, lines: []line{{text: said + " (asked: fix the totals)", session: 1}}},
-			{layer: layer{name: layerObservations}, lines: []line{tt.l, {text: said, session: 1, spare: true, note: " (a second one)"}}},
+			{layer: layer{name: layerSessions}, built: built{lines: []line{{text: said + " (asked: fix the totals)", session: 1}}}},
+			{layer: layer{name: layerObservations}, built: built{lines: []line{tt.l, {text: said, session: 1, spare: true, note: " (a second one)"}}}},
 		}
 		if tt.want == "" {
 			sections[1].lines = sections[1].lines[:1]

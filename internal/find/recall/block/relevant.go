@@ -45,9 +45,6 @@ type candidate struct {
 	memory.Observation
 	shown line
 	words []string
-	why   string
-	// spare says that it need not be shown when it repeats what stands above.
-	spare bool
 }
 
 // observationLines lists pinned observations, then what still waits in the
@@ -77,12 +74,11 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 		observations[i], byName[nameOf(&c.Observation)] = c.Observation, c
 	}
 	for _, m := range recall.Mark(ctx, r.opts.WorkTree, r.opts.Slack, r.req.Checkout, observations) {
-		c := byName[nameOf(&m.Observation)]
+		l := byName[nameOf(&m.Observation)].shown
 		if m.Unmerged {
-			c.why += ", on another branch"
+			l.why += ", on another branch"
 		}
-		l := c.shown
-		l.tail, l.session, l.observation, l.why, l.spare, l.note, l.pinned = m.Tail(), c.Session, c.ID, c.why, c.spare, m.Note, m.Pinned
+		l.tail, l.session, l.observation, l.note, l.pinned = m.Tail(), m.Session, m.ID, m.Note, m.Pinned
 		out.lines = append(out.lines, l)
 	}
 	return out, nil
@@ -128,10 +124,11 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 		if _, ok := at[name]; ok || spare && len(chosen) >= enough {
 			return
 		}
-		c := candidate{Observation: o, shown: observationLine(&o, r.req.ProjectPath), why: why, spare: spare}
+		c := candidate{Observation: o, shown: observationLine(&o, r.req.ProjectPath)}
 		if c.shown.text == "" {
 			return
 		}
+		c.shown.why, c.shown.spare = why, spare
 		if file := r.hostSaysObservation(&o); file != "" {
 			at[name] = -1
 			said.add(line{text: c.shown.text, tail: recall.Marked{Observation: o}.Tail(), session: o.Session, observation: o.ID}, file)
@@ -144,8 +141,8 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 					continue
 				}
 				// What is said twice was said better the second time.
-				if other.spare && o.CreatedAt > other.CreatedAt && recall.Echoes(other.words, c.words) {
-					c.why = other.why + ", in newer words"
+				if other.shown.spare && o.CreatedAt > other.CreatedAt && recall.Echoes(other.words, c.words) {
+					c.shown.why = other.shown.why + ", in newer words"
 					chosen[i] = c
 				}
 				at[name] = i

@@ -111,14 +111,10 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) 
 
 // isNews reports whether a session said anything since the asking one was last given a block.
 func (r *run) isNews(d memory.SessionDigest, waiting *freshSession) bool {
-	switch {
-	case waiting.newest > r.since, d.Summary != nil && d.Summary.CreatedAt > r.since:
-		return true
-	case waiting.newest == 0 && d.Summary == nil: // Nothing better to tell by.
+	if waiting.newest == 0 && d.Summary == nil { // Nothing better to tell by.
 		return d.Session.UpdatedAt > r.since
-	default:
-		return false
 	}
+	return waiting.newest > r.since || d.Summary != nil && d.Summary.CreatedAt > r.since
 }
 
 // sessionLine returns a session's line without its age and number: its most substantial

@@ -114,6 +114,7 @@ func latestPerSymbol(changes []memory.SymbolChange) []memory.SymbolChange {
 type changedSymbol struct {
 	memory.SymbolChange
 	methods int
+	member  bool // of such a type
 }
 
 // withoutMembers returns the changes without the new members of new types and the deleted
@@ -131,7 +132,6 @@ func withoutMembers(changes []memory.SymbolChange) []changedSymbol {
 			types[owner{c.FilePath, c.QualifiedName, c.ChangeType}] = &all[i]
 		}
 	}
-	var kept []int
 	for i := range all {
 		c := &all[i]
 		var outermost *changedSymbol
@@ -140,8 +140,7 @@ func withoutMembers(changes []memory.SymbolChange) []changedSymbol {
 				outermost = t
 			}
 		}
-		if outermost == nil {
-			kept = append(kept, i)
+		if c.member = outermost != nil; !c.member {
 			continue
 		}
 		outermost.SnapshotAt = max(outermost.SnapshotAt, c.SnapshotAt)
@@ -149,11 +148,7 @@ func withoutMembers(changes []memory.SymbolChange) []changedSymbol {
 			outermost.methods++
 		}
 	}
-	out := make([]changedSymbol, len(kept))
-	for i, k := range kept {
-		out[i] = all[k]
-	}
-	return out
+	return slices.DeleteFunc(all, func(c changedSymbol) bool { return c.member })
 }
 
 // isTest reports whether a symbol is part of the tests.

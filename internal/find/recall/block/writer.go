@@ -190,13 +190,9 @@ func (w *writer) join(l line) bool {
 // show records that the block shows an observation, in a line of its own or of its session.
 func (w *writer) show(l line) {
 	w.observations = append(w.observations, l.observation)
-	if l.statements == nil {
-		return
+	if l.statements != nil {
+		w.statements[l.observation] = l.statements
 	}
-	if w.statements == nil {
-		w.statements = map[memory.ObservationID]func() []recall.Statement{}
-	}
-	w.statements[l.observation] = l.statements
 }
 
 // saidOf returns the keys of the statements of the shown observations that the block says.

@@ -1,6 +1,7 @@
 package moments
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -138,12 +139,7 @@ func (a *account) forget(when func(at memory.Millis) bool) {
 
 // forgetOldest removes the session that was used longest ago.
 func (l *ledger) forgetOldest() {
-	var oldest sessionKey
-	first := l.turn + 1
-	for key, a := range l.sessions {
-		if a.turn < first {
-			oldest, first = key, a.turn
-		}
-	}
-	delete(l.sessions, oldest)
+	delete(l.sessions, slices.MinFunc(slices.Collect(maps.Keys(l.sessions)), func(a, b sessionKey) int {
+		return cmp.Compare(l.sessions[a].turn, l.sessions[b].turn)
+	}))
 }
