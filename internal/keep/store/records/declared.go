@@ -124,7 +124,7 @@ func declareSummary(f *fields, m *memory.Summary, p *memory.PortableSummary) {
 	field(f, "notes", inText|rewritten, db.ToText, &m.Notes, &p.Notes)
 	field(f, "origin", inText|rewritten, db.Plain, &m.Origin, &p.Origin)
 	field(f, "created_at", inText, db.Plain, &m.CreatedAt, &p.CreatedAt)
-	field(f, "provenance", inRest|rewritten, db.Plain, &m.Provenance, &p.Provenance)
+	field(f, "provenance", inRest|added|rewritten, db.Plain, &m.Provenance, &p.Provenance)
 }
 
 func declareLearning(f *fields, l *memory.Learning, p *memory.PortableLearning) {

@@ -16,6 +16,9 @@ const (
 	// inText and inRest say which of the two hashes of a record covers the column.
 	inText flags = 1 << iota
 	inRest
+	// added columns are newer than stored hashes: an empty one changes none, so that records of
+	// older memories, backups and salvaged files keep theirs.
+	added
 	// rewritten columns get new values when a record is made again in the same row.
 	rewritten
 	// later columns are not set when a row is inserted.
@@ -117,8 +120,8 @@ type Kind struct {
 	// of a row; the condition follows.
 	Insert, InsertExported, Update string
 	// Text and Rest are the columns under the two hashes, Hashed both: all but the number. Packed
-	// are those with packed texts.
-	Text, Rest, Hashed, Packed []string
+	// are those with packed texts, Added those with the flag added.
+	Text, Rest, Hashed, Packed, Added []string
 	// Scan reads a row with the columns of Exported.
 	Scan func(sqlite.Scan) (memory.Portable, error)
 }
@@ -159,6 +162,9 @@ func newRecord[R, P any](name, table string, kind memory.RecordKind, alias strin
 		}
 		if d.flags&inRest != 0 {
 			r.Rest = append(r.Rest, d.column)
+		}
+		if d.flags&added != 0 {
+			r.Added = append(r.Added, d.column)
 		}
 		if d.packed {
 			r.Packed = append(r.Packed, d.column)

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 
 	"claudemem/internal/keep/store/db"
@@ -34,14 +35,7 @@ var RowSums = func() map[memory.RecordKind]rowSum {
 		if k.Kind == memory.RecordObservation {
 			files = "(SELECT record_hashes(f.observation_id, f.position, f.path, f.role, f.file_hash, f.symbols) FROM observation_files f WHERE f.observation_id = r.id)"
 		}
-		rest := "0"
-		if len(k.Rest) > 0 {
-			rest = "record_hash(" + files + ", r." + strings.Join(k.Rest, ", r.") + ")"
-		}
-		if k.Kind == memory.RecordSummary { // from before it was kept
-			rest = "iif(r.provenance = '', 0, " + rest + ")"
-		}
-		text := "record_hash(0, r." + strings.Join(k.Text, ", r.") + ")"
+		text, rest := k.hash("0", k.Text), k.hash(files, k.Rest)
 		columns := text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL"
 		join := " LEFT JOIN record_hashes h ON h.kind = '" + string(k.Kind) + "' AND h.id = r.id"
 		parts[k.Kind] = rowSum{
@@ -51,6 +45,22 @@ var RowSums = func() map[memory.RecordKind]rowSum {
 	}
 	return parts
 }()
+
+// hash returns the expression for a seed joined with the hash of the columns of a row r.
+func (k *Kind) hash(seed string, columns []string) string {
+	var first []string
+	for _, column := range columns {
+		if slices.Contains(k.Added, column) {
+			seed = "iif(r." + column + " = '', " + seed + ", record_hash(" + seed + ", r." + column + "))"
+		} else {
+			first = append(first, "r."+column)
+		}
+	}
+	if len(first) == 0 {
+		return seed
+	}
+	return "record_hash(" + seed + ", " + strings.Join(first, ", ") + ")"
+}
 
 // SumFields returns the destinations of SumColumns.
 func SumFields(s *Sums) []any { return append([]any{&s.ID}, s.fields()...) }
