@@ -171,7 +171,8 @@ func appliesAtOnce(s settings.Setting) bool {
 	switch s.Key {
 	case settings.KeyMaxObservers, settings.KeyObserverContextTokens:
 		return false
-	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall, settings.KeyStartLine, settings.KeyAgentFiles:
+	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall, settings.KeyStartLine, settings.KeyAgentFiles,
+		settings.KeyRecencyDays, settings.KeyRetentionDays, settings.KeyBackupKeep:
 		return true
 	}
 	return s.Group == "capture" || s.Group == "observer"

@@ -19,6 +19,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/setup"
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
@@ -86,7 +87,7 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}
-		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: claude-code, codex, gemini, opencode, cursor or raw")
+		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: "+strings.Join(setup.AgentNames(), ", ")+" or raw")
 		if v.verb == hook.VerbContext {
 			a.addPreview(cmd)
 		}

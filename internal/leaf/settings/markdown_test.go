@@ -25,7 +25,7 @@ values here, and leave out the values that it begins with. Its port is left to i
 
 Globs: '*', '?' and '[a-z]' match within a name, '**' matches any number of directories, '~' is the home directory. A
 glob that begins with '/', '~' or a drive is matched from there, any other at any depth. A glob with a '/' covers what
-it names and everything below it; one without matches any directory of a project's path, or a file, by its name. Links are
+it names and everything below it; one without matches any directory in the path of a project, or a file, by its name. Links are
 resolved. Letter case matters for directories where it does for the system, and never for files.
 
 The data directory is '~/.claude-mem'; the environment variable '` + DataDirKey + `' moves it.

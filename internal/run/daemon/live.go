@@ -15,7 +15,8 @@ import (
 
 // live holds the worker's settings as the file has them now. What is captured
 // changes with the next event, the provider, its key, mode and caps with the next
-// batch, recall with the next prompt. Everything else is read once, at the start.
+// batch, recall with the next prompt, retention and backups with their next chore. What get
+// is not asked for is read once, at the start.
 type live struct {
 	dataDir string
 	getenv  func(string) string

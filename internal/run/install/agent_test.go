@@ -100,6 +100,21 @@ func agentCases(t *testing.T) map[string]*Agent {
 	return cases
 }
 
+// TestAgentsAreDocumented: the table of docs/hosts.md has a row of each agent, and the first lines
+// the name that --host takes.
+func TestAgentsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(page), "\n\nAll agents")
+	for _, a := range Agents() {
+		if !strings.Contains(string(page), "\n| "+a.Label+" | ") || !strings.Contains(head, string(a.Host)) {
+			t.Errorf("docs/hosts.md does not list %s (%s)", a.Label, a.Host)
+		}
+	}
+}
+
 // TestAgentGolden installs into each agent: with its files as testdata/agents has them under
 // before, it has those under after; a second install has nothing to do, and an uninstall
 // restores every byte.

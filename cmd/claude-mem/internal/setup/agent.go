@@ -11,8 +11,8 @@ import (
 	"claudemem/internal/run/install"
 )
 
-// agentNames returns the hosts that --host takes.
-func agentNames() []string {
+// AgentNames returns the hosts that --host takes.
+func AgentNames() []string {
 	return append([]string{string(memory.HostClaudeCode)}, print.Mapped(install.Agents(), func(agent *install.Agent) string { return string(agent.Host) })...)
 }
 
@@ -26,7 +26,7 @@ func agentOf(name string) (*install.Agent, error) {
 		return agent, nil
 	}
 	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
-		WithHint("--host takes " + strings.Join(agentNames(), ", ") + "; docs/hosts.md says how another one is connected")
+		WithHint("--host takes " + strings.Join(AgentNames(), ", ") + "; docs/hosts.md says how another one is connected")
 }
 
 // agentInstaller returns the installer of this program into an agent whose configuration

@@ -81,7 +81,7 @@ func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(cont
 	a.JSONFlag(cmd)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
-	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(agentNames(), ", "))
+	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(AgentNames(), ", "))
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		o.dataDir = dataDir
 		if a.JSON && !o.yes && !o.dry {
