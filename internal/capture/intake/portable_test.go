@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -80,4 +81,44 @@ func asJSON(t *testing.T, p *memory.Portable) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestPortableFields: Portable cleans each text of a record, so that none that is added is forgotten.
+func TestPortableFields(t *testing.T) {
+	in := New(nil, Options{})
+	for _, p := range []memory.Portable{
+		{Session: &memory.PortableSession{}}, {Prompt: &memory.PortablePrompt{}}, {Observation: &memory.PortableObservation{}},
+		{Summary: &memory.PortableSummary{}}, {Learning: &memory.PortableLearning{}}, {Symbol: &memory.PortableSymbol{}},
+	} {
+		texts := textsOf(&p)
+		for _, text := range texts {
+			text.SetString(poison)
+		}
+		in.Portable(&p)
+		for name, text := range texts {
+			if strings.Contains(text.String(), "16C7e42F") {
+				t.Errorf("%s: %s keeps a secret", p.Kind(), name)
+			}
+		}
+		if len(texts) < 3 {
+			t.Errorf("%s has the texts %v only", p.Kind(), texts)
+		}
+	}
+}
+
+// textsOf returns the fields of the record that are plain strings, by their names. Those of hashes
+// are left out: Portable.Check takes only hexadecimal digits there.
+func textsOf(p *memory.Portable) map[string]reflect.Value {
+	texts := map[string]reflect.Value{}
+	for _, record := range reflect.ValueOf(p).Elem().Fields() {
+		if record.IsNil() {
+			continue
+		}
+		for field, value := range record.Elem().Fields() {
+			if value.Type() == reflect.TypeFor[string]() && !strings.HasSuffix(field.Name, "Hash") {
+				texts[field.Name] = value
+			}
+		}
+	}
+	return texts
 }
