@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,6 +163,16 @@ func contains(list []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// TestHostRows: each adapter has a row, but those of Claude Code and raw, which have tests of their own.
+func TestHostRows(t *testing.T) {
+	for _, a := range adapters {
+		own := a.host == memory.HostClaudeCode || a.host == memory.HostRaw
+		if !own && !slices.ContainsFunc(hostRows, func(row hostRow) bool { return row.host == a.host }) {
+			t.Errorf("hostRows has no row of %s", a.host)
+		}
+	}
 }
 
 // TestHostReplies looks for the context in the replies, at the place where each host

@@ -63,6 +63,19 @@ func TestCues(t *testing.T) {
 	}
 }
 
+// TestLanguageFiles: each table is read.
+func TestLanguageFiles(t *testing.T) {
+	found, err := files.ReadDir("tables")
+	if err != nil || len(found) != len(languages) {
+		t.Errorf("%d tables, %d codes in languages, %v", len(found), len(languages), err)
+	}
+	for _, file := range found {
+		if code := strings.TrimSuffix(file.Name(), ".txt"); !slices.Contains(languages, code) {
+			t.Errorf("languages lacks %q", code)
+		}
+	}
+}
+
 // TestEntries finds phrases that cannot match and patterns that do not compile.
 func TestEntries(t *testing.T) {
 	for _, table := range Tables() {
@@ -84,6 +97,27 @@ func TestEntries(t *testing.T) {
 			for _, s := range c.sources {
 				if _, err := regexp.Compile(s); err != nil {
 					t.Errorf("%s, %s: %v", table.Code, name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestFalseFriends: no phrase of another language is a common English word, as Dutch "want" (because)
+// would be. Rules are left out: those of one language are read together.
+func TestFalseFriends(t *testing.T) {
+	alike := strings.Fields("a no so") // "no" denies there too, the others tell little
+	english := strings.Fields(`a about add after again all also an and any are as at be been before but by call calls can code come could
+		did do does done end error false few file fix fixed for from get gets had has have here if in into is it its just key kind last
+		let line list long made make man many may me met more most must my name new no not now of off on one only or other out over own
+		program put read run runs same say see set she should slot so some still such take test tests than that the their them then
+		there they this time to toe too true two type up use used uses value very want war was we were what when where which who will
+		with word work would write you`)
+	for _, table := range Tables() {
+		for name := range table.cues {
+			for _, p := range table.Phrases(name) {
+				if table.Code != "en" && !strings.HasPrefix(name, "rule-") && slices.Contains(english, p) && !slices.Contains(alike, p) {
+					t.Errorf("%s, %s: %q is an English word", table.Code, name, p)
 				}
 			}
 		}
