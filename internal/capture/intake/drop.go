@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/redact"
-	"claudemem/internal/memory"
 )
 
 // wholeContents names the members in which hosts send a file's content before or
@@ -16,12 +15,6 @@ var wholeContents = map[string]bool{"originalFile": true, "originalFileContents"
 
 // minBase64 is the length in bytes from which base64 is dropped as an image.
 const minBase64 = 1024
-
-// drop removes whole file contents and images from an event.
-func drop(e *memory.Event) {
-	e.ToolInput = dropFrom(e.ToolInput)
-	e.ToolResponse = dropFrom(e.ToolResponse)
-}
 
 // dropFrom returns a tool's JSON without whole file contents and base64 data, which
 // no distiller uses.

@@ -156,7 +156,10 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 	}
 	a := memory.Arrival{ReceivedAt: memory.MillisOf(in.opts.Clock())}
 	in.complete(&e, a.ReceivedAt)
-	in.nameSafely(&e)
+	// Masked ids would all be the same.
+	for _, id := range []*string{(*string)(&e.Host), &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
+		*id = safeName(*id)
+	}
 	if err := in.findHost(ctx, &e); err != nil {
 		return memory.Arrival{}, err
 	}
@@ -183,9 +186,10 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 		case memory.KindStop:
 			a.Provenance = memory.FromAgent
 		}
-		drop(&e)
+		e.ToolInput, e.ToolResponse = dropFrom(e.ToolInput), dropFrom(e.ToolResponse)
 	}
-	a.Redacted = in.redact(&e, policy.Withheld)
+	a.Redacted = rules.Event(&e, policy.Withheld, maxText)
+	e.ToolInput, e.ToolResponse = shrink(e.ToolInput), shrink(e.ToolResponse)
 	a.Key = eventKey(&e)
 	a.Event = e
 	return a, nil
@@ -235,15 +239,6 @@ func (in *Intake) complete(e *memory.Event, now memory.Millis) {
 	}
 }
 
-// redact strips, masks and truncates all texts of the event and counts the secrets
-// by rule.
-func (in *Intake) redact(e *memory.Event, withheld glob.Set) map[string]int {
-	counts := rules.Event(e, withheld, maxText)
-	e.ToolInput = shrink(e.ToolInput)
-	e.ToolResponse = shrink(e.ToolResponse)
-	return counts
-}
-
 // shrink bounds JSON with many texts to maxJSON: it truncates them further, and if
 // that is not enough, replaces the JSON by its truncated text.
 func shrink(raw json.RawMessage) json.RawMessage {
@@ -253,9 +248,6 @@ func shrink(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxJSON {
 		return raw
 	}
-	cut, err := json.Marshal(redact.TruncateMiddle(string(raw), maxText))
-	if err != nil {
-		return nil // cannot be: it is a string
-	}
+	cut, _ := json.Marshal(redact.TruncateMiddle(string(raw), maxText)) // a string always encodes
 	return cut
 }

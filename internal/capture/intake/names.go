@@ -19,17 +19,8 @@ const maxID = 256
 // leaves them as they are.
 const maxKeyed = 16 << 10
 
-// nameSafely replaces ids that hold a secret or a tag or are too long by their hash,
-// which stays different for different ids. Masked ids would all be the same.
-func (in *Intake) nameSafely(e *memory.Event) {
-	host := string(e.Host)
-	for _, id := range []*string{&host, &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
-		*id = safeName(*id)
-	}
-	e.Host = memory.Host(host)
-}
-
-// safeName returns an id as it is kept.
+// safeName returns an id as it is kept: one that holds a secret or a tag or is too long is
+// replaced by its hash, which stays different for different ids.
 func safeName(id string) string {
 	if len(id) <= maxID && tags.Strip(id) == id {
 		if _, counts := rules.Text(id); counts == nil {

@@ -61,7 +61,6 @@ type Queue struct {
 	claims uint64
 	due    memory.Millis // the earliest retry, 0 for none
 	opened bool
-	closed bool
 }
 
 // New makes a queue over a storage. Until Open it does not heal or keep time.
@@ -97,7 +96,7 @@ func (q *Queue) Open(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.opened || q.closed {
+	if q.opened || q.life.Err() != nil {
 		return memory.Errorf(memory.CodeConflict, "open queue: it was opened before")
 	}
 	q.opened = true
@@ -125,9 +124,8 @@ func (q *Queue) recover(ctx context.Context) error {
 // claimed; the next Open makes them pending.
 func (q *Queue) Close() error {
 	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
 	q.end()
+	q.mu.Unlock()
 	q.running.Wait()
 	return nil
 }
@@ -152,10 +150,7 @@ func (q *Queue) now() memory.Millis { return memory.MillisOf(q.opts.Clock()) }
 // Enqueue implements intake.Queue: when it returns, the arrivals are durable.
 // Prompts and session ends are announced too, since they end a turn.
 func (q *Queue) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]memory.Receipt, error) {
-	q.mu.Lock()
-	closed := q.closed
-	q.mu.Unlock()
-	if closed {
+	if q.life.Err() != nil {
 		return nil, memory.Errorf(memory.CodeUnavailable, "enqueue events: the queue is closing")
 	}
 	receipts, err := q.storage.Enqueue(ctx, arrivals...)

@@ -25,9 +25,7 @@ func (q *Queue) keepTime() {
 			q.heal(q.life)
 		case <-q.earlier:
 		case <-retry.C:
-			if q.takeDue() {
-				q.signal()
-			}
+			q.lookForDue()
 		}
 		retry.Reset(q.untilDue())
 	}
@@ -60,21 +58,6 @@ func (q *Queue) dueAt(at memory.Millis) {
 	}
 }
 
-// takeDue reports whether the earliest retry is due and finds the next one.
-func (q *Queue) takeDue() bool {
-	q.mu.Lock()
-	due := q.due != 0 && q.due <= q.now()
-	if due {
-		q.due = 0
-	}
-	q.mu.Unlock()
-	if !due {
-		return false
-	}
-	q.lookForDue()
-	return true
-}
-
 // findDue finds the earliest retry and reports whether events are waiting.
 func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
 	backlog, err := q.Backlog(ctx)
@@ -84,11 +67,20 @@ func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
 	return len(backlog) > 0, err
 }
 
-// lookForDue is findDue between signals. When the storage cannot answer, the next
-// round of healing asks again.
+// lookForDue finds the earliest retry anew and signals when the one known so far is due.
+// When the storage cannot answer, the next round of healing asks again.
 func (q *Queue) lookForDue() {
+	now := q.now()
+	q.mu.Lock()
+	// Later than any pause: then the clock was set back and storage takes it for due.
+	due := q.due != 0 && (q.due <= now || q.due.Sub(now) > retryAfterMax)
+	q.due = 0
+	q.mu.Unlock()
 	_, err := q.findDue(q.life)
 	q.warn("look for retries", err)
+	if due {
+		q.signal()
+	}
 }
 
 // warn logs a failure of the timer, unless the queue is closing.
@@ -112,16 +104,7 @@ func (q *Queue) heal(ctx context.Context) {
 		q.opts.Logger.Warn("gave back lost claims", "events", healed)
 		q.signal()
 	}
-	q.mu.Lock()
-	// Due at this very moment, or later than any pause: then the clock was set back
-	// and storage takes it for due.
-	due := q.due != 0 && (q.due <= now || q.due.Sub(now) > retryAfterMax)
-	q.due = 0
-	q.mu.Unlock()
 	q.lookForDue()
-	if due {
-		q.signal()
-	}
 	_, err = q.storage.Interrupt(ctx, now.Add(-idleAfter))
 	q.warn("interrupt idle sessions", err)
 }

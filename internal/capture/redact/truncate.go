@@ -51,12 +51,11 @@ func TruncateMiddleTo(s string, longest, end int) string {
 // headSeam returns the end of a head of at most n bytes: after white space within
 // wordReach, otherwise between two characters.
 func headSeam(s string, n int) int {
-	for i := n; i > 0 && i > n-wordReach; i-- {
-		if isSpace(s[i-1]) {
-			return i
-		}
+	low := max(0, n-wordReach)
+	if i := strings.LastIndexAny(s[low:n], blanks); i >= 0 {
+		return low + i + 1
 	}
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return n
@@ -64,10 +63,8 @@ func headSeam(s string, n int) int {
 
 // tailSeam returns the start of a tail of at most len(s)-n bytes, like headSeam.
 func tailSeam(s string, n int) int {
-	for i := n; i < len(s) && i < n+wordReach; i++ {
-		if isSpace(s[i]) {
-			return i
-		}
+	if i := strings.IndexAny(s[n:min(len(s), n+wordReach)], blanks); i >= 0 {
+		return n + i
 	}
 	for n < len(s) && !utf8.RuneStart(s[n]) {
 		n++
@@ -75,4 +72,4 @@ func tailSeam(s string, n int) int {
 	return n
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+const blanks = " \n\t\r"

@@ -69,17 +69,9 @@ func parseHead(content string) (ref, commit string, ok bool) {
 
 // safeRef reports whether name can be a ref and, as a path, stays inside the git directory.
 func safeRef(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || strings.HasSuffix(name, "/") ||
-		strings.Contains(name, "..") || strings.Contains(name, "//") {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c <= ' ', c == 0x7f, c == '\\', c == ':', c == '~', c == '^', c == '?', c == '*', c == '[':
-			return false
-		}
-	}
-	return true
+	return strings.HasPrefix(name, "refs/") && !strings.HasSuffix(name, "/") &&
+		!strings.Contains(name, "..") && !strings.Contains(name, "//") &&
+		!strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || strings.ContainsRune("\x7f\\:~^?*[", c) })
 }
 
 // IsObjectID reports whether s is a SHA-1 or SHA-256 in lower-case hexadecimal.

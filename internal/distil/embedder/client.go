@@ -42,7 +42,6 @@ const (
 type Client struct {
 	model    string
 	endpoint *model.Endpoint
-	now      func() time.Time
 
 	mu    sync.Mutex
 	dims  int    // of the first vector, 0 before it
@@ -63,10 +62,7 @@ func New(config model.Config) (*Client, error) {
 		return nil, memory.Errorf(memory.CodeInvalid, "no embedding model is set").
 			WithHint("set CLAUDE_MEM_EMBEDDER_MODEL, for example to text-embedding-3-small or nomic-embed-text")
 	}
-	if config.Now == nil {
-		config.Now = time.Now
-	}
-	return &Client{model: config.Model, endpoint: endpoint, now: config.Now}, nil
+	return &Client{model: config.Model, endpoint: endpoint}, nil
 }
 
 // basePath returns the path that "embeddings" is appended to, for the path of a
@@ -184,21 +180,17 @@ func (c *Client) embedRefused(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// normalise scales v to length 1 and reports whether all its numbers are finite.
-func normalise(v []float32) bool {
+// normalise scales v to length 1. Its numbers are from JSON, which has none that are not finite.
+func normalise(v []float32) {
 	length := 0.0
 	for _, x := range v {
 		length += float64(x) * float64(x)
 	}
-	if math.IsNaN(length) || math.IsInf(length, 0) {
-		return false
-	}
 	if length == 0 {
-		return true
+		return
 	}
 	f := 1 / math.Sqrt(length)
 	for i, x := range v {
 		v[i] = float32(float64(x) * f)
 	}
-	return true
 }

@@ -36,19 +36,12 @@ func (c *Client) paused() error {
 	if c.pause == nil {
 		return nil
 	}
-	now := c.now()
+	now := c.endpoint.Now()
 	// A clock that was set back ends the pause.
 	if !now.Before(c.pause.until) || now.Before(c.pause.began) {
 		return nil
 	}
 	return c.unavailable(c.pause)
-}
-
-// noteSuccess ends the pause after failures.
-func (c *Client) noteSuccess() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pause = nil
 }
 
 // noteFailure begins a pause and returns its error.
@@ -70,7 +63,7 @@ func firstPauseOf(status int) time.Duration {
 func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
+	now := c.endpoint.Now()
 	p := &pause{reason: reason, length: first, began: now}
 	if last := c.pause; last != nil {
 		p.length = max(first, last.length)

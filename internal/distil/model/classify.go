@@ -106,9 +106,7 @@ func parseProblem(status int, body []byte) problem {
 	p.code = string(cmp.Or(inner.Code, envelope.Code))
 	p.kind = string(cmp.Or(inner.Type, inner.Status, envelope.Type))
 	p.message = string(cmp.Or(flexible(p.message), inner.Message, envelope.Message, envelope.Detail))
-	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: the message of the vendor behind it
-		p.message = strings.TrimSpace(p.message + " " + raw)
-	}
+	p.message = strings.TrimSpace(p.message + " " + string(inner.Metadata.Raw)) // OpenRouter: the message of the vendor behind it
 	p.flagged = len(inner.Metadata.Reasons) > 0
 	for _, d := range inner.Details {
 		if delay, err := time.ParseDuration(string(d.RetryDelay)); err == nil {
@@ -309,18 +307,20 @@ const maxPage = 16 << 10
 // answer is no error, nor is long text or text that only mentions quotas and
 // limits.
 func ErrorInText(text string) (memory.ErrorClass, bool) {
-	text = strings.TrimSpace(text)
+	class := errorInText(strings.TrimSpace(text))
+	return class, class != ""
+}
+
+// errorInText returns the class of the error that text is, "" if it is none.
+func errorInText(text string) memory.ErrorClass {
 	if webPage.MatchString(text[:min(len(text), maxPage)]) {
 		return errorOfPage(text[:min(len(text), maxPage)])
 	}
 	if text == "" || len(text) > 4*maxErrorText || holdsElement(text) {
-		return "", false
+		return ""
 	}
-	if class, ok := errorInJSON(text); ok {
-		return class, true
-	}
-	if utf8.RuneCountInString(text) > maxErrorText {
-		return "", false
+	if class := errorInJSON(text); class != "" || utf8.RuneCountInString(text) > maxErrorText {
+		return class
 	}
 	if m := apiError.FindStringSubmatch(text); m != nil {
 		return errorOfCLI(m[2], strings.TrimLeft(text[len(m[0]):], " :)·-"))
@@ -330,89 +330,74 @@ func ErrorInText(text string) (memory.ErrorClass, bool) {
 	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
 		bare = strings.TrimPrefix(bare, prefix)
 	}
-	for _, said := range []string{text, bare} {
-		if class, ok := errorOfStatus(said); ok {
-			return class, true
-		}
-	}
-	return errorInWords(bare)
+	return cmp.Or(errorOfStatus(text), errorOfStatus(bare), errorInWords(bare))
 }
 
 // errorOfStatus classifies a text that is an HTTP status and what belongs to it.
-func errorOfStatus(text string) (memory.ErrorClass, bool) {
+func errorOfStatus(text string) memory.ErrorClass {
 	m := statusLine.FindStringSubmatch(text)
 	if m == nil {
-		return "", false
+		return ""
 	}
 	status, _ := strconv.Atoi(cmp.Or(m[1], m[2], m[3])) // three digits
-	body := text
-	if at := strings.IndexByte(text, '{'); at >= 0 {
-		body = text[at:]
-	}
-	return parseProblem(status, []byte(body)).class(), true
+	return bodyClass(status, text)
+}
+
+// bodyClass returns the class of an answer with status, whose body is the JSON in text.
+func bodyClass(status int, text string) memory.ErrorClass {
+	return parseProblem(status, []byte(text[max(0, strings.IndexByte(text, '{')):])).class()
 }
 
 // errorOfPage classifies a web page by its title. A page that holds observations is an
 // answer.
-func errorOfPage(page string) (memory.ErrorClass, bool) {
+func errorOfPage(page string) memory.ErrorClass {
 	if text.ContainsAny(strings.ToLower(page), "<observation", "<learning", "<skip_summary") {
-		return "", false
+		return ""
 	}
 	for _, m := range pageTitle.FindAllStringSubmatch(page, 4) {
 		if status := titleStatus.FindStringSubmatch(m[1]); status != nil {
 			n, _ := strconv.Atoi(status[1])
-			return problem{status: n, message: m[1]}.class(), true
+			return problem{status: n, message: m[1]}.class()
 		}
 		if loginPage.MatchString(m[1]) {
-			return memory.ClassLogin, true
+			return memory.ClassLogin
 		}
 	}
-	return memory.ClassTransient, true
+	return memory.ClassTransient
 }
 
 // errorInWords recognises an error by the beginning of an answer.
-func errorInWords(said string) (memory.ErrorClass, bool) {
+func errorInWords(said string) memory.ErrorClass {
 	for _, e := range errorText {
 		if e.begin.MatchString(said) {
-			return e.class, true
+			return e.class
 		}
 	}
-	return "", false
+	return ""
 }
 
-// errorOfCLI classifies the text behind "API Error"; false if it is no error's.
-func errorOfCLI(status, rest string) (memory.ErrorClass, bool) {
+// errorOfCLI classifies the text behind "API Error"; "" if it is no error's.
+func errorOfCLI(status, rest string) memory.ErrorClass {
 	if n, err := strconv.Atoi(status); err == nil && n >= 400 && n < 600 {
-		if start := strings.IndexByte(rest, '{'); start >= 0 {
-			rest = rest[start:]
-		}
-		return parseProblem(n, []byte(rest)).class(), true
-	}
-	if rest == "" {
-		return "", false
-	}
-	if class, ok := errorInJSON(rest); ok {
-		return class, true
-	}
-	if class, ok := errorInWords(rest); ok {
-		return class, true
+		return bodyClass(n, rest)
 	}
 	// "API Error handling was added" is prose. With a colon and few words it is the
 	// CLI's message about a connection.
+	class := cmp.Or(errorInJSON(rest), errorInWords(rest))
 	first, _ := utf8.DecodeRuneInString(rest)
-	if unicode.IsUpper(first) && len(rest) < 120 && text.ContainsAny(strings.ToLower(rest), "timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket") {
-		return memory.ClassTransient, true
+	if class == "" && unicode.IsUpper(first) && len(rest) < 120 && text.ContainsAny(strings.ToLower(rest), "timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket") {
+		return memory.ClassTransient
 	}
-	return "", false
+	return class
 }
 
-// errorInJSON classifies a text that is an API's error object and nothing else; false
+// errorInJSON classifies a text that is an API's error object and nothing else; ""
 // for other texts.
-func errorInJSON(text string) (memory.ErrorClass, bool) {
+func errorInJSON(text string) memory.ErrorClass {
 	if p := parseProblem(http.StatusOK, []byte(text)); p.object {
-		return p.class(), true
+		return p.class()
 	}
-	return "", false
+	return ""
 }
 
 // elements are the beginnings of the elements in an observer's answer.

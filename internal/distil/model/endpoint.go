@@ -110,6 +110,9 @@ func parseBaseURL(set string) (*url.URL, error) {
 	return u, nil
 }
 
+// Now returns the time of the clock that waits are measured by.
+func (e *Endpoint) Now() time.Time { return e.now() }
+
 // Close ends idle connections; running requests go on.
 func (e *Endpoint) Close() error {
 	e.client.CloseIdleConnections()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"claudemem/internal/memory"
@@ -98,6 +99,9 @@ func (b *Booked) refused(ctx context.Context, err error) error {
 	return &memory.ModelError{Provider: b.Name(), Class: class, Free: true, Err: fmt.Errorf("reserve model call: %w", err)}
 }
 
+// refused are the classes of failures that providers return without doing any work.
+var refused = []memory.ErrorClass{memory.ClassRateLimit, memory.ClassQuota, memory.ClassLogin, memory.ClassPromptTooLong}
+
 // chargeOf returns the cost of a call that has ended, without its times.
 func chargeOf(request memory.ModelRequest, answer memory.ModelAnswer, err error) memory.ModelCharge {
 	s := memory.ModelCharge{Outcome: "ok", Model: answer.Model, Usage: answer.Usage, Known: true}
@@ -112,22 +116,12 @@ func chargeOf(request memory.ModelRequest, answer memory.ModelAnswer, err error)
 		if errors.Is(err, memory.ErrUnusable) {
 			s.Outcome = memory.CallUnusable
 		}
-		s.Known = failed.Usage != memory.ModelUsage{} || refusedClass(failed.Class) || failed.Free
+		s.Known = failed.Usage != memory.ModelUsage{} || slices.Contains(refused, failed.Class) || failed.Free
 	default: // the context has ended
 		s.Outcome, s.Known = "canceled", false
 	}
 	s.USD, s.Priced = Cost(cmp.Or(s.Model, request.Model), s.Usage)
 	return s
-}
-
-// refusedClass reports whether providers return failures of class without doing
-// any work.
-func refusedClass(class memory.ErrorClass) bool {
-	switch class {
-	case memory.ClassRateLimit, memory.ClassQuota, memory.ClassLogin, memory.ClassPromptTooLong:
-		return true
-	}
-	return false
 }
 
 // InputTokens estimates the tokens of a request, rather too high: a token of

@@ -16,8 +16,8 @@ type Transient interface {
 }
 
 func isTransient(err error) bool {
-	var t Transient
-	return errors.As(err, &t) && t.Transient()
+	t, ok := errors.AsType[Transient](err)
+	return ok && t.Transient()
 }
 
 // transientError makes err Transient: a failure of our own storage.

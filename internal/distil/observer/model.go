@@ -167,7 +167,9 @@ func (m *Model) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome,
 		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
 		return w.outcome, w.distilEvents(ctx, batch.Events, "")
 	}
-	if offline, rest := splitOffline(batch.Events); len(offline) > 0 {
+	if slices.ContainsFunc(batch.Events, isOffline) { // no model may be shown these
+		rest := slices.DeleteFunc(slices.Clone(batch.Events), isOffline)
+		offline := slices.DeleteFunc(slices.Clone(batch.Events), isOnline)
 		if err := w.distilEvents(ctx, offline, ""); err != nil || len(rest) == 0 {
 			return w.outcome, err
 		}
@@ -182,9 +184,6 @@ func (m *Model) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome,
 	case ctx.Err() != nil:
 		return memory.Outcome{}, ctx.Err()
 	case err == nil:
-		if w.asked {
-			m.troubles.providerAnswered(ctx, name, batch.Session.ID)
-		}
 	case m.troubles.noteFailure(ctx, name, batch.Session.ID, choice.Auto, err):
 		if err := w.distilEvents(ctx, w.uncovered(batch.Events), memory.UnreadReasonOf(err)); err != nil {
 			return memory.Outcome{}, err
@@ -198,17 +197,9 @@ func (m *Model) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome,
 	return w.outcome, nil
 }
 
-// splitOffline returns the events that no model may be shown, and the others.
-func splitOffline(events []memory.PendingEvent) (offline, rest []memory.PendingEvent) {
-	for i := range events {
-		if events[i].Event.Offline() {
-			offline = append(offline, events[i])
-		} else {
-			rest = append(rest, events[i])
-		}
-	}
-	return offline, rest
-}
+func isOffline(e memory.PendingEvent) bool { return e.Event.Offline() }
+
+func isOnline(e memory.PendingEvent) bool { return !e.Event.Offline() }
 
 // Ended forgets a session that is over and has no events waiting. Distilling the
 // last batch of a session forgets it as well.
@@ -259,26 +250,16 @@ func (m *Model) thread(id memory.SessionID) *thread {
 	t := m.sessions[id]
 	if t == nil {
 		if len(m.sessions) >= maxThreads {
-			m.dropOldest()
+			// The least recently used. One that is being distilled keeps its thread until it is done.
+			delete(m.sessions, slices.MinFunc(slices.Collect(maps.Keys(m.sessions)), func(a, b memory.SessionID) int {
+				return m.sessions[a].used.Compare(m.sessions[b].used)
+			}))
 		}
 		t = newThread()
 		m.sessions[id] = t
 	}
 	t.used = m.opts.Clock()
 	return t
-}
-
-// dropOldest forgets the least recently used session. A session that is being
-// distilled keeps its thread until it is done.
-func (m *Model) dropOldest() {
-	var oldest memory.SessionID
-	var at time.Time
-	for id, t := range m.sessions {
-		if at.IsZero() || t.used.Before(at) {
-			oldest, at = id, t.used
-		}
-	}
-	delete(m.sessions, oldest)
 }
 
 // task is a batch that is being distilled.
@@ -352,8 +333,7 @@ func (w *task) distilOffline(ctx context.Context, events []memory.PendingEvent) 
 // modelFailure returns err as a ModelError if it is a missed deadline, else
 // unchanged.
 func modelFailure(provider string, err error) error {
-	var failed *memory.ModelError
-	if errors.As(err, &failed) || !errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, new(*memory.ModelError)) || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &memory.ModelError{Provider: provider, Class: memory.ClassTransient, Err: err}

@@ -142,11 +142,10 @@ func (o *Observer) Close() error {
 	o.mu.Lock()
 	cancel := o.cancel
 	o.mu.Unlock()
-	if cancel == nil {
-		return nil
+	if cancel != nil {
+		cancel()
+		<-o.done
 	}
-	cancel()
-	<-o.done
 	return nil
 }
 

@@ -150,7 +150,6 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn
 		assignToSession(batch.Session, &outcome)
 		err = persist(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
 	}
-	var capped *memory.CapError
 	switch {
 	case err == nil:
 		log.Info("turn read by a model", "events", len(batch.Events))
@@ -159,7 +158,7 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn
 		return redoPause
 	case memory.CodeOf(err) == memory.CodeConflict:
 		return redoPause // the turn has changed: it is looked at anew
-	case errors.As(err, &capped):
+	case errors.As(err, new(*memory.CapError)):
 		o.postponeRedo(ctx, turn, redoLater, false)
 		return redoRetry
 	case isTransient(err):
@@ -246,16 +245,12 @@ func (m *Model) Redo(ctx context.Context, batch memory.Batch) (memory.Outcome, e
 		endRun(t.run.provider, t.run.id)
 		t.run = nil
 	}
-	var capped *memory.CapError
 	switch {
 	case ctx.Err() != nil:
 		return memory.Outcome{}, ctx.Err()
 	case err == nil:
-		if w.asked {
-			m.troubles.providerAnswered(ctx, name, batch.Session.ID)
-		}
 		return w.outcome, nil
-	case isTransient(err) && !errors.As(err, &capped):
+	case isTransient(err) && !errors.As(err, new(*memory.CapError)):
 		m.troubles.noteFailure(ctx, name, batch.Session.ID, choice.Auto, err)
 	}
 	return memory.Outcome{}, err

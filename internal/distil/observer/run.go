@@ -67,9 +67,6 @@ func (r *run) matches(c Choice) bool {
 	return r.provider.Name() == c.Provider.Name() && r.model == c.Model && r.keeps == c.KeepsRuns
 }
 
-// promptRoom returns the largest JSON of a prompt that a new run can begin with.
-func (r *run) promptRoom() int { return maxRequest - jsonSize(r.system) - minOpening }
-
 // openingRoom returns the bound of the digest that a run begins with, when its first
 // prompt has next bytes.
 func (r *run) openingRoom(next int) int {
@@ -260,8 +257,8 @@ func (w *task) call(ctx context.Context, q *question, prompt string) (string, er
 }
 
 func tooLong(err error) bool {
-	var failed *memory.ModelError
-	return errors.As(err, &failed) && failed.Class == memory.ClassPromptTooLong
+	failed, ok := errors.AsType[*memory.ModelError](err)
+	return ok && failed.Class == memory.ClassPromptTooLong
 }
 
 // addExchange appends a question and its answer to the run.

@@ -204,11 +204,8 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 
 // lane returns the lane of a session, a new one if there is none.
 func (s *scheduler) lane(id memory.SessionID) *lane {
-	l := s.lanes[id]
-	if l == nil {
-		l = &lane{}
-		s.lanes[id] = l
-	}
+	l := cmp.Or(s.lanes[id], &lane{})
+	s.lanes[id] = l
 	return l
 }
 

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,19 +136,17 @@ func (e *heldBack) RetryAfter() time.Duration { return e.wait }
 // noteFailure records a failure and reports whether the fallback does the work
 // instead. auto says that nobody has named the provider: no work waits for its login.
 func (t *troubles) noteFailure(ctx context.Context, provider string, session memory.SessionID, auto bool, err error) bool {
-	var capped *memory.CapError
-	if errors.As(err, &capped) {
+	if capped, ok := errors.AsType[*memory.CapError](err); ok {
 		t.capReached(ctx, capped.Which, session)
 		return true
 	}
-	var failed *memory.ModelError
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*memory.ModelError](err)
+	if !ok {
 		return false // a failure of our own storage, or of the fallback
 	}
 	if !isTransient(err) {
 		return t.noteRefusal(ctx, provider, failed)
 	}
-	var held *heldBack
 	t.mu.Lock()
 	now := t.opts.Clock()
 	a := t.away[provider]
@@ -160,7 +159,7 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session mem
 	a.offline = a.offline || atOnce || now.Sub(a.since) >= t.opts.WaitFor
 	offline := a.offline
 	tell := false
-	if !errors.As(err, &held) {
+	if !errors.As(err, new(*heldBack)) {
 		a.last, a.err = now, failed
 		a.holdOff(now, failed.Wait)
 		tell = !a.told[failed.Class]
@@ -187,11 +186,8 @@ func (t *troubles) noteRefusal(ctx context.Context, provider string, failed *mem
 	n := t.refusals[provider]
 	if n >= manyRefusals {
 		now := t.opts.Clock()
-		a := t.away[provider]
-		if a == nil {
-			a = &trouble{since: now, told: map[memory.ErrorClass]bool{}}
-			t.away[provider] = a
-		}
+		a := cmp.Or(t.away[provider], &trouble{since: now, told: map[memory.ErrorClass]bool{}})
+		t.away[provider] = a
 		a.last, a.err, a.offline = now, failed, true
 		a.holdOff(now, 0)
 	}

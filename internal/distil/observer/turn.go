@@ -85,6 +85,9 @@ func (w *task) askTurns(ctx context.Context) error {
 			return err
 		}
 	}
+	if w.asked && ctx.Err() == nil {
+		w.m.troubles.providerAnswered(ctx, w.choice.Provider.Name(), w.batch.Session.ID)
+	}
 	return nil
 }
 
@@ -138,7 +141,7 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []memory.PendingEven
 	if err := w.ensureRun(ctx, size()); err != nil {
 		return 0, "", err
 	}
-	for n > 1 && size() > w.thread.run.promptRoom() {
+	for n > 1 && size() > maxRequest-jsonSize(w.thread.run.system)-minOpening {
 		n -= (n + 3) / 4
 	}
 	n = max(n, 1)

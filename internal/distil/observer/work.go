@@ -36,7 +36,7 @@ func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p pl
 		result.failed = true
 		return result
 	}
-	if len(claim.Events) > p.limit && p.limit < wholeTurnEvents && allOffline(claim.Events) {
+	if len(claim.Events) > p.limit && p.limit < wholeTurnEvents && !slices.ContainsFunc(claim.Events, isOnline) {
 		// The limit is for a model's request; rules are given whole turns.
 		p.limit = wholeTurnEvents
 		o.release(ctx, claim)
@@ -57,15 +57,17 @@ func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p pl
 		o.release(ctx, subClaim(claim, n-1, n))
 		claim = subClaim(claim, 0, n-1)
 	}
-	var rest memory.Claim
+	all := len(claim.Events)
+	end := all
 	switch {
 	case !p.open:
-		claim, rest = splitOpenTurn(claim)
+		end = closedTurns(claim)
 	case !result.all:
-		claim, rest = splitTornTurn(claim)
+		end = wholeTurns(claim.Events)
 	}
-	if len(rest.Events) > 0 {
-		o.release(ctx, rest)
+	if end < all {
+		o.release(ctx, subClaim(claim, end, all))
+		claim = subClaim(claim, 0, end)
 	}
 	o.opts.Mark(session, claim.Events)
 	for len(claim.Events) > 0 {
@@ -99,11 +101,6 @@ func backfilledTurn(events []memory.PendingEvent) int {
 	return len(events)
 }
 
-// allOffline reports whether no model may be shown any of the events.
-func allOffline(events []memory.PendingEvent) bool {
-	return !slices.ContainsFunc(events, func(e memory.PendingEvent) bool { return !e.Event.Offline() })
-}
-
 // renew returns a claim as the settings have it now: events that the user no longer wants
 // captured are taken off the queue as skipped.
 func (o *Observer) renew(ctx context.Context, claim memory.Claim) memory.Claim {
@@ -135,37 +132,31 @@ func (o *Observer) stopsBeside() int {
 	return 0
 }
 
-// splitOpenTurn splits a claim into the finished turns and the one that is still
-// going on: a turn's findings are only clear at its end.
-func splitOpenTurn(claim memory.Claim) (closed, rest memory.Claim) {
-	end := 0
-	for i := range claim.Events {
-		e := &claim.Events[i]
-		if e.Event.Kind == memory.KindStop || e.PromptNumber < claim.Session.PromptCount {
-			end = i + 1
+// closedTurns returns how many of a claim's events belong to finished turns, which are
+// distilled without the one that is still going on: a turn's findings are only clear at
+// its end. It returns all if there is no other turn.
+func closedTurns(claim memory.Claim) int {
+	for i := range slices.Backward(claim.Events) {
+		if e := &claim.Events[i]; e.Event.Kind == memory.KindStop || e.PromptNumber < claim.Session.PromptCount {
+			return i + 1
 		}
 	}
-	if end == 0 {
-		return claim, memory.Claim{}
-	}
-	return subClaim(claim, 0, end), subClaim(claim, end, len(claim.Events))
+	return len(claim.Events)
 }
 
-// splitTornTurn splits off a last turn that the claim's limit has cut, if there
-// are others before it: distilled in two parts, it would be asked about twice.
-func splitTornTurn(claim memory.Claim) (whole, rest memory.Claim) {
-	last := len(claim.Events) - 1
-	if claim.Events[last].Event.Kind == memory.KindStop {
-		return claim, memory.Claim{}
-	}
+// wholeTurns returns how many events come before a last turn that the claim's limit has
+// cut: distilled in two parts, it would be asked about twice. It returns all if there is no
+// such turn, or no other one.
+func wholeTurns(events []memory.PendingEvent) int {
+	last := len(events) - 1
 	begin := last
-	for begin > 0 && claim.Events[begin-1].PromptNumber == claim.Events[last].PromptNumber {
+	for begin > 0 && events[begin-1].PromptNumber == events[last].PromptNumber {
 		begin--
 	}
-	if begin == 0 {
-		return claim, memory.Claim{}
+	if begin == 0 || events[last].Event.Kind == memory.KindStop {
+		return len(events)
 	}
-	return subClaim(claim, 0, begin), subClaim(claim, begin, last+1)
+	return begin
 }
 
 func subClaim(claim memory.Claim, from, to int) memory.Claim {

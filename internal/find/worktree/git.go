@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/procgroup"
 )
 
 const (
@@ -130,7 +131,7 @@ func (g git) nameOf(ctx context.Context, commits map[string][]question) map[stri
 // run runs git and returns its output. When the context ends, git is killed with its
 // process group; it has ended when run returns.
 func (g git) run(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, g.program, append([]string{
+	cmd := exec.Command(g.program, append([]string{
 		"--no-pager", "-C", g.root,
 		// None of our commands should run these programs; the repository's configuration must not matter.
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never",
@@ -140,7 +141,7 @@ func (g git) run(ctx context.Context, stdin string, args ...string) (string, err
 	var out bounded
 	cmd.Stdout = &out
 	cmd.WaitDelay = drainTime
-	if err := runGroup(cmd); err != nil {
+	if err := procgroup.Run(ctx, cmd); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}

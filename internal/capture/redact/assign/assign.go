@@ -70,16 +70,13 @@ func AtOperator(s string, i int) (shapes.Span, bool) {
 			opEnd += shapes.Bracket(s, opEnd, '>')
 		}
 	}
-	if found, ok := secretAssigned(s, a, i, opEnd); ok {
-		return found, true
+	found, ok := secretAssigned(s, a, i, opEnd)
+	if !ok && a.colon {
+		if found, ok = curlUser(s, i); !ok {
+			return secretInRecord(s, i)
+		}
 	}
-	if !a.colon {
-		return shapes.Span{}, false
-	}
-	if found, ok := curlUser(s, i); ok {
-		return found, true
-	}
-	return secretInRecord(s, i)
+	return found, ok
 }
 
 // AtBackslash returns the value of an assignment whose '=' is written \u003d;
@@ -121,12 +118,11 @@ func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
 			a.family = nameFamily(a.name)
 		}
 	}
-	if a.family == famNone {
-		return a.vendorSecret(s)
-	}
-	a.tight = a.valueStart == opEnd && op > 0 && s[op-1] != ' ' && s[op-1] != '\t'
-	if found, ok := a.secret(s); ok {
-		return found, true
+	if a.family != famNone {
+		a.tight = a.valueStart == opEnd && op > 0 && s[op-1] != ' ' && s[op-1] != '\t'
+		if found, ok := a.secret(s); ok {
+			return found, true
+		}
 	}
 	return a.vendorSecret(s)
 }

@@ -66,30 +66,20 @@ func startsOption(v string) bool {
 	return strings.HasPrefix(v, "assword") || strings.HasPrefix(v, "ort") || strings.HasPrefix(v, "rotocol")
 }
 
-// optionForm returns the form of the line of passwordOptions for an option of a command;
-// 0 for none.
+// optionForm returns the form of the line of passwordOptions for an option of a command
+// in which a word starts with one of the line's; 0 for none.
 func optionForm(command string, option byte) byte {
-	for table := passwordOptions; table != ""; {
-		var line string
-		line, table, _ = strings.Cut(table, "\n")
-		if line[0] == option && startsAny(command, line[2:]) {
-			return line[1]
+	for line := range strings.Lines(passwordOptions) {
+		if line[0] != option {
+			continue
+		}
+		for word := range strings.SplitSeq(line[2:len(line)-1], " ") {
+			if n := strings.Index(command, word); n == 0 || n > 0 && !shapes.IsAlnum(command[n-1]) {
+				return line[1]
+			}
 		}
 	}
 	return 0
-}
-
-// startsAny reports whether a word of text starts with one of words, which blanks
-// separate.
-func startsAny(text, words string) bool {
-	for words != "" {
-		var word string
-		word, words, _ = strings.Cut(words, " ")
-		if n := strings.Index(text, word); n == 0 || n > 0 && !shapes.IsAlnum(text[n-1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // inConnection reports whether a name behind before belongs to a connection string, whose

@@ -67,7 +67,7 @@ func nameFamily(name string) family {
 			// A word starts at a capital after a small letter, and at the last
 			// capital of a run before a small letter (APIKey).
 			if n > 0 && buffer[n-1] != '_' &&
-				(!shapes.IsUpper(name[i-1]) || i+1 < len(name) && shapes.IsLower(name[i+1]) && !isPluralS(name, i+1)) {
+				(!shapes.IsUpper(name[i-1]) || i+1 < len(name) && shapes.IsLower(name[i+1]) && (name[i+1] != 's' || i+2 < len(name))) {
 				buffer[n] = '_'
 				n++
 			}
@@ -87,11 +87,6 @@ func nameFamily(name string) family {
 		n--
 	}
 	return wordsFamily(shapes.View(buffer[:n]))
-}
-
-// isPluralS reports whether the small letter at i is the plural s of capitals (APIs).
-func isPluralS(name string, i int) bool {
-	return name[i] == 's' && i+1 == len(name)
 }
 
 // nameStarts has the first letters of each word of lastWordFamily: by two of them
@@ -150,7 +145,6 @@ func lastWordFamily(last, before string) family {
 		if shapes.Listed(tokenOwners, previous) {
 			return famSecret
 		}
-		return famNone
 	case "tokens":
 		if previous == "" || shapes.Listed(tokenCounts, previous) {
 			return famKey
@@ -160,7 +154,6 @@ func lastWordFamily(last, before string) family {
 		if strings.HasSuffix(before, "secret_key") {
 			return famSecret
 		}
-		return famNone
 	case "authorization":
 		return famAuthorization
 	case "key", "keys":
@@ -175,13 +168,9 @@ func lastWordFamily(last, before string) family {
 		return famKey
 	}
 	switch {
-	case shapes.Listed(passwordWords, last):
+	case shapes.Listed(passwordWords, last), shapes.EndsInOne(last, "password", "passwd", "passphrase"):
 		return famPassword
-	case shapes.Listed(secretWords, last):
-		return famSecret
-	case shapes.EndsInOne(last, "password", "passwd", "passphrase"):
-		return famPassword
-	case shapes.EndsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
+	case shapes.Listed(secretWords, last), shapes.EndsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
 		return famSecret
 	}
 	return famNone

@@ -134,7 +134,7 @@ func cookies(s string, _, end int, found []shapes.Span) []shapes.Span {
 // redact has masked those whose header starts with eyJ.
 func webToken(s string, start, end int, found []shapes.Span) []shapes.Span {
 	from := start
-	for from > 0 && start-from < 1024 && alnum(s[from-1]) {
+	for from > 0 && start-from < 1024 && shapes.IsAlnum(s[from-1]) {
 		from--
 	}
 	if start-from < 19 || s[from:from+2] != "ey" {
@@ -164,7 +164,7 @@ func curlHeader(s string, _, end int, found []shapes.Span) []shapes.Span {
 			continue
 		}
 		from := i
-		for from > end && (alnum(s[from-1]) || s[from-1] == '-') {
+		for from > end && (shapes.IsAlnum(s[from-1]) || s[from-1] == '-') {
 			from--
 		}
 		name := strings.ToLower(s[from:i])
@@ -218,9 +218,7 @@ func skip(s string, i, n int, in func(byte) bool) int {
 	return i
 }
 
-func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-func wordByte(c byte) bool { return alnum(c) || c == '_' }
+func wordByte(c byte) bool { return shapes.IsAlnum(c) || c == '_' }
 
 func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 

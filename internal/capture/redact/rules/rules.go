@@ -2,7 +2,6 @@ package rules
 
 import (
 	"strings"
-	"unsafe"
 
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/secrets"
@@ -44,7 +43,7 @@ func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
 
 // mayMatch reports whether raw JSON has a keyword, or an escape that could hide one.
 func mayMatch(raw []byte) bool {
-	text := unsafe.String(unsafe.SliceData(raw), len(raw)) // only read
+	text := shapes.View(raw)
 	for i := 0; ; {
 		n := strings.Index(text[i:], `\u00`)
 		if n < 0 {

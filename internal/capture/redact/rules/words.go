@@ -56,7 +56,7 @@ func webKey(s string, start, end int, found []shapes.Span) []shapes.Span {
 
 // walletPhrase appends the words behind the keyword of which a wallet is made.
 func walletPhrase(s string, _, end int, found []shapes.Span) []shapes.Span {
-	from := skip(s, end, maxGap+4, func(c byte) bool { return !alnum(c) })
+	from := skip(s, end, maxGap+4, func(c byte) bool { return !shapes.IsAlnum(c) })
 	words, at := 0, from
 	for at < len(s) && words < 2*leastWords {
 		next := skip(s, at, 9, func(c byte) bool { return c >= 'a' && c <= 'z' })

@@ -250,12 +250,7 @@ func parseTag(s string, i int) (tag, bool) {
 // tagName returns the index of the name that stands at i and its end; false for a name
 // that is not ours. Invisible characters within it do not count.
 func tagName(s string, i int) (name, end int, ok bool) {
-	if i >= len(s) {
-		return 0, 0, false
-	}
-	switch s[i] | 0x20 {
-	case 'p', 'c', 's':
-	default:
+	if i >= len(s) || !shapes.OneOf(s[i]|0x20, "pcs") {
 		return 0, 0, false
 	}
 	for n, name := range tagNames {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/procgroup"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -139,15 +140,7 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	out, stderr := &text.Head{Max: maxHelp}, &text.Head{Max: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = drainTime
-	group, err := p.starter.start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, group.kill)
-	err = cmd.Wait()
-	stop()
-	group.release()
-	switch {
+	switch err := procgroup.Run(ctx, cmd); {
 	case ctx.Err() != nil:
 		return nil, errors.New("no answer")
 	case err != nil && strings.TrimSpace(stderr.String()) != "":

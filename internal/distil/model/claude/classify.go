@@ -2,7 +2,6 @@ package claude
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -100,11 +99,7 @@ func resetIn(text string, now time.Time) time.Duration {
 
 // until returns the time to epoch in seconds since 1970, at most maxWait.
 func until(epoch float64, now time.Time) time.Duration {
-	left := epoch - float64(now.Unix())
-	if math.IsNaN(left) {
-		return 0
-	}
-	return time.Duration(max(0, min(left, maxWait.Seconds())) * float64(time.Second))
+	return time.Duration(max(0, min(epoch-float64(now.Unix()), maxWait.Seconds())) * float64(time.Second))
 }
 
 // clean returns foreign text in a form fit for an error and a log.

@@ -145,7 +145,9 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	if size := model.JSONSize(request.System) + model.JSONSize(render(request)) + ownBytes; size > model.MaxRequestBytes {
 		return how, tooLong(size)
 	}
-	if c.tooFull(request) {
+	if c.tracked && !c.full && c.size > 0 && len(request.History) == 0 && !c.fits(request) {
+		// The caller has no history to start again with. It gets an error, so that it
+		// compacts: nothing is forgotten silently.
 		c.full = true
 		return how, tooLong(c.size + model.JSONSize(request.System) + model.JSONSize(request.Prompt) + ownBytes)
 	}
@@ -157,13 +159,6 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 
 func tooLong(size int) error {
 	return failed(memory.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
-}
-
-// tooFull reports whether the CLI's history has no room for request and the caller
-// has no history to start again with. The caller gets an error, so that it
-// compacts: nothing is forgotten silently.
-func (c *conversation) tooFull(request memory.ModelRequest) bool {
-	return c.tracked && !c.full && c.size > 0 && len(request.History) == 0 && !c.fits(request)
 }
 
 // choose decides how to continue, by comparing the CLI's history with the

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"claudemem/internal/distil/model"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/procgroup"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -31,7 +33,7 @@ type process struct {
 	launch     launch
 	id         string
 	cmd        *exec.Cmd
-	group      *group
+	group      *procgroup.Group
 	stdin      io.WriteCloser
 	stderr     text.Head // complete when the process is gone
 	systemFile string
@@ -79,10 +81,10 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	}()
 	go func() {
 		err := cmd.Wait()
-		c.group.kill() // kills what it has left behind
+		c.group.Kill() // kills what it has left behind
 		output.Close()
 		<-read
-		c.group.release()
+		c.group.Release()
 		c.removeSystem()
 		p.opts.Logger.Debug("claude process ended", "session", id, "state", fmt.Sprint(err))
 		close(c.gone)
@@ -214,7 +216,7 @@ func (c *process) finish(grace time.Duration) {
 
 // kill ends the process's group at once and waits.
 func (c *process) kill() {
-	c.group.kill()
+	c.group.Kill()
 	<-c.gone
 }
 
@@ -224,19 +226,15 @@ const systemSuffix = ".system"
 // writeSystem writes a system prompt to a file that only the user can read.
 func writeSystem(dir, id, system string) (string, error) {
 	path := filepath.Join(dir, id+systemSuffix)
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return "", fmt.Errorf("write system prompt: %w", err)
-	}
+	_ = os.Remove(path) // a former run's; if it stays, it cannot be opened
 	file, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("write system prompt: %w", err)
+	if err == nil {
+		_, err = file.WriteString(system)
+		if err = errors.Join(err, file.Close()); err != nil {
+			os.Remove(path)
+		}
 	}
-	_, err = file.WriteString(system)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
 	if err != nil {
-		os.Remove(path)
 		return "", fmt.Errorf("write system prompt: %w", err)
 	}
 	return path, nil

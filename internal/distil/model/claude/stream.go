@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -169,7 +168,7 @@ func (t *turn) assistant(e event) {
 // is long.
 func (t *turn) retry(e event) (over bool) {
 	t.what.status, t.what.kind = e.ErrorStatus, e.Error
-	if math.IsNaN(e.RetryDelayMS) || e.RetryDelayMS <= 0 {
+	if e.RetryDelayMS <= 0 {
 		return false
 	}
 	wait := time.Duration(min(e.RetryDelayMS, float64(maxWait.Milliseconds()))) * time.Millisecond

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -117,9 +118,7 @@ func observationFull(o *memory.Observation) string {
 func fileList(o *memory.Observation) string {
 	var names []string
 	for _, path := range append(o.FilesIn(memory.FileModified), o.FilesIn(memory.FileRead)...) {
-		if path = oneLine(path, digestTitle); path != "" && !slices.Contains(names, path) {
-			names = append(names, path)
-		}
+		names = text.Add(names, oneLine(path, digestTitle))
 	}
 	if len(names) > digestFiles {
 		names = append(names[:digestFiles], "…")

@@ -112,9 +112,7 @@ func structured(raw json.RawMessage) string {
 			continue
 		}
 		var b bytes.Buffer
-		if json.Compact(&b, raw) != nil {
-			return ""
-		}
+		_ = json.Compact(&b, raw) // valid, as it was decoded
 		return b.String()
 	}
 	return ""
@@ -208,15 +206,10 @@ func Brief(e *memory.Event) string {
 		return line
 	}
 	entries := flatten(e.ToolInput)
-	for _, e := range entries {
-		if e.short() {
-			return e.text
-		}
+	if len(entries) == 0 {
+		return ""
 	}
-	if len(entries) > 0 {
-		return entries[0].text
-	}
-	return ""
+	return entries[max(0, slices.IndexFunc(entries, entry.short))].text
 }
 
 // maxKey bounds the name of a parameter, in bytes.

@@ -10,17 +10,15 @@ import (
 
 // escapeRune returns r as XML text, "" for a character that is unsafe to show.
 func escapeRune(r rune) string {
-	switch {
-	case r == '<':
+	switch r {
+	case '<':
 		return "&lt;"
-	case r == '>':
+	case '>':
 		return "&gt;"
-	case r == '&':
+	case '&':
 		return "&amp;"
-	case text.Unsafe(r):
-		return ""
 	}
-	return string(r)
+	return plainRune(r)
 }
 
 // minMarked is the smallest limit with room for the mark in the middle.

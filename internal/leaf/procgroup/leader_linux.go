@@ -1,7 +1,7 @@
-package worktree
+package procgroup
 
 import "syscall"
 
-func groupLeader() *syscall.SysProcAttr {
+func leader() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

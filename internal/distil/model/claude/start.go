@@ -4,7 +4,8 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
-	"syscall"
+
+	"claudemem/internal/leaf/procgroup"
 )
 
 // starter starts processes that die with this one. Linux sends a child's
@@ -18,15 +19,14 @@ type starter struct {
 }
 
 // start starts cmd as the leader of a group of its own.
-func (s *starter) start(cmd *exec.Cmd) (g *group, err error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+func (s *starter) start(cmd *exec.Cmd) (g *procgroup.Group, err error) {
 	s.once.Do(func() {
 		s.starts, s.done = make(chan func()), make(chan struct{})
 		go s.run()
 	})
 	done := make(chan struct{})
 	s.starts <- func() {
-		g, err = startGroup(cmd)
+		g, err = procgroup.Start(cmd)
 		close(done)
 	}
 	<-done

@@ -1,4 +1,4 @@
-package claude
+package procgroup
 
 import (
 	"fmt"
@@ -10,20 +10,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// starter starts processes in jobs that end with this process.
-type starter struct{}
-
-// group is a job object. When its last handle is closed, by us or with this
+// Group is a job object. When its last handle is closed, by us or with this
 // process, Windows ends all processes in it.
-type group struct {
+type Group struct {
 	mu       sync.Mutex
 	job      windows.Handle
 	released bool
 }
 
-// start starts cmd in its own job, without a console window. A process that cmd
-// starts before it is in the job escapes it; the CLI starts none so early.
-func (*starter) start(cmd *exec.Cmd) (*group, error) {
+// Start starts cmd in its own job, without a console window. A process that cmd
+// starts before it is in the job escapes it; programs start none so early.
+func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("create job object: %w", err)
@@ -48,7 +45,7 @@ func (*starter) start(cmd *exec.Cmd) (*group, error) {
 		_ = windows.CloseHandle(job)
 		return nil, fmt.Errorf("assign to job object: %w", err)
 	}
-	return &group{job: job}, nil
+	return &Group{job: job}, nil
 }
 
 // assign puts the process into the job.
@@ -61,8 +58,8 @@ func assign(job windows.Handle, pid int) error {
 	return windows.AssignProcessToJobObject(job, process)
 }
 
-// kill ends all processes of the job at once.
-func (g *group) kill() {
+// Kill ends all processes of the job at once.
+func (g *Group) Kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.released {
@@ -70,8 +67,8 @@ func (g *group) kill() {
 	}
 }
 
-// release closes the job and ends its remaining processes.
-func (g *group) release() {
+// Release closes the job and ends its remaining processes.
+func (g *Group) Release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.released {
@@ -79,5 +76,3 @@ func (g *group) release() {
 		_ = windows.CloseHandle(g.job)
 	}
 }
-
-func (*starter) close() {}

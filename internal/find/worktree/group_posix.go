@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package worktree
-
-import "syscall"
-
-func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
