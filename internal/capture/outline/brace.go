@@ -3,6 +3,8 @@ package outline
 import (
 	"slices"
 	"strings"
+
+	"claudemem/internal/leaf/text"
 )
 
 // A grammar lists the words by which a language declares.
@@ -28,45 +30,35 @@ var grammars = map[string]*grammar{
 	"python":     {freeSemicolons: true, freeQuotes: true},
 	"ruby":       {freeSemicolons: true},
 	"go":         {freeSemicolons: true},
-	"rust": {types: wordSet("struct enum union trait type"), spaces: wordSet("impl mod extern"), funcs: wordSet("fn macro_rules"),
+	"rust": {types: text.Set("struct enum union trait type"), spaces: text.Set("impl mod extern"), funcs: text.Set("fn macro_rules"),
 		attributesApart: true},
-	"java":   {types: wordSet("class interface enum record"), reserved: javaWords},
-	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), reserved: csharpWords, bodyMark: "=>"},
-	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), reserved: cWords},
-	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), reserved: cWords},
-	"kotlin": {types: wordSet("class interface object"), funcs: wordSet("fun constructor"), lineEnds: true, bodyMark: "=", freeSemicolons: true},
-	"swift": {types: wordSet("class struct enum protocol actor"), spaces: wordSet("extension"), funcs: wordSet("func init deinit subscript var"),
+	"java":   {types: text.Set("class interface enum record"), reserved: javaWords},
+	"csharp": {types: text.Set("class interface struct enum record"), spaces: text.Set("namespace"), reserved: csharpWords, bodyMark: "=>"},
+	"c":      {types: text.Set("struct union enum"), spaces: text.Set("extern"), reserved: cWords},
+	"cpp":    {types: text.Set("class struct union enum"), spaces: text.Set("namespace extern"), reserved: cWords},
+	"kotlin": {types: text.Set("class interface object"), funcs: text.Set("fun constructor"), lineEnds: true, bodyMark: "=", freeSemicolons: true},
+	"swift": {types: text.Set("class struct enum protocol actor"), spaces: text.Set("extension"), funcs: text.Set("func init deinit subscript var"),
 		lineEnds: true, freeSemicolons: true},
-	"php": {types: wordSet("class interface trait enum"), spaces: wordSet("namespace"), funcs: wordSet("function")},
+	"php": {types: text.Set("class interface trait enum"), spaces: text.Set("namespace"), funcs: text.Set("function")},
 }
 
 var script = &grammar{freeSemicolons: true, freeQuotes: true}
 
 // The words of each language before "(" that are not the name of a function.
 var (
-	javaWords   = wordSet(`if for while switch catch return else do try new throw synchronized default this super`)
-	csharpWords = wordSet(`if for while switch catch return else do try new throw sizeof typeof using lock foreach fixed where when default this base`)
-	cWords      = wordSet(`if for while switch catch return else do try new throw sizeof typeof static_assert _Static_assert alignas decltype
+	javaWords   = text.Set(`if for while switch catch return else do try new throw synchronized default this super`)
+	csharpWords = text.Set(`if for while switch catch return else do try new throw sizeof typeof using lock foreach fixed where when default this base`)
+	cWords      = text.Set(`if for while switch catch return else do try new throw sizeof typeof static_assert _Static_assert alignas decltype
 		noexcept requires default this`)
 )
 
 // members finds the declarations among the tokens from i to hi, which stand in owner;
 // in is the word that declared it ("" for the file and for namespaces).
 func (w *walker) members(i, hi int, owner, in string) {
-	if in == "enum" && w.language == "java" {
-		i = w.constantsEnd(i, hi)
+	if in == "enum" && w.language == "java" { // the constants come first
+		i = w.find(i, hi, ";") + 1
 	}
 	w.each(i, hi, func(i int) int { return w.member(i, hi, owner, in) })
-}
-
-// constantsEnd returns the end of an enum's constants.
-func (w *walker) constantsEnd(i, hi int) int {
-	for ; i < hi; i = w.after(i) {
-		if w.kind(i) == ';' {
-			return i + 1
-		}
-	}
-	return hi
 }
 
 // member finds the declaration at token i and returns where the next one may begin.
@@ -196,7 +188,7 @@ func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool
 // space finds the declarations in the namespace, module, extension or impl at token k.
 func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	v := w.word(k)
-	if v == "extern" && (w.kind(k+1) != text || !w.is(k+2, "{")) {
+	if v == "extern" && (w.kind(k+1) != literal || !w.is(k+2, "{")) {
 		return 0, false
 	}
 	open := w.find(k+1, hi, "{", ";")
@@ -249,7 +241,7 @@ func (w *walker) extended(i, end int) string {
 		}
 	}
 	if name == "" {
-		for w.is(start, "&") || w.kind(start) == text { // &'a [u8]
+		for w.is(start, "&") || w.kind(start) == literal { // &'a [u8]
 			start++
 		}
 		return w.signature(start, end)
@@ -357,12 +349,12 @@ func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok boo
 		if w.language != "kotlin" {
 			break
 		}
-		if w.kind(n) == word || w.kind(n) == text {
+		if w.kind(n) == word || w.kind(n) == literal {
 			at = n
 		}
 	}
 	name := strings.Trim(w.word(at), "`")
-	if w.kind(at) != word && w.kind(at) != text && w.language != "swift" {
+	if w.kind(at) != word && w.kind(at) != literal && w.language != "swift" {
 		return 0, false // an anonymous one
 	}
 	open := at + 1
@@ -398,9 +390,7 @@ func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok boo
 	if !w.is(open, "{") || in == "protocol" || w.is(open+1, "willSet") || w.is(open+1, "didSet") {
 		return w.statementEnd(open, hi), true
 	}
-	s.body, s.end = open, w.after(open)
-	w.add(qualified(owner, strings.Trim(w.word(k+1), "`")), funcKind(in), s)
-	return s.end, true
+	return w.braced(qualified(owner, strings.Trim(w.word(k+1), "`")), funcKind(in), s, open), true
 }
 
 // form returns the index of the bracket of the parameters when token k is the name of a
@@ -443,7 +433,7 @@ func (w *walker) form(k, hi int) int {
 	return 0
 }
 
-var afterParameters = wordSet(`const noexcept override final throw throws try volatile requires where mutable __attribute__`)
+var afterParameters = text.Set(`const noexcept override final throw throws try volatile requires where mutable __attribute__`)
 
 // function adds a function that form found.
 func (w *walker) function(name, params int, owner, in string, s span) {
@@ -558,7 +548,7 @@ func (w *walker) lineEnd(i int) bool {
 		}
 	}
 	switch k := w.kind(i - 1); k {
-	case ')', ']', '}', '>', '?', '!', word, number, text, markup:
+	case ')', ']', '}', '>', '?', '!', word, number, literal, markup:
 		return k != word || !continued[w.word(i-1)]
 	case '*':
 		return w.is(i-2, ".") // import a.*
@@ -569,8 +559,8 @@ func (w *walker) lineEnd(i int) bool {
 // A line that begins with a continuing word goes on with the line before; one that ends
 // with a continued word goes on in the next.
 var (
-	continuing = wordSet(`where else by as is in throws rethrows`)
-	continued  = wordSet(`return throw as is in by else fun func class interface object struct enum public private protected internal open override
+	continuing = text.Set(`where else by as is in throws rethrows`)
+	continued  = text.Set(`return throw as is in by else fun func class interface object struct enum public private protected internal open override
 		final static suspend inline data sealed abstract lateinit const mutating`)
 )
 

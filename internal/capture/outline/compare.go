@@ -1,19 +1,12 @@
 package outline
 
-// ChangeType says how a symbol changed.
-type ChangeType string
-
-const (
-	New      ChangeType = "new"
-	Modified ChangeType = "modified"
-	Deleted  ChangeType = "deleted"
-)
+import "claudemem/internal/memory"
 
 // A Change is a symbol that two states of a file differ in: as it is after the change, as
 // it was for a deleted one.
 type Change struct {
 	Symbol
-	Type ChangeType
+	Type memory.ChangeType
 	// Before is the hash of its code before, 0 for a new one; Hash is 0 for a deleted one.
 	Before uint64
 	// RenamedFrom is the name that a new symbol had before; that name is among the
@@ -35,13 +28,13 @@ func Compare(before, after Outline) []Change {
 	for a, s := range after.Symbols {
 		switch b := pairs[a]; {
 		case b < 0:
-			changes = append(changes, Change{Symbol: s, Type: New, RenamedFrom: renamed[a]})
+			changes = append(changes, Change{Symbol: s, Type: memory.SymbolNew, RenamedFrom: renamed[a]})
 		case before.Symbols[b].Hash != s.Hash:
-			changes = append(changes, Change{Symbol: s, Type: Modified, Before: before.Symbols[b].Hash})
+			changes = append(changes, Change{Symbol: s, Type: memory.SymbolModified, Before: before.Symbols[b].Hash})
 		}
 	}
 	for _, b := range gone {
-		c := Change{Symbol: before.Symbols[b], Type: Deleted, Before: before.Symbols[b].Hash}
+		c := Change{Symbol: before.Symbols[b], Type: memory.SymbolDeleted, Before: before.Symbols[b].Hash}
 		c.Hash = 0
 		changes = append(changes, c)
 	}

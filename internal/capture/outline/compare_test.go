@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"claudemem/internal/capture/outline"
+	"claudemem/internal/memory"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -134,15 +135,15 @@ func FuzzCompare(f *testing.F) {
 		deleted := map[string]bool{}
 		for _, c := range changes {
 			switch c.Type {
-			case outline.New:
+			case memory.SymbolNew:
 				names[c.Name]++
-			case outline.Deleted:
+			case memory.SymbolDeleted:
 				names[c.Name]--
 				deleted[c.Name] = true
 			}
 		}
 		for _, c := range changes {
-			if c.RenamedFrom != "" && (c.Type != outline.New || !deleted[c.RenamedFrom]) {
+			if c.RenamedFrom != "" && (c.Type != memory.SymbolNew || !deleted[c.RenamedFrom]) {
 				t.Errorf("%s %s was %s, which is not deleted", c.Type, c.Name, c.RenamedFrom)
 			}
 		}

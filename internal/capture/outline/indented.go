@@ -1,6 +1,10 @@
 package outline
 
-import "bytes"
+import (
+	"bytes"
+
+	"claudemem/internal/leaf/text"
+)
 
 // pythonBlock finds the declarations among the lines from token i to hi. A block of Python
 // goes on while its lines are deeper than the line that opened it.
@@ -145,7 +149,7 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 }
 
 // rubyVisibilities may stand before a def in its line.
-var rubyVisibilities = wordSet(`private public protected private_class_method module_function memoize`)
+var rubyVisibilities = text.Set(`private public protected private_class_method module_function memoize`)
 
 // rubyMethod declares the method whose def is at token k.
 func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {
@@ -187,8 +191,8 @@ func (w *walker) rubyNameEnd(at, hi int) int {
 // rubyOpeners begin what an "end" closes; the conditional ones only at the start of a
 // statement, for "a if b" has no end.
 var (
-	rubyOpeners     = wordSet(`def class module begin do case`)
-	rubyConditional = wordSet(`if unless while until for`)
+	rubyOpeners     = text.Set(`def class module begin do case`)
+	rubyConditional = text.Set(`if unless while until for`)
 )
 
 // rubyOpens reports whether the word at token i begins what an "end" closes.

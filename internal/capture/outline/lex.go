@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
 )
 
 // A lexeme is a word, a literal or a mark of source code; comments and blanks have none.
 type lexeme struct {
-	// kind is word, number, text, markup, indent, or the mark itself for a mark of one
+	// kind is word, number, literal, markup, indent, or the mark itself for a mark of one
 	// byte; operator for a longer one.
 	kind       byte
 	newline    bool // a line ends between the token before and this one
@@ -21,7 +23,7 @@ type lexeme struct {
 const (
 	word     byte = 'a'
 	number   byte = '0'
-	text     byte = '"'        // a string, a character, a regular expression
+	literal  byte = '"'        // a string, a character, a regular expression
 	markup   byte = '<' + 0x80 // an element of JSX, whole
 	operator byte = '=' + 0x80 // a mark of several bytes: => -> :: == ...
 	indent   byte = ' '        // Python: the depth of the line that follows changes
@@ -108,7 +110,7 @@ func (l *lexer) run(until byte) {
 			l.pos++
 			if l.heredoc > l.pos {
 				l.newline = false
-				l.emit(text, l.heredoc)
+				l.emit(literal, l.heredoc)
 			}
 			l.newline = true
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
@@ -140,13 +142,13 @@ func (l *lexer) run(until byte) {
 func (l *lexer) one(c byte) {
 	if l.special != nil {
 		if end, ok := l.special(l, l.pos); ok {
-			l.emit(text, end)
+			l.emit(literal, end)
 			return
 		}
 	}
 	switch {
-	case l.literal():
-	case isDigit(c):
+	case l.quoted():
+	case text.IsDigit(c):
 		l.emit(number, l.wordEnd(l.pos))
 	case l.inWord(c):
 		l.emit(word, l.wordEnd(l.pos))
@@ -157,7 +159,7 @@ func (l *lexer) one(c byte) {
 
 // inWord reports whether words have c.
 func (l *lexer) inWord(c byte) bool {
-	return isWord(c) || c >= utf8.RuneSelf || strings.IndexByte(l.wordBytes, c) >= 0
+	return text.IsIdent(c) || c >= utf8.RuneSelf || strings.IndexByte(l.wordBytes, c) >= 0
 }
 
 // wordEnd returns the end of the word or number that begins at pos.
@@ -167,18 +169,13 @@ func (l *lexer) wordEnd(pos int) int {
 		switch c := l.src[end]; {
 		case l.inWord(c):
 			end++
-		case isDigit(l.src[pos]) && (c == '\'' || c == '.') && end+1 < len(l.src) && isDigit(l.src[end+1]):
+		case text.IsDigit(l.src[pos]) && (c == '\'' || c == '.') && end+1 < len(l.src) && text.IsDigit(l.src[end+1]):
 			end += 2 // 1'000'000 (C++), 1.5
 		default:
 			return end
 		}
 	}
 	return end
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || isDigit(c)
 }
 
 // operators are the marks of several bytes that must not be taken for their parts.
@@ -192,17 +189,16 @@ func (l *lexer) mark(c byte) {
 			return
 		}
 	}
+	match := int32(-1)
 	switch {
 	case pairs[c] != 0:
 		l.open = append(l.open, int32(len(l.tokens)))
 		l.closers[pairs[c]]++
 	case c == ')' || c == ']' || c == '}':
-		opener := l.shut(c)
-		l.emit(c, l.pos+1)
-		l.tokens[len(l.tokens)-1].match = opener
-		return
+		match = l.shut(c)
 	}
 	l.emit(c, l.pos+1)
+	l.tokens[len(l.tokens)-1].match = match
 }
 
 // shut connects the next token, a closing bracket, with the one that it closes and
@@ -289,11 +285,11 @@ func (l *lexer) lineEnd(pos int) int {
 	return len(l.src)
 }
 
-// literal emits the literal of the table at pos. It reports false without one.
-func (l *lexer) literal() bool {
+// quoted emits the literal of the table at pos. It reports false without one.
+func (l *lexer) quoted() bool {
 	for i := range l.quotes {
 		if q := &l.quotes[i]; l.has(l.pos, q.open) {
-			l.emit(text, l.quoteEnd(q, l.pos+len(q.open)))
+			l.emit(literal, l.quoteEnd(q, l.pos+len(q.open)))
 			return true
 		}
 	}
@@ -346,7 +342,7 @@ func (l *lexer) codeEnd(pos int, open byte) int {
 // condition reports whether the "#" at pos begins a line of a conditional compilation.
 func (l *lexer) condition() bool {
 	for _, word := range [...]string{"#if", "#elseif", "#else", "#endif"} {
-		if end := l.pos + len(word); l.has(l.pos, word) && (end == len(l.src) || !isWord(l.src[end])) {
+		if end := l.pos + len(word); l.has(l.pos, word) && (end == len(l.src) || !text.IsIdent(l.src[end])) {
 			return true
 		}
 	}

@@ -2,8 +2,11 @@ package outline
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/text"
 )
 
 // lexicons by the name of the language.
@@ -42,7 +45,7 @@ func scriptLiteral(l *lexer, pos int) (int, bool) {
 	switch {
 	case l.src[pos] == '/' && l.expression(true):
 		return l.regexpEnd(pos, false)
-	case l.src[pos] == '<' && l.jsx && l.expression(false) && pos+1 < len(l.src) && (isWord(l.src[pos+1]) || l.src[pos+1] == '>'):
+	case l.src[pos] == '<' && l.jsx && l.expression(false) && pos+1 < len(l.src) && (text.IsIdent(l.src[pos+1]) || l.src[pos+1] == '>'):
 		return l.elementEnd(pos, 0)
 	}
 	return 0, false
@@ -50,7 +53,7 @@ func scriptLiteral(l *lexer, pos int) (int, bool) {
 
 // beforeExpressions are the words of JavaScript and Ruby after which "/" begins a
 // regular expression, and "<" an element.
-var beforeExpressions = wordSet(`return typeof case in of delete void throw new else do yield await instanceof default and or not if unless while until when then puts`)
+var beforeExpressions = text.Set(`return typeof case in of delete void throw new else do yield await instanceof default and or not if unless while until when then puts`)
 
 // expression reports whether an expression begins after the last token, as opposed to
 // an operator. It returns afterBlock after "}", where both are possible.
@@ -62,7 +65,7 @@ func (l *lexer) expression(afterBlock bool) bool {
 	switch last.kind {
 	case word:
 		return beforeExpressions[string(l.src[last.start:last.end])]
-	case number, text, markup, ']':
+	case number, literal, markup, ']':
 		return false
 	case '}':
 		return afterBlock
@@ -96,7 +99,7 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 		case c == ']':
 			class = false
 		case c == '/' && !class:
-			for end++; end < len(l.src) && isWord(l.src[end]); end++ {
+			for end++; end < len(l.src) && text.IsIdent(l.src[end]); end++ {
 			}
 			return end, true
 		}
@@ -115,7 +118,7 @@ func (l *lexer) elementEnd(pos, depth int) (end int, ok bool) {
 		return 0, false
 	}
 	p := pos + 1
-	for p < len(l.src) && (isWord(l.src[p]) || strings.IndexByte(".-:", l.src[p]) >= 0) {
+	for p < len(l.src) && (text.IsIdent(l.src[p]) || strings.IndexByte(".-:", l.src[p]) >= 0) {
 		p++
 	}
 	if rest := bytes.TrimLeft(l.src[p:min(len(l.src), p+16)], " "); bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte("extends ")) {
@@ -192,7 +195,7 @@ func rustLiteral(l *lexer, pos int) (int, bool) {
 			return pos + 1 + size + 1, true
 		}
 		end := pos + 1
-		for end < len(l.src) && isWord(l.src[end]) {
+		for end < len(l.src) && text.IsIdent(l.src[end]) {
 			end++
 		}
 		return end, true
@@ -211,10 +214,8 @@ func rustLiteral(l *lexer, pos int) (int, bool) {
 // bare is set.
 func (l *lexer) fenced(pos int, fence byte, bare bool) (int, bool) {
 	const longest = 16
-	n := 0
-	for pos+n < len(l.src) && l.src[pos+n] == fence && n < longest {
-		n++
-	}
+	begin := l.src[pos:min(len(l.src), pos+longest)]
+	n := len(begin) - len(bytes.TrimLeft(begin, string(fence)))
 	if n == 0 && !bare || !l.has(pos+n, `"`) {
 		return 0, false
 	}
@@ -254,10 +255,7 @@ func csharpLiteral(l *lexer, pos int) (int, bool) {
 		code = code || l.src[p] == '$'
 		p++
 	}
-	quotes := 0
-	for p+quotes < len(l.src) && l.src[p+quotes] == '"' {
-		quotes++
-	}
+	quotes := len(l.src) - p - len(bytes.TrimLeft(l.src[p:], `"`))
 	if quotes >= 3 && !verbatim {
 		return l.until(p+quotes, strings.Repeat(`"`, quotes)), true
 	}
@@ -317,20 +315,18 @@ func (l *lexer) htmlEnd(pos int) int {
 // heredocTag returns the tag of a heredoc, which may be quoted, at pos, and where it ends.
 // The tag must be in capital letters or quoted where its opener is an operator too.
 func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok bool) {
-	for pos < len(l.src) && (l.src[pos] == ' ' && marks == "" || strings.IndexByte(marks, l.src[pos]) >= 0) {
-		pos++
-	}
+	pos = len(l.src) - len(bytes.TrimLeft(l.src[pos:], cmp.Or(marks, " ")))
 	var q byte
 	if pos < len(l.src) && (l.src[pos] == '"' || l.src[pos] == '\'') {
 		q = l.src[pos]
 		pos++
 	}
 	end := pos
-	for end < len(l.src) && isWord(l.src[end]) {
+	for end < len(l.src) && text.IsIdent(l.src[end]) {
 		end++
 	}
 	tag = l.src[pos:end]
-	if len(tag) == 0 || isDigit(tag[0]) || q == 0 && marks != "" && (tag[0] < 'A' || tag[0] > 'Z') {
+	if len(tag) == 0 || text.IsDigit(tag[0]) || q == 0 && marks != "" && (tag[0] < 'A' || tag[0] > 'Z') {
 		return nil, 0, false
 	}
 	if q != 0 && end < len(l.src) && l.src[end] == q {
@@ -344,7 +340,7 @@ func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok boo
 func (l *lexer) heredocEnd(pos int, tag []byte) int {
 	for line := l.lineEnd(pos) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
 		s := bytes.TrimLeft(l.src[line:l.lineEnd(line)], " \t")
-		if bytes.HasPrefix(s, tag) && (len(s) == len(tag) || !isWord(s[len(tag)])) {
+		if bytes.HasPrefix(s, tag) && (len(s) == len(tag) || !text.IsIdent(s[len(tag)])) {
 			return l.lineEnd(line) - len(s) + len(tag)
 		}
 	}
@@ -384,7 +380,7 @@ func rubyLiteral(l *lexer, pos int) (int, bool) {
 		return l.lineEnd(l.until(pos, "\n=end")), true
 	case l.newline && l.has(pos, "__END__"):
 		return len(l.src), true
-	case c == ':' && pos+1 < len(l.src) && (isWord(l.src[pos+1]) || l.src[pos+1] == '"') && (pos == 0 || l.src[pos-1] != ':'):
+	case c == ':' && pos+1 < len(l.src) && (text.IsIdent(l.src[pos+1]) || l.src[pos+1] == '"') && (pos == 0 || l.src[pos-1] != ':'):
 		if l.src[pos+1] == '"' {
 			return 0, false
 		}
@@ -395,7 +391,7 @@ func rubyLiteral(l *lexer, pos int) (int, bool) {
 		return l.rubyHeredoc(pos)
 	case c == '%' && l.rubyArgument(pos):
 		return l.percentEnd(pos)
-	case c == '?' && l.expression(false) && (pos == 0 || !isWord(l.src[pos-1])):
+	case c == '?' && l.expression(false) && (pos == 0 || !text.IsIdent(l.src[pos-1])):
 		return l.rubyCharacterEnd(pos)
 	case c == '$' && pos+1 < len(l.src) && strings.IndexByte("'\"`/&~!@,;.<>*$?:+", l.src[pos+1]) >= 0:
 		return pos + 2, true // a variable of the interpreter: $', $!
@@ -413,7 +409,7 @@ func (l *lexer) rubyCharacterEnd(pos int) (int, bool) {
 		return 0, false
 	}
 	_, size := utf8.DecodeRune(l.src[end:])
-	if end += size; end < len(l.src) && isWord(l.src[end]) {
+	if end += size; end < len(l.src) && text.IsIdent(l.src[end]) {
 		return 0, false // a ?b : c
 	}
 	return end, true
@@ -444,7 +440,7 @@ func (l *lexer) percentEnd(pos int) (int, bool) {
 	if p < len(l.src) && strings.IndexByte("wWiIqQrsx", l.src[p]) >= 0 {
 		p++
 	}
-	if p >= len(l.src) || isWord(l.src[p]) || l.src[p] == ' ' || l.src[p] == '=' || l.src[p] == '\n' {
+	if p >= len(l.src) || text.IsIdent(l.src[p]) || l.src[p] == ' ' || l.src[p] == '=' || l.src[p] == '\n' {
 		return 0, false
 	}
 	open := l.src[p]
@@ -466,12 +462,4 @@ func (l *lexer) percentEnd(pos int) (int, bool) {
 	}
 	l.broken = true
 	return len(l.src), true
-}
-
-func wordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		set[w] = true
-	}
-	return set
 }

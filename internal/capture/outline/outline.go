@@ -220,7 +220,7 @@ func (w *walker) is(i int, s string) bool {
 		return false
 	}
 	t := w.tokens[i]
-	return int(t.end-t.start) == len(s) && string(w.src[t.start:t.end]) == s && t.kind != text
+	return int(t.end-t.start) == len(s) && string(w.src[t.start:t.end]) == s && t.kind != literal
 }
 
 // newlineAt reports whether token i begins a line; the end of the file does.
@@ -259,6 +259,13 @@ func (w *walker) add(name string, kind Kind, s span) {
 		Name: truncate(name, maxName), Kind: kind, Signature: w.signature(s.sign, min(s.body, s.end)),
 		Start: int(w.tokens[s.start].line), End: int(last.line) + bytes.Count(w.src[last.start:last.end], []byte{'\n'}),
 	})
+}
+
+// braced adds a symbol whose body is in the braces that token open opens, and returns its end.
+func (w *walker) braced(name string, kind Kind, s span, open int) int {
+	s.body, s.end = open, w.after(open)
+	w.add(name, kind, s)
+	return s.end
 }
 
 // maxName bounds a qualified name, in bytes.
@@ -348,7 +355,7 @@ func (h *hasher) add(i, end int) {
 			if h.freeSemicolons {
 				continue
 			}
-		case text:
+		case literal:
 			if h.freeQuotes && s[0] == '\'' && len(s) > 1 && bytes.IndexByte(s, '"') < 0 {
 				s = slices.Concat([]byte{'"'}, s[1:len(s)-1], []byte{'"'})
 			}

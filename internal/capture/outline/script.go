@@ -1,10 +1,14 @@
 package outline
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/leaf/text"
+)
 
 // scriptModifiers stand before a declaration of JavaScript and TypeScript, and before a
 // member of a class.
-var scriptModifiers = wordSet(`export default declare async abstract public private protected static readonly override get set accessor`)
+var scriptModifiers = text.Set(`export default declare async abstract public private protected static readonly override get set accessor`)
 
 // statements finds the declarations among the statements from token i to hi.
 func (w *walker) statements(i, hi int, owner string) {
@@ -33,7 +37,7 @@ func (w *walker) statement(i, hi int, owner string) int {
 	case "class":
 		return w.class(k, hi, owner, "", s)
 	case "interface", "enum", "namespace", "module":
-		if w.kind(k+1) == word || v == "module" && w.kind(k+1) == text {
+		if w.kind(k+1) == word || v == "module" && w.kind(k+1) == literal {
 			return w.scriptType(k, hi, owner, s)
 		}
 	case "type":
@@ -75,9 +79,7 @@ func (w *walker) functionStatement(k, hi int, owner string, s span) int {
 	if !ok {
 		return open
 	}
-	s.body, s.end = open, w.after(open)
-	w.add(qualified(owner, name), Func, s)
-	return s.end
+	return w.braced(qualified(owner, name), Func, s, open)
 }
 
 // bodyOf returns the brace that opens the body of the function whose parameters, or type
@@ -111,8 +113,8 @@ func (w *walker) typeEnd(k, hi int) int {
 			}
 			value, i = false, w.after(i)
 		case w.is(i, "=>"):
-			// "(a: b) => c" is a type when what follows is none of the body.
-			if w.is(i-1, ")") && w.arrowType(k, i) && (!w.is(i+1, "{") || w.is(w.after(i+1), "{") || w.is(w.after(i+1), "=")) {
+			// "(a: b) => c", which begins with its parameters, is a type when what follows is none of the body.
+			if w.is(i-1, ")") && w.is(k, "(") && w.after(k) == i && (!w.is(i+1, "{") || w.is(w.after(i+1), "{") || w.is(w.after(i+1), "=")) {
 				value, i = true, i+1
 				continue
 			}
@@ -135,22 +137,13 @@ func (w *walker) typeEnd(k, hi int) int {
 	return hi
 }
 
-var typeWords = wordSet(`is keyof typeof readonly extends infer asserts unique new in`)
-
-// arrowType reports whether the type from token k to the arrow at i begins with its
-// parameters: it is a type of functions.
-func (w *walker) arrowType(k, i int) bool {
-	return w.is(k, "(") && w.after(k) == i
-}
+var typeWords = text.Set(`is keyof typeof readonly extends infer asserts unique new in`)
 
 // scriptType declares an interface, an enum or a namespace whose word is at token k.
 func (w *walker) scriptType(k, hi int, owner string, s span) int {
 	open := w.find(k+1, hi, "{", ";")
-	if open >= hi {
-		return hi
-	}
-	if w.is(open, ";") {
-		return open + 1
+	if open >= hi || !w.is(open, "{") {
+		return min(open+1, hi)
 	}
 	s.body, s.end = open, w.after(open)
 	name := w.signature(k+1, min(k+2, hi))
@@ -179,18 +172,14 @@ func (w *walker) class(k, hi int, owner, other string, s span) int {
 	if name == "" {
 		name = qualified(owner, "default")
 	}
-	if open = w.find(open, hi, "{", ";"); open >= hi {
-		return hi
+	if open = w.find(open, hi, "{", ";"); open >= hi || !w.is(open, "{") {
+		return min(open+1, hi)
 	}
-	if w.is(open, ";") {
-		return open + 1
+	end := w.braced(name, Type, s, open)
+	for i := open + 1; i < end-1; {
+		i = max(w.classMember(i, end-1, name), i+1)
 	}
-	s.body, s.end = open, w.after(open)
-	w.add(name, Type, s)
-	for i := open + 1; i < s.end-1; {
-		i = max(w.classMember(i, s.end-1, name), i+1)
-	}
-	return s.end
+	return end
 }
 
 // classMember declares the method at token i and returns where the next member begins.
@@ -228,9 +217,7 @@ func (w *walker) classMember(i, hi int, owner string) int {
 			}
 			return w.scriptEnd(open, hi)
 		}
-		s.body, s.end = open, w.after(open)
-		w.add(qualified(owner, name), Method, s)
-		return s.end
+		return w.braced(qualified(owner, name), Method, s, open)
 	}
 	if at = w.typed(at, hi); w.is(at, "=") {
 		return w.value(at+1, hi, qualified(owner, name), owner, s, Method)
@@ -243,7 +230,7 @@ func (w *walker) memberName(k int) (string, int) {
 	switch w.kind(k) {
 	case word, number:
 		return w.word(k), k + 1
-	case text:
+	case literal:
 		return strings.Trim(w.word(k), "\"'`"), k + 1
 	case '[':
 		end := w.after(k)
@@ -389,9 +376,7 @@ func (w *walker) property(i, hi int, owner string) int {
 	name, at := w.memberName(min(k, hi-1))
 	if name != "" && (w.is(at, "(") || w.is(at, "<")) {
 		if open, ok := w.bodyOf(at, hi); ok {
-			s.body, s.end = open, w.after(open)
-			w.add(qualified(owner, name), Method, s)
-			return s.end
+			return w.braced(qualified(owner, name), Method, s, open)
 		}
 	}
 	end := i
@@ -410,7 +395,7 @@ func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	for w.is(open, ".") { // it.only, test.each
 		open += 2
 	}
-	if !w.is(open, "(") || w.kind(open+1) != text || !w.is(open+2, ",") {
+	if !w.is(open, "(") || w.kind(open+1) != literal || !w.is(open+2, ",") {
 		return 0, false
 	}
 	name := strings.Trim(w.word(open+1), "\"'`")
@@ -480,7 +465,7 @@ func (w *walker) scriptLineEnd(i int) bool {
 		}
 	}
 	switch k := w.kind(i - 1); k {
-	case ')', ']', '}', '>', word, number, text, markup:
+	case ')', ']', '}', '>', word, number, literal, markup:
 		return k != word || !scriptContinued[w.word(i-1)]
 	case '+', '-':
 		return w.is(i-2, "+") || w.is(i-2, "-")
@@ -491,6 +476,6 @@ func (w *walker) scriptLineEnd(i int) bool {
 // A line that begins with a scriptContinuing word goes on with the line before; one that
 // ends with a scriptContinued word goes on in the next.
 var (
-	scriptContinuing = wordSet(`else catch finally as in instanceof of extends implements satisfies`)
-	scriptContinued  = wordSet(`return throw new typeof as is in extends implements instanceof of else export default`)
+	scriptContinuing = text.Set(`else catch finally as in instanceof of extends implements satisfies`)
+	scriptContinued  = text.Set(`return throw new typeof as is in extends implements instanceof of else export default`)
 )

@@ -111,7 +111,7 @@ func record(changes []memory.SymbolChange, e *memory.Event, path string, c outli
 	return append(changes, memory.SymbolChange{
 		FilePath: path, SnapshotAt: e.OccurredAt, QualifiedName: c.Name, Kind: string(c.Kind), Signature: clean(c.Signature),
 		LineStart: c.Start, LineEnd: c.End, BodyHash: HashText(c.Hash), BeforeHash: HashText(c.Before),
-		ChangeType: memory.ChangeType(c.Type), RenamedFrom: c.RenamedFrom,
+		ChangeType: c.Type, RenamedFrom: c.RenamedFrom,
 	})
 }
 
@@ -136,7 +136,7 @@ func added(e *memory.Event, edit *toolcall.Edit, before string) []memory.SymbolC
 		for _, s := range o.Symbols {
 			if !slices.ContainsFunc(strings.FieldsFunc(s.Name, notInName), func(word string) bool { return known[word] && strings.HasSuffix(s.Name, word) }) {
 				s.Start, s.End = 0, 0 // of the piece
-				changes = record(changes, e, edit.Path, outline.Change{Symbol: s, Type: outline.New})
+				changes = record(changes, e, edit.Path, outline.Change{Symbol: s, Type: memory.SymbolNew})
 			}
 		}
 	}
