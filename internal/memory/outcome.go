@@ -94,9 +94,12 @@ func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) 
 	if len(events) == 0 {
 		return "", ""
 	}
+	isModified := func(t FileRef) bool {
+		return t.Role == FileModified && slices.ContainsFunc(files, func(f FileRef) bool { return f.Role == FileModified && f.Path == t.Path })
+	}
 	at := len(events) - 1
 	for i := range slices.Backward(events) {
-		if events[i].Event.HeadCommit != "" && modifiesOne(events[i].Files, files) {
+		if events[i].Event.HeadCommit != "" && slices.ContainsFunc(events[i].Files, isModified) {
 			at = i
 			break
 		}
@@ -108,13 +111,6 @@ func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) 
 		}
 	}
 	return branch, headCommit
-}
-
-// modifiesOne reports whether a file in touched that was modified is in files, too.
-func modifiesOne(touched, files []FileRef) bool {
-	return slices.ContainsFunc(touched, func(t FileRef) bool {
-		return t.Role == FileModified && slices.ContainsFunc(files, func(f FileRef) bool { return f.Role == FileModified && f.Path == t.Path })
-	})
 }
 
 // Claim is a session's events, in order, that one claimer holds.

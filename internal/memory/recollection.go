@@ -9,22 +9,19 @@ type Checkout struct {
 	HeadCommit string
 }
 
-// RelatedRequest asks for records related to a text that is no query: a prompt, an
+// RelatedRequest asks for observations related to a text that is no query: a prompt, an
 // error, a summary. Dates, types and operators in it have no meaning.
 type RelatedRequest struct {
 	Text string
 	// ProjectPath is the project's root path; "" is every project.
 	ProjectPath string
-	// Kinds are observations when there are none.
-	Kinds []RecordKind
 	// Limit is how many are wanted at most; 0 is 20.
 	Limit int
 	// During is what the session is doing.
 	During During
 }
 
-// Related is a record near a text, with the evidence that it is about it. One of
-// the hit's pointers is set, as in a search.
+// Related is an observation near a text, with the evidence that it is about it.
 type Related struct {
 	Hit
 	Evidence Evidence

@@ -64,7 +64,8 @@ func (r *reading) findTime(words []word) (at, n int, t timespan) {
 	if len(words) == 0 {
 		return 0, 0, timespan{}
 	}
-	question := isQuestion(words)
+	// In what asks or requests a time may stand anywhere.
+	question := lang.Value(words[0].text, "type-noun") != "" || lang.Is(words[0].text, "query-question")
 	for at = range words {
 		if n, t = r.timeAt(words[at:]); n == 0 {
 			continue

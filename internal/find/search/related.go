@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,15 +23,14 @@ const (
 	relatedPool = 100
 )
 
-// Related finds the records that a text is about. The text was not written as a query: it
+// Related finds the observations that a text is about. The text was not written as a query: it
 // is searched as it stands, without dates, types, names or expressions, and what is
 // found is never topped up. The project is strictly the one asked for. Each record
 // comes with the evidence that it is about the text; whether that is enough is for
 // the caller to say (package recall/gate). In place of a superseded record stands the
 // one that holds now.
 //
-// It returns CodeInvalid for an unknown kind, CodeUnavailable without an index, and
-// what Records and Index return.
+// It returns CodeUnavailable without an index, and what Records and Index return.
 func (s *Searcher) Related(ctx context.Context, r memory.RelatedRequest) ([]memory.Related, error) {
 	related, err := s.related(ctx, r)
 	if err != nil {
@@ -45,11 +43,7 @@ func (s *Searcher) related(ctx context.Context, r memory.RelatedRequest) ([]memo
 	if s.index == nil {
 		return nil, errNoIndex
 	}
-	kinds := r.Kinds
-	if len(kinds) == 0 {
-		kinds = []memory.RecordKind{memory.RecordObservation}
-	}
-	p, err := s.plan(memory.SearchRequest{Kinds: kinds, Query: memory.Query{Limit: r.Limit}, During: &r.During})
+	p, err := s.plan(memory.SearchRequest{Kinds: []memory.RecordKind{memory.RecordObservation}, Query: memory.Query{Limit: r.Limit}, During: &r.During})
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +127,9 @@ func countNames(prompt string, related []memory.Related) {
 	}
 	said, about := make([]string, len(related)), make([]string, len(related))
 	for i, r := range related {
-		if o := r.Observation; o != nil {
-			said[i] = strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
-			about[i] = aboutOf(o)
-		}
+		o := r.Observation
+		said[i] = strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+		about[i] = aboutOf(o)
 	}
 	for _, name := range names {
 		var with []int
@@ -163,9 +156,7 @@ func compareTitles(prompt string, related []memory.Related) {
 		said[w.Text] = true
 	}
 	for i := range related {
-		if o := related[i].Observation; o != nil {
-			related[i].Evidence.Titled = titleSaid(o.Title, said)
-		}
+		related[i].Evidence.Titled = titleSaid(related[i].Observation.Title, said)
 	}
 }
 
@@ -214,7 +205,7 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 		}
 		for _, h := range hits {
 			m, ok := part[h.RecordRef]
-			if !ok || !passes(h, filter) || !slices.Contains(filter.Kinds, h.Kind) {
+			if !ok || !passes(h, filter) {
 				continue
 			}
 			h.Score, h.Why = m.score, m.explain()

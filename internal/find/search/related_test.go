@@ -98,16 +98,8 @@ func TestRelatedReads(t *testing.T) {
 	if len(after) != 3 || slices.ContainsFunc(after, func(r memory.Related) bool { return r.Observation.ID == hidden }) {
 		t.Errorf("%d records without the hidden one, want 3", len(after))
 	}
-	if _, err := s.Related(t.Context(), memory.RelatedRequest{Text: "walrus", Kinds: []memory.RecordKind{"zebra"}}); memory.CodeOf(err) != memory.CodeInvalid {
-		t.Errorf("an unknown kind: %v", err)
-	}
 	if _, err := search.New(mem, nil, search.Options{}).Related(t.Context(), ask); memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("no index: %v", err)
-	}
-	prompts := ask
-	prompts.Kinds = []memory.RecordKind{memory.RecordPrompt}
-	if got := related(t, s, prompts); len(got) != 0 {
-		t.Errorf("%d prompts, want none of %d observations", len(got), len(all))
 	}
 }
 

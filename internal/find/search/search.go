@@ -111,8 +111,9 @@ func (s *Searcher) find(ctx context.Context, r memory.SearchRequest) (found, err
 	if err != nil {
 		return found{}, err
 	}
-	if p.impossible() {
-		return found{understood: p.understood}, nil
+	q := p.query
+	if q.Since != 0 && q.Until != 0 && q.Since > q.Until || p.onlyObservations() && !slices.Contains(p.kinds, memory.RecordObservation) {
+		return found{understood: p.understood}, nil // nothing can pass the filter
 	}
 	if p.text == "" {
 		return s.byFilter(ctx, p)
@@ -189,12 +190,6 @@ func (p plan) narrowed() plan {
 		p.kinds = []memory.RecordKind{memory.RecordObservation}
 	}
 	return p
-}
-
-// impossible reports whether nothing can pass the filter.
-func (p plan) impossible() bool {
-	q := p.query
-	return q.Since != 0 && q.Until != 0 && q.Since > q.Until || p.onlyObservations() && !slices.Contains(p.kinds, memory.RecordObservation)
 }
 
 // filtered reports whether there is a strict filter besides the kind, which says

@@ -172,7 +172,7 @@ func (r *reading) parse(text string) bool {
 	switch {
 	case !dated && !typed:
 		return false
-	case onlyFillers(tokens):
+	case !slices.ContainsFunc(tokens, func(w word) bool { return !lang.Is(w.text, "query-filler") }):
 		r.rest = ""
 	default:
 		r.rest = join(text, tokens)
@@ -227,15 +227,4 @@ func isSubject(text string, words []word) bool {
 		return true
 	}
 	return lang.Is(first.text, "query-when") || len(words) > 1 && lang.Is(first.text, "query-how") && lang.Is(words[1].text, "query-how-far")
-}
-
-// isQuestion reports whether words ask or request, so that a time may stand anywhere
-// in them.
-func isQuestion(words []word) bool {
-	return lang.Value(words[0].text, "type-noun") != "" || lang.Is(words[0].text, "query-question")
-}
-
-// onlyFillers reports whether words ask for anything at all.
-func onlyFillers(words []word) bool {
-	return !slices.ContainsFunc(words, func(w word) bool { return !lang.Is(w.text, "query-filler") })
 }

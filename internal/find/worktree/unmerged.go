@@ -80,7 +80,9 @@ func (t *Tree) answersTo(ctx context.Context, c memory.Checkout, asked map[memor
 	}
 	t.mu.Lock()
 	for _, q := range asked {
-		if a, ok := t.answers[q]; ok && fresh(now, a.at, answerLife) && a.refs == refs[q.branch] {
+		a, ok := t.answers[q]
+		// An answer of the future is out of date: the clock was set back.
+		if age := now.Sub(a.at); ok && age >= 0 && age < answerLife && a.refs == refs[q.branch] {
 			answers[q] = a
 		} else if len(open) < maxQuestions {
 			open[q] = true
@@ -123,13 +125,6 @@ func (t *Tree) answersTo(ctx context.Context, c memory.Checkout, asked map[memor
 		answers[q], t.answers[q] = a, a
 	}
 	return answers
-}
-
-// fresh reports whether something of time at is younger than life. A time in the
-// future is not fresh: the clock was set back.
-func fresh(now, at time.Time, life time.Duration) bool {
-	age := now.Sub(at)
-	return age >= 0 && age < life
 }
 
 // ask asks git, in two or three processes. A question has no answer if the

@@ -15,6 +15,8 @@ import (
 const hostUnits = 10000
 
 const (
+	// hostTokens is the most that they cost, as recall.UnitsFor reckons.
+	hostTokens = 2 * hostUnits / 7
 	// DefaultBudget is the size of a block in tokens, and what Caps refer to.
 	DefaultBudget = 2000
 	// MinBudget is the smallest budget: the frame and a few words of one line.
@@ -28,9 +30,6 @@ const (
 	// readable is the least number of characters of a line that is worth a heading.
 	readable = 60
 )
-
-// tokensFor returns the most tokens that a width of n costs, as recall.UnitsFor reckons.
-func tokensFor(n int) int { return 2 * n / 7 }
 
 // section is a layer with the lines that were built for it.
 type section struct {
@@ -51,7 +50,7 @@ type shelf struct {
 func (b *Builder) finish(start time.Time, req memory.ContextRequest, sections []section,
 	skipped []memory.LayerCost, all shelf) memory.ContextBlock {
 	// What is asked for, by default the setting, but at least MinBudget and at most what the host takes.
-	budget := min(max(cmp.Or(max(req.Budget, 0), b.opts.Budget), MinBudget), tokensFor(hostUnits))
+	budget := min(max(cmp.Or(max(req.Budget, 0), b.opts.Budget), MinBudget), hostTokens)
 	w := writer{host: req.Host, budget: budget, skipped: skipped, statements: map[memory.ObservationID]func() []recall.Statement{}}
 	w.write(sections, b.opts.Caps.Reserve, all)
 	text, lines, layers := w.account()

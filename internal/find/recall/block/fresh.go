@@ -3,7 +3,6 @@ package block
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"claudemem/internal/find/recall"
 	"claudemem/internal/memory"
@@ -38,14 +37,6 @@ func (f freshSessions) of(id memory.SessionID) *freshSession {
 		}
 	}
 	return &freshSession{}
-}
-
-// overtaken reports whether a session was listed with waiting events that an
-// observer had stored by the time they were read: the list is out of date.
-func overtaken(recent []memory.SessionDigest, fresh freshSessions) bool {
-	return fresh.failed == nil && slices.ContainsFunc(recent, func(d memory.SessionDigest) bool {
-		return d.Undistilled > 0 && fresh.of(d.Session.ID).session == 0
-	})
 }
 
 // distilFresh distils what waits in the recent sessions, all at once; one that

@@ -203,15 +203,12 @@ func (r *run) related(ctx context.Context, fresh freshSessions) ([]memory.Relate
 		if text == "" {
 			return nil, nil
 		}
-		return r.opts.Finder.Related(ctx, memory.RelatedRequest{Text: text, ProjectPath: r.req.ProjectPath,
-			Kinds: []memory.RecordKind{memory.RecordObservation}, Limit: relatedPerLine * r.opts.MaxObservations})
+		return r.opts.Finder.Related(ctx, memory.RelatedRequest{Text: text, ProjectPath: r.req.ProjectPath, Limit: relatedPerLine * r.opts.MaxObservations})
 	}).Wait()
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(f memory.Related) bool {
-		return f.Observation == nil || r.isOwn(f.Observation)
-	})
+	found = slices.DeleteFunc(found, func(f memory.Related) bool { return r.isOwn(f.Observation) })
 	best := 0.0
 	for _, f := range found {
 		best = max(best, f.Evidence.Coverage)

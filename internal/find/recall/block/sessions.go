@@ -38,7 +38,8 @@ func (r *run) sessionLines(ctx context.Context) (built, error) {
 		return built{}, err
 	}
 	fresh, _ := r.fresh.Wait() // Without it, what is stored has to do.
-	if overtaken(recent, fresh) {
+	// Events that were waiting may have been stored by the time they were read.
+	if fresh.failed == nil && slices.ContainsFunc(recent, func(d memory.SessionDigest) bool { return d.Undistilled > 0 && fresh.of(d.Session.ID).session == 0 }) {
 		if again, err := r.recentSessions(ctx); err == nil { // Else the list as it was has to do.
 			recent = again
 		}

@@ -37,9 +37,6 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	}
 	var same []precedent
 	for _, f := range found {
-		if f.Observation == nil {
-			continue
-		}
 		if p := said.seenIn(f.Observation); gate.Failure(p.FailureEvidence) {
 			same = append(same, p)
 		}

@@ -55,11 +55,6 @@ func (l reminderLine) parts() []part {
 	return parts
 }
 
-// wasTold reports whether all that a line gives was claimed before.
-func (a *account) wasTold(l reminderLine) bool {
-	return !slices.ContainsFunc(l.parts(), func(p part) bool { _, told := a.given[p]; return !told })
-}
-
 // claim reserves for a session the lines that it was not given yet, and their
 // file, under a time that no other claim of the session has.
 func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now memory.Millis) ([]reminderLine, memory.Millis) {
@@ -77,7 +72,8 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 	at := max(now, a.last+1)
 	var lines []reminderLine
 	for _, line := range found.lines {
-		if a.wasTold(line) || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
+		hasNews := slices.ContainsFunc(line.parts(), func(p part) bool { _, told := a.given[p]; return !told })
+		if !hasNews || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
 			continue
 		}
 		lines = append(lines, line)
@@ -97,7 +93,9 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 	a.last, a.turn = at, l.turn
 	l.sessions[key] = a
 	if len(l.sessions) > maxAccounts {
-		l.forgetOldest()
+		delete(l.sessions, slices.MinFunc(slices.Collect(maps.Keys(l.sessions)), func(a, b sessionKey) int {
+			return cmp.Compare(l.sessions[a].turn, l.sessions[b].turn)
+		}))
 	}
 	return lines, at
 }
@@ -135,11 +133,4 @@ func (l *ledger) release(key sessionKey, at memory.Millis) {
 // forget forgets what was given at such times.
 func (a *account) forget(when func(at memory.Millis) bool) {
 	maps.DeleteFunc(a.given, func(_ part, at memory.Millis) bool { return when(at) })
-}
-
-// forgetOldest removes the session that was used longest ago.
-func (l *ledger) forgetOldest() {
-	delete(l.sessions, slices.MinFunc(slices.Collect(maps.Keys(l.sessions)), func(a, b sessionKey) int {
-		return cmp.Compare(l.sessions[a].turn, l.sessions[b].turn)
-	}))
 }

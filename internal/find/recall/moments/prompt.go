@@ -25,8 +25,8 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	var fresh []memory.Observation
 	asked := recall.AskedBy(r.event.Prompt)
 	nothingLeft := func(f memory.Related) bool {
-		if f.Observation == nil || r.isNew(f.Observation) {
-			return f.Observation == nil
+		if r.isNew(f.Observation) {
+			return false
 		}
 		title, _ := r.answer(f.Observation, asked)
 		return title == ""

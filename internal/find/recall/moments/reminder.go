@@ -196,8 +196,7 @@ func (r *reminding) related(ctx context.Context, text string) ([]memory.Related,
 		return nil, nil
 	}
 	return r.opts.Finder.Related(ctx, memory.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
-		Kinds: []memory.RecordKind{memory.RecordObservation}, Limit: considered,
-		During: memory.During{Session: r.session, Waiting: r.event.Kind == memory.KindPrompt}})
+		Limit: considered, During: memory.During{Session: r.session, Waiting: r.event.Kind == memory.KindPrompt}})
 }
 
 // considered bounds the nearest records that are read: the gate compares ten, and
