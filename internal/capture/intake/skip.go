@@ -14,13 +14,12 @@ import (
 // skipReason returns why an event is not captured, "" when it is. It also records
 // the begin and end of private turns, and reduces a prompt to what the user typed.
 func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Policy) string {
-	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
+	switch {
+	case in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)):
 		return memory.SkipInternal
-	}
-	if !policy.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) {
+	case !policy.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd):
 		return memory.SkipExcluded
-	}
-	if e.Kind == memory.KindPrompt {
+	case e.Kind == memory.KindPrompt:
 		kind := tags.KindOfPrompt(e.Prompt)
 		if kind == tags.PromptOfHost {
 			return memory.SkipNotTyped
@@ -30,21 +29,13 @@ func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Polic
 			return memory.SkipPrivate
 		}
 		e.Prompt = memory.TypedText(e.Prompt)
-		return ""
-	}
-	if e.Kind == memory.KindSessionEnd {
-		return "" // has no content
-	}
-	if in.private.covers(e) {
+	case e.Kind == memory.KindSessionEnd: // has no content
+	case in.private.covers(e):
 		return memory.SkipPrivate
-	}
-	if e.Kind == memory.KindTool {
-		switch {
-		case call.IsOwn():
-			return memory.SkipOwn
-		case slices.Contains(policy.SkipTools, e.ToolName):
-			return memory.SkipTool
-		}
+	case e.Kind == memory.KindTool && call.IsOwn():
+		return memory.SkipOwn
+	case e.Kind == memory.KindTool && slices.Contains(policy.SkipTools, e.ToolName):
+		return memory.SkipTool
 	}
 	return ""
 }

@@ -136,11 +136,9 @@ func mainRoot(w worktree) string {
 		return w.root
 	}
 	common = resolve(common)
-	parent := filepath.Dir(common)
-	switch filepath.Base(common) {
-	case ".git", ".bare":
-		// .bare is where people put a bare repository whose worktrees lie beside it.
-		return parent
+	// .bare is where people put a bare repository whose worktrees lie beside it.
+	if name := filepath.Base(common); name == ".git" || name == ".bare" {
+		return filepath.Dir(common)
 	}
 	// A submodule's git directory lies in its parent's and names its worktree.
 	if tree := coreWorktree(readLimited(filepath.Join(common, "config"), maxConfig)); tree != "" {

@@ -233,10 +233,7 @@ func (c *Command) commit(output string) Commit {
 		}
 	}
 	for line := range strings.Lines(output) {
-		if made.Subject != "" {
-			break
-		}
-		if strings.HasPrefix(line, "[") { // [main abc1234] subject
+		if made.Subject == "" && strings.HasPrefix(line, "[") { // [main abc1234] subject
 			_, made.Subject, _ = strings.Cut(strings.TrimSpace(line), "] ")
 		}
 	}
@@ -268,8 +265,7 @@ func (c *Command) dependency() (Dependency, bool) {
 	verb := ""
 	start := 1
 	if strings.HasPrefix(d.Manager, "py") { // python -m pip
-		start = slices.Index(c.Words, "pip") + 1
-		if start == 0 {
+		if start = slices.Index(c.Words, "pip") + 1; start == 0 {
 			return d, false
 		}
 	}

@@ -167,9 +167,7 @@ func sameLine(patch, line string) bool {
 		line = line[len(clear):]
 		next := strings.SplitN(rest, shapes.MaskStart, 2)[0]
 		i := strings.LastIndex(line, next)
-		if next == "" {
-			i = len(line)
-		} else if strings.Contains(rest, shapes.MaskStart) {
+		if next != "" && strings.Contains(rest, shapes.MaskStart) {
 			i = strings.Index(line, next)
 		}
 		if i < 0 {

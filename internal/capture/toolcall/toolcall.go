@@ -317,12 +317,8 @@ func (c *Call) culprit(last int) (i int, known bool) {
 // package managers do when it fails.
 func (c *Command) named(output string) bool {
 	name := c.Program()
-	for line := range strings.Lines(output[:min(len(output), maxOutput)]) {
-		if strings.HasPrefix(line, name+":") || strings.Contains(line, " "+name+": ") {
-			return true
-		}
-	}
-	return false
+	output = "\n" + output[:min(len(output), maxOutput)]
+	return strings.Contains(output, "\n"+name+":") || strings.Contains(output, " "+name+": ")
 }
 
 var (

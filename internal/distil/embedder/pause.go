@@ -33,12 +33,9 @@ func (p *pause) Error() string {
 func (c *Client) paused() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pause == nil {
-		return nil
-	}
 	now := c.endpoint.Now()
 	// A clock that was set back ends the pause.
-	if !now.Before(c.pause.until) || now.Before(c.pause.began) {
+	if c.pause == nil || !now.Before(c.pause.until) || now.Before(c.pause.began) {
 		return nil
 	}
 	return c.unavailable(c.pause)

@@ -154,9 +154,7 @@ func (p problem) statusInBody() int {
 func (p problem) class() memory.ErrorClass {
 	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
 	switch {
-	case text.ContainsAny(said, tooLongWords...), p.code == "511":
-		return memory.ClassPromptTooLong
-	case p.status == http.StatusRequestEntityTooLarge:
+	case text.ContainsAny(said, tooLongWords...), p.code == "511", p.status == http.StatusRequestEntityTooLarge:
 		return memory.ClassPromptTooLong
 	case p.status == http.StatusPaymentRequired:
 		return memory.ClassQuota
@@ -182,12 +180,7 @@ func (p problem) class() memory.ErrorClass {
 // limitClass returns ClassRateLimit for a limit that passes within minutes, else
 // ClassQuota.
 func (p problem) limitClass(said string) memory.ErrorClass {
-	for _, id := range p.quotaIDs {
-		if strings.Contains(id, "PerDay") {
-			return memory.ClassQuota
-		}
-	}
-	if len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
+	if strings.Contains(strings.Join(p.quotaIDs, " "), "PerDay") || len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
 		return memory.ClassQuota
 	}
 	return memory.ClassRateLimit

@@ -68,12 +68,10 @@ func (r *Retry) pause(try int) time.Duration {
 
 // Sleep waits for d, or returns ctx's error when that ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -69,35 +69,28 @@ func (n *names) noteFiles(files []memory.FileRef) {
 // listed returns names within limit bytes, in the order of their first occurrence:
 // half of the room goes to the first names, the rest to the heaviest and newest.
 func (n *names) listed(limit int) string {
-	chosen := make([]bool, len(n.list))
-	left := limit
-	take := func(i int, room *int) {
-		if cost := len(n.list[i].text) + 2; !chosen[i] && cost <= *room {
-			chosen[i] = true
+	chosen := map[string]bool{}
+	take := func(text string, room *int) {
+		if cost := len(text) + 2; !chosen[text] && cost <= *room {
+			chosen[text] = true
 			*room -= cost
 		}
 	}
 	first := limit / 2
-	for i := range n.list {
-		take(i, &first)
+	for _, known := range n.list {
+		take(known.text, &first)
 	}
-	left -= limit/2 - first
-	order := make([]int, len(n.list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := n.list[a], n.list[b]
+	left := limit - (limit/2 - first)
+	for _, known := range slices.SortedStableFunc(slices.Values(n.list), func(a, b name) int {
 		// One modification outweighs ten newer notes.
-		return (y.weight*10 + y.last) - (x.weight*10 + x.last)
-	})
-	for _, i := range order {
-		take(i, &left)
+		return (b.weight*10 + b.last) - (a.weight*10 + a.last)
+	}) {
+		take(known.text, &left)
 	}
 	var all []string
-	for i, ok := range chosen {
-		if ok {
-			all = append(all, n.list[i].text)
+	for _, known := range n.list {
+		if chosen[known.text] {
+			all = append(all, known.text)
 		}
 	}
 	return strings.Join(all, ", ")

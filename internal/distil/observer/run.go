@@ -298,13 +298,11 @@ func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	opening, err := w.digest(ctx, maxOpening, 1)
-	if err != nil {
+	if r.opening, err = w.digest(ctx, maxOpening, 1); err != nil {
 		return false, err
 	}
-	r.opening = opening
 	// In case the provider has lost the conversation.
-	if opening != "" {
+	if r.opening != "" {
 		r.history = []memory.ModelMessage{{Role: "user", Text: r.beginning()}, {Role: "assistant", Text: "<observations/>"}}
 	}
 	const bytesPerToken = 4
@@ -345,14 +343,12 @@ func (w *task) startRun(ctx context.Context, next, divisor int) error {
 	if err != nil {
 		return err
 	}
-	opening, err := w.digest(ctx, r.openingRoom(next), divisor)
-	if err != nil {
+	if r.opening, err = w.digest(ctx, r.openingRoom(next), divisor); err != nil {
 		return err
 	}
 	if r := w.thread.run; r != nil {
 		endRun(r.provider, r.id)
 	}
-	r.opening = opening
 	w.thread.run = r
 	// Stored before the first call, so that the run can be resumed if the worker
 	// dies during it.

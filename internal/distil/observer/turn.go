@@ -223,13 +223,7 @@ func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 
 // earlier returns the observations of a turn that were stored before this batch.
 func (w *task) earlier(t *turn) []memory.Observation {
-	var all []memory.Observation
-	for _, o := range w.batch.Earlier {
-		if o.PromptNumber == t.number {
-			all = append(all, o)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(w.batch.Earlier), func(o memory.Observation) bool { return o.PromptNumber != t.number })
 }
 
 // addSummary adds the checkpoint of an answer to the outcome. missing: an answer

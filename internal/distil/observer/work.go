@@ -175,10 +175,7 @@ func (o *Observer) finishClaim(ctx context.Context, claim memory.Claim) (done bo
 			done = false
 		}
 	}()
-	attempts := 0
-	for i := range claim.Events {
-		attempts = max(attempts, claim.Events[i].Attempts)
-	}
+	attempts := slices.MaxFunc(claim.Events, func(a, b memory.PendingEvent) int { return a.Attempts - b.Attempts }).Attempts
 	switch n := len(claim.Events); {
 	case attempts < 2:
 		return o.distilCounted(ctx, claim, func(err error) bool {

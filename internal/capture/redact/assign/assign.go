@@ -93,7 +93,7 @@ func AtBackslash(s string, i int) (shapes.Span, bool) {
 func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
 	a.nameStart, a.name = nameBefore(s, shapes.SkipBack(s, 0, op, "?|+&")) // ?= ||= +=
 	a.family = familyBefore(s, a.nameStart, a.name)
-	if a.family == famNone && typeName(a.name) {
+	if a.family == famNone && shapes.Listed(" string str String text char Text bytes byte SecretStr any ", a.name) {
 		// var password string = …, password: string = …
 		a.nameStart, a.name = nameBefore(s, shapes.SkipBack(s, 0, a.nameStart, " \t:&*"))
 		a.family = familyBefore(s, a.nameStart, a.name)
@@ -181,11 +181,6 @@ func familyBefore(s string, start int, name string) family {
 		}
 	}
 	return fam
-}
-
-// typeName reports whether name is that of a type, as in "password: string".
-func typeName(name string) bool {
-	return shapes.Listed(" string str String text char Text bytes byte SecretStr any ", name)
 }
 
 // secret returns the part of the value to mask; false for none.

@@ -58,10 +58,7 @@ func (q Quote) End(s string) int {
 // Closing reports whether the quote closes a string instead of opening one, as in
 // "--password=" + value.
 func (q Quote) Closing(s string, end int) bool {
-	i := q.Start
-	for i < end && s[i] == ' ' {
-		i++
-	}
+	i := SkipTo(s[:end], q.Start, " ")
 	if i == end || strings.IndexByte("+,)%.;", s[i]) < 0 {
 		return false
 	}

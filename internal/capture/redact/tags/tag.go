@@ -164,7 +164,10 @@ func (r *tagReader) next() (int, tag, bool) {
 				break
 			}
 			if !r.looked || r.starts[n] < r.at {
-				r.starts[n] = indexFrom(r.s, r.at, start)
+				r.starts[n] = len(r.s)
+				if at := strings.Index(r.s[r.at:], start); at >= 0 {
+					r.starts[n] = r.at + at
+				}
 			}
 			i = min(i, r.starts[n])
 		}
@@ -194,14 +197,6 @@ func Look(s string) (found, plain bool) {
 	tags := tagReader{s: s}
 	_, t, found := tags.next()
 	return found, t.plain
-}
-
-// indexFrom returns the position of sub in s from at on, len(s) when there is none.
-func indexFrom(s string, at int, sub string) int {
-	if i := strings.Index(s[at:], sub); i >= 0 {
-		return at + i
-	}
-	return len(s)
 }
 
 // parseTag parses a tag that starts at i; false if there is none.

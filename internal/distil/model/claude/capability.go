@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,11 +57,7 @@ func parseHelp(help []byte) (can capabilities, missing []string) {
 		}
 		known[name] = true
 	}
-	for _, name := range needed {
-		if !known[name] {
-			missing = append(missing, name)
-		}
-	}
+	missing = slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return known[name] })
 	can.safeMode = known["--safe-mode"]
 	if !can.safeMode && !known["--setting-sources"] {
 		missing = append(missing, "--safe-mode")

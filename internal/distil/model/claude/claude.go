@@ -117,7 +117,13 @@ func New(options Options) (*Provider, error) {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	dir, err := ownDir(options.Dir)
+	dir, err := filepath.Abs(options.Dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claude provider: working directory: %w", err)
 	}
@@ -134,18 +140,6 @@ func New(options Options) (*Provider, error) {
 	p.life, p.end = context.WithCancel(context.Background())
 	removeSystemFiles(dir)
 	return p, nil
-}
-
-// ownDir creates dir and returns its path as the CLI sees it.
-func ownDir(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
 }
 
 // Name returns the provider's name.

@@ -71,13 +71,12 @@ func envName(name string) string {
 // lookup returns the value of a variable in environ, "" when it is not set. The last
 // entry counts.
 func lookup(environ []string, name string) string {
-	value := ""
-	for _, entry := range environ {
+	for _, entry := range slices.Backward(environ) {
 		if n, v, ok := strings.Cut(entry, "="); ok && envName(n) == name {
-			value = v // the last value counts
+			return v
 		}
 	}
-	return value
+	return ""
 }
 
 // homeOf returns the home directory that environ names.

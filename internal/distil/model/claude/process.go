@@ -203,12 +203,10 @@ func isClosed(done <-chan struct{}) bool {
 // It returns when the process is gone, and may be called by several goroutines.
 func (c *process) finish(grace time.Duration) {
 	c.stdin.Close() // repeated calls are harmless
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-c.gone:
 		return
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 	c.p.opts.Logger.Debug("claude process killed", "session", c.id, "grace", grace)
 	c.kill()

@@ -172,14 +172,12 @@ func (p *Provider) idle(c *conversation, process *process) {
 	used := make(chan struct{})
 	c.idle = used
 	p.work.Go(func() {
-		timer := time.NewTimer(p.opts.IdleAfter)
-		defer timer.Stop()
 		select {
 		case <-used:
 			return
 		case <-process.gone:
 			p.opts.Logger.Info("claude process died while idle", "run", c.run)
-		case <-timer.C:
+		case <-time.After(p.opts.IdleAfter):
 			p.opts.Logger.Debug("claude process idle", "run", c.run)
 		}
 		p.mu.Lock()

@@ -260,10 +260,7 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 
 // shortEvent renders a tool call as one line without its outcome.
 func (v View) shortEvent(p *memory.PendingEvent, remark string, limit int) string {
-	line := rawLine(v.relative(Brief(&p.Event)), limit)
-	if line != "" {
-		line = "<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">"
-	}
+	line := strings.TrimSuffix(v.quote("parameters", rawLine(v.relative(Brief(&p.Event)), limit)), "\n")
 	return "<observed_from_primary_session><what_happened>" + v.whatHappened(p) + remark + "</what_happened>" + line + "</observed_from_primary_session>\n"
 }
 

@@ -153,9 +153,10 @@ func (v View) show(entries []entry, limit int) string {
 		}
 		b.WriteString(s)
 	}
-	var long []entry
+	var long []*entry
 	left := 0
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
 		if !e.short() {
 			long = append(long, e)
 			continue
@@ -172,28 +173,20 @@ func (v View) show(entries []entry, limit int) string {
 		line(fmt.Sprintf("[… %d values left out …]", left))
 	}
 	// The smallest first: the others share the room that it does not need.
-	order := make([]int, len(long))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return len(long[i].text) - len(long[j].text) })
-	texts := make([]string, len(long))
 	room := limit - b.Len()
-	for n, i := range order {
-		key := label(long[i].key)
-		share := room/(len(order)-n) - len(key) - 2
+	for n, e := range slices.SortedStableFunc(slices.Values(long), func(a, b *entry) int { return len(a.text) - len(b.text) }) {
+		key := label(e.key)
+		share := room/(len(long)-n) - len(key) - 2
 		if share < minMarked/4 {
+			e.text = ""
 			continue
 		}
-		texts[i] = strings.TrimSuffix(key, " ") + "\n" + raw(strings.Trim(long[i].text, "\n"), share)
-		if key == "" {
-			texts[i] = texts[i][1:]
-		}
-		room -= len(texts[i]) + 1
+		e.text = strings.TrimPrefix(strings.TrimSuffix(key, " ")+"\n"+raw(strings.Trim(e.text, "\n"), share), "\n")
+		room -= len(e.text) + 1
 	}
-	for _, s := range texts {
-		if s != "" {
-			line(s)
+	for _, e := range long {
+		if e.text != "" {
+			line(e.text)
 		}
 	}
 	return b.String()
