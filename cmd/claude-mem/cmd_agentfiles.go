@@ -33,15 +33,7 @@ With the setting the worker renews the blocks after each turn that made a summar
 are files of the project: git shows them like any other change. What you hide disappears
 with the next sync.`,
 		Example: "  claude-mem agent-files status\n  claude-mem config set AGENT_FILES root,cursor\n  claude-mem agent-files sync\n  claude-mem agent-files clean",
-	}, a.agentFilesStatusCommand(), a.agentFilesSyncCommand(), a.agentFilesCleanCommand())
-}
-
-const agentFilesForm = `{"project", "targets": [root|folders|cursor], "files": [{"path", "target",
-"action": none|create|add|update|remove|delete, "problem"?}], "partial"}`
-
-// agentFilesStatusCommand returns `claude-mem agent-files status`, which writes nothing.
-func (a *app) agentFilesStatusCommand() *cobra.Command {
-	return a.syncsFiles(&cobra.Command{
+	}, a.syncsFiles(&cobra.Command{
 		Use:   "status",
 		Short: "Show which files have a block, and what sync would do",
 		Long: `Show which files of the project that you are in have a block of records, and what
@@ -49,12 +41,7 @@ func (a *app) agentFilesStatusCommand() *cobra.Command {
 
 JSON: ` + agentFilesForm + `; action is what sync would do.`,
 		Example: "  claude-mem agent-files status\n  claude-mem agent-files status --target root,folders --project ../shop",
-	}, true, true)
-}
-
-// agentFilesSyncCommand returns `claude-mem agent-files sync`, which writes the blocks.
-func (a *app) agentFilesSyncCommand() *cobra.Command {
-	return a.syncsFiles(&cobra.Command{
+	}, true, true), a.syncsFiles(&cobra.Command{
 		Use:   "sync",
 		Short: "Write the blocks of the project that you are in",
 		Long: `Write the blocks that the setting AGENT_FILES or --target names, and remove all others.
@@ -67,12 +54,7 @@ Exit codes: 0 done; 7 a file could not be written.
 
 JSON: ` + agentFilesForm + `; action is what was done.`,
 		Example: "  claude-mem agent-files sync\n  claude-mem agent-files sync --target root\n  claude-mem agent-files sync --target root,folders,cursor --project ../shop --json",
-	}, true, false)
-}
-
-// agentFilesCleanCommand returns `claude-mem agent-files clean`, which removes all blocks.
-func (a *app) agentFilesCleanCommand() *cobra.Command {
-	return a.syncsFiles(&cobra.Command{
+	}, true, false), a.syncsFiles(&cobra.Command{
 		Use:   "clean",
 		Short: "Remove the blocks, and the files that were made for them",
 		Long: `Remove the blocks from all files of the project, which are then as they were before,
@@ -83,8 +65,11 @@ Exit codes: 0 done; 7 a file could not be written.
 
 JSON: ` + agentFilesForm + `; action is what was done.`,
 		Example: "  claude-mem agent-files clean\n  claude-mem config set AGENT_FILES off",
-	}, false, false)
+	}, false, false))
 }
+
+const agentFilesForm = `{"project", "targets": [root|folders|cursor], "files": [{"path", "target",
+"action": none|create|add|update|remove|delete, "problem"?}], "partial"}`
 
 // syncsFiles completes a command about agent files: it writes the targets, or removes all
 // blocks if there are none to choose.

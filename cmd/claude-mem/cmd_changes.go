@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,9 +169,7 @@ type or test.`,
 		for _, file := range files {
 			o, err := outlineOf(file)
 			if err != nil {
-				if failed == nil {
-					failed = err
-				}
+				failed = cmp.Or(failed, err)
 				continue
 			}
 			outlines = append(outlines, o)
@@ -187,10 +186,7 @@ type or test.`,
 				a.noteOutline(o)
 			}
 		})
-		if err != nil {
-			return err
-		}
-		return failed
+		return cmp.Or(err, failed)
 	}
 	return cmd
 }

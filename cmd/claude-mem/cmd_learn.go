@@ -143,8 +143,7 @@ JSON: ` + learningForm + `.`,
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		var edit memory.LearningEdit
 		if len(given) > 1 {
-			text := strings.Join(given[1:], " ")
-			edit.Content = &text
+			edit.Content = new(strings.Join(given[1:], " "))
 		}
 		edit.Category, edit.Confidence = cli.IfChanged(cmd, "category", category), cli.IfChanged(cmd, "confidence", confidence)
 		if *active {

@@ -39,7 +39,7 @@ func Shape(e *memory.Event, s *settings.Settings) {
 // in a private turn, and not a prompt that the host made. The end of a session has
 // no content and is always captured.
 func (r *run) captured(e *memory.Event) bool {
-	marks := wire.MarksOf(r.dataDir, r.Getenv)
+	marks := wire.MarksOf(r.DataDir, r.Getenv)
 	switch e.Kind {
 	case memory.KindPrompt:
 		switch tags.KindOfPrompt(e.Prompt) {
@@ -111,7 +111,7 @@ func (r *run) deliver(p *payload) {
 		return
 	}
 	if e.Kind != memory.KindFlush { // a flush has no content to keep
-		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body); spoolErr != nil {
+		if spoolErr := wire.SpoolOf(r.DataDir).WriteEvent(e.DeliveryID, body); spoolErr != nil {
 			r.log(r.lost("spool"), cause(spoolErr).Error())
 		}
 	}
@@ -198,10 +198,10 @@ func worthStarting(err error) bool {
 // too recent. It returns false when the worker cannot be started; then there is
 // none to wait for.
 func (r *run) start(impatient bool) bool {
-	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
+	mine, err := wire.ClaimStart(r.DataDir, time.Now(), impatient)
 	if err == nil && mine {
-		if err = r.StartWorker(r.dataDir); err != nil {
-			wire.NoteStart(r.dataDir, err.Error())
+		if err = r.StartWorker(r.DataDir); err != nil {
+			wire.NoteStart(r.DataDir, err.Error())
 		}
 	}
 	if err != nil {

@@ -37,16 +37,16 @@ func (r *run) context(p *payload) {
 	}
 	request.StartDir, request.ConfigDir = r.hostDirs(p)
 	// Checked first: a directory that cannot be made also keeps a worker from starting.
-	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
+	if err := wire.SpoolOf(r.DataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
 		r.reply.tell(r.cannotWrite(err))
 	}
-	if !wire.MarksOf(r.dataDir, r.Getenv).Writable() {
-		r.reply.tell("claude-mem can't write to " + filepath.Join(r.dataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
+	if !wire.MarksOf(r.DataDir, r.Getenv).Writable() {
+		r.reply.tell("claude-mem can't write to " + filepath.Join(r.DataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
 	}
-	misplaced := wire.Misplaced(r.dataDir)
+	misplaced := wire.Misplaced(r.DataDir)
 	for _, wrong := range misplaced {
-		r.reply.tell("claude-mem: in " + r.dataDir + ", " + wrong + ". No worker starts until you move it away: then run `claude-mem worker restart`.")
+		r.reply.tell("claude-mem: in " + r.DataDir + ", " + wrong + ". No worker starts until you move it away: then run `claude-mem worker restart`.")
 	}
 	answer, err := r.askWorker(&request)
 	why, away := "", err != nil
@@ -76,7 +76,7 @@ const silentStarts = 3
 
 // notStarted returns the message to the user that no worker can start, "" if one may yet.
 func (r *run) notStarted() string {
-	_, attempts, why, _ := wire.LastStart(r.dataDir)
+	_, attempts, why, _ := wire.LastStart(r.DataDir)
 	switch {
 	case r.unstarted != nil:
 		why = r.unstarted.Error()
@@ -91,8 +91,8 @@ func (r *run) notStarted() string {
 // cannotWrite returns the message to the user that the hooks cannot write. Where events were
 // lost it says that the worker does not take them either.
 func (r *run) cannotWrite(err error) string {
-	message := "claude-mem can't write to " + r.dataDir + " (" + cause(err).Error() + "): "
-	for _, record := range wire.LossesOf(r.dataDir, r.Getenv).Read() {
+	message := "claude-mem can't write to " + r.DataDir + " (" + cause(err).Error() + "): "
+	for _, record := range wire.LossesOf(r.DataDir, r.Getenv).Read() {
 		if record.Recent > 0 && r.stamp.Sub(record.Last.Time()) < recentLoss {
 			return message + strconv.FormatInt(record.Recent, 10) + " events were lost lately, and what happens now won't be remembered. The last event: " +
 				record.Reasons() + ". Check the permissions and the free space."
@@ -129,7 +129,7 @@ var errNothing = errors.New("no memory yet")
 // askWorker asks for the block, starting a worker when there is none.
 func (r *run) askWorker(request *memory.ContextRequest) (wire.ContextAnswer, error) {
 	until := r.arrived.Add(workerTime + r.slack)
-	client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: until}
+	client := wire.Client{Address: wire.Find(r.DataDir, r.Getenv), Deadline: until}
 	target := wire.ContextTarget(request)
 	started := false
 	for {
@@ -158,7 +158,7 @@ func (r *run) askWorker(request *memory.ContextRequest) (wire.ContextAnswer, err
 			return wire.ContextAnswer{}, errNotNow
 		}
 		time.Sleep(pollEvery)
-		client.Address = wire.Find(r.dataDir, r.Getenv)
+		client.Address = wire.Find(r.DataDir, r.Getenv)
 	}
 }
 

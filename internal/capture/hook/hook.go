@@ -106,7 +106,6 @@ type Options struct {
 // run is one hook at work.
 type run struct {
 	Options
-	dataDir string
 	// stamp is when the hook began by Now.
 	stamp time.Time
 	// arrived is when the payload had been read, by the real clock; until then the
@@ -146,12 +145,7 @@ func Run(o Options) {
 // has started.
 func newRun(o Options) *run {
 	o.StartedAt, o.Host = cmp.Or(o.StartedAt, time.Now()), cmp.Or(o.Host, memory.HostClaudeCode)
-	if o.Stdin == nil {
-		o.Stdin = os.Stdin
-	}
-	if o.Stdout == nil {
-		o.Stdout = stdout
-	}
+	o.Stdin, o.Stdout = cmp.Or[io.Reader](o.Stdin, os.Stdin), cmp.Or(o.Stdout, stdout)
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -166,7 +160,7 @@ func newRun(o Options) *run {
 	}
 	o.DataDir = cmp.Or(o.DataDir, settings.DataDir(o.Getenv))
 	o.slack += settings.Slack(o.Getenv)
-	r := &run{Options: o, dataDir: o.DataDir, stamp: o.Now(), arrived: o.StartedAt}
+	r := &run{Options: o, stamp: o.Now(), arrived: o.StartedAt}
 	r.setDeadline()
 	return r
 }
@@ -240,8 +234,8 @@ func (r *run) handle() {
 		return
 	}
 	r.endBy(patience, r.lost("payload"), "the host did not send it whole in time")
-	if r.dataDir != "" && r.Verb != VerbContext {
-		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
+	if r.DataDir != "" && r.Verb != VerbContext {
+		r.worker = wire.Client{Address: wire.Find(r.DataDir, r.Getenv), Deadline: r.postUntil()}
 		r.worker.Dial()
 		defer r.worker.Close()
 	}
@@ -252,7 +246,7 @@ func (r *run) handle() {
 		r.log(r.lost("read payload"), err.Error())
 		return
 	}
-	if r.dataDir == "" { // and no place for a log either
+	if r.DataDir == "" { // and no place for a log either
 		if r.Verb == VerbContext {
 			r.reply.tell("claude-mem: there is neither a home directory nor " + settings.DataDirKey + ": nothing is remembered. Set one of them for the agent.")
 		}
@@ -273,7 +267,7 @@ func (r *run) handle() {
 	r.setDeadline()
 	r.endByLastResort()
 
-	if r.settings, err = settings.Load(r.dataDir, r.Getenv); err != nil && p.verb == VerbContext { // once a session is enough
+	if r.settings, err = settings.Load(r.DataDir, r.Getenv); err != nil && p.verb == VerbContext { // once a session is enough
 		r.log("settings", err.Error())
 		r.reply.tell("claude-mem: " + err.Error() + ". `claude-mem doctor` helps.")
 	}

@@ -37,7 +37,7 @@ type journal struct {
 }
 
 func (r *run) journal() journal {
-	return journal{r.dataDir, r.Getenv, r.stamp, r.Verb, r.deliveryID, r.refusal}
+	return journal{r.DataDir, r.Getenv, r.stamp, r.Verb, r.deliveryID, r.refusal}
 }
 
 func (j journal) log(what, fault string) {

@@ -25,14 +25,14 @@ const largestStatus = 1 << 20
 // worker it prints nothing; it starts none and writes no file.
 func (r *run) statusline() {
 	input, err := readInput(r.Stdin, largestStatus)
-	if err != nil || r.dataDir == "" {
+	if err != nil || r.DataDir == "" {
 		return
 	}
 	request, ok := r.statusRequest(input)
 	if !ok {
 		return
 	}
-	client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.deadline}
+	client := wire.Client{Address: wire.Find(r.DataDir, r.Getenv), Deadline: r.deadline}
 	resp, err := client.Get(wire.StatuslineTarget(&request))
 	if err != nil || resp.Status != 200 {
 		return

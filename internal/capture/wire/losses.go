@@ -113,11 +113,7 @@ func inLosses(path string, do func(*os.File) error) error {
 	if f == nil {
 		return errTempBusy
 	}
-	err = do(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(do(f), f.Close())
 }
 
 // addLoss counts a loss in an open file. The slot is written first: a hook that is killed in

@@ -102,9 +102,7 @@ func makeAlone(dir string) bool { return os.MkdirAll(dir, 0o700) == nil && Alone
 func (m Marks) Clear(host memory.Host, hostSessionID string) error {
 	var first error
 	for _, dir := range m.dirs {
-		if err := removeIfPresent(filepath.Join(dir, markName(host, hostSessionID))); first == nil {
-			first = err
-		}
+		first = cmp.Or(first, removeIfPresent(filepath.Join(dir, markName(host, hostSessionID))))
 	}
 	return first
 }

@@ -42,10 +42,7 @@ func ReadWorkerInfo(dataDir string) (WorkerInfo, error) {
 
 // WriteWorkerInfo replaces worker.json.
 func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
-	data, err := json.Marshal(info)
-	if err != nil {
-		return err
-	}
+	data, _ := json.Marshal(info) // texts and numbers always encode
 	return atomicfile.WriteOwn(workerInfoPath(dataDir), data, 0o600)
 }
 

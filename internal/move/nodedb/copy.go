@@ -232,13 +232,12 @@ type remembered struct {
 // Remember notes that the database at path was imported and how many observations it had, if it
 // is the one in the data directory.
 func Remember(dataDir, path string, observations int) error {
-	if !sameFile(path, filepath.Join(dataDir, FileName)) {
-		return nil
+	of, err := os.Stat(path)
+	own, err2 := os.Stat(filepath.Join(dataDir, FileName))
+	if err != nil || err2 != nil || !os.SameFile(of, own) {
+		return nil //nolint:nilerr // it is another database
 	}
-	content, err := json.Marshal(remembered{observations})
-	if err != nil {
-		return err
-	}
+	content, _ := json.Marshal(remembered{observations}) // a number always encodes
 	return atomicfile.Write(filepath.Join(dataDir, rememberedName), append(content, '\n'), 0o600)
 }
 
@@ -256,11 +255,4 @@ func Found(ctx context.Context, dataDir string) (path string, observations int) 
 		return path, 0
 	}
 	return path, n
-}
-
-// sameFile reports whether two paths are those of one file.
-func sameFile(a, b string) bool {
-	of, err := os.Stat(a)
-	other, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(of, other)
 }

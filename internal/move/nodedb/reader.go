@@ -283,10 +283,7 @@ func (r *Reader) session(v row) (memory.Portable, string) {
 	if !known {
 		host = memory.Host(word(v["platform_source"], string(memory.HostClaudeCode)))
 	}
-	name := v["content_session_id"]
-	if name == "" {
-		name = "node-" + cmp.Or(v["memory_session_id"], v["id"])
-	}
+	name := cmp.Or(v["content_session_id"], "node-"+cmp.Or(v["memory_session_id"], v["id"]))
 	project := v.project()
 	started := v.time("started_at")
 	s := &memory.PortableSession{

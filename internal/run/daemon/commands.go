@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,10 +185,7 @@ func (w *Worker) examine(ctx context.Context, last *examined) ([]byte, error) {
 	command.WaitDelay = time.Second // programs that it has started may hold its output open
 	printed, err := command.Output()
 	if !json.Valid(printed) { // it exits with another status than 0 when it finds something
-		if err == nil {
-			err = errNoReport
-		}
-		return nil, memory.Errorf(memory.CodeUnavailable, "the doctor failed: %w", err).WithHint("run `claude-mem doctor` in a terminal")
+		return nil, memory.Errorf(memory.CodeUnavailable, "the doctor failed: %w", cmp.Or(err, errNoReport)).WithHint("run `claude-mem doctor` in a terminal")
 	}
 	*last = examined{printed, w.cfg.Clock()}
 	return printed, nil

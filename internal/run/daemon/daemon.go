@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,9 +180,7 @@ func newWorker(cfg Config) (*Worker, error) {
 			WithHint("set " + settings.DataDirKey)
 	}
 	cfg.DataDir = dir
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -284,12 +283,10 @@ func (w *Worker) readSettings() {
 		w.log.Warn("settings", "error", problem)
 	}
 	if w.cfg.Port == nil {
-		port := control.WantedPort(w.cfg.Settings, w.cfg.DataDir)
-		w.cfg.Port = &port
+		w.cfg.Port = new(control.WantedPort(w.cfg.Settings, w.cfg.DataDir))
 	}
 	if w.cfg.IdleExit == nil {
-		idle := w.cfg.Settings.Duration(settings.KeyIdleExitMinutes)
-		w.cfg.IdleExit = &idle
+		w.cfg.IdleExit = new(w.cfg.Settings.Duration(settings.KeyIdleExitMinutes))
 	}
 }
 

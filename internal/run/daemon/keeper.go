@@ -73,13 +73,11 @@ func (k keeper) texts(list []string) []string {
 func (k keeper) EditObservation(ctx context.Context, id memory.ObservationID, edit memory.ObservationEdit) (memory.Observation, error) {
 	for _, field := range []**string{&edit.Title, &edit.Narrative} {
 		if *field != nil {
-			clean := k.intake.Text(**field)
-			*field = &clean
+			*field = new(k.intake.Text(**field))
 		}
 	}
 	if edit.Type != nil {
-		clean := memory.ObservationType(k.intake.Text(string(*edit.Type)))
-		edit.Type = &clean
+		edit.Type = new(memory.ObservationType(k.intake.Text(string(*edit.Type))))
 	}
 	return k.Store.EditObservation(ctx, id, edit)
 }
@@ -112,8 +110,7 @@ func (k keeper) EditLearning(ctx context.Context, id int64, edit memory.Learning
 		if err := memory.CheckLearning(memory.LearningCategories()[0], *edit.Content, 1); err != nil {
 			return memory.Learning{}, err
 		}
-		clean := k.intake.Text(*edit.Content)
-		edit.Content = &clean
+		edit.Content = new(k.intake.Text(*edit.Content))
 	}
 	return k.Store.EditLearning(ctx, id, edit)
 }

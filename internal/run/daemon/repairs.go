@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,10 +111,7 @@ func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 	if done.Total() == 0 {
 		return err
 	}
-	if told := w.store.AddNotice(ctx, noticeRecords, recordsText(done)); told != nil && err == nil {
-		err = told
-	}
-	return err
+	return cmp.Or(err, w.store.AddNotice(ctx, noticeRecords, recordsText(done)))
 }
 
 // namedRecords is how many records of a kind a notice names.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -50,9 +51,7 @@ func listenTCP(port int) (net.Listener, error) {
 		if err == nil {
 			return listener, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return nil, memory.Errorf(memory.CodeUnavailable, "listen on port %d: %w", port, first).
 		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")

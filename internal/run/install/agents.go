@@ -157,7 +157,7 @@ type AgentState struct {
 // ReadAgents reads the files of the agents besides Claude Code. It returns those with an
 // install of the memory in dataDir, or with entries of ours.
 func ReadAgents(dataDir string, getenv func(string) string, home string) []AgentState {
-	_, recorded := InstalledAgents(dataDir)
+	installed, recorded := InstalledAgents(dataDir)
 	var list []AgentState
 	read := func(a *Agent, dir string) {
 		s := a.read(dir)
@@ -171,10 +171,9 @@ func ReadAgents(dataDir string, getenv func(string) string, home string) []Agent
 			read(&agents[i], dir)
 		}
 	}
-	installed, dirs := InstalledAgents(dataDir)
 	for i, a := range installed { // in a directory that a variable named then
-		if dir := a.Dir(getenv, home); dir != dirs[i] {
-			read(a, dirs[i])
+		if dir := a.Dir(getenv, home); dir != recorded[i] {
+			read(a, recorded[i])
 		}
 	}
 	return list

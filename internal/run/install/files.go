@@ -104,7 +104,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if manifest, err = setString(manifest, version, "version"); err != nil {
 		return nil, "", fmt.Errorf("read plugin.json: %w", err)
 	}
-	shop, err := json.MarshalIndent(map[string]any{
+	shop, _ := json.MarshalIndent(map[string]any{
 		"name":        Marketplace,
 		"description": "claude-mem of this machine: written by `claude-mem install`, removed by `claude-mem uninstall`",
 		"owner":       map[string]string{"name": "claude-mem"},
@@ -112,10 +112,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 			"name": PluginName, "source": "./" + PluginName,
 			"description": "Remembers what the agent did and gives the next session the few things that matter",
 		}},
-	}, "", "  ")
-	if err != nil {
-		return nil, "", err
-	}
+	}, "", "  ") // texts always encode
 	return append(files, newText(marketplaceFile, append(shop, '\n'), 0o600), newText(manifestFile, manifest, 0o600)), version, nil
 }
 

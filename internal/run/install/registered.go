@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -70,11 +71,8 @@ func ReadRegistered(configDir string) Registered {
 	}
 	for _, id := range h.pluginIDs() {
 		e, _ := h.installed(id)
-		r := Registration{ID: id, Plugin: true, Enabled: h.isEnabled(id), Version: e.Version, Root: e.InstallPath}
+		r := Registration{ID: id, Plugin: true, Enabled: h.isEnabled(id), Version: e.Version, Root: cmp.Or(h.rootInPlace(id), e.InstallPath)}
 		r.InstalledAt, _ = time.Parse(time.RFC3339, e.InstalledAt) // zero: not known
-		if root := h.rootInPlace(id); root != "" {
-			r.Root = root
-		}
 		if r.isOurs() {
 			seen.Ours = append(seen.Ours, r)
 		} else {

@@ -84,7 +84,11 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	if in.opts.CLI != nil && is.known != "" {
 		r.Commands = append(r.Commands, []string{"plugin", "marketplace", "remove", Marketplace})
 	}
-	r.Elsewhere = in.elsewhere()
+	for _, m := range in.installs() {
+		if m.Host == "" {
+			r.Elsewhere = append(r.Elsewhere, m.ConfigDir)
+		}
+	}
 	dirs := []string{
 		filepath.Join(in.opts.ConfigDir, "plugins", "cache", Marketplace),
 		// The plugin's own data, which the host makes for every plugin; we keep nothing there.
@@ -143,17 +147,6 @@ func enable(data []byte, ids []string) ([]byte, error) {
 		}
 	}
 	return d.Bytes(), nil
-}
-
-// elsewhere returns the other configuration directories of Claude Code with an install.
-func (in *Installer) elsewhere() []string {
-	list := []string{}
-	for _, m := range in.installs() {
-		if m.Host == "" {
-			list = append(list, m.ConfigDir)
-		}
-	}
-	return list
 }
 
 // installs returns the manifests of the other installs of this memory, of Claude Code and

@@ -38,8 +38,7 @@ type Stats struct {
 // EmptyStats returns the counts of an empty memory.
 func EmptyStats(now time.Time, days int) Stats {
 	ledger := accounts.EmptyAccount(now, days)
-	receipts, recorded := accounts.EmptyReceiptTotals(ledger.Since), accounts.EmptyRecorded()
-	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
+	return Stats{Recorded: new(accounts.EmptyRecorded()), Ledger: &ledger, Receipts: new(accounts.EmptyReceiptTotals(ledger.Since))}
 }
 
 // QueueRequest asks for the state of the queue.

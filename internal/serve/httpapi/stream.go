@@ -92,10 +92,7 @@ func (a *server) sendChanges(out *eventWriter, r *http.Request, after int64) (in
 		var b bytes.Buffer
 		for _, c := range changes {
 			after = c.Seq
-			data, err := json.Marshal(api.StreamEvent{Kind: c.Kind, ID: c.ID, Operation: c.Operation})
-			if err != nil {
-				return after, err
-			}
+			data, _ := json.Marshal(api.StreamEvent{Kind: c.Kind, ID: c.ID, Operation: c.Operation}) // texts and numbers always encode
 			fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", c.Seq, c.Kind, data)
 		}
 		if err := out.send(b.Bytes()); err != nil {

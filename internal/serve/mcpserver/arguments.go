@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,9 +97,7 @@ func (a *arguments) value(name string) any {
 
 // fail records an error unless there already is one.
 func (a *arguments) fail(err error) {
-	if a.err == nil {
-		a.err = err
-	}
+	a.err = cmp.Or(a.err, err)
 }
 
 // ask returns the answer of a method of the memory; after an error it is empty.

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"path/filepath"
@@ -55,9 +56,7 @@ func (c *call) directory(named string) (string, bool) {
 func (c *call) here(ctx context.Context) repo.Identity {
 	dir := c.server.opts.Dir
 	if c.server.opts.AskRoots {
-		if root := c.root(ctx); root != "" {
-			dir = root
-		}
+		dir = cmp.Or(c.root(ctx), dir)
 	}
 	if dir == "" {
 		return repo.Identity{}

@@ -5,6 +5,7 @@
 package print
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,9 +221,7 @@ type Output struct {
 // Write keeps the first error in o.failed.
 func (o *Output) Write(b []byte) (int, error) {
 	n, err := o.W.Write(b)
-	if err != nil && o.failed == nil {
-		o.failed = err
-	}
+	o.failed = cmp.Or(o.failed, err)
 	return n, err
 }
 

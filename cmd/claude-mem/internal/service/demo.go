@@ -279,12 +279,9 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 		return nil, err
 	}
 
-	next, err := json.Marshal(map[string]string{
+	next, _ := json.Marshal(map[string]string{ // texts always encode
 		"session_id": "the-next-session", "cwd": d.work, "hook_event_name": "SessionStart", "source": "startup",
 	})
-	if err != nil {
-		return nil, fmt.Errorf("encode session start: %w", err)
-	}
 	answer, err := d.hook(ctx, "SessionStart", next)
 	if err != nil {
 		return nil, err

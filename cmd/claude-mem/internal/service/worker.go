@@ -44,7 +44,39 @@ func (a *Verbs) WorkerCommand() *cobra.Command {
 builds context blocks. Hooks start it when needed; it exits after
 CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 		Example: "  claude-mem worker status\n  claude-mem worker restart\n  claude-mem worker logs -n 20",
-	}, a.workerStartCommand(), a.workerStopCommand(), a.workerRestartCommand(), a.workerStatusCommand(), a.workerLogsCommand(), a.workerRunCommand())
+	}, a.withStatus(&cobra.Command{
+		Use:     "start",
+		Short:   "Start the worker and wait until it is ready",
+		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.\n\nJSON: as `worker status`.",
+		Example: "  claude-mem worker start",
+	}, Start), a.WithDataDir(&cobra.Command{
+		Use:     "stop",
+		Short:   "Stop the worker; nothing is lost",
+		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
+		Example: "  claude-mem worker stop",
+	}, func(ctx context.Context, dataDir string, _ []string) error {
+		stopped, err := control.Stop(ctx, dataDir, StopLimit)
+		if err == nil {
+			a.Note("%s", print.Or(stopped, "worker stopped", "no worker was running"))
+		}
+		return err
+	}), a.withStatus(&cobra.Command{
+		Use:     "restart",
+		Short:   "Stop the worker and start this version",
+		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
+		Example: "  claude-mem worker restart",
+	}, restart), a.withStatus(&cobra.Command{
+		Use:   "status",
+		Short: "Show whether the worker runs, and its state",
+		Long: `Show whether the worker runs, its version, the state of its stages, its settings, and
+current problems, such as a provider that does not answer.
+The exit code is 0 when it runs and 5 when it does not.
+
+JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
+"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}],
+"settings"?: [{"key", "value", "origin"}]}.`,
+		Example: "  claude-mem worker status --json",
+	}, func(context.Context, string) error { return nil }), a.workerLogsCommand(), a.workerRunCommand())
 }
 
 func (a *Verbs) workerRunCommand() *cobra.Command {
@@ -57,21 +89,15 @@ func (a *Verbs) workerRunCommand() *cobra.Command {
 	}
 	checkIndex := cmd.Flags().Duration("check-index", 0, "how often the pages of the index are compared with their sums, 0 for every 10 minutes")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
-		return a.runWorker(ctx, dataDir, *checkIndex)
-	})
-}
-
-// runWorker runs a worker in this process until ctx ends or it stops by itself. Why it cannot
-// start is left for the hooks, which tell the user.
-func (a *Verbs) runWorker(ctx context.Context, dataDir string, checkIndex time.Duration) error {
-	worker, err := a.openWorker(ctx, dataDir, checkIndex)
-	if err != nil {
-		if memory.CodeOf(err) != memory.CodeConflict {
-			wire.NoteStart(dataDir, cli.WithHint(err))
+		worker, err := a.openWorker(ctx, dataDir, *checkIndex)
+		switch {
+		case err == nil:
+			return worker.Run(ctx)
+		case memory.CodeOf(err) != memory.CodeConflict:
+			wire.NoteStart(dataDir, cli.WithHint(err)) // for the hooks, which tell the user
 		}
 		return err
-	}
-	return worker.Run(ctx)
+	})
 }
 
 // openWorker opens a worker, unless something else stands in the place of one of its files:
@@ -103,60 +129,12 @@ func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, data
 	})
 }
 
-func (a *Verbs) workerStartCommand() *cobra.Command {
-	return a.withStatus(&cobra.Command{
-		Use:     "start",
-		Short:   "Start the worker and wait until it is ready",
-		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.\n\nJSON: as `worker status`.",
-		Example: "  claude-mem worker start",
-	}, Start)
-}
-
-func (a *Verbs) workerStopCommand() *cobra.Command {
-	return a.WithDataDir(&cobra.Command{
-		Use:     "stop",
-		Short:   "Stop the worker; nothing is lost",
-		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
-		Example: "  claude-mem worker stop",
-	}, func(ctx context.Context, dataDir string, _ []string) error {
-		stopped, err := control.Stop(ctx, dataDir, StopLimit)
-		if err == nil {
-			a.Note("%s", print.Or(stopped, "worker stopped", "no worker was running"))
-		}
-		return err
-	})
-}
-
-func (a *Verbs) workerRestartCommand() *cobra.Command {
-	return a.withStatus(&cobra.Command{
-		Use:     "restart",
-		Short:   "Stop the worker and start this version",
-		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
-		Example: "  claude-mem worker restart",
-	}, restart)
-}
-
 // restart stops the worker, if one runs, and starts this program's.
 func restart(ctx context.Context, dataDir string) error {
 	if _, err := control.Stop(ctx, dataDir, StopLimit); err != nil {
 		return err
 	}
 	return Start(ctx, dataDir)
-}
-
-func (a *Verbs) workerStatusCommand() *cobra.Command {
-	return a.withStatus(&cobra.Command{
-		Use:   "status",
-		Short: "Show whether the worker runs, and its state",
-		Long: `Show whether the worker runs, its version, the state of its stages, its settings, and
-current problems, such as a provider that does not answer.
-The exit code is 0 when it runs and 5 when it does not.
-
-JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
-"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}],
-"settings"?: [{"key", "value", "origin"}]}.`,
-		Example: "  claude-mem worker status --json",
-	}, func(context.Context, string) error { return nil })
 }
 
 // printStatus prints the worker's state. Without a worker the exit code is that of

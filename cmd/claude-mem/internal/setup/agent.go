@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,10 +37,7 @@ func (a *Verbs) agentInstaller(dataDir string, agent *install.Agent, configDir s
 	if err != nil {
 		return nil, err
 	}
-	if options.ConfigDir = configDir; configDir == "" {
-		options.ConfigDir = agent.Dir(a.Getenv, a.Home())
-	}
-	if options.ConfigDir == "" {
+	if options.ConfigDir = cmp.Or(configDir, agent.Dir(a.Getenv, a.Home())); options.ConfigDir == "" {
 		return nil, memory.Errorf(memory.CodeInvalid, "there is no home directory")
 	}
 	return install.NewAgent(options, agent), nil

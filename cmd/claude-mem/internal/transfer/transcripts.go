@@ -182,11 +182,7 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closing := to.Close(im.ctx); err == nil {
-			err = closing
-		}
-	}()
+	defer func() { err = cmp.Or(err, to.Close(im.ctx)) }()
 	report, end := im.app.Progress("Reading transcripts: MB")
 	defer end()
 	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline}
@@ -272,8 +268,7 @@ func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfil
 		d.Projects = append(d.Projects, *p)
 	}
 	if im.flags.model {
-		e := im.cost.estimate()
-		d.Estimate = &e
+		d.Estimate = new(im.cost.estimate())
 	}
 }
 
@@ -327,10 +322,7 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 			p.Printf("Left out: %s\n", rest)
 		}
 	})
-	for i, file := range d.Unreadable {
-		if i == 20 {
-			break
-		}
+	for _, file := range d.Unreadable[:min(len(d.Unreadable), 20)] {
 		a.Note("not read to its end: %s", print.Line(file, 300))
 	}
 	if err == nil && len(d.Unreadable) > 0 {
