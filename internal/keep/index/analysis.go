@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -151,10 +152,7 @@ func hash(word string) uint32 {
 // analyse returns the words, fragments, digest and, with a table, the pieces of a
 // document. The result does not share memory with a.
 func (a *analyser) analyse(d *memory.Document, table *embed.Table) *analysed {
-	for f := range a.scored.Words {
-		a.scored.Words[f] = a.scored.Words[f][:0]
-	}
-	a.text = a.text[:0]
+	a.scored, a.text = rank.Document{}, a.text[:0]
 	clear(a.seen)
 	a.add(rank.Title, rank.Parts, words.Text(d.Title))
 	a.add(rank.Text, rank.Parts, words.Text(d.Text))
@@ -171,14 +169,8 @@ func (a *analyser) analyse(d *memory.Document, table *embed.Table) *analysed {
 	// What stands beside a prompt counts little, and so do the parts of its words.
 	a.add(rank.Neighbours, rank.Neighbours, words.Text(d.Neighbours))
 
-	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), text: string(a.text), fragment: fragmentsOf(d)}
-	for f, field := range a.scored.Words {
-		out.words.Words[f] = slices.Clone(field)
-	}
-	out.terms = make([]uint32, 0, len(a.seen))
-	for h := range a.seen {
-		out.terms = append(out.terms, h)
-	}
+	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), words: a.scored, text: string(a.text), fragment: fragmentsOf(d)}
+	out.terms = slices.AppendSeq(make([]uint32, 0, len(a.seen)), maps.Keys(a.seen))
 	if table != nil {
 		for _, f := range out.fragment {
 			out.cut = append(out.cut, table.Pieces(f.text))

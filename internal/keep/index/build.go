@@ -53,12 +53,11 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	for i, id := range known {
 		refs[i] = memory.RecordRef{Kind: at.kind.recordKind(), ID: id}
 	}
-	if next.kind != 0 {
-		return ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next)
+	if next.kind == 0 { // before the build ends, so that CatchUp waits
+		b.setTidying(true)
+		defer b.setTidying(false)
 	}
-	b.setTidying(true) // before the build ends, so that CatchUp waits
-	defer b.setTidying(false)
-	if err := ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next); err != nil {
+	if err := ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next); err != nil || next.kind != 0 {
 		return err
 	}
 	return ix.tidy(ctx, b)

@@ -103,6 +103,8 @@ func tellingOf(table *embed.Table, word string) float64 {
 // weigh returns the evidence of a record whose words are those of the set bits in
 // matched: their number, weight and share of the query's weight.
 func (w *witness) weigh(matched uint64) (e memory.Evidence) {
+	clear(w.best)
+	clear(w.told)
 	for m := matched; m != 0; m &= m - 1 {
 		t := &w.query.terms[bits.TrailingZeros64(m)]
 		if at := t.place; at >= 0 {
@@ -113,11 +115,6 @@ func (w *witness) weigh(matched uint64) (e memory.Evidence) {
 			e.Telling += max(t.telling-w.told[at], 0)
 			w.best[at], w.told[at] = max(w.best[at], t.worth), max(w.told[at], t.telling)
 			e.Rarest = max(e.Rarest, t.worth)
-		}
-	}
-	for m := matched; m != 0; m &= m - 1 {
-		if at := w.query.terms[bits.TrailingZeros64(m)].place; at >= 0 {
-			w.best[at], w.told[at] = 0, 0
 		}
 	}
 	if w.mass > 0 {

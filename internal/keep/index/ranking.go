@@ -334,18 +334,12 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 		})
 	}
 	// Reading the rows takes most of the time: two connections share it.
-	half := len(documents)
-	if half >= scoredTogether {
-		half /= 2
+	if len(documents) < scoredTogether {
+		return score(documents)
 	}
-	var others error
-	var scoring sync.WaitGroup
-	if half < len(documents) {
-		scoring.Go(func() { others = score(documents[half:]) })
-	}
-	err := score(documents[:half])
-	scoring.Wait()
-	return errors.Join(err, others)
+	var halves [2]error
+	vectors.InHalves(len(documents), func(from, to int) { halves[min(from, 1)] = score(documents[from:to]) })
+	return errors.Join(halves[:]...)
 }
 
 // scoredTogether is the least number of candidates that two goroutines share.
@@ -397,7 +391,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces) // at most one a byte
 	}
 	comparison.Know(documents)
-	inHalves(len(best), func(from, to int) {
+	vectors.InHalves(len(best), func(from, to int) {
 		cosines := make([]float32, len(numbers))
 		for i := from; i < to; i++ {
 			x := &best[i]
@@ -409,14 +403,6 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 		}
 	})
 	b.order(list)
-}
-
-// inHalves calls do for both halves of the numbers below n, which two processors share.
-func inHalves(n int, do func(from, to int)) {
-	var working sync.WaitGroup
-	working.Go(func() { do(0, n/2) })
-	do(n/2, n)
-	working.Wait()
 }
 
 // matches returns the candidates in the form of an answer.

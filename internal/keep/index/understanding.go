@@ -204,24 +204,18 @@ type guess struct {
 // correct finds the known word one typing error away that most documents have, or
 // else the two known words that stand together in the unknown one.
 func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Table) (guesses []guess, shown string, err error) {
-	var variants []words.QueryWord
-	var hashes []uint32
+	found, pairs := words.Variants(w.Raw), words.Splits(w.Raw)
 	// What the table has as a whole is a word, or a usual mistake, whose vector is near that
 	// of the word.
-	known := inTable(table, w.Raw)
-	for text, stem := range words.Variants(w.Raw) {
-		if known && wordLikeness(table, w.Raw, text) < correctedLikeness {
-			continue
-		}
-		variants = append(variants, words.QueryWord{Text: stem, Raw: text, Position: w.Position})
-		hashes = append(hashes, hash(stem))
+	if inTable(table, w.Raw) {
+		found = slices.DeleteFunc(found, func(v words.QueryWord) bool { return wordLikeness(table, w.Raw, v.Raw) < correctedLikeness })
+		pairs = nil
 	}
-	var pairs [][2]words.QueryWord
-	for pair := range words.Splits(w.Raw) {
-		if known {
-			break
-		}
-		pairs = append(pairs, pair)
+	var hashes []uint32
+	for _, v := range found {
+		hashes = append(hashes, hash(v.Text))
+	}
+	for _, pair := range pairs {
 		hashes = append(hashes, hash(pair[0].Text), hash(pair[1].Text))
 	}
 	if len(hashes) == 0 {
@@ -231,12 +225,7 @@ func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Tabl
 	if err != nil {
 		return nil, "", err
 	}
-	found := variants[:0]
-	for _, v := range variants {
-		if frequencies[hash(v.Text)] > 0 {
-			found = append(found, v)
-		}
-	}
+	found = slices.DeleteFunc(found, func(v words.QueryWord) bool { return frequencies[hash(v.Text)] <= 0 })
 	slices.SortStableFunc(found, func(x, y words.QueryWord) int {
 		return cmp.Or(frequencies[hash(y.Text)]-frequencies[hash(x.Text)], slip(w.Raw, x.Raw)-slip(w.Raw, y.Raw))
 	})

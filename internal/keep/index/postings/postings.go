@@ -100,16 +100,10 @@ func (t Table) begin(ctx context.Context, query Query, segments []segment, token
 	for i, s := range segments {
 		numbers[i] = s.number
 	}
-	list, err := json.Marshal(numbers)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := json.Marshal(tokens)
-	if err != nil {
-		return nil, err
-	}
+	list, _ := json.Marshal(numbers)  // never fails
+	wanted, _ := json.Marshal(tokens) // nor for texts
 	walks := make([]walk, len(segments)*len(tokens))
-	err = query(ctx, t.directory, func(scan sqlite.Scan) error {
+	err := query(ctx, t.directory, func(scan sqlite.Scan) error {
 		var s, token int
 		var page sql.NullInt64
 		if err := scan(&s, &token, &page); err != nil {
@@ -144,10 +138,7 @@ func (t Table) readPages(ctx context.Context, query Query, r *reading, ahead int
 		return false, nil
 	}
 	slices.Sort(pages)
-	list, err := json.Marshal(slices.Compact(pages))
-	if err != nil {
-		return false, err
-	}
+	list, _ := json.Marshal(slices.Compact(pages)) // never fails
 	read := false
 	var number int64
 	var block sql.RawBytes

@@ -75,12 +75,8 @@ type Query struct {
 const filterBits = 4096
 
 type term struct {
-	hash     uint32
-	position int
+	Term
 	idf      float64
-	weight   float64
-	alone    bool
-	instead  bool
 	partners []partner
 	count    float64 // of the document that is being scored
 }
@@ -111,7 +107,8 @@ func NewQuery(terms []Term, c Collection) *Query {
 	terms = terms[:min(len(terms), maxTerms)]
 	q := &Query{terms: make([]term, len(terms)), numbers: make(map[uint32]int, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}
 	for n, t := range terms {
-		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: InverseFrequency(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone, instead: t.Instead}
+		q.terms[n] = term{Term: t, idf: InverseFrequency(t.Documents, c.Documents)}
+		q.terms[n].Weight = max(t.Weight, 0)
 		if _, ok := q.numbers[t.Hash]; ok || t.Hash == 0 {
 			continue
 		}
@@ -127,12 +124,12 @@ func (q *Query) pair() {
 	for i := range q.terms {
 		for j := range q.terms {
 			x, y := &q.terms[i], &q.terms[j]
-			if y.position != x.position+1 || x.alone || y.alone {
+			if y.Position != x.Position+1 || x.Alone || y.Alone {
 				continue
 			}
 			x.partners = append(x.partners, partner{term: j, pair: len(q.pairs)})
 			y.partners = append(y.partners, partner{term: i, pair: len(q.pairs), before: true})
-			q.pairs = append(q.pairs, pair{idf: (x.idf*x.weight + y.idf*y.weight) / 2})
+			q.pairs = append(q.pairs, pair{idf: (x.idf*x.Weight + y.idf*y.Weight) / 2})
 		}
 	}
 }
@@ -164,10 +161,10 @@ func (q *Query) Score(d *Document) Score {
 	norm := k1 * (1 - b + b*float64(d.Length())/q.mean)
 	for i := range q.terms {
 		t := &q.terms[i]
-		if t.count == 0 || t.instead && q.has(t.position) {
+		if t.count == 0 || t.Instead && q.has(t.Position) {
 			continue
 		}
-		s.Keyword += t.weight * t.idf * t.count * (k1 + 1) / (t.count + norm)
+		s.Keyword += t.Weight * t.idf * t.count * (k1 + 1) / (t.count + norm)
 		if i < 64 {
 			s.Matched |= 1 << i
 		}
@@ -183,7 +180,7 @@ func (q *Query) Score(d *Document) Score {
 // form.
 func (q *Query) has(position int) bool {
 	for i := range q.terms {
-		if t := &q.terms[i]; t.position == position && t.count > 0 && !t.instead && !t.alone {
+		if t := &q.terms[i]; t.Position == position && t.count > 0 && !t.Instead && !t.Alone {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ type nearest struct {
 
 // newNearest returns a list for distances up to bits. It keeps none above the limit.
 func newNearest(wanted, bits int, limit uint32) *nearest {
-	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: limit, places: emptyPlaces()}
+	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: limit}
 }
 
 // offer keeps a place if its distance is within the limit, and lowers the limit as soon
@@ -69,7 +69,6 @@ func together(parts ...*nearest) []place {
 		part.limit = first.limit
 		part.prune()
 		first.places = append(first.places, part.places...)
-		keepPlaces(part.places)
 	}
 	if len(parts) > 1 {
 		inOrder(first.places)

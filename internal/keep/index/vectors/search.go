@@ -95,27 +95,7 @@ func (s *Set) Search(query Query, eligible Documents, n int) []Match {
 		places = s.closest(&q, places, read)
 		s.memory.RUnlock()
 	}
-	matches := best(s.compare(&q, places), n)
-	keepPlaces(places)
-	return matches
-}
-
-// placeLists are used again: a search needs up to 240 KB for one.
-var placeLists sync.Pool
-
-// emptyPlaces returns an empty list from the pool, nil if the pool has none.
-func emptyPlaces() []place {
-	if list, ok := placeLists.Get().(*[]place); ok {
-		return (*list)[:0]
-	}
-	return nil
-}
-
-// keepPlaces gives a list back to the pool. The caller must not use it any more.
-func keepPlaces(list []place) {
-	if cap(list) > 0 {
-		placeLists.Put(&list)
-	}
+	return best(s.compare(&q, places), n)
 }
 
 // Compare returns the best fragment of each of these documents that has one, the
@@ -125,15 +105,13 @@ func (s *Set) Compare(query Query, documents ...uint32) []Match {
 	if !ok {
 		return nil
 	}
-	places := emptyPlaces()
+	var places []place
 	s.memory.RLock()
 	for _, d := range documents {
 		places = s.slotsOf(places, d)
 	}
 	s.memory.RUnlock()
-	matches := best(s.compare(&q, inOrder(places)), len(documents))
-	keepPlaces(places)
-	return matches
+	return best(s.compare(&q, inOrder(places)), len(documents))
 }
 
 // inOrder sorts places by their slots and leaves each only once.
@@ -230,7 +208,6 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 	if eligible == nil && s.used > limit {
 		return nil, false
 	}
-	places = emptyPlaces()
 	if eligible != nil {
 		switch n := eligible.Len(); {
 		case n == 0:
@@ -240,7 +217,6 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 		case n*scanPerDocument < s.used:
 			for document := range eligible.All() {
 				if places = s.slotsOf(places, document); len(places) > limit {
-					keepPlaces(places)
 					return nil, false
 				}
 			}
@@ -256,7 +232,6 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 				continue
 			}
 			if len(places) == limit {
-				keepPlaces(places)
 				return nil, false
 			}
 			places = append(places, place{slot: uint32(number*chunkSlots + at), document: document})
@@ -285,7 +260,6 @@ func (s *Set) scan(q *both, eligible Documents, wanted int) []place {
 	limit, greatest := s.sample(q, eligible, wanted), uint32(64*len(q.code)) //nolint:gosec // a few thousand
 	places := s.scanWithin(q, eligible, wanted, limit)
 	if len(places) < wanted && limit < greatest { // the sample had more near codes than its share
-		keepPlaces(places)
 		places = s.scanWithin(q, eligible, wanted, greatest)
 	}
 	return places
@@ -398,11 +372,7 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 			from += len(part)
 		}
 	}
-	var comparing sync.WaitGroup
-	half := len(places) / 2
-	comparing.Go(func() { compare(0, half) })
-	compare(half, len(places))
-	comparing.Wait()
+	InHalves(len(places), compare)
 	limit, next, spare := limitOf(near, wanted)
 	kept := places[:0]
 	for i, p := range places {
@@ -416,6 +386,14 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 		kept = append(kept, p)
 	}
 	return kept
+}
+
+// InHalves calls do for both halves of the numbers below n, which two processors share.
+func InHalves(n int, do func(from, to int)) {
+	var working sync.WaitGroup
+	working.Go(func() { do(0, n/2) })
+	do(n/2, n)
+	working.Wait()
 }
 
 // limitOf returns what the wanted largest of the numbers, of which there are more, have to
@@ -452,13 +430,9 @@ func (s *Set) compare(query *both, places []place) []Match {
 	if len(places) < readTogether {
 		return s.readMatches(query, places)
 	}
-	var first []Match
-	var reading sync.WaitGroup
-	half := len(places) / 2
-	reading.Go(func() { first = s.readMatches(query, places[:half]) })
-	second := s.readMatches(query, places[half:])
-	reading.Wait()
-	return append(first, second...)
+	var halves [2][]Match
+	InHalves(len(places), func(from, to int) { halves[min(from, 1)] = s.readMatches(query, places[from:to]) })
+	return append(halves[0], halves[1]...)
 }
 
 // readMatches is compare for a query that is multiplied, by one goroutine.

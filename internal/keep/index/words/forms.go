@@ -1,7 +1,6 @@
 package words
 
 import (
-	"iter"
 	"slices"
 	"strings"
 )
@@ -164,7 +163,7 @@ func Forms(raw string, known func(word string) bool) []Form {
 		if stemmed(lemma) != own || !known(lemma) {
 			continue
 		}
-		for word := range formed(lemma) {
+		for _, word := range formed(lemma) {
 			if len(word) < minFormed || !known(word) {
 				continue
 			}
@@ -177,29 +176,22 @@ func Forms(raw string, known func(word string) bool) []Form {
 }
 
 // formed yields what may be a word with an ending or a prefix more or less than word.
-func formed(word string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		double := word + word[len(word)-1:] // run, runner
-		for _, ending := range endings {
-			for _, base := range bases(word, ending) {
-				if !yield(base) {
-					return
-				}
-			}
-			if !yield(appended(word, ending)) || vowel(ending[0]) && !yield(double+ending) {
-				return
-			}
-		}
-		for _, p := range prefixes {
-			rest, ok := strings.CutPrefix(word, p)
-			if !ok {
-				rest = p + word
-			}
-			if !yield(rest) {
-				return
-			}
+func formed(word string) (list []string) {
+	double := word + word[len(word)-1:] // run, runner
+	for _, ending := range endings {
+		list = append(append(list, bases(word, ending)...), appended(word, ending))
+		if vowel(ending[0]) {
+			list = append(list, double+ending)
 		}
 	}
+	for _, p := range prefixes {
+		rest, ok := strings.CutPrefix(word, p)
+		if !ok {
+			rest = p + word
+		}
+		list = append(list, rest)
+	}
+	return list
 }
 
 // lemmas returns a word without the endings that its stem loses anyway: of handlers,

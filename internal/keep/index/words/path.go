@@ -59,13 +59,9 @@ func (p PathPattern) Key() (key string, alone bool) {
 func (p PathPattern) Matches(path string) bool {
 	segments := pathSegments(path)
 	for from := range max(0, len(segments)-len(p.leading)) {
-		next := segments[from:]
-		whole := func(i int) bool { return strings.ToLower(next[i]) == p.leading[i] }
-		i := 0
-		for i < len(p.leading) && whole(i) {
-			i++
-		}
-		if i == len(p.leading) && p.matchesLast(next[i]) {
+		last := from + len(p.leading)
+		leads := slices.EqualFunc(segments[from:last], p.leading, func(segment, wanted string) bool { return strings.ToLower(segment) == wanted })
+		if leads && p.matchesLast(segments[last]) {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 package words
 
 import (
-	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,7 +32,6 @@ func Query(s string) []QueryWord {
 	a := newAnalyser(len(s), true)
 	a.analyse(s)
 	out := make([]QueryWord, 0, 2*len(a.found))
-	stopsOnly := true
 	text, raws := string(a.arena), string(a.raws)
 	for i, f := range a.found {
 		w := QueryWord{
@@ -40,9 +39,6 @@ func Query(s string) []QueryWord {
 			Position: f.position, Identifier: f.identifier, Part: f.part,
 		}
 		w.Stop = IsStop(w.Raw)
-		if !w.Part && !w.Stop {
-			stopsOnly = false
-		}
 		if i > 0 {
 			if joined, ok := join(out[len(out)-1], w); ok {
 				out = append(out, joined)
@@ -50,7 +46,7 @@ func Query(s string) []QueryWord {
 		}
 		out = append(out, w)
 	}
-	if stopsOnly {
+	if !slices.ContainsFunc(out, func(w QueryWord) bool { return !w.Part && !w.Stop }) {
 		for i := range out {
 			out[i].Stop = false
 		}
@@ -106,65 +102,61 @@ const (
 // its stem: a character left out, two exchanged, one too many, one for another.
 // Letters are a to z; digits are tried only in words that have some. A word of
 // ten letters has about 530.
-func Variants(raw string) iter.Seq2[string, string] {
-	return func(yield func(text, stem string) bool) {
-		if len(raw) > maxVariant || !ascii(raw) {
-			return
+func Variants(raw string) (list []QueryWord) {
+	if len(raw) > maxVariant || !ascii(raw) {
+		return nil
+	}
+	letters := alphabet
+	if strings.ContainsAny(raw, "0123456789") {
+		letters += "0123456789"
+	}
+	var buf [maxVariant + 1]byte
+	add := func(parts ...string) {
+		b := buf[:0]
+		for _, p := range parts {
+			b = append(b, p...)
 		}
-		letters := alphabet
-		if strings.ContainsAny(raw, "0123456789") {
-			letters += "0123456789"
+		text := string(b)
+		list = append(list, QueryWord{Text: string(b[:stem(b)]), Raw: text})
+	}
+	n := len(raw)
+	for i := range n {
+		// Of equal letters in a row one stands for all.
+		if (i == 0 || raw[i] != raw[i-1]) && n > 1 {
+			add(raw[:i], raw[i+1:])
 		}
-		var buf [maxVariant + 1]byte
-		try := func(parts ...string) bool {
-			b := buf[:0]
-			for _, p := range parts {
-				b = append(b, p...)
+		if i+1 < n && raw[i] != raw[i+1] {
+			add(raw[:i], raw[i+1:i+2], raw[i:i+1], raw[i+2:])
+		}
+	}
+	for i := range n + 1 {
+		for l := range len(letters) {
+			c := letters[l : l+1]
+			if i < n && raw[i] == c[0] {
+				continue // inserting it after this one is the same, and replacing nothing
 			}
-			text := string(b)
-			return yield(text, string(b[:stem(b)]))
-		}
-		n := len(raw)
-		for i := range n {
-			// Of equal letters in a row one stands for all.
-			if (i == 0 || raw[i] != raw[i-1]) && n > 1 && !try(raw[:i], raw[i+1:]) {
-				return
-			}
-			if i+1 < n && raw[i] != raw[i+1] && !try(raw[:i], raw[i+1:i+2], raw[i:i+1], raw[i+2:]) {
-				return
-			}
-		}
-		for i := range n + 1 {
-			for l := range len(letters) {
-				c := letters[l : l+1]
-				if i < n && raw[i] == c[0] {
-					continue // inserting it after this one is the same, and replacing nothing
-				}
-				if !try(raw[:i], c, raw[i:]) || i < n && !try(raw[:i], c, raw[i+1:]) {
-					return
-				}
+			add(raw[:i], c, raw[i:])
+			if i < n {
+				add(raw[:i], c, raw[i+1:])
 			}
 		}
 	}
+	return list
 }
 
 // Splits yields the pairs of words, each with its stem, that stand together in
 // raw: userservice as user and service. For a word that no document has.
-func Splits(raw string) iter.Seq[[2]QueryWord] {
-	return func(yield func([2]QueryWord) bool) {
-		if len(raw) > maxVariant || !ascii(raw) {
-			return
-		}
-		for i := minSplit; i <= len(raw)-minSplit; i++ {
-			pair := [2]QueryWord{
-				{Text: stemmed(raw[:i]), Raw: raw[:i], Part: true},
-				{Text: stemmed(raw[i:]), Raw: raw[i:], Part: true, Position: 1},
-			}
-			if !yield(pair) {
-				return
-			}
-		}
+func Splits(raw string) (pairs [][2]QueryWord) {
+	if len(raw) > maxVariant || !ascii(raw) {
+		return nil
 	}
+	for i := minSplit; i <= len(raw)-minSplit; i++ {
+		pairs = append(pairs, [2]QueryWord{
+			{Text: stemmed(raw[:i]), Raw: raw[:i], Part: true},
+			{Text: stemmed(raw[i:]), Raw: raw[i:], Part: true, Position: 1},
+		})
+	}
+	return pairs
 }
 
 // ascii reports whether s has ASCII characters only.

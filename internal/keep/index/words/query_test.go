@@ -58,9 +58,9 @@ func TestVariants(t *testing.T) {
 	}
 	for _, tt := range tests {
 		found := ""
-		for text, stem := range Variants(tt.typed) {
-			if text == tt.meant {
-				found = stem
+		for _, v := range Variants(tt.typed) {
+			if v.Raw == tt.meant {
+				found = v.Text
 			}
 		}
 		if want := stemmed(tt.meant); found != want {
@@ -68,13 +68,13 @@ func TestVariants(t *testing.T) {
 		}
 	}
 	for _, none := range []string{"größe", "検索", strings.Repeat("a", maxVariant+1)} {
-		for text := range Variants(none) {
-			t.Fatalf("Variants(%q) yields %q", none, text)
+		for _, v := range Variants(none) {
+			t.Fatalf("Variants(%q) yields %q", none, v.Raw)
 		}
 	}
-	for text := range Variants("") {
-		if len(text) != 1 {
-			t.Errorf("Variants of nothing yields %q", text)
+	for _, v := range Variants("") {
+		if len(v.Raw) != 1 {
+			t.Errorf("Variants of nothing yields %q", v.Raw)
 		}
 	}
 }
@@ -84,7 +84,8 @@ func TestVariantsAreAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-c]{1,6}`).Draw(t, "word")
 		seen := map[string]bool{}
-		for text := range Variants(word) {
+		for _, v := range Variants(word) {
+			text := v.Raw
 			if text == word {
 				t.Fatalf("the word itself is a variant")
 			}
@@ -109,7 +110,7 @@ func TestVariantsAreAll(t *testing.T) {
 
 func TestSplits(t *testing.T) {
 	var got []string
-	for pair := range Splits("userservice") {
+	for _, pair := range Splits("userservice") {
 		got = append(got, fmt.Sprintf("%s+%s", pair[0].Raw, pair[1].Raw))
 	}
 	if !slices.Contains(got, "user+service") || slices.Contains(got, "us+erservice") {
