@@ -60,11 +60,8 @@ func NoteErasure(dataDir string, e *care.Erasure) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	var entry []byte
 	if err == nil {
-		entry, err = json.Marshal(e)
-	}
-	if err == nil {
+		entry, _ := json.Marshal(e) // never fails
 		if len(content) > 0 && content[len(content)-1] != '\n' {
 			content = append(content, '\n')
 		}

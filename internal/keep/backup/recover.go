@@ -62,11 +62,8 @@ func ReadMark(dataDir string) (m Mark) {
 
 // WriteMark replaces the mark of a data directory.
 func WriteMark(dataDir string, m Mark) error {
-	content, err := json.Marshal(m)
-	if err == nil {
-		err = atomicfile.WriteOwn(filepath.Join(dataDir, markName), append(content, '\n'), 0o600)
-	}
-	if err != nil {
+	content, _ := json.Marshal(m) // never fails
+	if err := atomicfile.WriteOwn(filepath.Join(dataDir, markName), append(content, '\n'), 0o600); err != nil {
 		return memory.Errorf(memory.CodeStorage, "write %s: %w", markName, err)
 	}
 	return nil

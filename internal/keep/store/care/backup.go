@@ -116,16 +116,12 @@ func Copy(ctx context.Context, path, to string) (err error) {
 // sentences; none if it is sound. It works beside the writer.
 func Verify(ctx context.Context, path string) (wrong []string, err error) {
 	defer db.Wrap(&err, "verify "+filepath.Base(path))
-	if err := db.CheckMigratable(ctx, path); err != nil {
-		if db.Damaged(err) {
-			return []string{err.Error()}, nil
-		}
-		return nil, err
+	if err = db.CheckMigratable(ctx, path); err == nil {
+		err = db.WithReader(ctx, path, func(db *sql.DB) error {
+			wrong, err = verify(ctx, db)
+			return err
+		})
 	}
-	err = db.WithReader(ctx, path, func(db *sql.DB) error {
-		wrong, err = verify(ctx, db)
-		return err
-	})
 	if db.Damaged(err) {
 		return append(wrong, err.Error()), nil
 	}

@@ -1,6 +1,7 @@
 package care
 
 import (
+	"cmp"
 	"context"
 
 	"claudemem/internal/keep/sqlite"
@@ -89,15 +90,11 @@ var portableKinds = func() []portableRows {
 // Events, the ledger and what sessions were given are no records; nor is what is hidden for
 // its age.
 func (s *Care) Export(ctx context.Context, f memory.ExportFilter, begin func(total int) error, visit func(*memory.Portable) error) (withheld int, err error) {
-	until := f.Until
-	if until == 0 {
-		until = memory.LatestTime
-	}
 	project, err := s.records.ProjectOf(ctx, f.ProjectPath)
 	if err != nil {
 		return 0, err
 	}
-	args := []any{project, int64(f.Since), int64(until)}
+	args := []any{project, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime))}
 	var kinds []*portableRows
 	for i := range portableKinds {
 		if k := &portableKinds[i]; !k.whole || f == (memory.ExportFilter{}) {

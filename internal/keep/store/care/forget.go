@@ -1,6 +1,7 @@
 package care
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -80,13 +81,9 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 
 // selectForgotten returns what f selects.
 func selectForgotten(ctx context.Context, q db.Querier, f *memory.Forgetting) (s selection, err error) {
-	until := f.Until
-	if until == 0 {
-		until = memory.LatestTime
-	}
 	text := asciiLower(f.Text)
 	escaped, _ := db.Encode(text) // a string always encodes
-	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(until), text, strings.Trim(escaped, `"`),
+	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime)), text, strings.Trim(escaped, `"`),
 		"*[^a-zA-Z0-9_.-]" + globEscaper.Replace(f.File) + "[^a-zA-Z0-9_-]*", f.File, db.JSONList(f.Observations)}
 	count := func(list *string, n *int, query string, args ...any) {
 		if err != nil {
@@ -329,11 +326,7 @@ func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) (t
 	case f.Since == 0 && f.Until == 0:
 		tombs[records.TombProject] = []string{records.TombName(f.ProjectPath)}
 	default:
-		until := f.Until
-		if until == 0 {
-			until = now
-		}
-		tombs[records.TombRange] = []string{rangeTomb(f.Since, until, f.ProjectPath)}
+		tombs[records.TombRange] = []string{rangeTomb(f.Since, cmp.Or(f.Until, now), f.ProjectPath)}
 	}
 	return tombs, err
 }

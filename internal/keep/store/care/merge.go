@@ -44,24 +44,11 @@ func (s *Care) MergeProjects(ctx context.Context, m memory.ProjectMerge) (memory
 // countMerge counts the records of from; CodeNotFound if there are none.
 func countMerge(ctx context.Context, q db.Querier, from, into string) (memory.ProjectMerged, error) {
 	m := memory.ProjectMerged{From: from, Into: into}
-	for _, count := range []struct {
-		n     *int
-		query string
-	}{
-		{&m.Sessions, "SELECT count(*) FROM sessions WHERE project = ?1"},
-		{&m.Prompts, "SELECT count(*) FROM prompts WHERE project = ?1"},
-		{&m.Summaries, "SELECT count(*) FROM session_summaries WHERE project = ?1"},
-		{&m.Observations, "SELECT count(*) FROM observations WHERE project = ?1"},
-		{&m.Learnings, "SELECT count(*) FROM learnings WHERE project = ?1"},
-		{&m.Symbols, "SELECT count(*) FROM function_map WHERE project = ?1"},
-	} {
-		var err error
-		if *count.n, err = db.Value[int](ctx, q, count.query, from); err != nil {
-			return m, err
-		}
-	}
-	combined, err := db.Value[int](ctx, q, "SELECT count(*) FROM learnings WHERE project = ? AND content_key IN (SELECT content_key FROM learnings WHERE project = ?)", from, into)
-	m.Combined = combined
+	err := q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sessions WHERE project = ?1), (SELECT count(*) FROM prompts WHERE project = ?1),
+		(SELECT count(*) FROM session_summaries WHERE project = ?1), (SELECT count(*) FROM observations WHERE project = ?1),
+		(SELECT count(*) FROM learnings WHERE project = ?1), (SELECT count(*) FROM function_map WHERE project = ?1),
+		(SELECT count(*) FROM learnings WHERE project = ?1 AND content_key IN (SELECT content_key FROM learnings WHERE project = ?2))`, from, into).
+		Scan(&m.Sessions, &m.Prompts, &m.Summaries, &m.Observations, &m.Learnings, &m.Symbols, &m.Combined)
 	if err == nil && m.Empty() {
 		err = memory.Errorf(memory.CodeNotFound, "there are no records of %.200q", from).WithHint("`claude-mem projects` lists the projects")
 	}

@@ -21,11 +21,11 @@ const (
 const prunedTogether = 500
 
 // prunedTable is a table whose rows are deleted when they are old. rows selects the numbers
-// of up to ?2 rows from before ?1, gone deletes the rows of a list of numbers.
+// of up to ?2 rows from before ?1.
 type prunedTable struct {
-	name       string
-	kept       time.Duration
-	rows, gone string
+	name string
+	kept time.Duration
+	rows string
 }
 
 // The rows of the change feed go from its beginning, so that it has no gap: a follower whose
@@ -34,20 +34,15 @@ type prunedTable struct {
 var prunedTables = []prunedTable{
 	{"changes", changesKept,
 		`SELECT seq FROM changes WHERE seq < coalesce((SELECT seq FROM changes WHERE created_at BETWEEN ?1 AND ?3 ORDER BY seq LIMIT 1),
-			(SELECT max(seq) FROM changes)) ORDER BY seq LIMIT ?2`,
-		"DELETE FROM changes WHERE seq IN (SELECT value FROM json_each(?))"},
+			(SELECT max(seq) FROM changes)) ORDER BY seq LIMIT ?2`},
 	{"event_log", journalKept,
-		"SELECT id FROM event_log WHERE created_at < ?1 AND ?3 > 0 ORDER BY created_at LIMIT ?2",
-		"DELETE FROM event_log WHERE id IN (SELECT value FROM json_each(?))"},
+		"SELECT id FROM event_log WHERE created_at < ?1 AND ?3 > 0 ORDER BY created_at LIMIT ?2"},
 	{"llm_calls", journalKept,
-		"SELECT id FROM llm_calls WHERE started_at < ?1 AND ?3 > 0 AND outcome <> 'reserved' ORDER BY started_at LIMIT ?2",
-		"DELETE FROM llm_calls WHERE id IN (SELECT value FROM json_each(?))"},
+		"SELECT id FROM llm_calls WHERE started_at < ?1 AND ?3 > 0 AND outcome <> 'reserved' ORDER BY started_at LIMIT ?2"},
 	{"foreign_texts", records.ForeignKept,
-		"SELECT id FROM foreign_texts WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2",
-		"DELETE FROM foreign_texts WHERE id IN (SELECT value FROM json_each(?))"},
+		"SELECT id FROM foreign_texts WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2"},
 	{"injections", journalKept,
-		"SELECT id FROM injections WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2",
-		"DELETE FROM injections WHERE id IN (SELECT value FROM json_each(?))"},
+		"SELECT id FROM injections WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2"},
 }
 
 // Pruned are the numbers of rows that Prune has deleted, by table.
@@ -73,7 +68,9 @@ func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 			if len(ids) == 0 {
 				break
 			}
-			n, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int, error) { return t.Change(table.gone, db.JSONList(ids)) })
+			n, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int, error) {
+				return t.Change("DELETE FROM "+table.name+" WHERE rowid IN (SELECT value FROM json_each(?))", db.JSONList(ids))
+			})
 			if err != nil {
 				return pruned, err
 			}

@@ -204,7 +204,7 @@ const fileColumns = "position, path, role, file_hash, symbols"
 
 // readSaved reads a record of a backup; nil when it is not there with its text intact.
 func readSaved(ctx context.Context, backup *sql.DB, m Mismatch) (*saved, error) {
-	found := saved{kind: kindNamed(m.Kind)}
+	found := saved{kind: records.HashedKinds[slices.IndexFunc(records.HashedKinds, func(k *records.Kind) bool { return k.Kind == m.Kind })]}
 	err := backup.QueryRowContext(ctx, records.SumColumns+" WHERE s.kind = ? AND s.id = ?", string(m.Kind), m.ID).Scan(records.SumFields(&found.sums)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -233,16 +233,6 @@ func anyRow(n int) func(*[]any) []any {
 		}
 		return fields
 	}
-}
-
-// kindNamed returns the entry of HashedKinds for a kind that is in it.
-func kindNamed(kind memory.RecordKind) *records.Kind {
-	for _, k := range records.HashedKinds {
-		if k.Kind == kind {
-			return k
-		}
-	}
-	panic(fmt.Sprintf("no hashes of %q", kind))
 }
 
 // restoreRecord repairs a record by a backup if that has its content with the right hash, and

@@ -91,17 +91,24 @@ func moving(k *records.Kind) retained {
 		show: []string{
 			// One that was imported meanwhile is there.
 			"INSERT OR IGNORE INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + fromList(k) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+			unmark(kind),
 		},
+		erase: []string{unmark(kind)},
 	}
 }
 
 // retainedKinds are the kinds that get old. What is pinned does not.
+// unmark is a statement that deletes rows of hidden_records.
+func unmark(kind memory.RecordKind) string {
+	return "DELETE FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))"
+}
+
 var retainedKinds = func() []retained {
 	prompts := moving(&records.PromptRecord.Kind)
 	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
 	prompts.show = append(prompts.show, promptEvents("forgotten", "processed"))
-	prompts.erase = []string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
-		WHERE kind = 'prompt' AND id IN (SELECT value FROM json_each(?1))) AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.session_id = sessions.id)`}
+	prompts.erase = append([]string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
+		WHERE kind = 'prompt' AND id IN (SELECT value FROM json_each(?1))) AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.session_id = sessions.id)`}, prompts.erase...)
 	return []retained{
 		{
 			kind: memory.RecordObservation,
@@ -112,7 +119,7 @@ var retainedKinds = func() []retained {
 				"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT 'observation', value, ?2, '' FROM json_each(?1)",
 				"UPDATE observations SET deleted_at = 253402300799999 WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
 			},
-			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))"},
+			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))", unmark(memory.RecordObservation)},
 		},
 		prompts,
 		moving(&records.SummaryRecord.Kind),
@@ -142,7 +149,7 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 			from  memory.Millis
 			do    func(*db.Tx, string) error
 		}{
-			{&r.Restored, k.back, from, k.bringBack},
+			{&r.Restored, k.back, from, func(t *db.Tx, ids string) error { return t.ExecAll(k.show, ids) }},
 			{&r.Hidden, k.old, from, func(t *db.Tx, ids string) error { return t.ExecAll(k.hide, ids, int64(now.Add(hiddenFor))) }},
 			{&r.Erased, "SELECT id FROM hidden_records WHERE kind = ?2 AND erase_at <= ?1 LIMIT ?3", now, k.eraseHidden},
 		} {
@@ -171,14 +178,6 @@ func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Mi
 	}
 }
 
-// bringBack shows hidden records again.
-func (k *retained) bringBack(t *db.Tx, ids string) error {
-	if err := t.ExecAll(k.show, ids); err != nil {
-		return err
-	}
-	return k.unmark(t, ids)
-}
-
 // eraseHidden erases hidden records. An observation that was brought back only loses its mark.
 func (k *retained) eraseHidden(t *db.Tx, ids string) error {
 	if k.kind == memory.RecordObservation {
@@ -197,15 +196,7 @@ func (k *retained) eraseHidden(t *db.Tx, ids string) error {
 		}
 		return t.Exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
 	}
-	if err := t.ExecAll(k.erase, ids); err != nil {
-		return err
-	}
-	return k.unmark(t, ids)
-}
-
-// unmark deletes rows of hidden_records.
-func (k *retained) unmark(t *db.Tx, ids string) error {
-	return t.Exec("DELETE FROM hidden_records WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", string(k.kind), ids)
+	return t.ExecAll(k.erase, ids)
 }
 
 // showHidden brings back all prompts and summaries that Retain has hidden.
@@ -219,7 +210,7 @@ func showHidden(t *db.Tx) error {
 		if err != nil {
 			return err
 		}
-		if err := k.bringBack(t, db.JSONList(ids)); err != nil {
+		if err := t.ExecAll(k.show, db.JSONList(ids)); err != nil {
 			return err
 		}
 	}
