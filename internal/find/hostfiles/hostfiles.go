@@ -223,14 +223,14 @@ func (l *loading) claudeCode(ctx context.Context) {
 			l.add(ctx, filepath.Join(config, claudeFile), "the user's CLAUDE.md", "", 0)
 		}
 		for _, dir := range l.above("") {
-			if !l.isOtherTree(dir) {
-				for _, name := range []string{claudeFile, filepath.Join(".claude", claudeFile)} {
-					path := filepath.Join(dir, name)
-					l.add(ctx, path, l.nameOf(path), l.start, 0)
-				}
+			names := []string{claudeFile, filepath.Join(".claude", claudeFile), "CLAUDE.local.md"}
+			if l.isOtherTree(dir) {
+				names = names[2:]
 			}
-			path := filepath.Join(dir, "CLAUDE.local.md")
-			l.add(ctx, path, l.nameOf(path), l.start, 0)
+			for _, name := range names {
+				path := filepath.Join(dir, name)
+				l.add(ctx, path, l.nameOf(path), l.start, 0)
+			}
 		}
 	}
 	if mem && config != "" {

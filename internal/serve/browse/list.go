@@ -325,13 +325,3 @@ func hitRow(h *api.Hit) row {
 	}
 	return r
 }
-
-// lineRow returns a line of a timeline as a row; own is the time of its record.
-func lineRow(l *api.Line, own memory.Millis) row {
-	r := rowOf(l.Entry)
-	r.own = own
-	if asked := line(l.Asked); asked != "" {
-		r.mark = "asked: " + asked
-	}
-	return r
-}

@@ -186,7 +186,11 @@ func (p inTimeline) load(ctx context.Context, m api.Memory, at place, e edge) (p
 	}
 	out := page{total: -1, first: -1}
 	for _, l := range found.Lines(q.Before, q.After) {
-		r := lineRow(&l, found.Timeline[l.Shown].CreatedAtEpoch)
+		r := rowOf(l.Entry)
+		r.own = found.Timeline[l.Shown].CreatedAtEpoch
+		if asked := line(l.Asked); asked != "" {
+			r.mark = "asked: " + asked
+		}
 		if at == before || at == after {
 			if !r.isRecord() {
 				continue // a time that only names the place

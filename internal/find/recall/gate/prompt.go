@@ -18,7 +18,6 @@ const (
 	records
 	filesLead
 	ageLead
-	numMeasures
 )
 
 // Measures names the measures that a model weighs.
