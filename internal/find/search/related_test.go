@@ -78,9 +78,8 @@ func TestRelatedIsNoSearch(t *testing.T) {
 // of one that is hidden.
 func TestRelatedReads(t *testing.T) {
 	s, mem, ix := real(t)
-	var all []memory.Observation
 	for i := range 6 {
-		all = append(all, write(t, mem, time.Duration(i+1)*time.Hour, memory.NewObservation{Title: fmt.Sprintf("Walrus number %d", i)}))
+		write(t, mem, time.Duration(i+1)*time.Hour, memory.NewObservation{Title: fmt.Sprintf("Walrus number %d", i)})
 	}
 	if err := ix.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
