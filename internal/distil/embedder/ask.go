@@ -57,7 +57,8 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 }
 
 // vectorsOf returns the n vectors of answer, scaled to length 1, in the order of
-// the texts, and ends the pause after failures. All vectors of a client have the same number of dimensions.
+// the texts, and ends the pause after failures. All vectors of a client have the same
+// number of dimensions.
 func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) {
 	if len(answer.Data) != n {
 		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(answer.Data), n)
