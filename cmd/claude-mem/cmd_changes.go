@@ -65,11 +65,11 @@ its old name.`,
 
 // changesFlags are the flags of changes.
 type changesFlags struct {
-	scope         *cli.Scope
-	page          *cli.Page
-	times         *cli.Times
-	session, name string
-	files         []string
+	api.SymbolsRequest
+	scope   *cli.Scope
+	page    *cli.Page
+	times   *cli.Times
+	session string
 }
 
 // changesFlags adds the flags of changes to cmd and returns where their values will be.
@@ -77,20 +77,21 @@ func (a *app) changesFlags(cmd *cobra.Command) *changesFlags {
 	f := &changesFlags{scope: a.ScopeFlags(cmd), page: cli.PageFlags(cmd, 30), times: cli.AddTimes(cmd)}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.session, "session", "s", "", "changes of this session, such as S12, in any project")
-	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names")
-	flags.StringVar(&f.name, "name", "", "name of a function or type: add, Cart.add")
+	flags.StringSliceVarP(&f.Files, "file", "f", nil, "paths, folders or parts of file names")
+	flags.StringVar(&f.Name, "name", "", "name of a function or type: add, Cart.add")
 	cli.CompleteFlag(cmd, "session", a.SessionChoices())
 	return f
 }
 
 // filtered reports whether there is a filter beside the project.
 func (f *changesFlags) filtered() bool {
-	return f.session != "" || *f.times != (cli.Times{}) || f.name != "" || len(f.files) > 0
+	return f.session != "" || *f.times != (cli.Times{}) || f.Name != "" || len(f.Files) > 0
 }
 
 // request returns the request of the flags; CodeInvalid for a session or a time that cannot
 // be parsed. A session is of one project: without --project that counts.
 func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
+	r = f.SymbolsRequest
 	of := f.scope
 	if f.session != "" && *f.scope.Named == "" {
 		of = nil
@@ -98,7 +99,6 @@ func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
 	if r.Paged, err = f.page.Paged(of); err != nil {
 		return r, err
 	}
-	r.Files, r.Name = f.files, f.name
 	if r.Session, err = api.SessionNumber(f.session); err != nil {
 		return r, err
 	}

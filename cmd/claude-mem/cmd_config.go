@@ -71,20 +71,15 @@ settings.json|broken config.json, "default", "group", "kind", "choices"?, "help"
 				a.Note("all settings at their defaults")
 			}
 			for _, s := range out {
-				printSetting(p, s)
+				origin := string(s.Origin)
+				if s.Default != "" && s.Origin != settings.FromDefault {
+					origin += "; default " + print.Line(s.Default, 60)
+				}
+				p.Printf("%s = %s%s\n    %s\n", p.Style(print.Bold, s.Key), print.Line(s.Value, 120), p.Style(print.Dim, "  ("+origin+")"), s.Help)
 			}
 		})
 	}
 	return cmd
-}
-
-// printSetting prints a setting with its origin and its help.
-func printSetting(p *print.Printer, s settings.View) {
-	origin := string(s.Origin)
-	if s.Default != "" && origin != string(settings.FromDefault) {
-		origin += "; default " + print.Line(s.Default, 60)
-	}
-	p.Printf("%s = %s%s\n    %s\n", p.Style(print.Bold, s.Key), print.Line(s.Value, 120), p.Style(print.Dim, "  ("+origin+")"), s.Help)
 }
 
 func (a *app) configGetCommand() *cobra.Command {

@@ -142,7 +142,10 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 		return nil, errNoBlock
 	}
 	if block.Text != "" {
-		noteInjection(dataDir, block.Injection.Complete())
+		var random [8]byte
+		_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+		// The next worker books it. If this fails, a resumed session may be shown some of it again.
+		_ = wire.SpoolOf(dataDir).WriteInjection(memory.NewDeliveryID(time.Now(), random), new(block.Injection.Complete()))
 	}
 	var reply bytes.Buffer
 	hook.PrintBlock(&reply, &block)
@@ -157,15 +160,6 @@ func troubleText(err error) string {
 		return ""
 	}
 	return "claude-mem: " + cli.WithHint(err)
-}
-
-// noteInjection writes to the spool which records were shown; the next worker books them.
-// If that fails, a resumed session may be shown some of them again.
-func noteInjection(dataDir string, injection memory.Injection) {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-	id := memory.NewDeliveryID(time.Now(), random)
-	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
 }
 
 // previewing reports whether the arguments of `context` have --preview or --why: these

@@ -72,26 +72,24 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 
 // searchFlags are the flags of search.
 type searchFlags struct {
-	scope                  *cli.Scope
-	page                   *cli.Page
-	times                  *cli.Times
-	order                  string
-	full, explain          bool
-	kinds, types, concepts []string
-	files                  []string
+	api.SearchRequest
+	scope *cli.Scope
+	page  *cli.Page
+	times *cli.Times
+	full  bool
 }
 
 // searchFlags adds the flags of a search to cmd and returns where their values will be.
 func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	f := &searchFlags{scope: a.ScopeFlags(cmd), page: cli.PageFlags(cmd, 10), times: cli.AddTimes(cmd)}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.kinds, "kind", "k", nil, "observation, summary or prompt")
-	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
-	flags.StringSliceVarP(&f.concepts, "concept", "c", nil, "concepts of an observation")
-	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names of an observation")
-	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
+	flags.StringSliceVarP(&f.Kinds, "kind", "k", nil, "observation, summary or prompt")
+	flags.StringSliceVarP(&f.Types, "type", "t", nil, "types of observation: bugfix, feature, …")
+	flags.StringSliceVarP(&f.Concepts, "concept", "c", nil, "concepts of an observation")
+	flags.StringSliceVarP(&f.Files, "file", "f", nil, "paths, folders or parts of file names of an observation")
+	flags.StringVar(&f.Order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")
-	flags.BoolVar(&f.explain, "explain", false, "show the parts of each score")
+	flags.BoolVar(&f.Explain, "explain", false, "show the parts of each score")
 	cli.CompleteFlag(cmd, "kind", cli.Fixed("observation", "summary", "prompt"))
 	cli.CompleteFlag(cmd, "type", a.TypeChoices())
 	cli.CompleteFlag(cmd, "concept", a.ConceptChoices())
@@ -102,10 +100,11 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 // request returns the search request of the flags; CodeInvalid for a time that cannot be
 // parsed.
 func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
+	r = f.SearchRequest
+	r.Query, r.Format = strings.TrimSpace(text), api.FormatIndex
 	if r.Paged, err = f.page.Paged(f.scope); err != nil {
 		return r, err
 	}
-	r.Query, r.Kinds, r.Types, r.Concepts, r.Files = strings.TrimSpace(text), f.kinds, f.types, f.concepts, f.files
 	if r.Since, r.Until, err = f.times.Parse(now); err != nil {
 		return r, err
 	}
@@ -113,7 +112,6 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 		return r, memory.Errorf(memory.CodeInvalid, "no query and no filter").
 			WithHint("give a query or a filter; `claude-mem recent` lists the newest")
 	}
-	r.Order, r.Explain, r.Format = f.order, f.explain, api.FormatIndex
 	if f.full {
 		r.Format = api.FormatFull
 	}

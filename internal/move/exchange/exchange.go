@@ -192,12 +192,10 @@ func (r *Reader) Next() (p memory.Portable, line int, err error) {
 
 // describe says what is wrong with JSON, without its text.
 func describe(err error) string {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
-	case errors.As(err, &kind):
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		// Of an embedded struct encoding/json names the type too.
 		return fmt.Sprintf("%s is not of its type (byte %d)", cmp.Or(strings.TrimPrefix(kind.Field, "Portable."), "the line"), kind.Offset)
 	}

@@ -160,8 +160,7 @@ func (r *Reader) close(p *part) {
 }
 
 func (r *Reader) unreadable(path string, err error) {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
 	r.Unreadable = append(r.Unreadable, fmt.Sprintf("%s: %v", path, err))

@@ -199,15 +199,13 @@ func (p *providers) provider(c providerConfig) model.Provider {
 		kept.retiredAt = p.clock()
 		p.retired = append(p.retired, kept)
 	}
-	kept = &keptProvider{config: c}
 	made, err := p.make(c)
 	if err != nil {
 		p.log.Warn("set up provider", "provider", c.name, "error", err)
 		made = unusable{c.name, loginError(c.name, err)}
 	}
-	kept.top = made
-	p.kept[c.name] = kept
-	return kept.top
+	p.kept[c.name] = &keptProvider{config: c, top: made}
+	return made
 }
 
 // make returns a new provider with its decorators.

@@ -56,9 +56,7 @@ func (e *exam) twin(ctx context.Context, real string) []Finding {
 	case e.RunVersion == nil:
 		return nil
 	}
-	said, err := e.RunVersion(ctx, path, "--version")
-	version := versionIn(said)
-	switch {
+	switch version, err := e.version(ctx, path, "--version"); {
 	case err != nil:
 		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not print its version: %v", path, err), "version", e.Version, "bin", bin)}
 	case version != e.Version:
@@ -67,11 +65,12 @@ func (e *exam) twin(ctx context.Context, real string) []Finding {
 	return nil
 }
 
-// versionIn returns the second word of a program's output, as in "claude-mem 1.2.0".
-func versionIn(said string) string {
+// version returns the second word of what a program prints, as in "claude-mem 1.2.0".
+func (e *exam) version(ctx context.Context, path, argument string) (string, error) {
+	said, err := e.RunVersion(ctx, path, argument)
 	_, version, _ := strings.Cut(said, " ")
 	version, _, _ = strings.Cut(version, " ")
-	return version
+	return version, err
 }
 
 // pathOther returns a finding when PATH finds a different claude-mem. Only a build of
@@ -95,11 +94,11 @@ func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 			if e.RunVersion == nil {
 				return nil
 			}
-			said, err := e.RunVersion(ctx, path, "version")
-			if version := versionIn(said); err != nil || version == e.Version {
+			version, err := e.version(ctx, path, "version")
+			if err != nil || version == e.Version {
 				return nil // what does not run does nothing else either
 			}
-			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
+			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, version, e.Version)
 		}
 		return []Finding{e.found("path-other", text, "bin", filepath.Dir(real), "other", dir, "path", path)}
 	}
@@ -188,8 +187,7 @@ func (e *exam) registration(ctx context.Context, r install.Registration) []Findi
 		return nil
 	}
 	// The version of the program that the hooks run, not the one in the host's files.
-	said, err := e.RunVersion(ctx, hook, "--version")
-	switch version := versionIn(said); {
+	switch version, err := e.version(ctx, hook, "--version"); {
 	case err != nil:
 		return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s does not run: %v", r.ID, hook, err))}
 	case version != e.Version:
@@ -377,8 +375,7 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	if len(list) > 0 || len(s.Programs) == 0 || e.RunVersion == nil {
 		return list
 	}
-	said, err := e.RunVersion(ctx, s.Programs[0], "--version")
-	if version := versionIn(said); err != nil || version != e.Version {
+	if version, err := e.version(ctx, s.Programs[0], "--version"); err != nil || version != e.Version {
 		list = append(list, e.found("agent-version", fmt.Sprintf("the hooks of %s are version %s, this program is %s", s.Label, orOlder(version), e.Version), "host", host))
 	}
 	return list

@@ -323,14 +323,6 @@ const deepLimit = 30 * time.Minute
 // namedRecords is how many records a finding names.
 const namedRecords = 5
 
-// limit returns the time limit of a check.
-func (e *exam) limit(c Check) time.Duration {
-	if e.Deep {
-		return deepLimit
-	}
-	return c.limit
-}
-
 // took returns how long something took that began at start, for a finding.
 func took(start time.Time) string { return time.Since(start).Round(time.Millisecond).String() }
 

@@ -123,7 +123,10 @@ func (r *Report) add(f Finding) {
 // the others from being reported. A check that does not end is left behind; the
 // process that asks is a short one.
 func guarded(ctx context.Context, c Check, e *exam) []Finding {
-	limit := e.limit(c)
+	limit := c.limit
+	if e.Deep {
+		limit = deepLimit
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan []Finding, 1) // room for the result, which may come after the time limit

@@ -282,11 +282,7 @@ func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifes
 			return err
 		}
 	}
-	return in.removeManifest(book)
-}
-
-// removeManifest removes the manifest, and the backups that nobody needs.
-func (in *Installer) removeManifest(book *manifest) error {
+	// At last the manifest, and the backups that nobody needs.
 	return in.do("remove", in.manifestPath(), func() error {
 		if err := removeIfThere(in.manifestPath()); err != nil {
 			return err

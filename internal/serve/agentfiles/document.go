@@ -2,6 +2,7 @@ package agentfiles
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,18 +48,15 @@ type document struct {
 // parseDocument finds the block in a text. Markers in code and comments are the user's. It fails
 // if the text is not UTF-8 or its markers are not one begin and one end, in this order.
 func parseDocument(data []byte) (document, error) {
-	d := document{before: data, eol: firstEOL(data)}
+	d := document{before: data, eol: cmp.Or(eolOf(bytes.SplitAfterN(data, []byte("\n"), 2)[0]), "\n")}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return d, errors.New("is not UTF-8 text")
 	}
 	literal := hostfiles.LiteralLines(string(data))
-	begins, ends := 0, 0
-	for at, number := 0, 1; at < len(data); number++ {
-		next := len(data)
-		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
-			next = at + i + 1
-		}
-		line := data[at:next]
+	begins, ends, at, number := 0, 0, 0, 0
+	for line := range bytes.Lines(data) {
+		next := at + len(line)
+		number++
 		attrs, begin := beginLine(line)
 		switch {
 		case literal[number-1]:
@@ -108,14 +106,6 @@ func eolOf(line []byte) string {
 		return "\n"
 	}
 	return ""
-}
-
-// firstEOL returns the first line break of a text, "\n" if it has none.
-func firstEOL(data []byte) string {
-	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
-		return "\r\n"
-	}
-	return "\n"
 }
 
 // with returns the text with a block of these lines: in the place of the old block, or at

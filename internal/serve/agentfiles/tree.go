@@ -183,12 +183,10 @@ func (t *tree) mkdir(name string) (made int, err error) {
 
 // plain returns an error of the file system without the path and the operation.
 func plain(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("cannot be used: %w", p.Err)
-	case errors.As(err, &l):
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
 		return fmt.Errorf("cannot be replaced: %w", l.Err)
 	}
 	return err

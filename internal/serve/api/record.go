@@ -338,7 +338,7 @@ func (h Hit) Shape() any {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (h Hit) MarshalJSON() ([]byte, error) { return marshal(h.Shape()) }
+func (h Hit) MarshalJSON() ([]byte, error) { return Marshal(h.Shape()) }
 
 // UnmarshalJSON implements json.Unmarshaler for hits with a kind. One without is read as an
 // observation: the routes for one kind leave it out.
@@ -361,8 +361,8 @@ func (h *Hit) UnmarshalJSON(raw []byte) error {
 	}
 }
 
-// marshal encodes v with HTML characters as they are.
-func marshal(v any) ([]byte, error) {
+// Marshal encodes v with HTML characters as they are, and a line break behind it.
+func Marshal(v any) ([]byte, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

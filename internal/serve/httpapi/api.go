@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -228,17 +226,14 @@ func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // writeJSON answers with v as JSON. It returns an error of the encoding, before anything
 // was written; only Flush can tell whether the client received the answer.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	// Answers are never HTML (nosniff is set); the tags of a context block stay readable.
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	body, err := api.Marshal(v) // never HTML (nosniff is set); the tags of a context block stay readable
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may have left
+	_, _ = w.Write(body) // the client may have left
 	return nil
 }
 

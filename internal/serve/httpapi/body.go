@@ -93,12 +93,10 @@ func (a *server) tooLarge() error {
 // bodyError returns err, from reading a body, as an error for the client: too large, one
 // with a code of its own, else CodeInvalid for a body that ended early.
 func (a *server) bodyError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var known *memory.Error
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return a.tooLarge()
-	case errors.As(err, &known):
+	case errors.As(err, new(*memory.Error)):
 		return err
 	default:
 		return memory.Errorf(memory.CodeInvalid, "the body did not arrive whole").WithHint("send Content-Length, and the body at once")
