@@ -95,9 +95,9 @@ var claudeEvents = [...]struct {
 	{"SessionEnd", VerbEnd, memory.KindSessionEnd},
 }
 
-// eventNamed returns what handles an event of Claude Code and what it is, "" for an unknown
+// EventNamed returns what handles an event of Claude Code and what it is, "" for an unknown
 // name.
-func eventNamed(name string) (Verb, memory.EventKind) {
+func EventNamed(name string) (Verb, memory.EventKind) {
 	for _, c := range claudeEvents {
 		if c.name == name {
 			return c.verb, c.kind

@@ -65,7 +65,7 @@ func shellLine(path, arguments string) string {
 // verbOf returns the verb that handles an event of the host.
 func (a *adapter) verbOf(event string) Verb {
 	name, _ := a.events.of(event)
-	verb, _ := eventNamed(name)
+	verb, _ := EventNamed(name)
 	return verb
 }
 

@@ -122,7 +122,7 @@ func textOrJSON(value []byte) string {
 // becomes a tool event; the agent of a compaction has no type and is ignored.
 func (p *payload) classify() {
 	e := &p.event
-	p.verb, e.Kind = eventNamed(p.name)
+	p.verb, e.Kind = EventNamed(p.name)
 	switch p.name {
 	case eventSaved:
 		e.ToolError = ""

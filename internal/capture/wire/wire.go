@@ -32,21 +32,14 @@ const (
 	PathHealth      = "/api/health"
 )
 
-// PathFor returns the route that takes events of a kind in, "" for a kind that is not delivered.
-func PathFor(kind memory.EventKind) string {
-	switch kind {
-	case memory.KindPrompt:
-		return PathInit
-	case memory.KindTool:
-		return PathObservation
-	case memory.KindStop, memory.KindFlush:
-		return PathSummarize
-	case memory.KindSessionEnd:
-		return PathComplete
-	default:
-		return ""
-	}
+// eventPaths are the routes for the kinds of events.
+var eventPaths = map[memory.EventKind]string{
+	memory.KindPrompt: PathInit, memory.KindTool: PathObservation, memory.KindStop: PathSummarize, memory.KindFlush: PathSummarize,
+	memory.KindSessionEnd: PathComplete,
 }
+
+// PathFor returns the route that takes events of a kind in, "" for a kind that is not delivered.
+func PathFor(kind memory.EventKind) string { return eventPaths[kind] }
 
 // Answer is the worker's answer to an event: a receipt, or an error's code.
 type Answer struct {

@@ -242,8 +242,7 @@ func (e *eraser) transcripts() (list []string) {
 	if home != "" {
 		list = append(list, filepath.Join(home, ".gemini", "tmp"))
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return merged(list, nil)
 }
 
 // realPath returns a path without links, as it is if it leads nowhere.
@@ -275,8 +274,7 @@ func exportsOf(dataDir string) (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return merged(paths, nil)
 }
 
 // backups replaces the backups that have what was erased, or may have it, by a new one. If that

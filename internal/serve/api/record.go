@@ -225,19 +225,11 @@ func (e *Entry) Mark() string {
 	return fmt.Sprintf("superseded by #%d", e.SupersededBy)
 }
 
+// glyphs are the signs of records without a type.
+var glyphs = map[memory.RecordKind]string{memory.RecordPrompt: "›", memory.RecordSummary: "§", KindAnchor: "·"}
+
 // Glyph returns the sign of the record in a list.
-func (e *Entry) Glyph() string {
-	switch e.Kind {
-	case memory.RecordPrompt:
-		return "›"
-	case memory.RecordSummary:
-		return "§"
-	case KindAnchor:
-		return "·"
-	default:
-		return e.Type.Glyph()
-	}
-}
+func (e *Entry) Glyph() string { return cmp.Or(glyphs[e.Kind], e.Type.Glyph()) }
 
 // Hit is a record that a search found; one of the pointers is set. JSON has the fields of
 // that record between kind and score.

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -125,7 +127,7 @@ func decode(body []byte, v any) error {
 		bad.Message = "the body is a JSON " + wrongType.Value + ", not an object"
 	case errors.As(err, &wrongType):
 		bad.Message = fmt.Sprintf("field %s: got a JSON %s", jsonPath(wrongType.Field), wrongType.Value)
-		bad.Hint = "want " + wanted(wrongType.Type.Kind().String())
+		bad.Hint = "want " + cmp.Or(wanted[wrongType.Type.Kind()], "a "+wrongType.Type.Kind().String())
 	}
 	return bad
 }
@@ -140,18 +142,9 @@ func jsonPath(path string) string {
 	return strings.Join(names, ".")
 }
 
-// wanted returns the JSON type for a Go kind, in words.
-func wanted(kind string) string {
-	switch kind {
-	case "int64", "int":
-		return "a whole number; times are Unix milliseconds"
-	case "slice":
-		return "an array"
-	case "float64":
-		return "a number"
-	case "bool":
-		return "true or false"
-	default:
-		return "a " + kind
-	}
+// wanted has the JSON types for Go kinds whose names say something else.
+var wanted = map[reflect.Kind]string{
+	reflect.Int64: wholeNumber, reflect.Int: wholeNumber, reflect.Slice: "an array", reflect.Float64: "a number", reflect.Bool: "true or false",
 }
+
+const wholeNumber = "a whole number; times are Unix milliseconds"

@@ -87,14 +87,7 @@ func (a *server) admit(r *http.Request) error {
 // a client is, no setting lets in one that cannot be found: another user's, which has sent
 // its request and closed the socket.
 func (a *server) needsToken(peer Peer) bool {
-	switch {
-	case a.opts.RequireToken == TokenAlways, peer == PeerUnknown:
-		return true
-	case a.opts.RequireToken == TokenNever:
-		return false
-	default:
-		return peer != PeerSame
-	}
+	return a.opts.RequireToken == TokenAlways || peer == PeerUnknown || a.opts.RequireToken != TokenNever && peer != PeerSame
 }
 
 // hasToken reports whether the request has the server's token as Bearer or, without that

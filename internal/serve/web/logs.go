@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -142,7 +143,7 @@ func (v *visit) newest(f logFilter, name string, tail [][]byte) (lines []logLine
 		if !f.passes(&l) {
 			continue
 		}
-		shown := logLine{LogLine: l, Log: name, Class: levelClass(l.Level)}
+		shown := logLine{LogLine: l, Log: name, Class: cmp.Or(levelClasses[l.Level], "level-error")}
 		if !l.At.IsZero() {
 			shown.Stamp = l.At.In(v.opts.Location).Format("Mon 2 Jan 15:04:05")
 		}
@@ -151,17 +152,8 @@ func (v *visit) newest(f logFilter, name string, tail [][]byte) (lines []logLine
 	return lines
 }
 
-// levelClass returns the class of a level's colour.
-func levelClass(level string) string {
-	switch level {
-	case "DEBUG", "INFO":
-		return "level-info"
-	case "WARN":
-		return "level-warn"
-	default:
-		return "level-error"
-	}
-}
+// levelClasses are the classes of the levels' colours; all others are errors.
+var levelClasses = map[string]string{"DEBUG": "level-info", "INFO": "level-info", "WARN": "level-warn"}
 
 // tail returns the lines in the last n bytes of a log, in their order; cut says that it has
 // more. What the last file lacks is taken from those that were rotated. A log that does not

@@ -305,17 +305,12 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	return result, nil
 }
 
-// demoVerbs maps the host's events to the hook verbs of this program.
-var demoVerbs = map[string]string{
-	"SessionStart": "context", "UserPromptSubmit": "new", "PostToolUse": "save", "PostToolUseFailure": "save",
-	"Stop": "summary", "SubagentStop": "summary", "PreCompact": "summary", "SessionEnd": "end",
-}
-
 // hook runs the hook as the host does and returns what it printed.
 func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, error) {
 	var verb []string
 	if d.hookVerbs {
-		verb = []string{demoVerbs[event]}
+		of, _ := hook.EventNamed(event)
+		verb = []string{string(of)}
 	}
 	cmd := exec.CommandContext(ctx, d.hookProgram, verb...)
 	cmd.Env, cmd.Dir, cmd.Stdin = d.env, d.work, bytes.NewReader(payload)
