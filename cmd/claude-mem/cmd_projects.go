@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,11 +109,8 @@ JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
 	cmd.ValidArgsFunction = cli.Completion(a.ProjectChoices())
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		from, err := a.ProjectNamed(given[0])
-		if err != nil {
-			return err
-		}
-		into, err := a.ProjectNamed(given[1])
-		if err != nil {
+		into, err2 := a.ProjectNamed(given[1])
+		if err := cmp.Or(err, err2); err != nil {
 			return err
 		}
 		merged, err := m.MergeProjects(ctx, memory.ProjectMerge{From: from, Into: into, Alias: *alias, DryRun: !*yes})
@@ -170,11 +168,8 @@ JSON: [{"path", "project", "created_at_epoch"}].`,
 			return a.listAliases(ctx, m.Memory)
 		}
 		path, err := aliasPath(given[0])
-		if err != nil {
-			return err
-		}
-		project, err := a.ProjectNamed(given[1])
-		if err != nil {
+		project, err2 := a.ProjectNamed(given[1])
+		if err := cmp.Or(err, err2); err != nil {
 			return err
 		}
 		m.Create = true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -91,16 +92,10 @@ func (a *app) gatherStats(ctx context.Context, m *access.Memory, days int) (_ *m
 	}
 	spool := wire.SpoolOf(m.DataDir)
 	names, err := spool.List(a.Now())
-	if err != nil {
-		return nil, err
-	}
+	status, err2 := control.Look(ctx, m.DataDir)
 	stats.Spool.Waiting, stats.Spool.Corrupt = len(names), spool.CountCorrupt()
-	status, err := control.Look(ctx, m.DataDir)
-	if err != nil {
-		return nil, err
-	}
 	stats.Worker.Running, stats.Worker.Version = status.Running, status.Version
-	return stats, nil
+	return stats, cmp.Or(err, err2)
 }
 
 // print prints the statistics for people.

@@ -47,11 +47,8 @@ type Session struct {
 
 // file is a transcript before it is known whose it is.
 type file struct {
-	path, session string
-	agent         bool
-	size          int64
-	written       time.Time
-	first         memory.Millis
+	Session
+	agent bool
 }
 
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
@@ -130,19 +127,19 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 // look reads the beginning of a file for its session, its first time and whether it is of a
 // subagent.
 func look(path string, info fs.FileInfo) file {
-	f := file{path: path, size: info.Size(), written: info.ModTime(), agent: strings.HasPrefix(filepath.Base(path), "agent-")}
+	f := file{Session{Path: path, Size: info.Size(), Written: info.ModTime()}, strings.HasPrefix(filepath.Base(path), "agent-")}
 	opened, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return f
 	}
 	defer func() { _ = opened.Close() }() // it was only read
-	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.session == "" || f.first == 0); {
+	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.id == "" || f.first == 0); {
 		line, tooLong, err := l.Next()
 		if err != nil || tooLong {
 			break
 		}
 		if r, ok := parseRecord(line); ok && r.session != "" {
-			f.session = cmp.Or(f.session, r.session)
+			f.id = cmp.Or(f.id, r.session)
 			f.first = cmp.Or(f.first, r.at)
 		}
 	}
@@ -155,26 +152,26 @@ func sessionsOf(files []file) []Session {
 	var sessions []Session
 	place := map[string]int{}
 	slices.SortFunc(files, func(a, b file) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), a.written.Compare(b.written), strings.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(a.first, b.first), a.Written.Compare(b.Written), strings.Compare(a.Path, b.Path))
 	})
 	for _, agents := range []bool{false, true} {
 		for _, f := range files {
 			if f.agent != agents {
 				continue
 			}
-			if i, ok := place[f.session]; ok && agents && f.session != "" {
+			if i, ok := place[f.id]; ok && agents && f.id != "" {
 				s := &sessions[i]
-				s.Agents = append(s.Agents, f.path)
-				s.Size += f.size
-				if f.written.After(s.Written) {
-					s.Written = f.written
+				s.Agents = append(s.Agents, f.Path)
+				s.Size += f.Size
+				if f.Written.After(s.Written) {
+					s.Written = f.Written
 				}
 				continue
 			}
-			if _, ok := place[f.session]; !ok {
-				place[f.session] = len(sessions)
+			if _, ok := place[f.id]; !ok {
+				place[f.id] = len(sessions)
 			}
-			sessions = append(sessions, Session{Path: f.path, Size: f.size, Written: f.written, id: f.session, first: f.first})
+			sessions = append(sessions, f.Session)
 		}
 	}
 	slices.SortStableFunc(sessions, func(a, b Session) int { return cmp.Compare(a.first, b.first) })

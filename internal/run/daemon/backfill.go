@@ -96,11 +96,8 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 	}
 	// In this order: an event goes from the backlog into work.
 	backlog, err := p.queue.Backlog(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	inWork, err := p.inWork(ctx)
-	if err != nil {
+	inWork, err2 := p.inWork(ctx)
+	if err := cmp.Or(err, err2); err != nil {
 		return 0, 0, err
 	}
 	if p.sessions == nil { // a backfill that was killed may have left some
@@ -190,11 +187,8 @@ func (p *pastIntake) inBooks(ctx context.Context, events []memory.Event, dryRun 
 		}
 	}
 	known, err := p.known(ctx, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" }))
-	if err != nil {
-		return nil, err
-	}
-	foreseen, err := p.foresight.IngestAll(ctx, stops...)
-	if err != nil {
+	foreseen, err2 := p.foresight.IngestAll(ctx, stops...)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	statuses := make([]memory.Status, len(events))

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -58,11 +59,8 @@ func (p *AgentPlan) Empty() bool { return len(p.Programs)+len(p.Files) == 0 && !
 // the agent's, CodeConflict when it has another MCP server of our name.
 func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 	book, err := readManifest(in.backups)
-	if err != nil {
-		return nil, err
-	}
-	programs, err := in.programFiles()
-	if err != nil {
+	programs, err2 := in.programFiles()
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	p := &AgentPlan{

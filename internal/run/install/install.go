@@ -131,15 +131,9 @@ func (p *Plan) Empty() bool {
 // other method is installed.
 func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	h, err := readHost(in.opts.ConfigDir)
-	if err != nil {
-		return nil, err
-	}
-	book, err := readManifest(in.backups)
-	if err != nil {
-		return nil, err
-	}
-	files, version, err := in.tree()
-	if err != nil {
+	book, err2 := readManifest(in.backups)
+	files, version, err3 := in.tree()
+	if err := cmp.Or(err, err2, err3); err != nil {
 		return nil, err
 	}
 	is := in.entries(h)

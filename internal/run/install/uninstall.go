@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,11 +48,8 @@ func (r *Removal) Empty() bool {
 // PlanRemoval returns the changes of an uninstall; it makes none.
 func (in *Installer) PlanRemoval() (*Removal, error) {
 	h, err := readHost(in.opts.ConfigDir)
-	if err != nil {
-		return nil, err
-	}
-	book, err := readManifest(in.backups)
-	if err != nil {
+	book, err2 := readManifest(in.backups)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	r := &Removal{

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -113,28 +114,15 @@ func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error
 }
 
 // queue answers Memory.Queue.
-func (l *Local) queue(ctx context.Context, _ QueueRequest) (out Queue, err error) {
-	if out.Queue, err = l.Store.Books(ctx); err != nil {
-		return out, err
-	}
-	backlog, err := l.Store.Backlog(ctx, memory.MillisOf(l.now()))
-	if err != nil {
-		return out, err
-	}
-	out.Waiting = mapped(backlog, func(b *memory.Backlog) Waiting {
+func (l *Local) queue(ctx context.Context, _ QueueRequest) (Queue, error) {
+	counts, err := l.Store.Books(ctx)
+	backlog, err2 := l.Store.Backlog(ctx, memory.MillisOf(l.now()))
+	letters, err3 := l.Store.DeadLetters(ctx, maxDeadLetters)
+	unread, err4 := l.Store.Unread(ctx, memory.MillisOf(l.now().AddDate(0, 0, -unreadDays)))
+	notices, err5 := l.Store.Standing(ctx, l.now())
+	waiting := mapped(backlog, func(b *memory.Backlog) Waiting {
 		return Waiting{b.Session.ID, memory.ProjectLabel(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
 	})
-	letters, err := l.Store.DeadLetters(ctx, maxDeadLetters)
-	if err != nil {
-		return out, err
-	}
-	unread, err := l.Store.Unread(ctx, memory.MillisOf(l.now().AddDate(0, 0, -unreadDays)))
-	if err != nil {
-		return out, err
-	}
-	notices, err := l.Store.Standing(ctx, l.now())
-	out.Unread = list(unread)
-	out.DeadLetters = list(letters)
-	out.Notices = list(slices.DeleteFunc(notices, func(n accounts.Notice) bool { return !n.Waits() }))
-	return out, err
+	notices = slices.DeleteFunc(notices, func(n accounts.Notice) bool { return !n.Waits() })
+	return Queue{counts, waiting, list(letters), list(notices), list(unread)}, cmp.Or(err, err2, err3, err4, err5)
 }

@@ -315,11 +315,8 @@ func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r Rec
 // projects answers Memory.Projects.
 func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
 	all, err := l.Store.Projects(ctx, r.Brief)
-	if err != nil {
-		return Page[Project]{}, err
-	}
-	known, err := l.Store.Aliases(ctx)
-	if err != nil {
+	known, err2 := l.Store.Aliases(ctx)
+	if err := cmp.Or(err, err2); err != nil {
 		return Page[Project]{}, err
 	}
 	aliases := map[string][]string{}

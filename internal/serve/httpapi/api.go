@@ -170,11 +170,7 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 			WithHint("use "+strings.Join(allowed, " or ")))
 		return
 	}
-	if err := a.checkWriter(r, rt); err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	if err := checkRoute(r, rt); err != nil {
+	if err := cmp.Or(a.checkWriter(r, rt), checkRoute(r, rt)); err != nil {
 		a.fail(w, r, err)
 		return
 	}
