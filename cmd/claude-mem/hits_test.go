@@ -79,8 +79,9 @@ func TestSearchRequest(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	shop := "shop"
 	f := searchFlags{
-		scope: &cli.Scope{Named: &shop}, page: &cli.Page{Limit: 5, Offset: 10}, times: &cli.Times{Since: "2026-11-01", Until: "2026-11-01"}, types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
-		concepts: []string{"gotcha"}, kinds: []string{"observation"}, order: "newest", full: true, explain: true,
+		scope: &cli.Scope{Named: &shop}, page: &cli.Page{Limit: 5, Offset: 10}, times: &cli.Times{Since: "2026-11-01", Until: "2026-11-01"}, full: true,
+		SearchRequest: api.SearchRequest{Types: []string{"bugfix", "change"}, Files: []string{"./src/auth.ts"},
+			Concepts: []string{"gotcha"}, Kinds: []string{"observation"}, Order: "newest", Explain: true},
 	}
 	got, err := f.request(" rate  limiter ", now)
 	if err != nil {
@@ -94,8 +95,9 @@ func TestSearchRequest(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(api.Dated{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	typed := api.SearchRequest{Types: []string{"x"}}
 	for _, bad := range []searchFlags{
-		{page: &cli.Page{Limit: 10}}, {page: &cli.Page{}, types: []string{"x"}}, {page: &cli.Page{Limit: 1, Offset: -1}, types: []string{"x"}}, {page: &cli.Page{Limit: 1}, times: &cli.Times{Since: "soon"}},
+		{page: &cli.Page{Limit: 10}}, {page: &cli.Page{}, SearchRequest: typed}, {page: &cli.Page{Limit: 1, Offset: -1}, SearchRequest: typed}, {page: &cli.Page{Limit: 1}, times: &cli.Times{Since: "soon"}},
 	} {
 		if bad.scope = (&cli.Scope{All: true}); bad.times == nil {
 			bad.times = &cli.Times{}
