@@ -109,11 +109,11 @@ func newChooser(e *episode) *chooser {
 func (c *chooser) add(s sentence, from source, late float64) {
 	s.text = text.FirstBytes(s.text, maxCandidate)
 	whole := s.text
-	s.text = withoutOpening(s.text)
-	s.text = strings.TrimRight(s.text[lang.Front(s.text, "label"):], ". 。")
-	if !s.code {
-		s.text = afterLeadIn(s.text)
+	if s.is == isSo {
+		s.text = withoutOpening(s.text)
+		s.text = s.text[lang.Front(s.text, "label"):]
 	}
+	s.text = strings.TrimRight(s.text, ". 。")
 	if !strings.HasPrefix(whole, s.text) {
 		s.text = capitalWord(s.text)
 	}
@@ -121,7 +121,7 @@ func (c *chooser) add(s sentence, from source, late float64) {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
-	if s.outline || s.code {
+	if s.outline || s.code || s.is != isSo {
 		return
 	}
 	parts := clauses(s.text)
@@ -129,6 +129,9 @@ func (c *chooser) add(s sentence, from source, late float64) {
 		return
 	}
 	for _, p := range parts {
+		if _, is := labelOf(p); is != isSo {
+			continue
+		}
 		if p, _ = lang.Cut(p, "link"); len(words(p)) >= 4 && !isFluff(p) && !reportsTests(p) && !lang.Has(p, "committed") {
 			s.text, s.first = capitalWord(p), false
 			c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late, part: true})
@@ -310,7 +313,7 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 	at, best := -1, 0.0
 	for i := range c.list {
 		x := &c.list[i]
-		if slices.Contains(taken, i) {
+		if slices.Contains(taken, i) || x.is != isSo {
 			continue
 		}
 		s := titleOf(x.text)
@@ -356,7 +359,7 @@ func (c *chooser) subtitle(out *pick) string {
 		at, best := -1, 0.0
 		for i := range c.list {
 			x := &c.list[i]
-			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || lang.Begins(x.text, "next-start") {
+			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
 				continue
 			}
 			s := fitting(x.text, room)

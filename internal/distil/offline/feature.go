@@ -60,7 +60,7 @@ func (f *features) set(i int, is bool) {
 // featureCues are the cues of features, and those of headings that tell the same of all below
 // them.
 var featureCues = map[int][2]string{
-	tellsWhy: {"why", "why-heading"}, tellsChoice: {"choice", "choice-heading"}, tellsReject: {"reject", "reject-heading"}, tellsCure: {"cure", "cure-heading"},
+	tellsWhy: {"why", "why-heading"}, tellsChoice: {"choice", "choice-heading"}, tellsReject: {"reject", "rejected-label"}, tellsCure: {"cure", "cure-heading"},
 	tellsContrast: {"contrast"}, tellsLimit: {"limit"}, tellsGuess: {"guess"}, negates: {"negation"},
 }
 

@@ -15,7 +15,7 @@ func (e *episode) choice() int {
 	asked := e.turn.request.is(wantDecision)
 	best, bestScore := -1, 0
 	for i, s := range e.turn.message {
-		if isFluff(s.text) || lang.Has(s.text, "committed") || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
+		if s.is != isSo || isFluff(s.text) || lang.Has(s.text, "committed") || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
 			continue
 		}
 		score := 1

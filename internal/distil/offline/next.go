@@ -12,7 +12,7 @@ const minAnswer = 14
 
 // isNextHeading reports whether a line that ends in a colon heads a list of next steps.
 func isNextHeading(line string) bool {
-	return lang.Is(strings.Trim(line, "*_#:： "), "next-heading")
+	return standingOf(line) == isOpen
 }
 
 // leavesOpen reports whether a sentence of the agent names a next step, or says what was
@@ -21,13 +21,13 @@ func leavesOpen(s sentence) bool {
 	if asks(s.text) || rejects(s) { // the first is an offer
 		return false
 	}
-	return lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open") || lang.Is(s.section, "next-heading")
+	return s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open")
 }
 
 // rejects reports whether a sentence of the agent is about an alternative that was not
 // taken, by its heading or by what speaks against it: it is no next step.
 func rejects(s sentence) bool {
-	return lang.Has(s.section, "rejected-heading") && !lang.Has(s.section, "next-word") || lang.Has(s.text, "left-out") && lang.Has(s.text, "disadvantage")
+	return s.is == isRejected || lang.Has(s.text, "left-out") && lang.Has(s.text, "disadvantage")
 }
 
 // offers reports whether a sentence of the agent only says what it could do if the user

@@ -21,6 +21,11 @@ type sentence struct {
 	item, row, outline bool
 	// code: it ends with the first line of the code that it leads to.
 	code bool
+	// is says whether it is so; label is how many bytes of the text say it, headed that they
+	// are the section's.
+	is     standing
+	label  int
+	headed bool
 }
 
 // maxSentences bounds what is read of one text.
@@ -97,6 +102,9 @@ func (r *reader) read(line string) {
 	default:
 		if item, ok := text.ListItem(s); ok {
 			r.flush()
+			if strings.HasSuffix(strings.TrimSuffix(s, item), "[ ] ") {
+				item = openBox + item
+			}
 			s, r.item = item, true
 		} else if r.listed && r.paragraph.Len() == 0 {
 			r.section, r.listed = "", false
@@ -120,10 +128,17 @@ func (r *reader) flush() {
 }
 
 func (r *reader) put(s sentence) {
-	if len(r.out) < maxSentences {
-		s.section = r.section
-		r.out = append(r.out, s)
+	if len(r.out) >= maxSentences {
+		return
 	}
+	s.section = r.section
+	if s.label, s.is = labelOf(s.text); s.is == isSo && !isFluff(s.text) {
+		if s.is = standingOf(r.section); s.is != isSo {
+			s.label, s.headed = len(r.section)+len(": "), true
+			s.text = capital(r.section) + ": " + s.text
+		}
+	}
+	r.out = append(r.out, s)
 }
 
 // lead adds the first line of a code block to the sentence that leads to it.
@@ -323,13 +338,10 @@ func reportsTests(s string) bool {
 
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
-	switch {
-	case lang.Has(s.text, "as-ever"):
+	if lang.Has(s.text, "as-ever") {
 		return false // tells how the program behaves
-	case lang.Has(s.section, "ahead-heading"):
-		return !isFluff(s.text)
 	}
-	return lang.Has(s.text, "ahead")
+	return s.is == isOpen || lang.Has(s.text, "ahead")
 }
 
 // tellsDecision reports whether a sentence records a choice. Weak wordings count

@@ -151,9 +151,9 @@ func (t *turn) nextSteps() string {
 		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || lang.Has(s.text, "still-failing") && t.proven() || passesOnly(s) {
 			continue
 		}
-		text := s.text
-		if rest, ok := lang.Cut(text, "next-label"); ok {
-			text = capital(rest)
+		text := s.text[s.label:]
+		if !s.headed {
+			text = capital(text)
 		}
 		if n += len(text); n > maxField-60 {
 			break
@@ -176,8 +176,8 @@ func (t *turn) nextSteps() string {
 // passesOnly reports whether a sentence only says that checks pass, whatever heading it
 // stands under.
 func passesOnly(s sentence) bool {
-	own := sentence{text: s.text}
-	return reportsTests(s.text) && !looksAhead(own) && !leavesOpen(own)
+	own := sentence{text: s.text[s.label:]}
+	return reportsTests(own.text) && !looksAhead(own) && !leavesOpen(own)
 }
 
 // proven reports whether all that was checked passes: what "still fails" then does so by

@@ -138,7 +138,7 @@ func (e *episode) openTitle() string {
 	name := text.First(c.failure.Tests)
 	for _, s := range e.turn.message {
 		if !isFluff(s.text) && !lang.Has(s.text, "committed") && (name != "" && mentions(s.text, name) || lang.Has(s.text, "failing")) {
-			return afterLeadIn(s.text)
+			return s.text
 		}
 	}
 	what := "`" + c.text + "`"
@@ -305,7 +305,6 @@ func (e *episode) tell(fix bool) string {
 	}
 	s := e.turn.message[best].text
 	if fix {
-		s = afterLeadIn(s)
 		s = withoutCausePhrase(s)
 	}
 	return imperative(withoutReports(s))

@@ -97,7 +97,7 @@ func (c *chooser) trainingExample(out *pick, free bool) Choice {
 			f := c.featuresOf(x, maxTitle)
 			choice.Titles = append(choice.Titles, Candidate{s, f[:]})
 		}
-		if s := fitting(x.text, maxSubtitle); s != "" && x.source != fromPrompt && !lang.Begins(x.text, "next-start") && repeated(s, out.title) <= 0.7 {
+		if s := fitting(x.text, maxSubtitle); s != "" && x.source != fromPrompt && x.is != isOpen && !lang.Begins(x.text, "next-start") && repeated(s, out.title) <= 0.7 {
 			f := c.featuresOf(x, maxSubtitle)
 			f[repeatsTitle] = repeated(s, out.title)
 			choice.Subtitles = append(choice.Subtitles, Candidate{s, f[:]})

@@ -20,15 +20,6 @@ func firstWord(s string) string {
 	return text.First(words(s[:min(len(s), 60)]))
 }
 
-// afterLeadIn drops a lead-in: "The missing cent is found: `vat` rounded …".
-func afterLeadIn(s string) string {
-	head, tail, ok := strings.Cut(s, ": ")
-	if ok && !hasCode(head) && hasCode(tail) && len(words(head)) <= 8 && len(words(tail)) >= 4 && balanced(head) && !lang.Has(head, "carries") {
-		return tail
-	}
-	return s
-}
-
 // withoutCausePhrase drops "The problem was that".
 func withoutCausePhrase(s string) string {
 	if rest := s[lang.Front(s, "cause-phrase"):]; len(words(rest)) >= 4 {

@@ -155,7 +155,7 @@ func TestCut(t *testing.T) {
 		{"android is slow", "link", "android is slow"},
 		{"so-called", "link", "so-called"},
 		{"Please, rename it", "lead", "rename it"},
-		{"Nächste Schritte: testen", "next-label", "testen"},
+		{"Todo: testen", "next-start", "testen"},
 		{"and", "link", "and"},
 	} {
 		if got, ok := Cut(c.text, c.cue); got != c.want || ok != (got != c.text) {
