@@ -313,7 +313,7 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 	at, best := -1, 0.0
 	for i := range c.list {
 		x := &c.list[i]
-		if slices.Contains(taken, i) || x.is != isSo {
+		if slices.Contains(taken, i) || x.is != isSo || leans(x.text) {
 			continue
 		}
 		s := titleOf(x.text)
@@ -359,7 +359,8 @@ func (c *chooser) subtitle(out *pick) string {
 		at, best := -1, 0.0
 		for i := range c.list {
 			x := &c.list[i]
-			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
+			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") ||
+				leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
 				continue
 			}
 			s := fitting(x.text, room)
@@ -391,6 +392,23 @@ func (c *chooser) subtitle(out *pick) string {
 	}
 	out.used = append(out.used, picked...)
 	return shown(sentencesOf(parts), maxSubtitle)
+}
+
+// leans reports whether a sentence cannot stand without the one before it.
+func leans(s string) bool { return lang.Begins(s, "leaning") }
+
+// follows reports whether the statement before candidate i, or a clause of it, is among those
+// that are shown.
+func (c *chooser) follows(i int, shown []int) bool {
+	for i--; i >= 0 && c.list[i].source == fromMessage; i-- {
+		if slices.Contains(shown, i) {
+			return true
+		}
+		if !c.list[i].part {
+			break
+		}
+	}
+	return false
 }
 
 // fitting returns a sentence cut to room characters, "" when too little is left of it.

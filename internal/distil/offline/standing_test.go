@@ -83,6 +83,20 @@ func TestPlainLabels(t *testing.T) {
 	}
 }
 
+// TestLeaning shows no sentence that leans on one that is not shown with it.
+func TestLeaning(t *testing.T) {
+	for _, lean := range []string{"That fixed `read()` but left `write()` hanging on Windows.", "Das ist für `write()` auf Windows noch kaputt.", "Eso rompe `write()` en Windows.",
+		"The second one breaks `write()` on Windows.", "Such locks break `write()` on Windows."} {
+		out := tell().ask("the lock of read() is held for ever, fix it").edit("lock.go", 7, "+\tdefer l.Unlock()").run("go test ./...", "ok  \tx\t0.1s").
+			stop("Let me sum up what I did, step by step.\n\n" + lean + "\n\nThe lock of `read()` is released by a `defer` now, since an early return kept it.").distil(t)
+		for _, o := range out.Observations {
+			if strings.Contains(o.Title+o.Subtitle, "Windows") {
+				t.Errorf("%q: %q | %q", lean, o.Title, o.Subtitle)
+			}
+		}
+	}
+}
+
 // checkLabelled fails when a text has the labelled statement without its label, or at all
 // where it must not be.
 func checkLabelled(t *testing.T, form, label, s string, may bool) {
