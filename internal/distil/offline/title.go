@@ -346,7 +346,7 @@ func (e *episode) relevance(s sentence) int {
 	if lang.Has(s.text, "committed") {
 		score -= 3
 	}
-	if lang.Is(firstWord(s.text), "back-first") {
+	if leans(s.text) {
 		score -= 2
 	}
 	if len(words(s.text)) < 4 {
