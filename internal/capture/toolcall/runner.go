@@ -106,6 +106,8 @@ var lineRules = []lineRule{
 	{"[ERROR] ", regexp.MustCompile(`^\[ERROR\] +(?P<test>[^ /:]*(?:Test[^ /:]*\.|\.[^ /:]*Test)[^ /:]*):\S* (?P<why>.*)$`), "java", rankAssert, "$why"},
 	{"[ERROR] ", regexp.MustCompile(`^\[ERROR\] +(?P<message>.+)$`), "java", rankShell, ""},
 	// Runners that mark failures with a sign.
+	{" problem", regexp.MustCompile(`^[✖✗] \d+ problems? \([1-9].*$`), "", rankGeneric + 1, "$0"},                          // eslint
+	{"(fail) ", regexp.MustCompile(`^\(fail\) (?P<test>.+?)(?: \[[\d.]+m?s\])?$`), "js?", rankSummary, "test $test fails"}, // bun
 	{" ", regexp.MustCompile(`^[✕✗✘✖×❌●⨯] +(?:Console|failing tests|\||\d.* problem)`), "", 0, ""},
 	{"⨯ ", regexp.MustCompile(`^⨯ +(?P<test>.+?)(?: \([^(]*\)| {2}.*)?$`), "js?", rankSummary, "test $test fails"}, // Pest
 	{"● ", regexp.MustCompile(`^● +(?P<path>.* › (?:.* > )?(?P<test>.+?))(?: \([^(]*\))?$`), "js?", rankSummary, "test $path fails"},

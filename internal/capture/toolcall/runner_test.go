@@ -90,6 +90,54 @@ func TestRunners(t *testing.T) {
 	}
 }
 
+// TestTails reads the ends of outputs, as tail leaves them, of runners whose exit status nobody
+// saw: what failed is told as failed, what says that it passed as passed, and neither of what
+// says neither.
+func TestTails(t *testing.T) {
+	for _, test := range []struct{ command, failure, success string }{
+		{"bun test", "bun test v1.2.2\n\ncart.test.ts:\n(pass) adds [0.2ms]\n(fail) rounds [1.03ms]\n\n 3 pass\n 1 fail\n 9 expect() calls\nRan 4 tests across 1 file. [17.00ms]", " 4 pass\n 0 fail\n 9 expect() calls\nRan 4 tests across 1 file. [12.00ms]"},
+		{"make check", "# TOTAL: 12\n# PASS:  11\n# SKIP:  0\n# XFAIL: 0\n# FAIL:  1\n# XPASS: 0\n# ERROR: 0", "# TOTAL: 12\n# PASS:  12\n# SKIP:  0\n# XFAIL: 0\n# FAIL:  0\n# XPASS: 0\n# ERROR: 0"},
+		{"npx eslint src", "\u2716 3 problems (2 errors, 1 warning)\n  1 error and 0 warnings potentially fixable with the `--fix` option.", ""},
+		{"npx stylelint '**/*.css'", "\u2716 2 problems (2 errors, 0 warnings)", ""},
+		{"mypy src", "src/a.py:3: note: See https://mypy.readthedocs.io\nFound 2 errors in 1 file (checked 3 source files)", "Success: no issues found in 3 source files"},
+		{"ruff check .", "Found 4 errors.\n[*] 2 fixable with the `--fix` option.", "All checks passed!"},
+		{"pyright", "2 errors, 1 warning, 0 informations", "0 errors, 0 warnings, 0 informations"},
+		{"npx tsc --noEmit", "Found 3 errors in 2 files.\n\nErrors  Files\n     2  src/a.ts:4", ""},
+		{"npx biome check", "Checked 12 files in 8ms. No fixes applied.\nFound 2 errors.", ""},
+		{"npx mocha", "  12 passing (40ms)\n  1 failing", "  13 passing (41ms)"},
+		{"npx playwright test", "  1 failed\n    [chromium] \u203a cart.spec.ts:3:5 \u203a adds\n  7 passed (9.1s)", "  8 passed (8.8s)"},
+		{"npx ava", "  1 test failed", "  3 tests passed"},
+		{"deno test", "FAILED | 3 passed | 1 failed (12ms)\n\nerror: Test failed", "ok | 4 passed | 0 failed (11ms)"},
+		{"cargo nextest run", "     Summary [   0.102s] 3 tests run: 2 passed, 1 failed, 0 skipped", "     Summary [   0.102s] 3 tests run: 3 passed, 0 skipped"},
+		{"bundle exec rspec", "Finished in 0.02 seconds\n3 examples, 1 failure", "Finished in 0.02 seconds\n3 examples, 0 failures"},
+		{"mix test", "Finished in 0.03 seconds\n3 tests, 1 failure", "Finished in 0.03 seconds\n3 tests, 0 failures"},
+		{"vendor/bin/phpunit", "FAILURES!\nTests: 3, Assertions: 3, Failures: 1.", "OK (3 tests, 3 assertions)"},
+		{"golangci-lint run", "3 issues:\n* errcheck: 2\n* unused: 1", "0 issues."},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			if checks := piped(t, test.command, test.failure); len(checks) != 1 || checks[0].Passed {
+				t.Errorf("the failure is told as %+v", checks)
+			}
+			if test.success == "" {
+				return
+			}
+			if v := ParseOutput(test.success, "/p"); v.Failed {
+				t.Errorf("%q is taken for a failure: %s", test.success, v.Message)
+			}
+			if checks := piped(t, test.command, test.success); len(checks) != 1 || !checks[0].Passed {
+				t.Errorf("the success is told as %+v", checks)
+			}
+		})
+	}
+	for command, output := range map[string]string{
+		"bun test": "cart.test.ts:", "make check": "make[1]: Leaving directory '/p'", "npx eslint src": "src/a.js", "mypy src": "src/a.py:3: note: See the manual",
+	} {
+		if checks := piped(t, command, output); len(checks) != 0 {
+			t.Errorf("%s that says nothing is told as %+v", command, checks)
+		}
+	}
+}
+
 // What only resembles a runner's line fails nothing.
 func TestNoRunner(t *testing.T) {
 	for _, output := range []string{
