@@ -219,13 +219,20 @@ func parts(sentence string) []string {
 		case sentence[i] != ';':
 			continue
 		}
-		if beginsRule(rest) {
+		if beginsRule(rest) && (!lang.Is(word, "contrast-word") || standsAlone(sentence[from:i], rest)) {
 			out = append(out, strings.Trim(sentence[from:i], " ,;"))
 			from = len(sentence) - len(rest)
 			i = from
 		}
 	}
 	return append(out, strings.TrimSpace(sentence[from:]))
+}
+
+// standsAlone reports whether what "but" links to a clause is a rule without it: behind an errand
+// or an answer ("fix it, but never …"), or where it says since when. Elsewhere it restricts the
+// clause: "restart the workers, but never on Fridays".
+func standsAlone(clause, rest string) bool {
+	return len(words(clause)) < 3 || intentOf(firstWord(clause)) != 0 || lang.Begins(rest, "rule-lasting", "rule-onward", "rule-label")
 }
 
 // beginsRule reports whether a text begins with a word that makes a rule.

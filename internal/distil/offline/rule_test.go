@@ -80,6 +80,21 @@ func TestRules(t *testing.T) {
 		{"Italian onward", "D'ora in poi ogni tabella ha una colonna created_at", []string{"D'ora in poi ogni tabella ha una colonna created_at"}},
 		{"courtesy behind", "never log the session token please", []string{"Never log the session token"}},
 		{"courtesy in front", "Por favor, nunca subas archivos de datos", []string{"Nunca subas archivos de datos"}},
+		{"but never", "restart the workers, but never on Fridays", []string{"Restart the workers, but never on Fridays"}},
+		{"but never a thing", "we log ids but never email addresses", []string{"We log ids but never email addresses"}},
+		{"but never in German", "Wir loggen IDs, aber nie Adressen", []string{"Wir loggen IDs, aber nie Adressen"}},
+		{"but never behind an errand", "add a retry, but never start a goroutine without a context", []string{"Never start a goroutine without a context"}},
+		{"only here", "pnpm only in this repo, npm breaks the lockfile, please don't", []string{"Pnpm only in this repo, npm breaks the lockfile, please don't"}},
+		{"kept out", "keep CVE numbers out of commit messages", []string{"Keep CVE numbers out of commit messages"}},
+		{"hands off", "HANDS OFF the retry count, three is what ops agreed", []string{"HANDS OFF the retry count, three is what ops agreed"}},
+		{"not done here", "snapshot tests aren't done here", []string{"Snapshot tests aren't done here"}},
+		{"carry none here", "migrations carry no data here", []string{"Migrations carry no data here"}},
+		{"no mocks", "pls no mocks in tests", []string{"No mocks in tests"}},
+		{"no touching", "DON'T touch the retry count, three is what ops agreed", []string{"DON'T touch the retry count, three is what ops agreed"}},
+		{"not done here in German", "Snapshot-Tests machen wir hier nicht", []string{"Snapshot-Tests machen wir hier nicht"}},
+		{"hands off in German", "Finger weg von der Retry-Zahl, die ist mit Ops abgestimmt", []string{"Finger weg von der Retry-Zahl, die ist mit Ops abgestimmt"}},
+		{"not used here in Spanish", "aquí no se usan mocks", []string{"Aquí no se usan mocks"}},
+		{"not done here in French", "ici on ne met pas de logique dans une vue", []string{"Ici on ne met pas de logique dans une vue"}},
 		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -136,6 +151,9 @@ func TestNothingLearnt(t *testing.T) {
 		"going forward every job gets an error from the queue", "ab jetzt bekommt jede Abfrage einen Fehler", "ab jetzt hat der Server ein Problem", "desde ahora cada consulta recibe un error", "désormais chaque requête reçoit une erreur",
 		"no toques nada, solo mira el log", "não mude nada, só leia", "por ahora no subas nada sin avisar", "a partir de ahora falla cada prueba", "hoje não apague nada do banco", "d'ora in poi ogni test ha un errore",
 		"the changelog reads \"from now on every function gets a comment\", who wrote that", "> From now on each module has a README.\nis that still done?", "maybe from now on every function gets a comment", "from now on every button gets a border",
+		// what only resembles a ban
+		"the button isn't shown here", "tests are not run here, why?", "the retry is never used here and that is the bug", "keep an eye on the log", "migrations have no lock and that breaks it", "there are no mocks in tests?",
+		"it logs ids but never the name, fix that", "don't touch the tests", "hay pruebas que no se ejecutan aquí, míralo",
 		// once
 		"before anything else: please look at the log", "please run the linter again", "please have a look at the migration first", "before we start: what does Open return?", "bitte schau dir zuerst den Test an", "por favor mira la rama release",
 		// the program's rules, and work to do
