@@ -223,7 +223,7 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 		c.addRest(i, title)
 	}
 	for i := range c.list {
-		if given != "" && titleOf(c.list[i].text) == given {
+		if given != "" && titleOf(c.list[i].text[c.list[i].label:]) == given {
 			out.used = []int{i}
 			c.addRest(i, given)
 			break
@@ -302,7 +302,7 @@ func (c *chooser) addRest(i int, title string) {
 	if len(words(rest)) < 4 || lang.Has(x.text, "guess") {
 		return
 	}
-	x.text, x.first, x.part = rest, false, true
+	x.text, x.first, x.part, x.is, x.label = rest, false, true, isSo, 0
 	x.values = nil
 	c.list = append(c.list, x)
 }

@@ -138,7 +138,7 @@ func (e *episode) openTitle() string {
 	name := text.First(c.failure.Tests)
 	for _, s := range e.turn.message {
 		if !isFluff(s.text) && !lang.Has(s.text, "committed") && (name != "" && mentions(s.text, name) || lang.Has(s.text, "failing")) {
-			return s.text
+			return s.text[s.label:] // that it fails is so, whatever is not done
 		}
 	}
 	what := "`" + c.text + "`"
