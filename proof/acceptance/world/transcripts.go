@@ -43,6 +43,7 @@ func (m *Memory) Play(sessions []recorded.Session, left func(recorded.Payload) b
 				if r := m.Hook(verb, recorded.Render(p.Body, project, m.Home), "CLAUDE_PROJECT_DIR="+project); r.Exit != 0 {
 					m.T.Fatalf("%s/%s: exit %d", s.Name, p.Name, r.Exit)
 				}
+				Until(m.T, time.Minute, "the spool is empty: what is in it would come after what follows", func() bool { return m.Spooled() == 0 })
 			}
 		}
 		m.Settle(time.Minute)
