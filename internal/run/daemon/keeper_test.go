@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +14,10 @@ func TestPurgeHidden(t *testing.T) {
 	noLeaks(t)
 	cfg := config(t.TempDir())
 	cfg.Housekeeping = time.Hour
-	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	cfg.Clock = func() time.Time { return now }
+	var now atomic.Int64 // the worker's goroutines read it too
+	now.Store(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC).UnixMilli())
+	cfg.Clock = func() time.Time { return time.UnixMilli(now.Load()) }
+	pass := func(d time.Duration) { now.Add(d.Milliseconds()) }
 	w := open(t, cfg)
 	kept := keeper{Store: w.store, intake: w.intake}
 	hide := func(title string, purge bool) memory.ObservationID {
@@ -24,7 +27,7 @@ func TestPurgeHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 		due, err := kept.HideObservation(t.Context(), o.ID, purge)
-		if err != nil || purge && due != memory.MillisOf(now.Add(undoTime)) {
+		if err != nil || purge && due != memory.MillisOf(cfg.Clock().Add(undoTime)) {
 			t.Fatalf("hidden until %d, %v", due, err)
 		}
 		return o.ID
@@ -34,24 +37,24 @@ func TestPurgeHidden(t *testing.T) {
 		return err == nil
 	}
 	first, back, stays := hide("first", true), hide("brought back", true), hide("out of sight", false)
-	now = now.Add(4 * time.Minute)
+	pass(4 * time.Minute)
 	second := hide("second", true)
 	w.purgeHidden(t.Context())
 	if !restored(back) {
 		t.Error("deleted after 4 minutes")
 	}
-	now = now.Add(undoTime - 4*time.Minute)
+	pass(undoTime - 4*time.Minute)
 	w.purgeHidden(t.Context())
 	if restored(first) {
 		t.Error("not deleted after 10 minutes")
 	}
-	now = now.Add(-24 * time.Hour) // the clock is set back
+	pass(-24 * time.Hour) // the clock is set back
 	w.purgeHidden(t.Context())
-	now = now.Add(24 * time.Hour)
+	pass(24 * time.Hour)
 	if !restored(second) {
 		t.Error("deleted after 6 minutes")
 	}
-	now = now.Add(time.Hour)
+	pass(time.Hour)
 	w.purgeHidden(t.Context())
 	for _, id := range []memory.ObservationID{back, second, stays} {
 		if o, err := w.store.Observation(t.Context(), id); id != stays && (err != nil || o.ID != id) {
