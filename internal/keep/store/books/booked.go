@@ -2,6 +2,9 @@ package books
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 
@@ -12,19 +15,19 @@ import (
 
 // adoptLabel moves the records that are known by the label of a project only to the project,
 // if it is the only one with that label.
-func (b *bookkeeper) adoptLabel(t *db.Tx, project string) {
+func (b *bookkeeper) adoptLabel(t *db.Tx, project string) error {
 	from, err := records.AdoptableLabel(context.Background(), t, project)
-	t.Fail(err)
-	if from == "" {
-		return
+	if err != nil || from == "" {
+		return err
 	}
 	for _, s := range b.sessions {
 		if s.project == from {
 			s.project, s.saved.project = project, project
 		}
 	}
-	t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
-	t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
+	err = t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
+	err2 := t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
+	return errors.Join(err, err2)
 }
 
 // repeatedPrompt is the distance in ms within which two prompts of the same text
@@ -57,27 +60,32 @@ type sessionState struct {
 // session finds the event's session, opening one that isn't known. It returns
 // nil for a skipped event that must not make a session known: of an excluded
 // project, or of a run of our own.
-func (b *bookkeeper) session(t *db.Tx, a *arrival) *bookedSession {
+func (b *bookkeeper) session(t *db.Tx, a *arrival) (*bookedSession, error) {
 	e := &a.Event
 	name := sessionName{e.Host, e.HostSessionID}
 	if s, ok := b.sessions[name]; ok {
 		b.adopt(s, e)
-		return s
+		return s, nil
 	}
 	s := &bookedSession{prompts: map[string]int{}}
-	if !t.Find(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
+	err := t.Row(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
 		FROM sessions WHERE host = ? AND host_session_id = ?`, []any{string(e.Host), e.HostSessionID},
-		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt) {
+		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt)
+	if errors.Is(err, sql.ErrNoRows) {
 		if a.SkipReason == memory.SkipExcluded || a.SkipReason == memory.SkipInternal {
-			return nil
+			return nil, nil
 		}
-		s.open(t, a)
-		b.adoptLabel(t, e.ProjectPath)
+		if err = s.open(t, a); err == nil {
+			err = b.adoptLabel(t, e.ProjectPath)
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.saved = s.sessionState
 	b.sessions[name] = s
 	b.adopt(s, e)
-	return s
+	return s, nil
 }
 
 // adopt sets the project of a session that was opened without one to the event's.
@@ -90,32 +98,36 @@ func (b *bookkeeper) adopt(s *bookedSession, e *memory.Event) {
 
 // open inserts the session of an event that is the first of it, with the event's project:
 // active, or completed if the event is backfilled.
-func (s *bookedSession) open(t *db.Tx, a *arrival) {
+func (s *bookedSession) open(t *db.Tx, a *arrival) error {
 	e := &a.Event
-	id := t.ULID(e.OccurredAt)
+	id, err := t.ULID(e.OccurredAt)
+	if err != nil {
+		return err
+	}
 	s.status, s.project = memory.SessionActive, e.ProjectPath
 	if e.Backfill != "" {
 		s.status, s.completedAt = memory.SessionCompleted, e.OccurredAt
 	}
 	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
 	s.updatedAt = s.startedAt
-	s.id = memory.SessionID(t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
+	n, err := t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, memory.ProjectLabel(e.ProjectPath), string(s.status),
-		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt)))
+		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt))
+	s.id = memory.SessionID(n)
+	return err
 }
 
 // save writes the session back. The times alone, which move with every event,
 // go without the columns whose change the feed tells.
-func (s *bookedSession) save(t *db.Tx) {
+func (s *bookedSession) save(t *db.Tx) error {
 	s.dirty = false
 	if s.saved == s.sessionState {
-		t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+		return t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
 			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
-		return
 	}
 	s.saved = s.sessionState
-	t.Exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
+	return t.Exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
 		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
 		string(s.status), s.project, memory.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
 		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
@@ -157,51 +169,63 @@ func (s *bookedSession) note(e *memory.Event, receivedAt memory.Millis, counts b
 
 // promptNumber returns the number of the turn that an event belongs to: that of the
 // prompt with promptID, which may come after its events, else the latest.
-func (s *bookedSession) promptNumber(t *db.Tx, promptID string) int {
+func (s *bookedSession) promptNumber(t *db.Tx, promptID string) (int, error) {
 	if promptID == "" {
-		return s.promptCount
+		return s.promptCount, nil
 	}
 	number, asked := s.prompts[promptID]
 	if !asked {
-		number = int(t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID))
+		n, err := t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID)
+		if err != nil {
+			return 0, err
+		}
+		number = int(n)
 		s.prompts[promptID] = number
 	}
 	if number == 0 {
-		return s.promptCount
+		return s.promptCount, nil
 	}
-	return number
+	return number, nil
 }
 
 // repeats returns the number of the prompt that e, which has no id, is a second
 // delivery of, 0 when it is none. A backfilled prompt with an id may be one that the hook
 // has reported without.
-func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) int {
+func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) (int, error) {
 	if e.PromptID != "" && e.Backfill == "" {
-		return 0
+		return 0, nil
 	}
-	n := t.Number(`SELECT number FROM prompts
+	n, err := t.Number(`SELECT number FROM prompts
 		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 AND (?5 = '' OR prompt_id = '') LIMIT 1`,
 		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt, e.PromptID)
-	return int(n)
+	return int(n), err
 }
 
 // repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
 // without the prompt's id, or that has none itself: one with the same message at that time.
-func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool {
-	n := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
+func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) (bool, error) {
+	n, err := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
 		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
 		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt),
 		len(key)-strings.LastIndexByte(key, ':'), key[strings.LastIndexByte(key, ':'):], e.PromptID)
-	return n != 0
+	return n != 0, err
 }
 
 // addPrompt stores a prompt under its number and gives this number to events
 // that came before their prompt did.
-func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) {
-	id := t.ULID(e.OccurredAt)
-	newest := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
+func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) error {
+	id, err := t.ULID(e.OccurredAt)
+	if err != nil {
+		return err
+	}
+	newest, err := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
+	if err != nil {
+		return err
+	}
 	prompt := memory.Prompt{ULID: id, Session: s.id, Number: number, PromptID: e.PromptID, Text: e.Prompt, Branch: e.Branch, HeadCommit: e.HeadCommit, CreatedAt: e.OccurredAt}
-	t.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(&prompt)...)
+	if err := t.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(&prompt)...); err != nil {
+		return fmt.Errorf("prompt %d: %w", number, err)
+	}
 	s.promptCount = number
 	// Events without a prompt id belong to the prompt before them, which is this
 	// one unless a later prompt is known.
@@ -209,11 +233,14 @@ func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) {
 	if from < newest {
 		from = math.MaxInt64
 	}
-	t.Exec(`UPDATE events SET prompt_number = ?1
+	if err := t.Exec(`UPDATE events SET prompt_number = ?1
 		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
 		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
-		number, int64(s.id), e.PromptID, from)
+		number, int64(s.id), e.PromptID, from); err != nil {
+		return err
+	}
 	if e.PromptID != "" {
 		s.prompts[e.PromptID] = number
 	}
+	return nil
 }

@@ -122,19 +122,29 @@ const (
 
 // Book books the arrivals of one commit and fills in their receipts.
 func (b *bookkeeper) Book(t *db.Tx, group []any) error {
-	b.refresh(t)
+	if err := b.refresh(t); err != nil {
+		return err
+	}
 	for _, work := range group {
 		d := work.(*arrivals)
 		for i := range d.list {
-			d.receipts[i] = b.bookArrival(t, &d.list[i])
+			receipt, err := b.bookArrival(t, &d.list[i])
+			if err != nil {
+				return err
+			}
+			d.receipts[i] = receipt
 		}
 	}
 	for _, s := range b.dirty {
-		s.save(t)
+		if err := s.save(t); err != nil {
+			return err
+		}
 	}
 	b.dirty = b.dirty[:0]
 	for name, n := range b.counts {
-		t.Count(name, n)
+		if err := t.Count(name, n); err != nil {
+			return err
+		}
 	}
 	clear(b.counts)
 	return nil
@@ -142,59 +152,85 @@ func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 
 // refresh drops the sessions that are kept in memory if another process has written or
 // there are too many.
-func (b *bookkeeper) refresh(t *db.Tx) {
-	version := t.Number("PRAGMA data_version")
-	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
-		return
+func (b *bookkeeper) refresh(t *db.Tx) error {
+	version, err := t.Number("PRAGMA data_version")
+	if err != nil {
+		return err
 	}
-	b.graves = records.ReadTombstones(t)
-	b.aliases = records.ReadAliases(t)
+	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
+		return nil
+	}
+	if b.graves, err = records.ReadTombstones(t); err != nil {
+		return err
+	}
+	if b.aliases, err = records.ReadAliases(t); err != nil {
+		return err
+	}
 	b.sessions = map[sessionName]*bookedSession{}
 	b.dataVersion = version
+	return nil
 }
 
 // bookArrival inserts an event and returns what became of it: processed at once
 // (prompts, session ends), pending for the observer, skipped, or a duplicate. Session
 // starts, flushes and events that the user has deleted are skipped without a row. The
 // session's row is written later (touch).
-func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
+func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
 	e := &a.Event
 	if e.Kind == memory.KindSessionStart || e.Kind == memory.KindFlush {
-		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}, nil
 	}
 	if project, ok := b.aliases[e.ProjectPath]; ok {
 		e.ProjectPath = project
 	}
-	if b.forgotten(t, a.Key, e) {
+	if gone, err := b.forgotten(t, a.Key, e); err != nil {
+		return memory.Receipt{}, err
+	} else if gone {
 		b.counts[counterRefused]++
-		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}, nil
 	}
-	s := b.session(t, a)
+	s, err := b.session(t, a)
+	if err != nil {
+		return memory.Receipt{}, err
+	}
 	r := memory.Receipt{Status: memory.StatusPending, Reason: a.SkipReason}
 	if s != nil {
 		r.Session = s.id
-		r.PromptNumber = s.promptNumber(t, e.PromptID)
+		if r.PromptNumber, err = s.promptNumber(t, e.PromptID); err != nil {
+			return r, err
+		}
 	}
 	switch {
 	case a.SkipReason != "": // always without a session
 		r.Status = memory.StatusSkipped
 	case e.Kind == memory.KindPrompt:
-		if repeated := s.repeats(t, e); repeated != 0 {
+		repeated, err := s.repeats(t, e)
+		if err != nil {
+			return r, err
+		}
+		if repeated != 0 {
 			b.counts[counterDuplicates]++
-			return memory.Receipt{Session: s.id, PromptNumber: repeated, Status: memory.StatusDuplicate}
+			return memory.Receipt{Session: s.id, PromptNumber: repeated, Status: memory.StatusDuplicate}, nil
 		}
 		r.PromptNumber, r.Status = s.promptCount+1, memory.StatusProcessed
 	case e.Kind == memory.KindSessionEnd:
 		r.Status = memory.StatusProcessed
 	case e.Kind == memory.KindStop && e.Backfill != "":
-		if s.repeatsStop(t, e, a.Key) {
+		repeated, err := s.repeatsStop(t, e, a.Key)
+		if err != nil {
+			return r, err
+		}
+		if repeated {
 			b.counts[counterDuplicates]++
-			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}
+			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}, nil
 		}
 	}
 
-	id := bookEvent(t, a, r)
-	if id == 0 {
+	id, booked, err := bookEvent(t, a, r)
+	if err != nil {
+		return r, err
+	}
+	if !booked {
 		b.counts[counterDuplicates]++
 		return duplicateOf(t, a)
 	}
@@ -207,25 +243,25 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	}
 	switch {
 	case r.Status == memory.StatusPending:
-		t.Exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
+		err = t.Exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
 			id, a.files, a.symbols, string(a.Provenance), a.payload)
 	case r.Status == memory.StatusProcessed && e.Kind == memory.KindPrompt:
-		s.addPrompt(t, e, r.PromptNumber)
+		err = s.addPrompt(t, e, r.PromptNumber)
 	}
-	return r
+	return r, err
 }
 
 // forgotten reports whether the user has forgotten an event, its session at that time, or its
 // project or range.
-func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) bool {
+func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) (bool, error) {
 	if !b.graves.Any || b.graves.InRange(e.ProjectPath, e.OccurredAt) {
-		return b.graves.Any
+		return b.graves.Any, nil
 	}
-	n := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
+	n, err := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
 		key, records.SessionTomb(e.Host, e.HostSessionID), records.TombName(e.ProjectPath), int64(e.OccurredAt))
-	return n != 0
+	return n != 0, err
 }
 
 // touch has the session's row written at the end of the transaction.
@@ -236,33 +272,42 @@ func (b *bookkeeper) touch(s *bookedSession) {
 	}
 }
 
-// bookEvent adds the event's row and returns its number, 0 when its key or its delivery is in
-// the books already.
-func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) int64 {
+// bookEvent adds the event's row; booked is false when its key or its delivery
+// is in the books already.
+func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) (id int64, booked bool, err error) {
 	e := &a.Event
 	var processedAt memory.Millis
 	if r.Status == memory.StatusProcessed {
 		processedAt = t.Now()
 	}
-	return t.Insert(`INSERT INTO events
+	res, err := t.Result(`INSERT INTO events
 		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
 		 occurred_at, received_at, outcome, reason, bytes, processed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		a.Key, db.OrNull(e.DeliveryID), db.OrNull(r.Session), string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
 		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt))
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	id, err = res.LastInsertId()
+	return id, true, err
 }
 
 // duplicateOf returns the receipt of an event that is stored already: its session and
 // turn, as StatusDuplicate, or skipped if the user had it deleted.
-func duplicateOf(t *db.Tx, a *arrival) memory.Receipt {
+func duplicateOf(t *db.Tx, a *arrival) (memory.Receipt, error) {
 	var r memory.Receipt
 	var outcome string
-	t.Row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
+	err := t.Row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
 		UNION ALL SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
 		[]any{a.Key, a.Event.DeliveryID}, &r.Session, &r.PromptNumber, &outcome)
 	r.Status = memory.StatusDuplicate
 	if outcome == string(memory.StatusForgotten) {
 		r.Status, r.Reason = memory.StatusSkipped, outcome
 	}
-	return r
+	return r, err
 }

@@ -67,30 +67,56 @@ func (r *redo) run(t *db.Tx, outcome memory.Outcome) error {
 	if err := r.check(t); err != nil {
 		return err
 	}
-	rows := r.rows(t)
-	summaries := r.recordIDs(t, unreadSummary)
-	learnings := r.learnings(t)
-	// First, since the deletion of a row would drop the turn as deleted by the user.
-	t.Exec(`UPDATE events SET reason = '' WHERE id IN
-		(SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?)`, int64(r.session.ID), r.turn)
-	t.Exec(deleteUnread, int64(r.session.ID), r.turn)
-	r.observations(t, rows, outcome.Observations)
-	r.summaries(t, summaries, outcome.Summaries)
-	for i := range outcome.Learnings {
-		r.learning(t, learnings, &outcome.Learnings[i])
+	rows, err := r.rows(t)
+	if err != nil {
+		return err
 	}
-	t.Exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn)
-	records.KeepForeign(t, r.session.ID, outcome.Foreign)
-	return nil
+	summaries, err := r.recordIDs(t, unreadSummary)
+	if err != nil {
+		return err
+	}
+	learnings, err := r.learnings(t)
+	if err != nil {
+		return err
+	}
+	// First, since the deletion of a row would drop the turn as deleted by the user.
+	if err := t.Exec(`UPDATE events SET reason = '' WHERE id IN
+		(SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?)`, int64(r.session.ID), r.turn); err != nil {
+		return err
+	}
+	if err := dropUnread(t, r.session.ID, r.turn); err != nil {
+		return err
+	}
+	if err := r.observations(t, rows, outcome.Observations); err != nil {
+		return err
+	}
+	if err := r.summaries(t, summaries, outcome.Summaries); err != nil {
+		return err
+	}
+	for i := range outcome.Learnings {
+		if err := r.learning(t, learnings, &outcome.Learnings[i]); err != nil {
+			return err
+		}
+	}
+	if err := t.Exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn); err != nil {
+		return err
+	}
+	return records.KeepForeign(t, r.session.ID, outcome.Foreign)
 }
 
 // check returns CodeConflict unless the turn has the payloads that the model was shown and
 // the user has hidden none of its records.
 func (r *redo) check(t *db.Tx) error {
-	keys := db.Selected[string](t, `SELECT e.event_key FROM unread_messages m JOIN events e ON e.id = m.event_id
+	keys, err := db.Column[string](context.Background(), t, `SELECT e.event_key FROM unread_messages m JOIN events e ON e.id = m.event_id
 		WHERE m.session_id = ? AND m.prompt_number = ?`, int64(r.session.ID), r.turn)
+	if err != nil {
+		return err
+	}
 	slices.Sort(keys)
-	known := t.Number("SELECT count(*) FROM unread_turns u WHERE u.session_id = ?2 AND u.prompt_number = ?3 AND "+redoable, 0, int64(r.session.ID), r.turn)
+	known, err := t.Number("SELECT count(*) FROM unread_turns u WHERE u.session_id = ?2 AND u.prompt_number = ?3 AND "+redoable, 0, int64(r.session.ID), r.turn)
+	if err != nil {
+		return err
+	}
 	if !slices.Equal(keys, r.keys) || known == 0 {
 		return memory.Errorf(memory.CodeConflict, "turn %d of session S%d is not as it was read", r.turn, r.session.ID)
 	}
@@ -98,11 +124,11 @@ func (r *redo) check(t *db.Tx) error {
 }
 
 // rows returns the observations that were made of the turn, with what became of them.
-func (r *redo) rows(t *db.Tx) []*redoneRow {
+func (r *redo) rows(t *db.Tx) ([]*redoneRow, error) {
 	noted := map[memory.ObservationID]*redoneRow{}
 	var ids []memory.ObservationID
 	hashes := map[memory.ObservationID]string{}
-	t.Each(func(scan sqlite.Scan) error {
+	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
 		row := new(redoneRow)
 		var hash string
 		if err := scan(&row.ID, &row.made, &hash); err != nil {
@@ -112,11 +138,13 @@ func (r *redo) rows(t *db.Tx) []*redoneRow {
 		return nil
 	}, "SELECT record_id, made, content FROM unread_records WHERE session_id = ? AND prompt_number = ? AND kind = ? ORDER BY record_id",
 		int64(r.session.ID), r.turn, unreadObservation)
-	if len(ids) == 0 {
-		return nil
+	if err != nil || len(ids) == 0 {
+		return nil, err
 	}
 	stored, err := records.ObservationsByIDs(context.Background(), t.Conn, ids)
-	t.Fail(err)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]*redoneRow, len(stored))
 	for i := range stored {
 		row := noted[stored[i].ID]
@@ -125,22 +153,23 @@ func (r *redo) rows(t *db.Tx) []*redoneRow {
 		row.again = row.TimesSeen > 1
 		rows[i] = row
 	}
-	for _, id := range db.Selected[memory.ObservationID](t, `SELECT DISTINCT g.value FROM injections i, json_each(i.observations) g
+	given, err := db.Column[memory.ObservationID](context.Background(), t, `SELECT DISTINCT g.value FROM injections i, json_each(i.observations) g
 		WHERE g.value IN (SELECT value FROM json_each(?1))
-		UNION SELECT observation_id FROM lookups WHERE observation_id IN (SELECT value FROM json_each(?1))`, db.JSONList(ids)) {
+		UNION SELECT observation_id FROM lookups WHERE observation_id IN (SELECT value FROM json_each(?1))`, db.JSONList(ids))
+	for _, id := range given {
 		noted[id].given = true
 	}
-	return rows
+	return rows, err
 }
 
 // recordIDs returns the noted records of a kind that the turn made, the newest first.
-func (r *redo) recordIDs(t *db.Tx, kind string) []int64 {
-	return db.Selected[int64](t, `SELECT record_id FROM unread_records
+func (r *redo) recordIDs(t *db.Tx, kind string) ([]int64, error) {
+	return db.Column[int64](context.Background(), t, `SELECT record_id FROM unread_records
 		WHERE session_id = ? AND prompt_number = ? AND kind = ? AND made = 1 ORDER BY record_id DESC`, int64(r.session.ID), r.turn, kind)
 }
 
 // observations stores the observations of the model in the rows, or beside them.
-func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
+func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observation) error {
 	for i := range found {
 		o := &found[i]
 		o.Session, o.ProjectPath, o.PromptNumber = r.session.ID, cmp.Or(o.ProjectPath, r.session.ProjectPath), r.turn
@@ -153,29 +182,38 @@ func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observat
 		o := &found[i]
 		switch {
 		case row == nil:
-			records.AddObservation(t, &r.session, o)
+			if err := records.AddObservation(t, &r.session, o); err != nil {
+				return err
+			}
 		case row.edited, !row.made:
 			o.ID = row.ID // it says what the user wants, or was counted as seen again
 		default:
-			rewrite(t, row, o)
+			if err := rewrite(t, row, o); err != nil {
+				return err
+			}
 		}
 	}
-	r.removeRest(t, rows, found)
+	return r.removeRest(t, rows, found)
 }
 
 // removeRest removes the rows of the turn for which the model had no observation.
-func (r *redo) removeRest(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
+func (r *redo) removeRest(t *db.Tx, rows []*redoneRow, found []memory.Observation) error {
 	for _, row := range rows {
 		switch {
 		case row.taken, !row.made, row.edited, row.Pinned, row.again:
 		case row.given && len(found) > 0:
-			t.Exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
-				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID))
+			if err := t.Exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
+				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID)); err != nil {
+				return err
+			}
 		case row.given:
 		default:
-			records.DeleteObservations(t, []memory.ObservationID{row.ID})
+			if _, err := records.DeleteObservations(t, []memory.ObservationID{row.ID}); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // shareTokens takes the tokens of the rows that will stay as they are off those of the
@@ -258,42 +296,62 @@ var rewriteObservation = records.ObservationRecord.Update + `, superseded_by = C
 // rewrite puts what an observation says into a row, which keeps its number, name, time and
 // pin. An observation that another row of the session has already is that row: it is not
 // counted again, and the row keeps its text.
-func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) {
-	other := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(row.ID))
+func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) error {
+	other, err := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(row.ID))
+	if err != nil {
+		return err
+	}
 	if other != 0 {
 		o.ID, row.taken = memory.ObservationID(other), false
-		return
+		return nil
 	}
 	o.ID, o.ULID = row.ID, row.ULID
-	t.Exec(rewriteObservation, append(records.ObservationRecord.Rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...)
-	records.SupersedeEarlier(t, o)
-	before := records.PathsOf(t, db.JSONList([]memory.ObservationID{o.ID}))
-	t.Exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID))
-	records.AddFiles(t, o)
-	records.DropPaths(t, before)
-	records.SupersedeEarlier(t, o)
+	if err := t.Exec(rewriteObservation, append(records.ObservationRecord.Rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...); err != nil {
+		return err
+	}
+	if err := records.SupersedeEarlier(t, o); err != nil {
+		return err
+	}
+	before, err := records.PathsOf(t, db.JSONList([]memory.ObservationID{o.ID}))
+	if err != nil {
+		return err
+	}
+	if err := t.Exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID)); err != nil {
+		return err
+	}
+	if err := records.AddFiles(t, o); err != nil {
+		return err
+	}
+	if err := records.DropPaths(t, before); err != nil {
+		return err
+	}
+	return records.SupersedeEarlier(t, o)
 }
 
 // summaries stores the model's summary of the turn in the row of the newest one that was
 // made without a model; the others said less of the same.
-func (r *redo) summaries(t *db.Tx, rows []int64, found []memory.Summary) {
+func (r *redo) summaries(t *db.Tx, rows []int64, found []memory.Summary) error {
 	if len(found) == 0 {
-		return
+		return nil
 	}
 	m := &found[len(found)-1]
 	if len(rows) == 0 {
-		records.AddSummary(t, &r.session, m)
-		return
+		return records.AddSummary(t, &r.session, m)
 	}
 	m.Origin = cmp.Or(m.Origin, memory.OriginObserver)
-	n := t.Exec(records.SummaryRecord.Update+" WHERE id = ?", append(records.SummaryRecord.Rewritten(m), rows[0])...)
+	n, err := t.Change(records.SummaryRecord.Update+" WHERE id = ?", append(records.SummaryRecord.Rewritten(m), rows[0])...)
+	if err != nil {
+		return err
+	}
 	if n == 0 {
-		records.AddSummary(t, &r.session, m)
-		return
+		return records.AddSummary(t, &r.session, m)
 	}
 	for _, id := range rows[1:] {
-		t.Exec("DELETE FROM session_summaries WHERE id = ?", id)
+		if err := t.Exec("DELETE FROM session_summaries WHERE id = ?", id); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // redoneLearning is a learning that the turn has made or confirmed without a model.
@@ -311,9 +369,9 @@ type redoneLearning struct {
 const otherWords = 0.5
 
 // learnings returns the learnings of the turn.
-func (r *redo) learnings(t *db.Tx) []*redoneLearning {
+func (r *redo) learnings(t *db.Tx) ([]*redoneLearning, error) {
 	var list []*redoneLearning
-	t.Each(func(scan sqlite.Scan) error {
+	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
 		l := new(redoneLearning)
 		var content, noted string
 		var made, active bool
@@ -328,16 +386,16 @@ func (r *redo) learnings(t *db.Tx) []*redoneLearning {
 	}, `SELECT l.id, l.category, l.content, l.times_seen, l.is_active, r.made, r.content
 		FROM unread_records r JOIN learnings l ON l.id = r.record_id
 		WHERE r.session_id = ? AND r.prompt_number = ? AND r.kind = ? ORDER BY l.id`, int64(r.session.ID), r.turn, unreadLearning)
-	return list
+	return list, err
 }
 
 // learning stores a learning of the model. One that the first pass has booked is not booked
 // again; one that the first pass has put in other words gets the model's wording.
-func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) {
+func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) error {
 	said := likeness.ParseStatement(l.Content)
 	for _, k := range known {
 		if k.statement.Same(said) {
-			return
+			return nil
 		}
 	}
 	for _, k := range known {
@@ -345,13 +403,12 @@ func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) {
 			continue
 		}
 		k.free = false
-		other := t.Number("SELECT id FROM learnings WHERE project = (SELECT project FROM learnings WHERE id = ?1) AND content_key = ?2 AND id <> ?1", k.id, said.Key)
-		if other != 0 {
-			return
+		other, err := t.Number("SELECT id FROM learnings WHERE project = (SELECT project FROM learnings WHERE id = ?1) AND content_key = ?2 AND id <> ?1", k.id, said.Key)
+		if err != nil || other != 0 {
+			return err
 		}
-		t.Exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
+		return t.Exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
 			l.Category, l.Content, said.Key, max(0, min(1, l.Confidence)), string(l.Provenance), int64(t.Now()), k.id)
-		return
 	}
-	records.AddLearning(t, &r.session, l)
+	return records.AddLearning(t, &r.session, l)
 }

@@ -161,7 +161,7 @@ func (s *Care) Repair(ctx context.Context, wrong []Mismatch, backups []string) (
 		}
 	}
 	for _, m := range left {
-		list, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (*[]Mismatch, error) { return setAside(t, m, &done), nil })
+		list, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (*[]Mismatch, error) { return setAside(t, m, &done) })
 		if err != nil {
 			return done, err
 		}
@@ -176,7 +176,7 @@ func (s *Care) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch,
 		saved, err := readSaved(ctx, backup, m)
 		restored := false
 		if err == nil && saved != nil {
-			restored, err = db.InKeeping(ctx, s.DB, "repair record", func(t *db.Tx) (bool, error) { return restoreRecord(t, m, saved), nil })
+			restored, err = db.InKeeping(ctx, s.DB, "repair record", func(t *db.Tx) (bool, error) { return restoreRecord(t, m, saved) })
 			if err != nil && (ctx.Err() != nil || db.File.External(err)) {
 				return nil, err
 			}
@@ -237,104 +237,127 @@ func anyRow(n int) func(*[]any) []any {
 
 // restoreRecord repairs a record by a backup if that has its content with the right hash, and
 // reports whether it is sound then.
-func restoreRecord(t *db.Tx, m Mismatch, from *saved) bool {
-	now, there := sums(t, m)
-	if !there {
+func restoreRecord(t *db.Tx, m Mismatch, from *saved) (bool, error) {
+	now, err := sums(t, m)
+	if errors.Is(err, sql.ErrNoRows) {
 		return insertSaved(t, m, from)
+	}
+	if err != nil {
+		return false, err
 	}
 	textRight, restRight := now.Right()
 	_, savedRest := from.sums.Right()
 	switch {
 	case textRight, now.Text == from.sums.Text: // or the hash is wrong
 	case now.KeptText.Valid && now.KeptText.Int64 == from.sums.Text:
-		setColumns(t, m, from.kind.Table, from.kind.Text, from.row)
+		if err := setColumns(t, m, from.kind.Table, from.kind.Text, from.row); err != nil {
+			return false, err
+		}
 	default:
-		return false
+		return false, nil
 	}
 	switch {
 	case restRight, savedRest && now.Rest == from.sums.Rest:
 	case savedRest && now.KeptRest.Valid && now.KeptRest.Int64 == from.sums.Rest:
-		setColumns(t, m, from.kind.Table, from.kind.Rest, from.row[len(from.kind.Text):])
-		setFiles(t, m, from)
+		if err := setColumns(t, m, from.kind.Table, from.kind.Rest, from.row[len(from.kind.Text):]); err != nil {
+			return false, err
+		}
+		if err := setFiles(t, m, from); err != nil {
+			return false, err
+		}
 	case textRight:
-		return false // an older backup may have it
+		return false, nil // an older backup may have it
 	}
-	rehash(t, m)
-	return true
+	return true, rehash(t, m)
 }
 
-// sums reads the hashes of a record and reports whether it is there.
-func sums(t *db.Tx, m Mismatch) (s records.Sums, there bool) {
-	there = t.Find(records.SumColumns+" WHERE s.kind = ?1 AND s.id = ?2", []any{string(m.Kind), m.ID}, records.SumFields(&s)...)
-	return s, there
+// sums reads the hashes of a record; sql.ErrNoRows when it is gone.
+func sums(t *db.Tx, m Mismatch) (s records.Sums, err error) {
+	err = t.Row(records.SumColumns+" WHERE s.kind = ?1 AND s.id = ?2", []any{string(m.Kind), m.ID}, records.SumFields(&s)...)
+	return s, err
 }
 
 // insertSaved brings a record back that is gone, if its hash is that of the backup's.
-func insertSaved(t *db.Tx, m Mismatch, from *saved) bool {
-	same := t.Number("SELECT count(*) FROM record_hashes WHERE kind = ? AND id = ? AND text = ?", string(m.Kind), m.ID, from.sums.Text)
-	if same == 0 {
-		return false
+func insertSaved(t *db.Tx, m Mismatch, from *saved) (bool, error) {
+	same, err := t.Number("SELECT count(*) FROM record_hashes WHERE kind = ? AND id = ? AND text = ?", string(m.Kind), m.ID, from.sums.Text)
+	if err != nil || same == 0 {
+		return false, err
 	}
 	columns := from.kind.Hashed
-	t.Exec("INSERT INTO "+from.kind.Table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
-		append([]any{m.ID}, from.row...)...)
-	setFiles(t, m, from)
-	rehash(t, m)
-	return true
+	if err := t.Exec("INSERT INTO "+from.kind.Table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
+		append([]any{m.ID}, from.row...)...); err != nil {
+		return false, err
+	}
+	if err := setFiles(t, m, from); err != nil {
+		return false, err
+	}
+	return true, rehash(t, m)
 }
 
 // setColumns sets columns of a record.
-func setColumns(t *db.Tx, m Mismatch, table string, columns []string, values []any) {
+func setColumns(t *db.Tx, m Mismatch, table string, columns []string, values []any) error {
 	if len(columns) == 0 {
-		return
+		return nil
 	}
-	t.Exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
+	return t.Exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
 }
 
 // setFiles replaces the files of an observation by those of a backup.
-func setFiles(t *db.Tx, m Mismatch, from *saved) {
+func setFiles(t *db.Tx, m Mismatch, from *saved) error {
 	if m.Kind != memory.RecordObservation {
-		return
+		return nil
 	}
 	// A path that was damaged is that of no other observation: it goes.
-	before := records.PathsOf(t, db.JSONList([]int64{m.ID}))
-	t.Exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID)
-	for _, f := range from.files {
-		t.Exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...)
+	before, err := records.PathsOf(t, db.JSONList([]int64{m.ID}))
+	if err != nil {
+		return err
 	}
-	records.DropPaths(t, before)
+	if err := t.Exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID); err != nil {
+		return err
+	}
+	for _, f := range from.files {
+		if err := t.Exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...); err != nil {
+			return err
+		}
+	}
+	return records.DropPaths(t, before)
 }
 
 // rehash makes the hashes of a record those of its present content.
-func rehash(t *db.Tx, m Mismatch) {
-	t.Exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
+func rehash(t *db.Tx, m Mismatch) error {
+	return t.Exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
 		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = NULL`, string(m.Kind), m.ID)
 }
 
 // setAside books a record that no backup can repair, and returns the list of done that it
 // belongs to.
-func setAside(t *db.Tx, m Mismatch, done *Repaired) *[]Mismatch {
+func setAside(t *db.Tx, m Mismatch, done *Repaired) (*[]Mismatch, error) {
 	key := []any{string(m.Kind), m.ID}
-	now, there := sums(t, m)
+	now, err := sums(t, m)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
 	text, rest := now.Right()
 	switch {
-	case there && text && rest: // somebody has written it meanwhile
-		return &done.Restored
+	case err == nil && text && rest: // somebody has written it meanwhile
+		return &done.Restored, nil
 	case m.Gone:
-		t.Exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
-		return &done.Lost
+		err := t.Exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
+		return &done.Lost, err
 	case !m.Text, m.Kind == records.HashedSession:
-		rehash(t, m)
-		return &done.Accepted
+		return &done.Accepted, rehash(t, m)
 	}
 	// One without a hash gets a wrong one.
-	t.Exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
-		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.Now()))...)
+	if err := t.Exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
+		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.Now()))...); err != nil {
+		return nil, err
+	}
+	err = nil
 	switch m.Kind {
 	case memory.RecordObservation:
-		t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
+		err = t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
 	case records.HashedLearning:
-		t.Exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
+		err = t.Exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
 	}
-	return &done.Withheld
+	return &done.Withheld, err
 }

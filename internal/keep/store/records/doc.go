@@ -11,8 +11,7 @@
 //     page: its parts are read in order from indexes; only the observations of rare
 //     files are sorted. A count is exact, and cached until the next change.
 //
-// What books and care do with records in their own transactions are functions with a
-// [db.Tx], which keeps their errors.
+// What books and care do with records in their own transactions are functions with a [db.Tx].
 package records
 
 import (

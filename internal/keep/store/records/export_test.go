@@ -10,8 +10,7 @@ import (
 // Hide marks an observation as deleted.
 func (s *Records) Hide(id int64) error {
 	return s.Write(context.Background(), "hide", db.Job{Run: func(t *db.Tx) error {
-		t.Exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
-		return nil
+		return t.Exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
 	}})
 }
 

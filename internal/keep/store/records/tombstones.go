@@ -1,6 +1,7 @@
 package records
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -58,17 +59,20 @@ func ParseRange(key string) (r BuriedRange, err error) {
 }
 
 // ReadTombstones reads the tombstones of ranges.
-func ReadTombstones(t *db.Tx) (g Tombstones) {
-	g.Any = t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)") != 0
-	if !g.Any {
-		return g
+func ReadTombstones(t *db.Tx) (g Tombstones, err error) {
+	n, err := t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)")
+	if g.Any = n != 0; err != nil || !g.Any {
+		return g, err
 	}
-	for _, key := range db.Selected[string](t, "SELECT key FROM tombstones WHERE kind = 'range'") {
+	keys, err := db.Column[string](context.Background(), t, "SELECT key FROM tombstones WHERE kind = 'range'")
+	for _, key := range keys {
 		r, err := ParseRange(key)
-		t.Fail(err)
+		if err != nil {
+			return g, err
+		}
 		g.ranges = append(g.ranges, r)
 	}
-	return g
+	return g, err
 }
 
 // InRange reports whether the user has forgotten a range with a time of a project.
