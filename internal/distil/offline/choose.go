@@ -114,6 +114,7 @@ func (c *chooser) add(s sentence, from source, late float64) {
 		s.text = s.text[lang.Front(s.text, "label"):]
 	}
 	s.text = strings.TrimRight(s.text, ". 。")
+	s.label = min(s.label, len(s.text)) // nothing may stand behind a label
 	if !strings.HasPrefix(whole, s.text) {
 		s.text = capitalWord(s.text)
 	}

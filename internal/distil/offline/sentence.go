@@ -134,8 +134,8 @@ func (r *reader) put(s sentence) {
 	s.section = r.section
 	if s.label, s.is = labelOf(s.text); s.is == isSo && !isFluff(s.text) {
 		if s.is = standingOf(r.section); s.is != isSo {
-			s.label, s.headed = len(r.section)+len(": "), true
-			s.text = capital(r.section) + ": " + s.text
+			head := capital(r.section) + ": " // a capital may have another length
+			s.text, s.label, s.headed = head+s.text, len(head), true
 		}
 	}
 	r.out = append(r.out, s)

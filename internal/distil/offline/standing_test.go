@@ -73,6 +73,13 @@ func TestOpenBox(t *testing.T) {
 	}
 }
 
+// TestEmptyLabels distils a label with nothing behind it.
+func TestEmptyLabels(t *testing.T) {
+	for _, message := range []string{"Option B was not taken here – ...", "Not done – ...", "Not done: ...", "未対応：。", "Offen — .", "(todo) .", "### ıpotesi scartata\n\n- x", "- [ ] ."} {
+		tell().ask("fix the failing test").edit("window/window.go", 12, "+\tif b {").fail("go test ./...", 1, goFailure).stop(message + "\n\n" + message).distil(t)
+	}
+}
+
 // TestPlainLabels takes no label for one that suspends that is none.
 func TestPlainLabels(t *testing.T) {
 	for _, label := range []string{"Root cause", "Fix", "Result", "Next.js version", "Open files", "Remaining budget", "The default", "Why it failed", "Later versions of Go",
