@@ -70,7 +70,7 @@ func newRig(t testing.TB, m Memory) *rig {
 	r := &rig{t: t, home: home, dir: filepath.Join(home, "memory"), port: freePort(t)}
 	r.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "CLAUDE_MEM_DATA_DIR=" + r.dir}
 	must(t, os.Mkdir(r.dir, 0o700))
-	settings := fmt.Sprintf(`{"CLAUDE_MEM_WORKER_PORT":"%d","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_ANTHROPIC_API_KEY":%q}`, r.port, secretKey)
+	settings := fmt.Sprintf(`{"CLAUDE_MEM_WORKER_PORT":"%d","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_EMBEDDER_TRAINING":"off","CLAUDE_MEM_ANTHROPIC_API_KEY":%q}`, r.port, secretKey)
 	must(t, os.WriteFile(filepath.Join(r.dir, "config.json"), []byte(settings), 0o600))
 	t.Cleanup(func() {
 		if out, err := r.try("worker", "stop"); err != nil {
@@ -86,7 +86,30 @@ func newRig(t testing.TB, m Memory) *rig {
 		r.command("import", path)
 	}
 	r.command("worker", "start")
+	r.awaitIndex(m.Observations)
 	return r
+}
+
+// awaitIndex waits until the index has at least so many records and will not change by itself:
+// what is found after it is found in the same order again.
+func (r *rig) awaitIndex(records int) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var stats struct {
+			Index struct {
+				State                      string
+				Documents, Behind, Waiting int
+				Building                   bool
+			}
+		}
+		r.get("/api/stats", &stats)
+		if ix := stats.Index; ix.State == "ok" && ix.Documents >= records && !ix.Building && ix.Behind+ix.Waiting == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the index is not ready within %v: %+v", patience, stats.Index)
+		}
+	}
 }
 
 // secretKey is in the settings of every rig and must be on no page.
