@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -130,6 +131,21 @@ func OpenReaders(ctx context.Context, source string) (*sql.DB, error) {
 	return db, nil
 }
 
+var keptOpen struct {
+	sync.Mutex
+	files []*os.File
+}
+
+// KeepOpen keeps f, a file of a database that this process has open, its log or the index of that,
+// until the process ends: on Unix, to close any descriptor of a file gives up all locks that the
+// process has on it, SQLite's too. Another process then takes the log's index for one that nobody
+// uses, and empties it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+func KeepOpen(f *os.File) {
+	keptOpen.Lock()
+	defer keptOpen.Unlock()
+	keptOpen.files = append(keptOpen.files, f)
+}
+
 // Header is what the first page of a database file says
 // (https://www.sqlite.org/fileformat.html#the_database_header).
 type Header struct {
@@ -139,7 +155,8 @@ type Header struct {
 
 // ReadHeader reads the header of the file at path; nil for a file that is too short
 // to have one, because nothing was ever committed to it. For a file of another
-// format the error is ErrNotADatabase.
+// format the error is ErrNotADatabase. A process that has the database open must not call it:
+// see KeepOpen.
 func ReadHeader(path string) (*Header, error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -125,7 +125,11 @@ func (n *needles) file(ctx context.Context, path string) (found bool, err error)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
+	if strings.HasPrefix(filepath.Base(path), control.Database) {
+		sqlite.KeepOpen(f)
+	} else {
+		defer func() { _ = f.Close() }() // opened for reading only
+	}
 	r := bufio.NewReader(f)
 	start, _ := r.Peek(16) // a short file is searched as it is
 	switch {

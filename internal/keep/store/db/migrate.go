@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
 
@@ -86,20 +85,16 @@ func CheckMigratable(ctx context.Context, path string) error {
 // FileVersion returns the version of the schema of the file at path, 0 for a missing or
 // empty one. The error is that of checkVersion for one that cannot be migrated, or of
 // CheckStructure for one that is not as the migrations make it.
-func FileVersion(ctx context.Context, path string) (int, error) {
-	version, err := headerVersion(path)
-	if err != nil {
-		return 0, err
-	}
-	if err := checkVersion(version); err != nil {
-		return 0, err
-	}
-	if version == 0 && !HasLog(path) {
+func FileVersion(ctx context.Context, path string) (version int, err error) {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 && !HasLog(path) {
 		return 0, nil
 	}
-	// The log may hold a newer user_version than the header.
+	// Not by reading the header: this process may have the database open (sqlite.KeepOpen).
 	err = WithReader(ctx, path, func(db *sql.DB) error {
 		if version, err = VersionOf(ctx, db); err == nil {
+			err = checkVersion(version)
+		}
+		if err == nil && version > 0 {
 			err = CheckStructure(ctx, db)
 		}
 		return err
@@ -121,22 +116,6 @@ func beforeMigration(ctx context.Context, path string, opts Options) error {
 func HasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
-}
-
-// headerVersion returns the user_version in the file's header, 0 for no file.
-func headerVersion(path string) (int, error) {
-	header, err := sqlite.ReadHeader(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return 0, nil
-	case errors.Is(err, sqlite.ErrNotADatabase):
-		return 0, memory.Errorf(memory.CodeStorage, "%w", err).WithHint("memory.db is damaged: " + damagedHint)
-	case err != nil:
-		return 0, memory.Errorf(memory.CodeStorage, "read header: %w", err).WithHint("move the file away, or make it readable; `claude-mem doctor` shows more")
-	case header == nil:
-		return 0, nil
-	}
-	return header.UserVersion, nil
 }
 
 // VersionOf returns the version of the schema of a database.
