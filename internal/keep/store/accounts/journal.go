@@ -37,17 +37,15 @@ type logEntry struct {
 }
 
 // logEvent adds an entry to the event log.
-func logEvent(t *db.Tx, e logEntry) error {
+func logEvent(t *db.Tx, e logEntry) {
 	data, err := db.Encode(e.data)
-	if err != nil {
-		return err
-	}
-	return t.Exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+	t.Fail(err)
+	t.Exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
 		e.kind, db.OrNull(e.session), data, e.buildMS, e.tokens, int64(e.at))
 }
 
 // sessionNumber returns the number of the session that a host names, 0 when there is none.
-func sessionNumber(t *db.Tx, host memory.Host, hostSessionID string) (int64, error) {
+func sessionNumber(t *db.Tx, host memory.Host, hostSessionID string) int64 {
 	return t.Number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(host), hostSessionID)
 }
 
@@ -57,10 +55,8 @@ func sessionNumber(t *db.Tx, host memory.Host, hostSessionID string) (int64, err
 func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) error {
 	return s.WriteKeeping(ctx, "record injection", func(t *db.Tx) error {
 		in.At = t.OrNow(in.At)
-		session, err := sessionNumber(t, in.Host, in.HostSessionID)
-		if err != nil {
-			return err
-		}
+		session := sessionNumber(t, in.Host, in.HostSessionID)
+		var err error
 		if in.ProjectPath, err = records.Aliased(ctx, t.Conn, in.ProjectPath); err != nil {
 			return err
 		}
@@ -71,13 +67,13 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 				return err
 			}
 		}
-		n, err := t.Change(`INSERT INTO injections
+		n := t.Exec(`INSERT INTO injections
 			(session_id, host, host_session_id, project, hook_event, source, observations, said, sessions, layers, skipped, tokens, budget, build_ms, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			db.OrNull(session), string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
 			observations, said, db.JSONList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At))
-		if err != nil || n == 0 {
-			return err
+		if n == 0 {
+			return nil
 		}
 		entry := logEntry{
 			kind: eventRecallInject, session: session, at: in.At, buildMS: in.BuildMS, tokens: in.Tokens,
@@ -99,7 +95,8 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 				BuildMS float64         `json:"build_ms"`
 			}{json.RawMessage(layers), json.RawMessage(skipped), in.Tokens, in.Budget, in.BuildMS}
 		}
-		return logEvent(t, entry)
+		logEvent(t, entry)
+		return nil
 	})
 }
 
@@ -110,13 +107,11 @@ func (s *Accounts) RecordLookup(ctx context.Context, host memory.Host, hostSessi
 		return nil
 	}
 	return s.WriteKeeping(ctx, "record lookup", func(t *db.Tx) error {
-		session, err := sessionNumber(t, host, hostSessionID)
-		if err != nil {
-			return err
-		}
-		return logEvent(t, logEntry{kind: eventLookup, session: session, at: t.Now(), data: struct {
+		session := sessionNumber(t, host, hostSessionID)
+		logEvent(t, logEntry{kind: eventLookup, session: session, at: t.Now(), data: struct {
 			Observations []memory.ObservationID `json:"observations"`
 		}{ids}})
+		return nil
 	})
 }
 
@@ -130,20 +125,21 @@ func (s *Accounts) LastInjection(ctx context.Context, host memory.Host, hostSess
 // AddNotice stores a message that the user is shown once. A notice that was shown
 // is shown again only if its text has changed, or after ClearNotice.
 func (s *Accounts) AddNotice(ctx context.Context, key, text string) error {
-	return s.WriteKeeping(ctx, "add notice", func(t *db.Tx) error { return addNotice(t, key, text) })
+	return s.WriteKeeping(ctx, "add notice", func(t *db.Tx) error {
+		addNotice(t, key, text)
+		return nil
+	})
 }
 
-func addNotice(t *db.Tx, key, text string) error {
-	return t.Exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
+func addNotice(t *db.Tx, key, text string) {
+	t.Exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET text = excluded.text, created_at = excluded.created_at, shown_at = NULL
 		WHERE text <> excluded.text`, key, text, int64(t.Now()))
 }
 
 // ClearNotice drops a notice whose cause has gone.
 func (s *Accounts) ClearNotice(ctx context.Context, key string) error {
-	return s.WriteKeeping(ctx, "clear notice", func(t *db.Tx) error {
-		return t.Exec("DELETE FROM notices WHERE key = ?", key)
-	})
+	return s.Exec(ctx, "clear notice", "DELETE FROM notices WHERE key = ?", key)
 }
 
 const waitingNotices = "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key"
@@ -156,12 +152,9 @@ func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 		return nil, db.Fault("take notices", err)
 	}
 	return db.InKeeping(ctx, s.DB, "take notices", func(t *db.Tx) ([]string, error) {
-		texts, err := db.Column[string](ctx, t, waitingNotices)
-		if err != nil {
-			return nil, err
-		}
-		err = t.Exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.Now()))
-		return texts, err
+		texts := db.Selected[string](t, waitingNotices)
+		t.Exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.Now()))
+		return texts, nil
 	})
 }
 
@@ -224,7 +217,7 @@ func (s *Accounts) BookLosses(ctx context.Context, r memory.LossRecord, text fun
 	if err != nil || booked >= r.Count { // asked at every session start: a look costs no commit
 		return 0, db.Fault("book losses", err)
 	}
-	return db.InKeeping(ctx, s.DB, "book losses", func(t *db.Tx) (int, error) { return bookLosses(t, r, text) })
+	return db.InKeeping(ctx, s.DB, "book losses", func(t *db.Tx) (int, error) { return bookLosses(t, r, text), nil })
 }
 
 // StoredAfterAll counts how many of the last n losses of a record were stored after all.
@@ -241,40 +234,30 @@ func lastDeliveries(r memory.LossRecord, n int64) string {
 	return db.JSONList(r.Deliveries[max(0, int64(len(r.Deliveries))-n):])
 }
 
-func bookLosses(t *db.Tx, r memory.LossRecord, text func(int, memory.Millis) string) (int, error) {
+func bookLosses(t *db.Tx, r memory.LossRecord, text func(int, memory.Millis) string) int {
 	var booked, untold, told int64
 	var from memory.Millis
-	err := t.Row(`SELECT coalesce((SELECT value FROM counters WHERE name = ?1), 0), coalesce((SELECT value FROM counters WHERE name = ?2), 0),
+	t.Row(`SELECT coalesce((SELECT value FROM counters WHERE name = ?1), 0), coalesce((SELECT value FROM counters WHERE name = ?2), 0),
 		coalesce((SELECT value FROM counters WHERE name = ?3), 0), (SELECT count(*) FROM notices WHERE key = ?4 AND shown_at IS NULL) = 0`,
 		[]any{counterLosses + r.ID, counterUntold, counterUntoldFrom, NoticeLost}, &booked, &untold, &from, &told)
 	lost := r.Count - booked
-	if err != nil || lost <= 0 {
-		return 0, err
+	if lost <= 0 {
+		return 0
 	}
-	stored, err := t.Number(countStored, lastDeliveries(r, lost))
-	if err != nil {
-		return 0, err
-	}
-	lost -= stored
-	if err := t.SetCounter(counterLosses+r.ID, r.Count); err != nil || lost == 0 {
-		return 0, err
+	lost -= t.Number(countStored, lastDeliveries(r, lost))
+	t.SetCounter(counterLosses+r.ID, r.Count)
+	if lost == 0 {
+		return 0
 	}
 	if told == 1 {
 		untold, from = 0, r.First
 	}
 	untold, from = untold+lost, min(from, r.First)
-	if err := t.Count(counterLost, int(lost)); err != nil {
-		return 0, err
-	}
-	if err := t.SetCounter(counterUntold, untold); err != nil {
-		return 0, err
-	}
-	if err := t.SetCounter(counterUntoldFrom, int64(from)); err != nil {
-		return 0, err
-	}
+	t.Count(counterLost, int(lost))
+	t.SetCounter(counterUntold, untold)
+	t.SetCounter(counterUntoldFrom, int64(from))
 	// A notice that was shown may have had the same text.
-	if err := t.Exec("DELETE FROM notices WHERE key = ?", NoticeLost); err != nil {
-		return 0, err
-	}
-	return int(lost), addNotice(t, NoticeLost, text(int(untold), from))
+	t.Exec("DELETE FROM notices WHERE key = ?", NoticeLost)
+	addNotice(t, NoticeLost, text(int(untold), from))
+	return int(lost)
 }

@@ -49,10 +49,7 @@ type capKey struct {
 // made when the worker starts: calls that are still open are a dead worker's and
 // are marked as lost.
 func (s *Accounts) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, error) {
-	err := s.WriteKeeping(ctx, "open ledger", func(t *db.Tx) error {
-		return t.Exec("UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
-	})
-	if err != nil {
+	if err := s.Exec(ctx, "open ledger", "UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved); err != nil {
 		return nil, err
 	}
 	return &Ledger{store: s, caps: caps, full: map[capKey]memory.CapError{}}, nil
@@ -82,37 +79,29 @@ func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64,
 	refused, final := false, false
 	err := l.store.WriteKeeping(ctx, what, func(t *db.Tx) error {
 		refused, final = false, false
-		check := func(which memory.TokenCap, limit int, where string, args ...any) error {
+		check := func(which memory.TokenCap, limit int, where string, args ...any) {
 			if limit <= 0 || refused {
-				return nil
+				return
 			}
 			var used, open int
-			if err := t.Row("SELECT coalesce(sum("+counted+"), 0), coalesce(sum(reserved_tokens) FILTER (WHERE outcome = 'reserved'), 0) FROM llm_calls WHERE "+where,
-				args, &used, &open); err != nil {
-				return err
-			}
+			t.Row("SELECT coalesce(sum("+counted+"), 0), coalesce(sum(reserved_tokens) FILTER (WHERE outcome = 'reserved'), 0) FROM llm_calls WHERE "+where,
+				args, &used, &open)
 			if used+wanted > limit {
 				refused, full = true, memory.CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
 				// What stands only in the way of an open reservation may pass yet.
 				final = used-open+wanted > limit && !r.Redo
 			}
-			return nil
 		}
-		if err := check(memory.CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to)); err != nil {
-			return err
-		}
-		if err := check(memory.CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil {
-			return err
-		}
+		check(memory.CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to))
+		check(memory.CapSession, caps.Session, "session_id = ?", int64(r.Session))
 		if refused {
 			return nil // nothing to commit
 		}
-		var err error
-		id, err = t.Insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
+		id = t.Insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			db.OrNull(r.Session), r.Provider, r.Model, r.Kind, wanted, callReserved,
 			r.At.UnixMilli())
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -170,20 +159,18 @@ func (l *Ledger) Charge(ctx context.Context, id int64, m memory.ModelCharge) err
 			note = "usage is estimated"
 		}
 		u := m.Usage
-		n, err := t.Change(`UPDATE llm_calls SET
+		n := t.Exec(`UPDATE llm_calls SET
 				outcome = ?1, model = CASE WHEN ?2 = '' THEN model ELSE ?2 END,
 				tokens_in = ?3, tokens_out = ?4, tokens_cached = ?5, cost_usd = ?6, error = ?7, duration_ms = ?8,
 				reserved_tokens = CASE WHEN ?9 THEN 0 ELSE reserved_tokens END
 			WHERE id = ?10 AND outcome = 'reserved'`,
 			m.Outcome, m.Model, max(u.Input, 0), max(u.Output, 0), max(u.Cached, 0), m.USD, note, m.Duration.Milliseconds(), m.Known, id)
-		if err != nil {
-			return err
-		}
 		if n == 0 {
 			return memory.Errorf(memory.CodeConflict, "model call %d is not open", id)
 		}
-		return t.Exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
+		t.Exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
 			WHERE id = (SELECT session_id FROM llm_calls WHERE id = ?3)`, max(u.Input, 0)+max(u.Cached, 0), max(u.Output, 0), id)
+		return nil
 	})
 }
 
@@ -197,9 +184,7 @@ func dayOf(at time.Time) (from, to memory.Millis) {
 // SetRun stores the name of a session's run, "" for none, so that a provider that
 // keeps conversations can take it up again after a restart.
 func (s *Accounts) SetRun(ctx context.Context, session memory.SessionID, run string) error {
-	return s.WriteKeeping(ctx, "set observer run", func(t *db.Tx) error {
-		return t.Exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
-	})
+	return s.Exec(ctx, "set observer run", "UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
 }
 
 // RunTokens returns the size of a session's run in tokens: those that its newest

@@ -2,9 +2,6 @@ package books
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -15,19 +12,19 @@ import (
 
 // adoptLabel moves the records that are known by the label of a project only to the project,
 // if it is the only one with that label.
-func (b *bookkeeper) adoptLabel(t *db.Tx, project string) error {
+func (b *bookkeeper) adoptLabel(t *db.Tx, project string) {
 	from, err := records.AdoptableLabel(context.Background(), t, project)
-	if err != nil || from == "" {
-		return err
+	t.Fail(err)
+	if from == "" {
+		return
 	}
 	for _, s := range b.sessions {
 		if s.project == from {
 			s.project, s.saved.project = project, project
 		}
 	}
-	err = t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
-	err2 := t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
-	return errors.Join(err, err2)
+	t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
+	t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
 }
 
 // repeatedPrompt is the distance in ms within which two prompts of the same text
@@ -60,32 +57,27 @@ type sessionState struct {
 // session finds the event's session, opening one that isn't known. It returns
 // nil for a skipped event that must not make a session known: of an excluded
 // project, or of a run of our own.
-func (b *bookkeeper) session(t *db.Tx, a *arrival) (*bookedSession, error) {
+func (b *bookkeeper) session(t *db.Tx, a *arrival) *bookedSession {
 	e := &a.Event
 	name := sessionName{e.Host, e.HostSessionID}
 	if s, ok := b.sessions[name]; ok {
 		b.adopt(s, e)
-		return s, nil
+		return s
 	}
 	s := &bookedSession{prompts: map[string]int{}}
-	err := t.Row(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
+	if !t.Find(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
 		FROM sessions WHERE host = ? AND host_session_id = ?`, []any{string(e.Host), e.HostSessionID},
-		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt)
-	if errors.Is(err, sql.ErrNoRows) {
+		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt) {
 		if a.SkipReason == memory.SkipExcluded || a.SkipReason == memory.SkipInternal {
-			return nil, nil
+			return nil
 		}
-		if err = s.open(t, a); err == nil {
-			err = b.adoptLabel(t, e.ProjectPath)
-		}
-	}
-	if err != nil {
-		return nil, err
+		s.open(t, a)
+		b.adoptLabel(t, e.ProjectPath)
 	}
 	s.saved = s.sessionState
 	b.sessions[name] = s
 	b.adopt(s, e)
-	return s, nil
+	return s
 }
 
 // adopt sets the project of a session that was opened without one to the event's.
@@ -98,36 +90,32 @@ func (b *bookkeeper) adopt(s *bookedSession, e *memory.Event) {
 
 // open inserts the session of an event that is the first of it, with the event's project:
 // active, or completed if the event is backfilled.
-func (s *bookedSession) open(t *db.Tx, a *arrival) error {
+func (s *bookedSession) open(t *db.Tx, a *arrival) {
 	e := &a.Event
-	id, err := t.ULID(e.OccurredAt)
-	if err != nil {
-		return err
-	}
+	id := t.ULID(e.OccurredAt)
 	s.status, s.project = memory.SessionActive, e.ProjectPath
 	if e.Backfill != "" {
 		s.status, s.completedAt = memory.SessionCompleted, e.OccurredAt
 	}
 	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
 	s.updatedAt = s.startedAt
-	n, err := t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
+	s.id = memory.SessionID(t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, started_at, updated_at, completed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, memory.ProjectLabel(e.ProjectPath), string(s.status),
-		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt))
-	s.id = memory.SessionID(n)
-	return err
+		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt)))
 }
 
 // save writes the session back. The times alone, which move with every event,
 // go without the columns whose change the feed tells.
-func (s *bookedSession) save(t *db.Tx) error {
+func (s *bookedSession) save(t *db.Tx) {
 	s.dirty = false
 	if s.saved == s.sessionState {
-		return t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+		t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
 			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+		return
 	}
 	s.saved = s.sessionState
-	return t.Exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
+	t.Exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
 		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
 		string(s.status), s.project, memory.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
 		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
@@ -169,63 +157,51 @@ func (s *bookedSession) note(e *memory.Event, receivedAt memory.Millis, counts b
 
 // promptNumber returns the number of the turn that an event belongs to: that of the
 // prompt with promptID, which may come after its events, else the latest.
-func (s *bookedSession) promptNumber(t *db.Tx, promptID string) (int, error) {
+func (s *bookedSession) promptNumber(t *db.Tx, promptID string) int {
 	if promptID == "" {
-		return s.promptCount, nil
+		return s.promptCount
 	}
 	number, asked := s.prompts[promptID]
 	if !asked {
-		n, err := t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID)
-		if err != nil {
-			return 0, err
-		}
-		number = int(n)
+		number = int(t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID))
 		s.prompts[promptID] = number
 	}
 	if number == 0 {
-		return s.promptCount, nil
+		return s.promptCount
 	}
-	return number, nil
+	return number
 }
 
 // repeats returns the number of the prompt that e, which has no id, is a second
 // delivery of, 0 when it is none. A backfilled prompt with an id may be one that the hook
 // has reported without.
-func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) (int, error) {
+func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) int {
 	if e.PromptID != "" && e.Backfill == "" {
-		return 0, nil
+		return 0
 	}
-	n, err := t.Number(`SELECT number FROM prompts
+	n := t.Number(`SELECT number FROM prompts
 		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 AND (?5 = '' OR prompt_id = '') LIMIT 1`,
 		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt, e.PromptID)
-	return int(n), err
+	return int(n)
 }
 
 // repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
 // without the prompt's id, or that has none itself: one with the same message at that time.
-func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) (bool, error) {
-	n, err := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
+func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool {
+	n := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
 		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
 		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt),
 		len(key)-strings.LastIndexByte(key, ':'), key[strings.LastIndexByte(key, ':'):], e.PromptID)
-	return n != 0, err
+	return n != 0
 }
 
 // addPrompt stores a prompt under its number and gives this number to events
 // that came before their prompt did.
-func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) error {
-	id, err := t.ULID(e.OccurredAt)
-	if err != nil {
-		return err
-	}
-	newest, err := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
-	if err != nil {
-		return err
-	}
+func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) {
+	id := t.ULID(e.OccurredAt)
+	newest := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
 	prompt := memory.Prompt{ULID: id, Session: s.id, Number: number, PromptID: e.PromptID, Text: e.Prompt, Branch: e.Branch, HeadCommit: e.HeadCommit, CreatedAt: e.OccurredAt}
-	if err := t.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(&prompt)...); err != nil {
-		return fmt.Errorf("prompt %d: %w", number, err)
-	}
+	t.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(&prompt)...)
 	s.promptCount = number
 	// Events without a prompt id belong to the prompt before them, which is this
 	// one unless a later prompt is known.
@@ -233,14 +209,11 @@ func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) error {
 	if from < newest {
 		from = math.MaxInt64
 	}
-	if err := t.Exec(`UPDATE events SET prompt_number = ?1
+	t.Exec(`UPDATE events SET prompt_number = ?1
 		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
 		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
-		number, int64(s.id), e.PromptID, from); err != nil {
-		return err
-	}
+		number, int64(s.id), e.PromptID, from)
 	if e.PromptID != "" {
 		s.prompts[e.PromptID] = number
 	}
-	return nil
 }

@@ -119,7 +119,10 @@ func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.Sessi
 	}
 	if err != nil {
 		// The caller's context may be why; giving back must not depend on it.
-		undone := s.WriteKeeping(context.Background(), "undo claim", func(t *db.Tx) error { return free(t, ids) })
+		undone := s.WriteKeeping(context.Background(), "undo claim", func(t *db.Tx) error {
+			free(t, ids)
+			return nil
+		})
 		return memory.Claim{}, db.Fault(what, errors.Join(err, undone))
 	}
 	return claim, nil
@@ -172,43 +175,38 @@ func scanPending(scan sqlite.Scan) (e memory.PendingEvent, size int, damage, err
 }
 
 // free makes processing events pending again, due as they were.
-func free(t *db.Tx, ids []int64) error {
-	if err := t.Exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", db.JSONList(ids)); err != nil {
-		return err
-	}
-	return t.Exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", db.JSONList(ids))
+func free(t *db.Tx, ids []int64) {
+	t.Exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", db.JSONList(ids))
+	t.Exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", db.JSONList(ids))
 }
 
 // markClaimed marks the due events of a session as processing and returns their ids in
 // order.
 func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
-	held, err := t.Number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
+	held := t.Number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
-	if err != nil || held != 0 {
-		return nil, err
+	if held != 0 {
+		return nil, nil
 	}
-	ids, err := due(t, session, limit, now)
-	if err != nil || len(ids) == 0 {
-		return nil, err
+	ids := due(t, session, limit, now)
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	n, err := t.Change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
-	if err != nil {
-		return nil, err
-	}
+	n := t.Exec("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
 	if n != len(ids) {
 		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
 	}
-	err = t.Exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
+	t.Exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
 		claimer, int64(now), db.JSONList(ids))
-	return ids, err
+	return ids, nil
 }
 
 // due lists the oldest events of a session up to the first that isn't due. The
 // index alone answers it.
-func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) []int64 {
 	var ids []int64
 	total := 0
-	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		var id int64
 		var notBefore memory.Millis
 		var bytes int
@@ -224,7 +222,7 @@ func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) ([]in
 	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
 		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), db.SQLLimit(limit))
-	return ids, err
+	return ids
 }
 
 // heldEvents returns the ids of a claim's events; CodeConflict when any of them
@@ -237,13 +235,10 @@ func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
 	for i := range claim.Events {
 		keys[i] = claim.Events[i].Key
 	}
-	ids, err := db.Column[int64](context.Background(), t, `SELECT e.id FROM json_each(?1) j
+	ids := db.Selected[int64](t, `SELECT e.id FROM json_each(?1) j
 		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
 		db.JSONList(keys), claim.Claimer, int64(claim.Session.ID))
-	if err != nil {
-		return nil, err
-	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(distinct) != len(keys) {
 		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
@@ -274,12 +269,11 @@ func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim,
 			return err
 		}
 		held := db.JSONList(ids)
-		if err := t.Exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
-			return err
-		}
-		return t.Exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+		t.Exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held)
+		t.Exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
 			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
 			attempts, text.FirstBytes(cause, errorLength), held)
+		return nil
 	})
 }
 
@@ -295,7 +289,8 @@ func (s *Keeper) Heal(ctx context.Context, claimedBefore memory.Millis, live []s
 		if err != nil {
 			return 0, err
 		}
-		return len(ids), free(t, ids)
+		free(t, ids)
+		return len(ids), nil
 	})
 }
 
@@ -322,20 +317,18 @@ func (s *Keeper) DeadLetters(ctx context.Context, limit int) (letters []memory.D
 func (s *Keeper) Revive(ctx context.Context, keys ...string) (int, error) {
 	names := db.JSONList(keys)
 	return db.InKeeping(ctx, s.DB, "revive dead letters", func(t *db.Tx) (int, error) {
-		if err := t.Exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
+		t.Exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
 			SELECT id FROM events WHERE outcome = 'failed'
-			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
-			return 0, err
-		}
-		return t.Change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
-			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names)
+			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names)
+		return t.Exec(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
+			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names), nil
 	})
 }
 
 // Hasten implements queue.Storage.
 func (s *Keeper) Hasten(ctx context.Context) (int, error) {
 	return db.InKeeping(ctx, s.DB, "make retries due", func(t *db.Tx) (int, error) {
-		return t.Change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
+		return t.Exec("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0"), nil
 	})
 }
 
@@ -348,7 +341,7 @@ func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, e
 		return 0, db.Fault(what, err)
 	}
 	return db.InJob(ctx, s.DB, what, db.Job{}, func(t *db.Tx) (int, error) {
-		return t.Change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
+		return t.Exec("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince)), nil
 	})
 }
 
@@ -359,7 +352,8 @@ func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) er
 		if err != nil {
 			return err
 		}
-		return skip(t, ids, reason)
+		skip(t, ids, reason)
+		return nil
 	})
 }
 
@@ -387,13 +381,8 @@ func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEve
 		n := 0
 		for r, ids := range skipped {
 			// Some may have been claimed meanwhile.
-			waiting, err := db.Column[int64](ctx, t, "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
-			if err != nil {
-				return 0, err
-			}
-			if err := skip(t, waiting, r); err != nil {
-				return 0, err
-			}
+			waiting := db.Selected[int64](t, "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
+			skip(t, waiting, r)
 			n += len(waiting)
 		}
 		return n, nil
@@ -401,9 +390,9 @@ func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEve
 }
 
 // skip books events of the queue as skipped and deletes their payloads.
-func skip(t *db.Tx, ids []int64, reason string) error {
+func skip(t *db.Tx, ids []int64, reason string) {
 	skipped := db.JSONList(ids)
-	return t.ExecAll([]string{
+	t.ExecAll([]string{
 		"UPDATE events SET outcome = 'skipped', reason = ?2, not_before = 0 WHERE id IN (SELECT value FROM json_each(?1))",
 		`UPDATE sessions SET event_count = max(0, event_count - (SELECT count(*) FROM events e WHERE e.session_id = sessions.id AND e.id IN (SELECT value FROM json_each(?1))))
 			WHERE id IN (SELECT session_id FROM events WHERE id IN (SELECT value FROM json_each(?1)) AND ?2 <> '')`,

@@ -24,32 +24,23 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		if err != nil {
 			return err
 		}
-		if err := followMerge(t, &claim.Session, observations, learnings); err != nil {
-			return err
+		followMerge(t, &claim.Session, observations, learnings)
+		markUnread(t, &claim, ids, outcome.Unread)
+		finishEvents(t, ids)
+		for i := range observations {
+			records.AddObservation(t, &claim.Session, &observations[i])
 		}
-		if err := markUnread(t, &claim, ids, outcome.Unread); err != nil {
-			return err
+		for i := range summaries {
+			records.AddSummary(t, &claim.Session, &summaries[i])
 		}
-		if err := finishEvents(t, ids); err != nil {
-			return err
-		}
-		if err := addEach(t, &claim.Session, observations, records.AddObservation); err != nil {
-			return err
-		}
-		if err := addEach(t, &claim.Session, summaries, records.AddSummary); err != nil {
-			return err
-		}
-		if err := addEach(t, &claim.Session, learnings, records.AddLearning); err != nil {
-			return err
+		for i := range learnings {
+			records.AddLearning(t, &claim.Session, &learnings[i])
 		}
 		made := memory.Outcome{Observations: observations, Summaries: summaries, Learnings: learnings}
-		if err := noteUnreadRecords(t, &claim, outcome.Unread, &made); err != nil {
-			return err
-		}
-		if err := records.KeepForeign(t, claim.Session.ID, outcome.Foreign); err != nil {
-			return err
-		}
-		return records.FoldSymbols(t, &claim.Session, outcome.Symbols)
+		noteUnreadRecords(t, &claim, outcome.Unread, &made)
+		records.KeepForeign(t, claim.Session.ID, outcome.Foreign)
+		records.FoldSymbols(t, &claim.Session, outcome.Symbols)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -60,39 +51,23 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 	return nil
 }
 
-// addEach adds the records of a claim, in order, up to the first error.
-func addEach[T any](t *db.Tx, claimed *memory.Session, made []T, add func(*db.Tx, *memory.Session, *T) error) error {
-	for i := range made {
-		if err := add(t, claimed, &made[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // finishEvents books events as processed, in order, and deletes their payloads.
-func finishEvents(t *db.Tx, ids []int64) error {
-	if err := t.Count(counterProcessedSeq, len(ids)); err != nil {
-		return err
-	}
-	last, err := t.Number("SELECT value FROM counters WHERE name = 'processed_seq'")
-	if err != nil {
-		return err
-	}
+func finishEvents(t *db.Tx, ids []int64) {
+	t.Count(counterProcessedSeq, len(ids))
+	last := t.Number("SELECT value FROM counters WHERE name = 'processed_seq'")
 	finished := db.JSONList(ids)
-	if err := t.Exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
-		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.Now()), last-int64(len(ids))+1, finished); err != nil {
-		return err
-	}
-	return t.Exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
+	t.Exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
+		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.Now()), last-int64(len(ids))+1, finished)
+	t.Exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
 }
 
 // followMerge gives the records of a claim the project of their session as it is stored: the
 // project may have been merged into another one since the claim.
-func followMerge(t *db.Tx, claimed *memory.Session, observations []memory.Observation, learnings []memory.Learning) error {
+func followMerge(t *db.Tx, claimed *memory.Session, observations []memory.Observation, learnings []memory.Learning) {
 	var project string
-	if err := t.Row("SELECT project FROM sessions WHERE id = ?", []any{int64(claimed.ID)}, &project); err != nil || project == claimed.ProjectPath {
-		return err
+	t.Row("SELECT project FROM sessions WHERE id = ?", []any{int64(claimed.ID)}, &project)
+	if project == claimed.ProjectPath {
+		return
 	}
 	for i := range observations {
 		if observations[i].ProjectPath == claimed.ProjectPath {
@@ -105,5 +80,4 @@ func followMerge(t *db.Tx, claimed *memory.Session, observations []memory.Observ
 		}
 	}
 	claimed.ProjectPath = project
-	return nil
 }

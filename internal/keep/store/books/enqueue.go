@@ -122,29 +122,19 @@ const (
 
 // Book books the arrivals of one commit and fills in their receipts.
 func (b *bookkeeper) Book(t *db.Tx, group []any) error {
-	if err := b.refresh(t); err != nil {
-		return err
-	}
+	b.refresh(t)
 	for _, work := range group {
 		d := work.(*arrivals)
 		for i := range d.list {
-			receipt, err := b.bookArrival(t, &d.list[i])
-			if err != nil {
-				return err
-			}
-			d.receipts[i] = receipt
+			d.receipts[i] = b.bookArrival(t, &d.list[i])
 		}
 	}
 	for _, s := range b.dirty {
-		if err := s.save(t); err != nil {
-			return err
-		}
+		s.save(t)
 	}
 	b.dirty = b.dirty[:0]
 	for name, n := range b.counts {
-		if err := t.Count(name, n); err != nil {
-			return err
-		}
+		t.Count(name, n)
 	}
 	clear(b.counts)
 	return nil
@@ -152,85 +142,59 @@ func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 
 // refresh drops the sessions that are kept in memory if another process has written or
 // there are too many.
-func (b *bookkeeper) refresh(t *db.Tx) error {
-	version, err := t.Number("PRAGMA data_version")
-	if err != nil {
-		return err
-	}
+func (b *bookkeeper) refresh(t *db.Tx) {
+	version := t.Number("PRAGMA data_version")
 	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
-		return nil
+		return
 	}
-	if b.graves, err = records.ReadTombstones(t); err != nil {
-		return err
-	}
-	if b.aliases, err = records.ReadAliases(t); err != nil {
-		return err
-	}
+	b.graves = records.ReadTombstones(t)
+	b.aliases = records.ReadAliases(t)
 	b.sessions = map[sessionName]*bookedSession{}
 	b.dataVersion = version
-	return nil
 }
 
 // bookArrival inserts an event and returns what became of it: processed at once
 // (prompts, session ends), pending for the observer, skipped, or a duplicate. Session
 // starts, flushes and events that the user has deleted are skipped without a row. The
 // session's row is written later (touch).
-func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
+func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	e := &a.Event
 	if e.Kind == memory.KindSessionStart || e.Kind == memory.KindFlush {
-		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}, nil
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}
 	}
 	if project, ok := b.aliases[e.ProjectPath]; ok {
 		e.ProjectPath = project
 	}
-	if gone, err := b.forgotten(t, a.Key, e); err != nil {
-		return memory.Receipt{}, err
-	} else if gone {
+	if b.forgotten(t, a.Key, e) {
 		b.counts[counterRefused]++
-		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}, nil
+		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}
 	}
-	s, err := b.session(t, a)
-	if err != nil {
-		return memory.Receipt{}, err
-	}
+	s := b.session(t, a)
 	r := memory.Receipt{Status: memory.StatusPending, Reason: a.SkipReason}
 	if s != nil {
 		r.Session = s.id
-		if r.PromptNumber, err = s.promptNumber(t, e.PromptID); err != nil {
-			return r, err
-		}
+		r.PromptNumber = s.promptNumber(t, e.PromptID)
 	}
 	switch {
 	case a.SkipReason != "": // always without a session
 		r.Status = memory.StatusSkipped
 	case e.Kind == memory.KindPrompt:
-		repeated, err := s.repeats(t, e)
-		if err != nil {
-			return r, err
-		}
-		if repeated != 0 {
+		if repeated := s.repeats(t, e); repeated != 0 {
 			b.counts[counterDuplicates]++
-			return memory.Receipt{Session: s.id, PromptNumber: repeated, Status: memory.StatusDuplicate}, nil
+			return memory.Receipt{Session: s.id, PromptNumber: repeated, Status: memory.StatusDuplicate}
 		}
 		r.PromptNumber, r.Status = s.promptCount+1, memory.StatusProcessed
 	case e.Kind == memory.KindSessionEnd:
 		r.Status = memory.StatusProcessed
 	case e.Kind == memory.KindStop && e.Backfill != "":
-		repeated, err := s.repeatsStop(t, e, a.Key)
-		if err != nil {
-			return r, err
-		}
-		if repeated {
+		if s.repeatsStop(t, e, a.Key) {
 			b.counts[counterDuplicates]++
-			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}, nil
+			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}
 		}
 	}
 
-	id, booked, err := bookEvent(t, a, r)
-	if err != nil {
-		return r, err
-	}
-	if !booked {
+	id := bookEvent(t, a, r)
+	if id == 0 {
 		b.counts[counterDuplicates]++
 		return duplicateOf(t, a)
 	}
@@ -243,25 +207,25 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) (memory.Receipt, error) {
 	}
 	switch {
 	case r.Status == memory.StatusPending:
-		err = t.Exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
+		t.Exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
 			id, a.files, a.symbols, string(a.Provenance), a.payload)
 	case r.Status == memory.StatusProcessed && e.Kind == memory.KindPrompt:
-		err = s.addPrompt(t, e, r.PromptNumber)
+		s.addPrompt(t, e, r.PromptNumber)
 	}
-	return r, err
+	return r
 }
 
 // forgotten reports whether the user has forgotten an event, its session at that time, or its
 // project or range.
-func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) (bool, error) {
+func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) bool {
 	if !b.graves.Any || b.graves.InRange(e.ProjectPath, e.OccurredAt) {
-		return b.graves.Any, nil
+		return b.graves.Any
 	}
-	n, err := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
+	n := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
 		key, records.SessionTomb(e.Host, e.HostSessionID), records.TombName(e.ProjectPath), int64(e.OccurredAt))
-	return n != 0, err
+	return n != 0
 }
 
 // touch has the session's row written at the end of the transaction.
@@ -272,42 +236,33 @@ func (b *bookkeeper) touch(s *bookedSession) {
 	}
 }
 
-// bookEvent adds the event's row; booked is false when its key or its delivery
-// is in the books already.
-func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) (id int64, booked bool, err error) {
+// bookEvent adds the event's row and returns its number, 0 when its key or its delivery is in
+// the books already.
+func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) int64 {
 	e := &a.Event
 	var processedAt memory.Millis
 	if r.Status == memory.StatusProcessed {
 		processedAt = t.Now()
 	}
-	res, err := t.Result(`INSERT INTO events
+	return t.Insert(`INSERT INTO events
 		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
 		 occurred_at, received_at, outcome, reason, bytes, processed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		a.Key, db.OrNull(e.DeliveryID), db.OrNull(r.Session), string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
 		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt))
-	if err != nil {
-		return 0, false, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil || n == 0 {
-		return 0, false, err
-	}
-	id, err = res.LastInsertId()
-	return id, true, err
 }
 
 // duplicateOf returns the receipt of an event that is stored already: its session and
 // turn, as StatusDuplicate, or skipped if the user had it deleted.
-func duplicateOf(t *db.Tx, a *arrival) (memory.Receipt, error) {
+func duplicateOf(t *db.Tx, a *arrival) memory.Receipt {
 	var r memory.Receipt
 	var outcome string
-	err := t.Row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
+	t.Row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
 		UNION ALL SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
 		[]any{a.Key, a.Event.DeliveryID}, &r.Session, &r.PromptNumber, &outcome)
 	r.Status = memory.StatusDuplicate
 	if outcome == string(memory.StatusForgotten) {
 		r.Status, r.Reason = memory.StatusSkipped, outcome
 	}
-	return r, err
+	return r
 }

@@ -67,56 +67,30 @@ func (r *redo) run(t *db.Tx, outcome memory.Outcome) error {
 	if err := r.check(t); err != nil {
 		return err
 	}
-	rows, err := r.rows(t)
-	if err != nil {
-		return err
-	}
-	summaries, err := r.recordIDs(t, unreadSummary)
-	if err != nil {
-		return err
-	}
-	learnings, err := r.learnings(t)
-	if err != nil {
-		return err
-	}
+	rows := r.rows(t)
+	summaries := r.recordIDs(t, unreadSummary)
+	learnings := r.learnings(t)
 	// First, since the deletion of a row would drop the turn as deleted by the user.
-	if err := t.Exec(`UPDATE events SET reason = '' WHERE id IN
-		(SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?)`, int64(r.session.ID), r.turn); err != nil {
-		return err
-	}
-	if err := dropUnread(t, r.session.ID, r.turn); err != nil {
-		return err
-	}
-	if err := r.observations(t, rows, outcome.Observations); err != nil {
-		return err
-	}
-	if err := r.summaries(t, summaries, outcome.Summaries); err != nil {
-		return err
-	}
+	t.Exec(`UPDATE events SET reason = '' WHERE id IN
+		(SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?)`, int64(r.session.ID), r.turn)
+	t.Exec(deleteUnread, int64(r.session.ID), r.turn)
+	r.observations(t, rows, outcome.Observations)
+	r.summaries(t, summaries, outcome.Summaries)
 	for i := range outcome.Learnings {
-		if err := r.learning(t, learnings, &outcome.Learnings[i]); err != nil {
-			return err
-		}
+		r.learning(t, learnings, &outcome.Learnings[i])
 	}
-	if err := t.Exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn); err != nil {
-		return err
-	}
-	return records.KeepForeign(t, r.session.ID, outcome.Foreign)
+	t.Exec("DELETE FROM foreign_texts WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn)
+	records.KeepForeign(t, r.session.ID, outcome.Foreign)
+	return nil
 }
 
 // check returns CodeConflict unless the turn has the payloads that the model was shown and
 // the user has hidden none of its records.
 func (r *redo) check(t *db.Tx) error {
-	keys, err := db.Column[string](context.Background(), t, `SELECT e.event_key FROM unread_messages m JOIN events e ON e.id = m.event_id
+	keys := db.Selected[string](t, `SELECT e.event_key FROM unread_messages m JOIN events e ON e.id = m.event_id
 		WHERE m.session_id = ? AND m.prompt_number = ?`, int64(r.session.ID), r.turn)
-	if err != nil {
-		return err
-	}
 	slices.Sort(keys)
-	known, err := t.Number("SELECT count(*) FROM unread_turns u WHERE u.session_id = ?2 AND u.prompt_number = ?3 AND "+redoable, 0, int64(r.session.ID), r.turn)
-	if err != nil {
-		return err
-	}
+	known := t.Number("SELECT count(*) FROM unread_turns u WHERE u.session_id = ?2 AND u.prompt_number = ?3 AND "+redoable, 0, int64(r.session.ID), r.turn)
 	if !slices.Equal(keys, r.keys) || known == 0 {
 		return memory.Errorf(memory.CodeConflict, "turn %d of session S%d is not as it was read", r.turn, r.session.ID)
 	}
@@ -124,11 +98,11 @@ func (r *redo) check(t *db.Tx) error {
 }
 
 // rows returns the observations that were made of the turn, with what became of them.
-func (r *redo) rows(t *db.Tx) ([]*redoneRow, error) {
+func (r *redo) rows(t *db.Tx) []*redoneRow {
 	noted := map[memory.ObservationID]*redoneRow{}
 	var ids []memory.ObservationID
 	hashes := map[memory.ObservationID]string{}
-	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		row := new(redoneRow)
 		var hash string
 		if err := scan(&row.ID, &row.made, &hash); err != nil {
@@ -138,13 +112,11 @@ func (r *redo) rows(t *db.Tx) ([]*redoneRow, error) {
 		return nil
 	}, "SELECT record_id, made, content FROM unread_records WHERE session_id = ? AND prompt_number = ? AND kind = ? ORDER BY record_id",
 		int64(r.session.ID), r.turn, unreadObservation)
-	if err != nil || len(ids) == 0 {
-		return nil, err
+	if len(ids) == 0 {
+		return nil
 	}
 	stored, err := records.ObservationsByIDs(context.Background(), t.Conn, ids)
-	if err != nil {
-		return nil, err
-	}
+	t.Fail(err)
 	rows := make([]*redoneRow, len(stored))
 	for i := range stored {
 		row := noted[stored[i].ID]
@@ -153,23 +125,22 @@ func (r *redo) rows(t *db.Tx) ([]*redoneRow, error) {
 		row.again = row.TimesSeen > 1
 		rows[i] = row
 	}
-	given, err := db.Column[memory.ObservationID](context.Background(), t, `SELECT DISTINCT g.value FROM injections i, json_each(i.observations) g
+	for _, id := range db.Selected[memory.ObservationID](t, `SELECT DISTINCT g.value FROM injections i, json_each(i.observations) g
 		WHERE g.value IN (SELECT value FROM json_each(?1))
-		UNION SELECT observation_id FROM lookups WHERE observation_id IN (SELECT value FROM json_each(?1))`, db.JSONList(ids))
-	for _, id := range given {
+		UNION SELECT observation_id FROM lookups WHERE observation_id IN (SELECT value FROM json_each(?1))`, db.JSONList(ids)) {
 		noted[id].given = true
 	}
-	return rows, err
+	return rows
 }
 
 // recordIDs returns the noted records of a kind that the turn made, the newest first.
-func (r *redo) recordIDs(t *db.Tx, kind string) ([]int64, error) {
-	return db.Column[int64](context.Background(), t, `SELECT record_id FROM unread_records
+func (r *redo) recordIDs(t *db.Tx, kind string) []int64 {
+	return db.Selected[int64](t, `SELECT record_id FROM unread_records
 		WHERE session_id = ? AND prompt_number = ? AND kind = ? AND made = 1 ORDER BY record_id DESC`, int64(r.session.ID), r.turn, kind)
 }
 
 // observations stores the observations of the model in the rows, or beside them.
-func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observation) error {
+func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
 	for i := range found {
 		o := &found[i]
 		o.Session, o.ProjectPath, o.PromptNumber = r.session.ID, cmp.Or(o.ProjectPath, r.session.ProjectPath), r.turn
@@ -182,38 +153,29 @@ func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observat
 		o := &found[i]
 		switch {
 		case row == nil:
-			if err := records.AddObservation(t, &r.session, o); err != nil {
-				return err
-			}
+			records.AddObservation(t, &r.session, o)
 		case row.edited, !row.made:
 			o.ID = row.ID // it says what the user wants, or was counted as seen again
 		default:
-			if err := rewrite(t, row, o); err != nil {
-				return err
-			}
+			rewrite(t, row, o)
 		}
 	}
-	return r.removeRest(t, rows, found)
+	r.removeRest(t, rows, found)
 }
 
 // removeRest removes the rows of the turn for which the model had no observation.
-func (r *redo) removeRest(t *db.Tx, rows []*redoneRow, found []memory.Observation) error {
+func (r *redo) removeRest(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
 	for _, row := range rows {
 		switch {
 		case row.taken, !row.made, row.edited, row.Pinned, row.again:
 		case row.given && len(found) > 0:
-			if err := t.Exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
-				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID)); err != nil {
-				return err
-			}
+			t.Exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
+				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID))
 		case row.given:
 		default:
-			if _, err := records.DeleteObservations(t, []memory.ObservationID{row.ID}); err != nil {
-				return err
-			}
+			records.DeleteObservations(t, []memory.ObservationID{row.ID})
 		}
 	}
-	return nil
 }
 
 // shareTokens takes the tokens of the rows that will stay as they are off those of the
@@ -296,62 +258,42 @@ var rewriteObservation = records.ObservationRecord.Update + `, superseded_by = C
 // rewrite puts what an observation says into a row, which keeps its number, name, time and
 // pin. An observation that another row of the session has already is that row: it is not
 // counted again, and the row keeps its text.
-func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) error {
-	other, err := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(row.ID))
-	if err != nil {
-		return err
-	}
+func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) {
+	other := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(row.ID))
 	if other != 0 {
 		o.ID, row.taken = memory.ObservationID(other), false
-		return nil
+		return
 	}
 	o.ID, o.ULID = row.ID, row.ULID
-	if err := t.Exec(rewriteObservation, append(records.ObservationRecord.Rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...); err != nil {
-		return err
-	}
-	if err := records.SupersedeEarlier(t, o); err != nil {
-		return err
-	}
-	before, err := records.PathsOf(t, db.JSONList([]memory.ObservationID{o.ID}))
-	if err != nil {
-		return err
-	}
-	if err := t.Exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID)); err != nil {
-		return err
-	}
-	if err := records.AddFiles(t, o); err != nil {
-		return err
-	}
-	if err := records.DropPaths(t, before); err != nil {
-		return err
-	}
-	return records.SupersedeEarlier(t, o)
+	t.Exec(rewriteObservation, append(records.ObservationRecord.Rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...)
+	records.SupersedeEarlier(t, o)
+	before := records.PathsOf(t, db.JSONList([]memory.ObservationID{o.ID}))
+	t.Exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID))
+	records.AddFiles(t, o)
+	records.DropPaths(t, before)
+	records.SupersedeEarlier(t, o)
 }
 
 // summaries stores the model's summary of the turn in the row of the newest one that was
 // made without a model; the others said less of the same.
-func (r *redo) summaries(t *db.Tx, rows []int64, found []memory.Summary) error {
+func (r *redo) summaries(t *db.Tx, rows []int64, found []memory.Summary) {
 	if len(found) == 0 {
-		return nil
+		return
 	}
 	m := &found[len(found)-1]
 	if len(rows) == 0 {
-		return records.AddSummary(t, &r.session, m)
+		records.AddSummary(t, &r.session, m)
+		return
 	}
 	m.Origin = cmp.Or(m.Origin, memory.OriginObserver)
-	n, err := t.Change(records.SummaryRecord.Update+" WHERE id = ?", append(records.SummaryRecord.Rewritten(m), rows[0])...)
-	if err != nil {
-		return err
-	}
+	n := t.Exec(records.SummaryRecord.Update+" WHERE id = ?", append(records.SummaryRecord.Rewritten(m), rows[0])...)
 	if n == 0 {
-		return records.AddSummary(t, &r.session, m)
+		records.AddSummary(t, &r.session, m)
+		return
 	}
 	for _, id := range rows[1:] {
-		if err := t.Exec("DELETE FROM session_summaries WHERE id = ?", id); err != nil {
-			return err
-		}
+		t.Exec("DELETE FROM session_summaries WHERE id = ?", id)
 	}
-	return nil
 }
 
 // redoneLearning is a learning that the turn has made or confirmed without a model.
@@ -369,9 +311,9 @@ type redoneLearning struct {
 const otherWords = 0.5
 
 // learnings returns the learnings of the turn.
-func (r *redo) learnings(t *db.Tx) ([]*redoneLearning, error) {
+func (r *redo) learnings(t *db.Tx) []*redoneLearning {
 	var list []*redoneLearning
-	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		l := new(redoneLearning)
 		var content, noted string
 		var made, active bool
@@ -386,16 +328,16 @@ func (r *redo) learnings(t *db.Tx) ([]*redoneLearning, error) {
 	}, `SELECT l.id, l.category, l.content, l.times_seen, l.is_active, r.made, r.content
 		FROM unread_records r JOIN learnings l ON l.id = r.record_id
 		WHERE r.session_id = ? AND r.prompt_number = ? AND r.kind = ? ORDER BY l.id`, int64(r.session.ID), r.turn, unreadLearning)
-	return list, err
+	return list
 }
 
 // learning stores a learning of the model. One that the first pass has booked is not booked
 // again; one that the first pass has put in other words gets the model's wording.
-func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) error {
+func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) {
 	said := likeness.ParseStatement(l.Content)
 	for _, k := range known {
 		if k.statement.Same(said) {
-			return nil
+			return
 		}
 	}
 	for _, k := range known {
@@ -403,12 +345,13 @@ func (r *redo) learning(t *db.Tx, known []*redoneLearning, l *memory.Learning) e
 			continue
 		}
 		k.free = false
-		other, err := t.Number("SELECT id FROM learnings WHERE project = (SELECT project FROM learnings WHERE id = ?1) AND content_key = ?2 AND id <> ?1", k.id, said.Key)
-		if err != nil || other != 0 {
-			return err
+		other := t.Number("SELECT id FROM learnings WHERE project = (SELECT project FROM learnings WHERE id = ?1) AND content_key = ?2 AND id <> ?1", k.id, said.Key)
+		if other != 0 {
+			return
 		}
-		return t.Exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
+		t.Exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
 			l.Category, l.Content, said.Key, max(0, min(1, l.Confidence)), string(l.Provenance), int64(t.Now()), k.id)
+		return
 	}
-	return records.AddLearning(t, &r.session, l)
+	records.AddLearning(t, &r.session, l)
 }

@@ -120,7 +120,7 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 	})
 	if err == nil && damaged {
 		b.Events = nil
-		err = s.WriteKeeping(ctx, "drop unread turn", func(t *db.Tx) error { return dropUnread(t, session, promptNumber) })
+		err = s.Exec(ctx, "drop unread turn", deleteUnread, int64(session), promptNumber)
 	}
 	return b, err
 }
@@ -131,22 +131,18 @@ const unreadColumns = "e.event_key, m.prompt_number, 0, m.payload, m.files, m.sy
 // PostponeUnread records that a model could not be had for a kept turn: it is due at a
 // time, and the attempt counts if counted.
 func (s *Keeper) PostponeUnread(ctx context.Context, session memory.SessionID, promptNumber int, due memory.Millis, counted bool) error {
-	return s.WriteKeeping(ctx, "postpone unread turn", func(t *db.Tx) error {
-		return t.Exec("UPDATE unread_turns SET due_at = ?, attempts = attempts + ? WHERE session_id = ? AND prompt_number = ?",
-			int64(due), counted, int64(session), promptNumber)
-	})
+	return s.Exec(ctx, "postpone unread turn", "UPDATE unread_turns SET due_at = ?, attempts = attempts + ? WHERE session_id = ? AND prompt_number = ?",
+		int64(due), counted, int64(session), promptNumber)
 }
 
 // HastenUnread makes all kept turns due, as if no model had been asked in vain, and returns
 // how many events they have.
 func (s *Keeper) HastenUnread(ctx context.Context) (int, error) {
 	return db.InKeeping(ctx, s.DB, "make unread turns due", func(t *db.Tx) (int, error) {
-		if err := t.Exec("UPDATE unread_turns SET due_at = 0, attempts = 0 WHERE due_at <> 0 OR attempts <> 0"); err != nil {
-			return 0, err
-		}
-		n, err := t.Number(`SELECT count(*) FROM unread_messages m JOIN unread_turns u USING (session_id, prompt_number) WHERE `+redoable,
+		t.Exec("UPDATE unread_turns SET due_at = 0, attempts = 0 WHERE due_at <> 0 OR attempts <> 0")
+		n := t.Number(`SELECT count(*) FROM unread_messages m JOIN unread_turns u USING (session_id, prompt_number) WHERE `+redoable,
 			int64(t.Now().Add(-keptFor)))
-		return int(n), err
+		return int(n), nil
 	})
 }
 
@@ -159,9 +155,7 @@ func (s *Keeper) ExpireUnread(ctx context.Context) error {
 	if err != nil || !old {
 		return db.Fault(what, err)
 	}
-	return s.WriteKeeping(ctx, what, func(t *db.Tx) error {
-		return t.Exec("DELETE FROM unread_turns WHERE kept_at < ?", before)
-	})
+	return s.Exec(ctx, what, "DELETE FROM unread_turns WHERE kept_at < ?", before)
 }
 
 // DropUnread deletes what is kept of the turns with an event for which drop returns true,
@@ -186,67 +180,57 @@ func (s *Keeper) DropUnread(ctx context.Context, drop func(*memory.PendingEvent)
 	}
 	return len(turns), s.WriteKeeping(ctx, what, func(t *db.Tx) error {
 		for kept := range turns {
-			if err := dropUnread(t, kept.session, kept.number); err != nil {
-				return err
-			}
+			t.Exec(deleteUnread, int64(kept.session), kept.number)
 		}
 		return nil
 	})
 }
 
-// dropUnread deletes what is kept of a turn.
-func dropUnread(t *db.Tx, session memory.SessionID, promptNumber int) error {
-	return t.Exec("DELETE FROM unread_turns WHERE session_id = ? AND prompt_number = ?", int64(session), promptNumber)
-}
+// deleteUnread deletes what is kept of a turn.
+const deleteUnread = "DELETE FROM unread_turns WHERE session_id = ? AND prompt_number = ?"
 
 // markUnread stores why no model has read these events of a claim, and keeps their payloads
 // by turn; ids are those of the claim's events. It comes before the payloads are deleted.
-func markUnread(t *db.Tx, claim *memory.Claim, ids []int64, unread map[string]memory.UnreadReason) error {
+func markUnread(t *db.Tx, claim *memory.Claim, ids []int64, unread map[string]memory.UnreadReason) {
 	for i := range claim.Events {
 		e := &claim.Events[i]
 		reason, ok := unread[e.Key]
 		if !ok {
 			continue
 		}
-		if err := t.Exec("UPDATE events SET reason = ? WHERE id = ?", unreadMark+string(reason), ids[i]); err != nil {
-			return err
-		}
-		if err := keepUnread(t, claim.Session.ID, e, ids[i], reason); err != nil {
-			return err
-		}
+		t.Exec("UPDATE events SET reason = ? WHERE id = ?", unreadMark+string(reason), ids[i])
+		keepUnread(t, claim.Session.ID, e, ids[i], reason)
 	}
 	if len(unread) == 0 {
-		return nil
+		return
 	}
-	return boundUnread(t)
+	boundUnread(t)
 }
 
 // keepUnread copies the payload of an event to its turn's, with the symbol changes and the
 // provenance that are known by now.
-func keepUnread(t *db.Tx, session memory.SessionID, e *memory.PendingEvent, id int64, reason memory.UnreadReason) error {
+func keepUnread(t *db.Tx, session memory.SessionID, e *memory.PendingEvent, id int64, reason memory.UnreadReason) {
 	due := memory.Millis(0)
 	switch reason {
 	case memory.UnreadRefused, memory.UnreadUnusable, memory.UnreadError, memory.UnreadReason(memory.ClassPromptTooLong):
 		due = t.Now().Add(strangeWait)
 	}
-	if err := t.Exec(`INSERT INTO unread_turns (session_id, prompt_number, kept_at, bytes, due_at)
+	t.Exec(`INSERT INTO unread_turns (session_id, prompt_number, kept_at, bytes, due_at)
 		SELECT ?1, ?2, ?3, bytes, ?4 FROM events WHERE id = ?5
 		ON CONFLICT DO UPDATE SET kept_at = excluded.kept_at, bytes = bytes + excluded.bytes, due_at = max(due_at, excluded.due_at)`,
-		int64(session), e.PromptNumber, int64(t.Now()), int64(due), id); err != nil {
-		return err
-	}
+		int64(session), e.PromptNumber, int64(t.Now()), int64(due), id)
 	var symbols any
 	if e.Symbols != nil {
 		symbols = db.JSONList(e.Symbols)
 	}
-	return t.Exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
+	t.Exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
 		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), ?5, payload FROM pending_messages WHERE event_id = ?4`,
 		int64(session), e.PromptNumber, symbols, id, string(e.Provenance))
 }
 
 // boundUnread deletes the kept turns that are too old, and the oldest beyond keptBytes.
-func boundUnread(t *db.Tx) error {
-	return t.Exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
+func boundUnread(t *db.Tx) {
+	t.Exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
 		SELECT session_id, prompt_number FROM (SELECT session_id, prompt_number,
 			sum(bytes) OVER (ORDER BY kept_at DESC, session_id DESC, prompt_number DESC) AS total FROM unread_turns)
 		WHERE total > ?2)`, int64(t.Now().Add(-keptFor)), keptBytes)
@@ -261,9 +245,9 @@ const (
 
 // noteUnreadRecords stores which records of a claim were made of the unread events: those
 // of offline distilling in their turns, and all learnings.
-func noteUnreadRecords(t *db.Tx, claim *memory.Claim, unread map[string]memory.UnreadReason, outcome *memory.Outcome) error {
+func noteUnreadRecords(t *db.Tx, claim *memory.Claim, unread map[string]memory.UnreadReason, outcome *memory.Outcome) {
 	if len(unread) == 0 {
-		return nil
+		return
 	}
 	turns := map[int]bool{}
 	for i := range claim.Events {
@@ -271,33 +255,26 @@ func noteUnreadRecords(t *db.Tx, claim *memory.Claim, unread map[string]memory.U
 			turns[e.PromptNumber] = true
 		}
 	}
-	note := func(turn int, kind string, id int64, made bool, content string) error {
+	note := func(turn int, kind string, id int64, made bool, content string) {
 		// A turn that was too large is not kept.
-		return t.Exec(`INSERT INTO unread_records (session_id, prompt_number, kind, record_id, made, content)
+		t.Exec(`INSERT INTO unread_records (session_id, prompt_number, kind, record_id, made, content)
 			SELECT session_id, prompt_number, ?3, ?4, ?5, ?6 FROM unread_turns WHERE session_id = ?1 AND prompt_number = ?2
 			ON CONFLICT DO NOTHING`, int64(claim.Session.ID), turn, kind, id, made, content)
 	}
 	for i := range outcome.Observations {
 		if o := &outcome.Observations[i]; o.Origin == memory.OriginOffline && turns[o.PromptNumber] {
-			if err := note(o.PromptNumber, unreadObservation, int64(o.ID), o.TimesSeen == 1, o.ContentHash); err != nil {
-				return err
-			}
+			note(o.PromptNumber, unreadObservation, int64(o.ID), o.TimesSeen == 1, o.ContentHash)
 		}
 	}
 	for i := range outcome.Summaries {
 		if m := &outcome.Summaries[i]; m.Origin == memory.OriginOffline && turns[m.PromptNumber] {
-			if err := note(m.PromptNumber, unreadSummary, m.ID, true, ""); err != nil {
-				return err
-			}
+			note(m.PromptNumber, unreadSummary, m.ID, true, "")
 		}
 	}
 	for i := range outcome.Learnings {
 		for turn := range turns {
 			l := &outcome.Learnings[i]
-			if err := note(turn, unreadLearning, l.ID, l.TimesSeen == 1, likeness.FoldSpace(l.Content)); err != nil {
-				return err
-			}
+			note(turn, unreadLearning, l.ID, l.TimesSeen == 1, likeness.FoldSpace(l.Content))
 		}
 	}
-	return nil
 }

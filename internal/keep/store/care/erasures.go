@@ -98,31 +98,23 @@ func (e *Erasure) find(sealed *sealedText, text string) string {
 }
 
 // erasureOf returns the erasure of a selection.
-func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) (e Erasure, err error) {
-	e = Erasure{At: t.Now(), Key: make([]byte, 16), Rule: f.Filters(), Since: f.Since, Until: f.Until}
+func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) Erasure {
+	e := Erasure{At: t.Now(), Key: make([]byte, 16), Rule: f.Filters(), Since: f.Since, Until: f.Until}
 	_, _ = rand.Read(e.Key) // never fails
-	if e.ID, err = t.ULID(e.At); err != nil {
-		return e, err
-	}
-	ctx := context.Background()
-	here, err := place(ctx, t.Conn)
-	if err != nil {
-		return e, err
-	}
+	e.ID = t.ULID(e.At)
+	here, err := place(context.Background(), t.Conn)
+	t.Fail(err)
 	e.Memory = here.Memory
 	text := asciiLower(f.Text)
 	e.Text, e.File, e.Project = e.sealText(text), e.sealText(f.File), e.sealText(f.ProjectPath)
 	if quoted, _ := db.Encode(text); f.Text != "" { // a string always encodes
 		e.TextJSON = e.sealText(quoted[1 : len(quoted)-1])
 	}
-	if e.Tombs, err = tombsOf(t, f, s, e.At); err != nil {
-		return e, err
-	}
-	turns, err := db.Column[string](ctx, t.Conn, selectedTurns, s.observations, s.prompts, s.summaries)
-	for _, turn := range turns {
+	e.Tombs = tombsOf(t, f, s, e.At)
+	for _, turn := range db.Selected[string](t, selectedTurns, s.observations, s.prompts, s.summaries) {
 		e.Turns = append(e.Turns, records.TombName(turn))
 	}
-	return e, err
+	return e
 }
 
 const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n FROM sessions s JOIN (
@@ -134,9 +126,7 @@ const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n F
 // Erase erases from this memory, an older copy, what e has erased from it later.
 func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) {
 	return db.InJob(ctx, s.DB, "erase what was forgotten", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
-		if err := showHidden(t); err != nil {
-			return memory.Forgotten{}, err
-		}
+		showHidden(t)
 		f, err := e.unseal(ctx, t)
 		if err != nil {
 			return memory.Forgotten{}, err
@@ -144,57 +134,36 @@ func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) 
 		ulids := db.JSONList(e.Tombs[records.TombRecord])
 		named := selection{sessions: "[]", observations: "[]"}
 		for list, query := range map[*string]string{&named.prompts: "prompts", &named.summaries: "session_summaries", &named.learnings: "learnings", &named.symbols: "function_map"} {
-			ids, err := db.Column[int64](ctx, t, "SELECT id FROM "+query+" WHERE ulid IN (SELECT value FROM json_each(?))", ulids)
-			if err != nil {
-				return memory.Forgotten{}, err
-			}
-			*list = db.JSONList(ids)
+			*list = db.JSONList(db.Selected[int64](t, "SELECT id FROM "+query+" WHERE ulid IN (SELECT value FROM json_each(?))", ulids))
 		}
-		f.Observations, err = db.Column[memory.ObservationID](ctx, t, `SELECT id FROM observations WHERE ulid IN (SELECT value FROM json_each(?1))
+		f.Observations = db.Selected[memory.ObservationID](t, `SELECT id FROM observations WHERE ulid IN (SELECT value FROM json_each(?1))
 			UNION SELECT id FROM observations WHERE lower(hex(content_hash)) IN (SELECT value FROM json_each(?2))`, ulids, db.JSONList(e.Tombs[records.TombContent]))
-		if err == nil {
-			f.Sessions, err = hashedIn[memory.SessionID](ctx, t, e.Tombs[records.TombSession], "SELECT id, host || ':' || host_session_id FROM sessions")
-		}
-		var waiting []int64
-		if err == nil {
-			waiting, err = hashedIn[int64](ctx, t, e.Turns, `SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number
-				FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')`)
-		}
-		if err != nil {
-			return memory.Forgotten{}, err
-		}
-		named.events = db.JSONList(waiting)
+		f.Sessions = hashedIn[memory.SessionID](t, e.Tombs[records.TombSession], "SELECT id, host || ':' || host_session_id FROM sessions")
+		named.events = db.JSONList(hashedIn[int64](t, e.Turns, `SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number
+			FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')`))
 		selected, err := selectForgotten(ctx, t.Conn, &f)
 		if err != nil {
 			return selected.report, err
 		}
-		tombs, err := tombsOf(t, &f, &selected, e.At)
-		for _, more := range []map[string][]string{e.Tombs, tombs} {
-			if err == nil {
-				err = bury(t, more, e)
-			}
-		}
-		if err == nil {
-			err = forget(t, &f, &selected)
-		}
-		if err == nil {
-			err = forget(t, &memory.Forgetting{}, &named)
-		}
-		return selected.report, err
+		bury(t, e.Tombs, e)
+		bury(t, tombsOf(t, &f, &selected, e.At), e)
+		forget(t, &f, &selected)
+		forget(t, &memory.Forgetting{}, &named)
+		return selected.report, nil
 	})
 }
 
 // hashedIn returns the numbers of the rows of a query, number and name, whose records.TombName is in a
 // list.
-func hashedIn[ID ~int64](ctx context.Context, q db.QueryOnly, hashes []string, query string) (ids []ID, err error) {
+func hashedIn[ID ~int64](t *db.Tx, hashes []string, query string) (ids []ID) {
 	if len(hashes) == 0 {
-		return nil, nil
+		return nil
 	}
 	wanted := map[string]bool{}
 	for _, h := range hashes {
 		wanted[h] = true
 	}
-	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		var id ID
 		var name string
 		err := scan(&id, &name)
@@ -203,7 +172,7 @@ func hashedIn[ID ~int64](ctx context.Context, q db.QueryOnly, hashes []string, q
 		}
 		return err
 	}, query)
-	return ids, err
+	return ids
 }
 
 // unseal returns the filters of the erasure, read from the texts of the database in which they

@@ -206,29 +206,23 @@ func (s *Care) WouldForget(ctx context.Context, f memory.Forgetting) (memory.For
 // the database, before the commit: if that fails, nothing is erased.
 func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasure) error) (memory.Forgotten, error) {
 	return db.InJob(ctx, s.DB, "forget", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
-		if err := showHidden(t); err != nil {
-			return memory.Forgotten{}, err
-		}
+		showHidden(t)
 		selected, err := selectForgotten(ctx, t.Conn, &f)
 		if err != nil || selected.report.Empty() && !f.Ranged() {
 			return selected.report, err
 		}
-		e, err := erasureOf(t, &f, &selected)
-		if err == nil {
-			err = note(&e)
+		e := erasureOf(t, &f, &selected)
+		if t.Err() == nil { // what is noted must be whole
+			t.Fail(note(&e))
 		}
-		if err == nil {
-			err = bury(t, e.Tombs, &e)
-		}
-		if err == nil {
-			err = forget(t, &f, &selected)
-		}
-		return selected.report, err
+		bury(t, e.Tombs, &e)
+		forget(t, &f, &selected)
+		return selected.report, nil
 	})
 }
 
 // forget erases a selection.
-func forget(t *db.Tx, f *memory.Forgetting, s *selection) error {
+func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	for _, step := range []struct{ query, list string }{
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?)))", s.summaries},
@@ -245,26 +239,15 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) error {
 		{"DELETE FROM function_map WHERE id IN (SELECT value FROM json_each(?))", s.symbols},
 		{forgetSaid, s.observations},
 	} {
-		if err := t.Exec(step.query, step.list); err != nil {
-			return err
-		}
+		t.Exec(step.query, step.list)
 	}
-	ids, err := db.Column[memory.ObservationID](context.Background(), t, "SELECT value FROM json_each(?)", s.observations)
-	if err != nil {
-		return err
-	}
-	if _, err := records.DeleteObservations(t, ids); err != nil {
-		return err
-	}
-	if err := forgetText(t, f.Text); err != nil {
-		return err
-	}
+	ids := db.Selected[memory.ObservationID](t, "SELECT value FROM json_each(?)", s.observations)
+	records.DeleteObservations(t, ids)
+	forgetText(t, f.Text)
 	if f.Ranged() && f.Since == 0 && f.Until == 0 {
-		if err := t.Exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath); err != nil {
-			return err
-		}
+		t.Exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath)
 	}
-	return forgetSessions(t, s.sessions)
+	forgetSessions(t, s.sessions)
 }
 
 // forgetSaid takes observations out of what is noted of the sentences that sessions were told.
@@ -273,11 +256,11 @@ const forgetSaid = `UPDATE injections
 	WHERE json_valid(said) AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(said) THEN said END) WHERE CAST(key AS INTEGER) IN (SELECT value FROM json_each(?1)))`
 
 // forgetText takes a text out of the rows that tell what claude-mem itself did.
-func forgetText(t *db.Tx, text string) error {
+func forgetText(t *db.Tx, text string) {
 	if text == "" {
-		return nil
+		return
 	}
-	return t.ExecAll([]string{
+	t.ExecAll([]string{
 		"UPDATE sessions SET title = '' WHERE instr(lower(title), ?)",
 		"UPDATE llm_calls SET error = '' WHERE instr(lower(error), ?)",
 		"UPDATE pending_messages SET last_error = '' WHERE instr(lower(last_error), ?)",
@@ -287,8 +270,8 @@ func forgetText(t *db.Tx, text string) error {
 }
 
 // forgetSessions deletes sessions whose records are gone, and what was noted about them.
-func forgetSessions(t *db.Tx, list string) error {
-	return t.ExecAll([]string{
+func forgetSessions(t *db.Tx, list string) {
+	t.ExecAll([]string{
 		"DELETE FROM notices WHERE EXISTS (SELECT 1 FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND project <> '' AND (instr(notices.key, project) OR instr(notices.text, project)))",
 		"DELETE FROM injections WHERE session_id IN (SELECT value FROM json_each(?))",
 		"DELETE FROM injections WHERE (host, host_session_id) IN (SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?)))",
@@ -301,20 +284,15 @@ func forgetSessions(t *db.Tx, list string) error {
 
 // tombsOf returns the keys of the tombstones of a selection by kind. now bounds a range without
 // an end.
-func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) (tombs map[string][]string, err error) {
-	ctx := context.Background()
-	tombs = map[string][]string{}
-	if tombs[records.TombRecord], err = db.Column[string](ctx, t, `SELECT ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))
+func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) map[string][]string {
+	tombs := map[string][]string{}
+	tombs[records.TombRecord] = db.Selected[string](t, `SELECT ulid FROM observations WHERE id IN (SELECT value FROM json_each(?1))
 		UNION ALL SELECT ulid FROM prompts WHERE id IN (SELECT value FROM json_each(?2))
 		UNION ALL SELECT ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
 		UNION ALL SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?4))
-		UNION ALL SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?5))`, s.observations, s.prompts, s.summaries, s.learnings, s.symbols); err != nil {
-		return tombs, err
-	}
-	if tombs[records.TombContent], err = db.Column[string](ctx, t, "SELECT lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations); err != nil {
-		return tombs, err
-	}
-	err = db.Each(ctx, t, func(scan sqlite.Scan) error {
+		UNION ALL SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?5))`, s.observations, s.prompts, s.summaries, s.learnings, s.symbols)
+	tombs[records.TombContent] = db.Selected[string](t, "SELECT lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations)
+	t.Each(func(scan sqlite.Scan) error {
 		var host memory.Host
 		var id string
 		err := scan(&host, &id)
@@ -328,18 +306,16 @@ func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) (t
 	default:
 		tombs[records.TombRange] = []string{rangeTomb(f.Since, cmp.Or(f.Until, now), f.ProjectPath)}
 	}
-	return tombs, err
+	return tombs
 }
 
 // bury writes tombstones, in place of older ones, and that of the erasure.
-func bury(t *db.Tx, tombs map[string][]string, e *Erasure) error {
+func bury(t *db.Tx, tombs map[string][]string, e *Erasure) {
 	const insert = "INSERT OR REPLACE INTO tombstones (kind, key, created_at) SELECT ?1, value, ?3 FROM json_each(?2)"
 	for kind, keys := range tombs {
-		if err := t.Exec(insert, kind, db.JSONList(keys), int64(e.At)); err != nil {
-			return err
-		}
+		t.Exec(insert, kind, db.JSONList(keys), int64(e.At))
 	}
-	return t.Exec(insert, records.TombErasure, db.JSONList([]memory.ULID{e.ID}), int64(e.At))
+	t.Exec(insert, records.TombErasure, db.JSONList([]memory.ULID{e.ID}), int64(e.At))
 }
 
 // TombstoneText says in words what a tombstone that covers more than a session keeps away.

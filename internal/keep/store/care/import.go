@@ -3,9 +3,7 @@ package care
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -37,8 +35,8 @@ func (s *Care) Import(ctx context.Context, incoming []memory.Portable, captured 
 	for chunk := range slices.Chunk(incoming, ImportedTogether) {
 		// The bookkeeper remembers sessions, the numbers of their prompts and the tombstones.
 		told := slices.ContainsFunc(chunk, func(p memory.Portable) bool { return p.Session != nil || p.Prompt != nil || p.Tombstone != nil })
-		attempt := func(add func(*importing, *memory.Portable) (memory.Imported, error)) (outcomes []memory.Imported, err error) {
-			return db.InJob(ctx, s.DB, "import", db.Job{KeepsSessions: !told, Small: true}, func(t *db.Tx) ([]memory.Imported, error) { return s.importAll(t, chunk, captured, options, add) })
+		attempt := func(add func(*importing, *memory.Portable) memory.Imported) (outcomes []memory.Imported, err error) {
+			return db.InJob(ctx, s.DB, "import", db.Job{KeepsSessions: !told, Small: true}, func(t *db.Tx) ([]memory.Imported, error) { return s.importAll(t, chunk, captured, options, add), nil })
 		}
 		outcomes, err := attempt((*importing).add)
 		if err != nil && !db.File.External(err) && ctx.Err() == nil {
@@ -53,44 +51,28 @@ func (s *Care) Import(ctx context.Context, incoming []memory.Portable, captured 
 }
 
 // importAll imports records, each by add.
-func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(string) bool, options memory.ImportOptions, add func(*importing, *memory.Portable) (memory.Imported, error)) ([]memory.Imported, error) {
-	graves, err := records.ReadTombstones(t)
-	if err != nil {
-		return nil, err
-	}
+func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(string) bool, options memory.ImportOptions, add func(*importing, *memory.Portable) memory.Imported) []memory.Imported {
+	graves := records.ReadTombstones(t)
 	im := &importing{Tx: t, graves: &graves, captured: captured, log: s.Log, ImportOptions: options, named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
-	if err := im.look(incoming); err != nil {
-		return nil, err
-	}
+	im.look(incoming)
 	outcomes := make([]memory.Imported, len(incoming))
 	for i := range incoming {
-		if outcomes[i], err = add(im, &incoming[i]); err != nil {
-			return nil, err
-		}
+		outcomes[i] = add(im, &incoming[i])
 	}
-	return outcomes, nil
+	return outcomes
 }
 
 // addAlone imports one record in a savepoint and refuses one that cannot be stored. It is for
 // batches with such a record: a savepoint for each of all would take longer than the rest,
 // because SQLite keeps a copy of each page that changes in it.
-func (im *importing) addAlone(p *memory.Portable) (memory.Imported, error) {
-	if err := im.Exec("SAVEPOINT import"); err != nil {
-		return memory.Imported{}, err
-	}
-	outcome, err := im.add(p)
-	if err != nil {
-		if db.File.External(err) {
-			return outcome, err
-		}
-		if err := im.Exec("ROLLBACK TO import"); err != nil {
-			return outcome, err
-		}
+func (im *importing) addAlone(p *memory.Portable) memory.Imported {
+	var outcome memory.Imported
+	err := im.Attempt(func() { outcome = im.add(p) })
+	if err != nil && im.Err() == nil {
 		im.log.Warn("import a record", "kind", p.Kind(), "error", err)
 		outcome = refuse("it cannot be stored")
 	}
-	err = im.Exec("RELEASE import")
-	return outcome, err
+	return outcome
 }
 
 // importing imports records in one transaction.
@@ -113,7 +95,7 @@ type importing struct {
 
 // look fills in which of the records are here by their ULIDs: of new records, one query finds
 // that for all.
-func (im *importing) look(records []memory.Portable) error {
+func (im *importing) look(records []memory.Portable) {
 	ids := map[string][]memory.ULID{}
 	for i := range records {
 		if kind := records[i].Kind(); portableByKind[kind].named != "" {
@@ -121,15 +103,10 @@ func (im *importing) look(records []memory.Portable) error {
 		}
 	}
 	for kind, list := range ids {
-		found, err := db.Column[memory.ULID](context.Background(), im, portableByKind[kind].named, db.JSONList(list))
-		if err != nil {
-			return err
-		}
-		for _, id := range found {
+		for _, id := range db.Selected[memory.ULID](im.Tx, portableByKind[kind].named, db.JSONList(list)) {
 			im.named[id] = true
 		}
 	}
-	return nil
 }
 
 func refuse(reason string) memory.Imported {
@@ -145,23 +122,21 @@ const (
 )
 
 // add imports one record.
-func (im *importing) add(p *memory.Portable) (memory.Imported, error) {
+func (im *importing) add(p *memory.Portable) memory.Imported {
 	earliest, latest := memory.FirstTime, im.Now()+aheadOfHere
 	if im.Mine { // as the clock there was
 		earliest, latest = 0, memory.LatestTime
 	}
 	if err := p.CheckWithin(earliest, latest); err != nil {
-		return refuse(err.Error()), nil
+		return refuse(err.Error())
 	}
 	if p.Tombstone != nil {
 		return im.addTombstone(p.Tombstone)
 	}
-	if err := im.place(p); err != nil {
-		return memory.Imported{}, err
-	}
-	home, outcome, err := im.home(p)
-	if err != nil || outcome.Status != "" {
-		return outcome, err
+	im.place(p)
+	home, outcome := im.home(p)
+	if outcome.Status != "" {
+		return outcome
 	}
 	captured := im.captured(home.ProjectPath)
 	if o := p.Observation; o != nil {
@@ -169,34 +144,34 @@ func (im *importing) add(p *memory.Portable) (memory.Imported, error) {
 		captured = captured && im.captured(o.ProjectPath)
 	}
 	if !captured {
-		return memory.Imported{Status: memory.ImportExcluded, Reason: reasonExcluded}, nil
+		return memory.Imported{Status: memory.ImportExcluded, Reason: reasonExcluded}
 	}
-	if outcome, err := im.present(p); err != nil || outcome.Status != "" {
-		return outcome, err
+	if outcome := im.present(p); outcome.Status != "" {
+		return outcome
 	}
-	if gone, err := im.forgotten(p, &home); err != nil || gone {
-		return memory.Imported{Status: memory.ImportForgotten}, err
+	if im.forgotten(p, &home) {
+		return memory.Imported{Status: memory.ImportForgotten}
 	}
 	im.named[p.ULID()] = true
 	if im.Mine {
 		return im.store(p, &home)
 	}
 	believed := p.Disbelieved()
-	outcome, err = im.store(&believed, &home)
-	if err != nil || outcome.Status != memory.ImportAdded {
-		return outcome, err
+	outcome = im.store(&believed, &home)
+	if outcome.Status == memory.ImportAdded {
+		im.addClaim(p, &outcome)
 	}
-	return outcome, im.addClaim(p, &outcome)
+	return outcome
 }
 
 // aheadOfHere is how far the clock of another memory's computer can be ahead, in milliseconds.
 const aheadOfHere = 24 * 60 * 60 * 1000
 
 // addClaim keeps what a record that was stored disbelieved says of itself.
-func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) (err error) {
+func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) {
 	claim := func(kind, table string, origin memory.Origin, provenance memory.Provenance, id memory.ULID) {
 		outcome.Waiting = p.Wanted()
-		err = im.Exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
+		im.Exec("INSERT INTO claims (kind, id, origin, provenance, wanted, waiting) SELECT ?1, id, ?2, ?3, ?4, 1 FROM "+table+" WHERE ulid = ?5",
 			kind, string(origin), string(provenance), p.Wanted(), string(id))
 	}
 	switch o, m, l := p.Observation, p.Summary, p.Learning; {
@@ -207,11 +182,10 @@ func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) (err
 	case l != nil:
 		claim("learning", "learnings", "", l.Provenance, l.ULID)
 	}
-	return err
 }
 
 // store stores a record in its home.
-func (im *importing) store(p *memory.Portable, home *memory.Session) (memory.Imported, error) {
+func (im *importing) store(p *memory.Portable, home *memory.Session) memory.Imported {
 	switch {
 	case p.Session != nil:
 		return im.addSession(p.Session)
@@ -227,9 +201,9 @@ func (im *importing) store(p *memory.Portable, home *memory.Session) (memory.Imp
 	return im.addSymbol(p.Symbol, home.ID)
 }
 
-// added returns the outcome of a record that was stored, unless err.
-func added(id memory.ULID, err error) (memory.Imported, error) {
-	return memory.Imported{Status: memory.ImportAdded, ULID: id}, err
+// added returns the outcome of a record that was stored.
+func added(id memory.ULID) memory.Imported {
+	return memory.Imported{Status: memory.ImportAdded, ULID: id}
 }
 
 // here returns the outcome of a record whose content is here under another name.
@@ -239,18 +213,18 @@ func here(status memory.ImportStatus, id memory.ULID) memory.Imported {
 
 // same returns the outcome of a record with the content of the first row of a query, which
 // selects its ULID; none without a row.
-func (im *importing) same(query string, args ...any) (memory.Imported, error) {
-	found, err := db.Column[memory.ULID](context.Background(), im, query, args...)
-	if err != nil || len(found) == 0 {
-		return memory.Imported{}, err
+func (im *importing) same(query string, args ...any) memory.Imported {
+	found := db.Selected[memory.ULID](im.Tx, query, args...)
+	if len(found) == 0 {
+		return memory.Imported{}
 	}
-	return here(memory.ImportPresent, found[0]), nil
+	return here(memory.ImportPresent, found[0])
 }
 
 // place gives a record of an alias the project that it is an alias of, and one of a project
 // that is known by its label only the root of the project with that label, if it is the only
 // one.
-func (im *importing) place(p *memory.Portable) (err error) {
+func (im *importing) place(p *memory.Portable) {
 	var project *string
 	switch {
 	case p.Session != nil:
@@ -261,56 +235,49 @@ func (im *importing) place(p *memory.Portable) (err error) {
 		project = &p.Learning.ProjectPath
 	}
 	if project == nil {
-		return nil
+		return
 	}
 	if im.aliases == nil {
-		if im.aliases, err = records.ReadAliases(im.Tx); err != nil {
-			return err
-		}
+		im.aliases = records.ReadAliases(im.Tx)
 	}
 	if into, ok := im.aliases[*project]; ok {
 		*project = into
 		if s := p.Session; s != nil {
 			s.Label = memory.ProjectLabel(into)
 		}
-		return nil
+		return
 	}
 	if !strings.HasPrefix(*project, records.LabelOnly) {
-		return nil
+		return
 	}
 	if im.roots == nil {
-		if im.roots, err = records.RootsByLabel(context.Background(), im); err != nil {
-			return err
-		}
+		var err error
+		im.roots, err = records.RootsByLabel(context.Background(), im)
+		im.Fail(err)
 	}
 	if roots := im.roots[memory.ProjectLabel(*project)]; len(roots) == 1 {
 		*project = roots[0]
 	}
-	return nil
 }
 
 // home returns the session that a record belongs to. A record that is a session belongs to
 // itself. A learning belongs to none: the session returned has only its project. It returns an outcome if the session is not here.
-func (im *importing) home(p *memory.Portable) (s memory.Session, outcome memory.Imported, err error) {
+func (im *importing) home(p *memory.Portable) (s memory.Session, outcome memory.Imported) {
 	ref := p.SessionRef()
 	switch {
 	case p.Session != nil:
-		return memory.Session{Host: p.Session.Host, HostSessionID: p.Session.HostSessionID, ProjectPath: p.Session.ProjectPath}, outcome, nil
+		return memory.Session{Host: p.Session.Host, HostSessionID: p.Session.HostSessionID, ProjectPath: p.Session.ProjectPath}, outcome
 	case ref == nil:
-		return memory.Session{ProjectPath: p.Learning.ProjectPath}, outcome, nil
+		return memory.Session{ProjectPath: p.Learning.ProjectPath}, outcome
 	}
 	s, known := im.sessions[*ref]
 	if !known {
-		err = im.Row("SELECT id, host, host_session_id, project FROM sessions WHERE ulid = ?", []any{string(*ref)}, &s.ID, &s.Host, &s.HostSessionID, &s.ProjectPath)
-		if errors.Is(err, sql.ErrNoRows) {
-			return s, refuse(reasonNoSession), nil
-		}
-		if err != nil {
-			return s, outcome, err
+		if !im.Find("SELECT id, host, host_session_id, project FROM sessions WHERE ulid = ?", []any{string(*ref)}, &s.ID, &s.Host, &s.HostSessionID, &s.ProjectPath) {
+			return s, refuse(reasonNoSession)
 		}
 		im.sessions[*ref] = s
 	}
-	return s, outcome, nil
+	return s, outcome
 }
 
 // portableKind is how the records of a kind are found here.
@@ -340,16 +307,16 @@ var portableByKind = func() map[string]portableKind {
 }()
 
 // present returns the outcome of a record that is here, none for one that is not.
-func (im *importing) present(p *memory.Portable) (outcome memory.Imported, err error) {
+func (im *importing) present(p *memory.Portable) (outcome memory.Imported) {
 	k := portableByKind[p.Kind()]
 	if k.named != "" && !im.named[p.ULID()] {
-		return outcome, nil
+		return outcome
 	}
 	args := []any{string(p.ULID())}
 	if p.Session != nil {
 		args = append(args, string(p.Session.Host), p.Session.HostSessionID)
 	}
-	err = db.Each(context.Background(), im, func(scan sqlite.Scan) error {
+	im.Each(func(scan sqlite.Scan) error {
 		found, err := k.scan(scan)
 		if err != nil {
 			return err
@@ -372,7 +339,7 @@ func (im *importing) present(p *memory.Portable) (outcome memory.Imported, err e
 		outcome.Status = memory.ImportPresent
 		return nil
 	}, k.byULID, args...)
-	return outcome, err
+	return outcome
 }
 
 // sameRecord reports whether two records are exported alike.
@@ -387,50 +354,45 @@ func sameRecord(a, b *memory.Portable) (bool, error) {
 
 // forgotten reports whether the user has forgotten a record, the content of an observation, or
 // a session, project or time that it is from.
-func (im *importing) forgotten(p *memory.Portable, home *memory.Session) (bool, error) {
+func (im *importing) forgotten(p *memory.Portable, home *memory.Session) bool {
 	if !im.graves.Any {
-		return false, nil
+		return false
 	}
 	at := p.At()
 	if im.graves.InRange(home.ProjectPath, at) {
-		return true, nil
+		return true
 	}
 	content := ""
 	if o := p.Observation; o != nil {
 		content = observationOf(o).ContentHash
 	}
-	n, err := im.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'record' AND key = ?1)
+	n := im.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'record' AND key = ?1)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?2 AND created_at >= ?5)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?3 AND created_at >= ?5)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?4 AND created_at >= ?5)`,
 		string(p.ULID()), content, records.SessionTomb(home.Host, home.HostSessionID), records.TombName(home.ProjectPath), int64(at))
-	return n != 0, err
+	return n != 0
 }
 
-func (im *importing) addSession(s *memory.PortableSession) (memory.Imported, error) {
-	_, err := im.Insert(records.SessionRecord.InsertExported, records.SessionRecord.Places(s)...)
-	return added(s.ULID, err)
+func (im *importing) addSession(s *memory.PortableSession) memory.Imported {
+	im.Exec(records.SessionRecord.InsertExported, records.SessionRecord.Places(s)...)
+	return added(s.ULID)
 }
 
-func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionID) (memory.Imported, error) {
+func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionID) memory.Imported {
 	var other memory.ULID
 	var text string
-	err := im.Row("SELECT ulid, text FROM prompts WHERE session_id = ? AND number = ?", []any{int64(session), p.Number}, &other, &text)
-	switch {
-	case err == nil && text == p.Text:
-		return here(memory.ImportPresent, other), nil
-	case err == nil:
-		return refuse(reasonPrompt), nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return memory.Imported{}, err
+	if im.Find("SELECT ulid, text FROM prompts WHERE session_id = ? AND number = ?", []any{int64(session), p.Number}, &other, &text) {
+		if text == p.Text {
+			return here(memory.ImportPresent, other)
+		}
+		return refuse(reasonPrompt)
 	}
 	prompt := records.PromptRecord.Imported(p)
 	prompt.Session = session
-	if _, err := im.Insert(records.PromptRecord.Insert, records.PromptRecord.Inserted(prompt)...); err != nil {
-		return memory.Imported{}, err
-	}
-	err = im.Exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
-	return added(p.ULID, err)
+	im.Exec(records.PromptRecord.Insert, records.PromptRecord.Inserted(prompt)...)
+	im.Exec("UPDATE sessions SET prompt_count = max(prompt_count, ?) WHERE id = ?", p.Number, int64(session))
+	return added(p.ULID)
 }
 
 // observationOf returns an observation without what names other records, with its content
@@ -442,70 +404,66 @@ func observationOf(p *memory.PortableObservation) *memory.Observation {
 	return o
 }
 
-func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) (memory.Imported, error) {
+func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) memory.Imported {
 	o := observationOf(p)
 	o.Session = session
-	if outcome, err := im.same("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", int64(session), db.HashArg(o.ContentHash)); err != nil || outcome.Status != "" {
-		return outcome, err
+	if outcome := im.same("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", int64(session), db.HashArg(o.ContentHash)); outcome.Status != "" {
+		return outcome
 	}
 	if p.AskedID != 0 {
-		taken, err := im.Number("SELECT EXISTS (SELECT 1 FROM observations WHERE id = ?)", p.AskedID)
-		if err != nil {
-			return memory.Imported{}, err
-		}
-		if taken == 0 {
+		if taken := im.Number("SELECT EXISTS (SELECT 1 FROM observations WHERE id = ?)", p.AskedID); taken == 0 {
 			o.ID = memory.ObservationID(p.AskedID)
 		}
 	}
-	err := records.InsertObservation(im.Tx, o)
-	if err == nil && (p.SupersededBy != "" || p.HiddenAt != 0) {
-		err = im.Exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
+	records.InsertObservation(im.Tx, o)
+	if p.SupersededBy != "" || p.HiddenAt != 0 {
+		im.Exec(`UPDATE observations SET superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?2 AND n.id <> ?1), deleted_at = ?3 WHERE id = ?1`,
 			int64(o.ID), string(p.SupersededBy), db.OrNull(p.HiddenAt))
 	}
-	return added(p.ULID, err)
+	return added(p.ULID)
 }
 
-func (im *importing) addSummary(p *memory.PortableSummary, session memory.SessionID) (memory.Imported, error) {
-	outcome, err := im.same(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
+func (im *importing) addSummary(p *memory.PortableSummary, session memory.SessionID) memory.Imported {
+	outcome := im.same(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
 		AND (request, unpacked(investigated), unpacked(learned), unpacked(completed), unpacked(next_steps), unpacked(notes)) = (?, ?, ?, ?, ?, ?)`,
 		int64(session), p.PromptNumber, int64(p.CreatedAt), p.Request, p.Investigated, p.Learned, p.Completed, p.NextSteps, p.Notes)
-	if err != nil || outcome.Status != "" {
-		return outcome, err
+	if outcome.Status != "" {
+		return outcome
 	}
-	return added(p.ULID, records.AddSummary(im.Tx, &memory.Session{ID: session}, records.SummaryRecord.Imported(p)))
+	records.AddSummary(im.Tx, &memory.Session{ID: session}, records.SummaryRecord.Imported(p))
+	return added(p.ULID)
 }
 
-func (im *importing) addLearning(p *memory.PortableLearning) (memory.Imported, error) {
+func (im *importing) addLearning(p *memory.PortableLearning) memory.Imported {
 	l := records.LearningRecord.Imported(p)
-	outcome, err := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, records.KeyOfContent(&l.Content))
-	if err != nil || outcome.Status != "" {
-		return outcome, err
+	outcome := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, records.KeyOfContent(&l.Content))
+	if outcome.Status != "" {
+		return outcome
 	}
-	if l.SupersededBy, err = im.Number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy)); err != nil {
-		return memory.Imported{}, err
-	}
-	_, err = im.Insert(records.LearningRecord.Insert, records.LearningRecord.Inserted(l)...)
-	return added(l.ULID, err)
+	l.SupersededBy = im.Number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy))
+	im.Exec(records.LearningRecord.Insert, records.LearningRecord.Inserted(l)...)
+	return added(l.ULID)
 }
 
-func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) (memory.Imported, error) {
-	outcome, err := im.same(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
+func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) memory.Imported {
+	outcome := im.same(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
 		AND signature = ? AND body_hash = ? AND change_type = ?`,
 		int64(session), p.FilePath, p.QualifiedName, p.Signature, p.BodyHash, string(p.ChangeType))
-	if err != nil || outcome.Status != "" {
-		return outcome, err
+	if outcome.Status != "" {
+		return outcome
 	}
 	c := records.SymbolRecord.Imported(p)
 	c.Session = session
-	return added(p.ULID, records.AddSymbol(im.Tx, c))
+	records.AddSymbol(im.Tx, c)
+	return added(p.ULID)
 }
 
 // addTombstone keeps what was forgotten in another memory from being imported or captured
 // here. What is here already stays: an import deletes nothing. A tombstone refuses nothing
 // that comes to be later than now.
-func (im *importing) addTombstone(t *memory.Tombstone) (memory.Imported, error) {
+func (im *importing) addTombstone(t *memory.Tombstone) memory.Imported {
 	if t.Wide() && !im.Wide {
-		return refuse(reasonWide), nil
+		return refuse(reasonWide)
 	}
 	now := im.Now()
 	key := t.Key
@@ -528,12 +486,11 @@ func (im *importing) addTombstone(t *memory.Tombstone) (memory.Imported, error) 
 		}
 	}
 	if !known {
-		return refuse("it is no tombstone of a known kind"), nil
+		return refuse("it is no tombstone of a known kind")
 	}
-	n, err := im.Change("INSERT OR IGNORE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", t.Kind, key, int64(min(t.CreatedAt, now)))
-	if n == 0 {
-		return here(memory.ImportPresent, ""), err
+	if im.Exec("INSERT OR IGNORE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", t.Kind, key, int64(min(t.CreatedAt, now))) == 0 {
+		return here(memory.ImportPresent, "")
 	}
 	im.graves.Any = true
-	return added("", err)
+	return added("")
 }

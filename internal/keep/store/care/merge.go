@@ -3,8 +3,6 @@ package care
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
@@ -37,7 +35,8 @@ func (s *Care) MergeProjects(ctx context.Context, m memory.ProjectMerge) (memory
 			return merged, err
 		}
 		merged.Merged, merged.Aliased = true, m.Alias
-		return merged, mergeProjects(t, from, into, m.Alias)
+		mergeProjects(t, from, into, m.Alias)
+		return merged, nil
 	})
 }
 
@@ -56,42 +55,32 @@ func countMerge(ctx context.Context, q db.Querier, from, into string) (memory.Pr
 }
 
 // mergeProjects moves the records of a project.
-func mergeProjects(t *db.Tx, from, into string, alias bool) error {
+func mergeProjects(t *db.Tx, from, into string, alias bool) {
 	// What is written by hand next finds the session for that by its name.
-	there, err := t.Number("SELECT EXISTS (SELECT 1 FROM sessions WHERE host = 'raw' AND host_session_id = ?)", records.ManualPrefix+into)
-	if err != nil {
-		return err
-	}
+	there := t.Number("SELECT EXISTS (SELECT 1 FROM sessions WHERE host = 'raw' AND host_session_id = ?)", records.ManualPrefix+into)
 	name := "?2"
 	if there != 0 {
 		name = "?2 || ':' || ulid"
 	}
-	if err := t.Exec("UPDATE sessions SET host_session_id = "+name+" WHERE host = 'raw' AND host_session_id = ?1", records.ManualPrefix+from, records.ManualPrefix+into); err != nil {
-		return err
-	}
-	if err := combineLearnings(t, from, into); err != nil {
-		return err
-	}
-	if err := t.ExecAll([]string{
+	t.Exec("UPDATE sessions SET host_session_id = "+name+" WHERE host = 'raw' AND host_session_id = ?1", records.ManualPrefix+from, records.ManualPrefix+into)
+	combineLearnings(t, from, into)
+	t.ExecAll([]string{
 		// A session takes its records along, by triggers; others can be of another project than their session.
 		"UPDATE sessions SET project = ?2, label = ?3 WHERE project = ?1",
 		"UPDATE observations SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE learnings SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE injections SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE project_aliases SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
-	}, from, into, memory.ProjectLabel(into)); err != nil {
-		return err
-	}
+	}, from, into, memory.ProjectLabel(into))
 	if alias {
-		_, err = addAlias(t, from, into)
+		addAlias(t, from, into)
 	}
-	return err
 }
 
 // combineLearnings makes one of each two learnings of both projects that say the same: that
 // of into, which stays retired if it was.
-func combineLearnings(t *db.Tx, from, into string) error {
-	return t.ExecAll([]string{
+func combineLearnings(t *db.Tx, from, into string) {
+	t.ExecAll([]string{
 		`UPDATE learnings SET times_seen = times_seen + other.seen, confidence = max(confidence, other.sure), updated_at = max(updated_at, other.at)
 			FROM (SELECT content_key AS same, times_seen AS seen, confidence AS sure, updated_at AS at FROM learnings WHERE project = ?1) other
 			WHERE project = ?2 AND content_key = other.same`,
@@ -127,39 +116,34 @@ func (s *Care) AddAlias(ctx context.Context, path, project string) (memory.Proje
 		return alias, db.Fault(what, err)
 	}
 	return db.InJob(ctx, s.DB, what, db.Job{}, func(t *db.Tx) (memory.ProjectAlias, error) {
-		found, err := t.Number(`SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1)`, path)
+		found := t.Number(`SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1)`, path)
 		switch {
-		case err != nil:
-			return alias, err
 		case path == into:
 			return alias, memory.Errorf(memory.CodeInvalid, "%.200q is that project", path)
 		case found != 0:
 			return alias, memory.Errorf(memory.CodeConflict, "there are records of %.200q", path).
 				WithHint("`claude-mem projects merge FROM INTO --alias` moves them and adds the alias")
 		}
-		return addAlias(t, path, into)
+		return addAlias(t, path, into), nil
 	})
 }
 
 // addAlias stores an alias. Aliases of path become those of the project.
-func addAlias(t *db.Tx, path, project string) (memory.ProjectAlias, error) {
+func addAlias(t *db.Tx, path, project string) memory.ProjectAlias {
 	alias := memory.ProjectAlias{Path: path, Project: project, At: t.Now()}
-	err := t.Exec("INSERT OR REPLACE INTO project_aliases (path, project, created_at) VALUES (?, ?, ?)", path, project, int64(alias.At))
-	err2 := t.Exec("UPDATE project_aliases SET project = ? WHERE project = ?", project, path)
-	return alias, errors.Join(err, err2)
+	t.Exec("INSERT OR REPLACE INTO project_aliases (path, project, created_at) VALUES (?, ?, ?)", path, project, int64(alias.At))
+	t.Exec("UPDATE project_aliases SET project = ? WHERE project = ?", project, path)
+	return alias
 }
 
 // RemoveAlias removes an alias: what is done in path belongs to path again. Records stay
 // where they are. CodeNotFound without such an alias.
 func (s *Care) RemoveAlias(ctx context.Context, path string) (memory.ProjectAlias, error) {
 	return db.InJob(ctx, s.DB, "remove alias of a project", db.Job{}, func(t *db.Tx) (alias memory.ProjectAlias, err error) {
-		err = t.Row("SELECT path, project, created_at FROM project_aliases WHERE path = ?", []any{path}, aliasFields(&alias)...)
-		if errors.Is(err, sql.ErrNoRows) {
+		if !t.Find("SELECT path, project, created_at FROM project_aliases WHERE path = ?", []any{path}, aliasFields(&alias)...) {
 			return alias, memory.Errorf(memory.CodeNotFound, "%.200q is no alias of a project", path).WithHint("`claude-mem projects alias` lists them")
 		}
-		if err == nil {
-			err = t.Exec("DELETE FROM project_aliases WHERE path = ?", path)
-		}
-		return alias, err
+		t.Exec("DELETE FROM project_aliases WHERE path = ?", path)
+		return alias, nil
 	})
 }

@@ -53,7 +53,7 @@ type Pruned map[string]int
 // are judged by agingTime. An error leaves what was deleted before it.
 func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 	const what = "prune"
-	now, err := db.InKeeping(ctx, s.DB, what, agingTime)
+	now, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Millis, error) { return agingTime(t), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 				break
 			}
 			n, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int, error) {
-				return t.Change("DELETE FROM "+table.name+" WHERE rowid IN (SELECT value FROM json_each(?))", db.JSONList(ids))
+				return t.Exec("DELETE FROM "+table.name+" WHERE rowid IN (SELECT value FROM json_each(?))", db.JSONList(ids)), nil
 			})
 			if err != nil {
 				return pruned, err
@@ -99,7 +99,7 @@ func (s *Care) Vacuum(ctx context.Context, slack int64) (given int64, err error)
 		if free*page <= slack {
 			return given, nil
 		}
-		left, err := db.InKeeping(ctx, s.DB, what, vacuum)
+		left, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (int64, error) { return vacuum(t), nil })
 		if err != nil || left >= free { // not less in a file that was made without auto_vacuum
 			return given, err
 		}
@@ -108,11 +108,9 @@ func (s *Care) Vacuum(ctx context.Context, slack int64) (given int64, err error)
 }
 
 // vacuum gives some free pages back and returns how many are left.
-func vacuum(t *db.Tx) (left int64, err error) {
+func vacuum(t *db.Tx) (left int64) {
 	// The statement has a row, without content, for each page.
-	if err := db.Each(context.Background(), t, func(sqlite.Scan) error { return nil }, vacuumStep); err != nil {
-		return 0, err
-	}
+	t.Each(func(sqlite.Scan) error { return nil }, vacuumStep)
 	return t.Number("SELECT freelist_count FROM pragma_freelist_count")
 }
 
@@ -126,7 +124,7 @@ const purgedTogether = 50
 func (s *Care) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, error) {
 	purged := 0
 	for {
-		n, err := db.InKeeping(ctx, s.DB, "purge observations", func(t *db.Tx) (int, error) { return purge(t, hiddenBy) })
+		n, err := db.InKeeping(ctx, s.DB, "purge observations", func(t *db.Tx) (int, error) { return purge(t, hiddenBy), nil })
 		if err != nil {
 			return purged, err
 		}
@@ -139,11 +137,10 @@ func (s *Care) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, er
 
 // purge deletes up to purgedTogether observations that were hidden at or before a time,
 // with the paths that only they had, and returns how many.
-func purge(t *db.Tx, hiddenBy memory.Millis) (int, error) {
-	ids, err := db.Column[memory.ObservationID](context.Background(), t,
-		"SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?", int64(hiddenBy), purgedTogether)
-	if err != nil || len(ids) == 0 {
-		return 0, err
+func purge(t *db.Tx, hiddenBy memory.Millis) int {
+	ids := db.Selected[memory.ObservationID](t, "SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?", int64(hiddenBy), purgedTogether)
+	if len(ids) == 0 {
+		return 0
 	}
 	return records.DeleteObservations(t, ids)
 }
@@ -164,7 +161,10 @@ func (s *Care) ChoreDone(ctx context.Context, name string) (at memory.Millis, er
 
 // NoteChore stores that the chore of a name ended at a time.
 func (s *Care) NoteChore(ctx context.Context, name string, at memory.Millis) error {
-	return s.WriteKeeping(ctx, "note chore", func(t *db.Tx) error { return t.SetCounter(counterChore+name, int64(at)) })
+	return s.WriteKeeping(ctx, "note chore", func(t *db.Tx) error {
+		t.SetCounter(counterChore+name, int64(at))
+		return nil
+	})
 }
 
 const (
@@ -178,26 +178,23 @@ const (
 // It is at most the present. It follows the clock by a week a day at most, from the newest
 // event on: a clock that is a year ahead makes no records old at once, and a computer that
 // was off for a year catches up.
-func agingTime(t *db.Tx) (memory.Millis, error) {
+func agingTime(t *db.Tx) memory.Millis {
 	var aged, movedAt, newest memory.Millis
 	now := t.Now()
-	if err := t.Row(`SELECT coalesce((SELECT value FROM counters WHERE name = ?1), 0), coalesce((SELECT value FROM counters WHERE name = ?2), 0),
-		coalesce((SELECT received_at FROM events ORDER BY id DESC LIMIT 1), 0)`, []any{counterAged, counterAgedAt}, &aged, &movedAt, &newest); err != nil {
-		return 0, err
-	}
+	t.Row(`SELECT coalesce((SELECT value FROM counters WHERE name = ?1), 0), coalesce((SELECT value FROM counters WHERE name = ?2), 0),
+		coalesce((SELECT received_at FROM events ORDER BY id DESC LIMIT 1), 0)`, []any{counterAged, counterAgedAt}, &aged, &movedAt, &newest)
 	next := now
 	switch {
 	case aged != 0 && now < movedAt: // the clock was set back
 		next = aged
 	case aged != 0 && now < movedAt.Add(agesEvery):
-		return min(aged, now), nil
+		return min(aged, now)
 	case aged != 0:
 		next = max(aged, min(now, aged.Add(agesAtMost)))
 	case newest != 0:
 		next = min(now, newest.Add(agesAtMost))
 	}
-	if err := t.SetCounter(counterAged, int64(next)); err != nil {
-		return 0, err
-	}
-	return min(next, now), t.SetCounter(counterAgedAt, int64(now))
+	t.SetCounter(counterAged, int64(next))
+	t.SetCounter(counterAgedAt, int64(now))
+	return min(next, now)
 }

@@ -161,7 +161,7 @@ func (s *Care) Repair(ctx context.Context, wrong []Mismatch, backups []string) (
 		}
 	}
 	for _, m := range left {
-		list, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (*[]Mismatch, error) { return setAside(t, m, &done) })
+		list, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (*[]Mismatch, error) { return setAside(t, m, &done), nil })
 		if err != nil {
 			return done, err
 		}
@@ -176,7 +176,7 @@ func (s *Care) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch,
 		saved, err := readSaved(ctx, backup, m)
 		restored := false
 		if err == nil && saved != nil {
-			restored, err = db.InKeeping(ctx, s.DB, "repair record", func(t *db.Tx) (bool, error) { return restoreRecord(t, m, saved) })
+			restored, err = db.InKeeping(ctx, s.DB, "repair record", func(t *db.Tx) (bool, error) { return restoreRecord(t, m, saved), nil })
 			if err != nil && (ctx.Err() != nil || db.File.External(err)) {
 				return nil, err
 			}
@@ -237,127 +237,104 @@ func anyRow(n int) func(*[]any) []any {
 
 // restoreRecord repairs a record by a backup if that has its content with the right hash, and
 // reports whether it is sound then.
-func restoreRecord(t *db.Tx, m Mismatch, from *saved) (bool, error) {
-	now, err := sums(t, m)
-	if errors.Is(err, sql.ErrNoRows) {
+func restoreRecord(t *db.Tx, m Mismatch, from *saved) bool {
+	now, there := sums(t, m)
+	if !there {
 		return insertSaved(t, m, from)
-	}
-	if err != nil {
-		return false, err
 	}
 	textRight, restRight := now.Right()
 	_, savedRest := from.sums.Right()
 	switch {
 	case textRight, now.Text == from.sums.Text: // or the hash is wrong
 	case now.KeptText.Valid && now.KeptText.Int64 == from.sums.Text:
-		if err := setColumns(t, m, from.kind.Table, from.kind.Text, from.row); err != nil {
-			return false, err
-		}
+		setColumns(t, m, from.kind.Table, from.kind.Text, from.row)
 	default:
-		return false, nil
+		return false
 	}
 	switch {
 	case restRight, savedRest && now.Rest == from.sums.Rest:
 	case savedRest && now.KeptRest.Valid && now.KeptRest.Int64 == from.sums.Rest:
-		if err := setColumns(t, m, from.kind.Table, from.kind.Rest, from.row[len(from.kind.Text):]); err != nil {
-			return false, err
-		}
-		if err := setFiles(t, m, from); err != nil {
-			return false, err
-		}
+		setColumns(t, m, from.kind.Table, from.kind.Rest, from.row[len(from.kind.Text):])
+		setFiles(t, m, from)
 	case textRight:
-		return false, nil // an older backup may have it
+		return false // an older backup may have it
 	}
-	return true, rehash(t, m)
+	rehash(t, m)
+	return true
 }
 
-// sums reads the hashes of a record; sql.ErrNoRows when it is gone.
-func sums(t *db.Tx, m Mismatch) (s records.Sums, err error) {
-	err = t.Row(records.SumColumns+" WHERE s.kind = ?1 AND s.id = ?2", []any{string(m.Kind), m.ID}, records.SumFields(&s)...)
-	return s, err
+// sums reads the hashes of a record and reports whether it is there.
+func sums(t *db.Tx, m Mismatch) (s records.Sums, there bool) {
+	there = t.Find(records.SumColumns+" WHERE s.kind = ?1 AND s.id = ?2", []any{string(m.Kind), m.ID}, records.SumFields(&s)...)
+	return s, there
 }
 
 // insertSaved brings a record back that is gone, if its hash is that of the backup's.
-func insertSaved(t *db.Tx, m Mismatch, from *saved) (bool, error) {
-	same, err := t.Number("SELECT count(*) FROM record_hashes WHERE kind = ? AND id = ? AND text = ?", string(m.Kind), m.ID, from.sums.Text)
-	if err != nil || same == 0 {
-		return false, err
+func insertSaved(t *db.Tx, m Mismatch, from *saved) bool {
+	same := t.Number("SELECT count(*) FROM record_hashes WHERE kind = ? AND id = ? AND text = ?", string(m.Kind), m.ID, from.sums.Text)
+	if same == 0 {
+		return false
 	}
 	columns := from.kind.Hashed
-	if err := t.Exec("INSERT INTO "+from.kind.Table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
-		append([]any{m.ID}, from.row...)...); err != nil {
-		return false, err
-	}
-	if err := setFiles(t, m, from); err != nil {
-		return false, err
-	}
-	return true, rehash(t, m)
+	t.Exec("INSERT INTO "+from.kind.Table+" (id, "+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns))+")",
+		append([]any{m.ID}, from.row...)...)
+	setFiles(t, m, from)
+	rehash(t, m)
+	return true
 }
 
 // setColumns sets columns of a record.
-func setColumns(t *db.Tx, m Mismatch, table string, columns []string, values []any) error {
+func setColumns(t *db.Tx, m Mismatch, table string, columns []string, values []any) {
 	if len(columns) == 0 {
-		return nil
+		return
 	}
-	return t.Exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
+	t.Exec("UPDATE "+table+" SET "+strings.Join(columns, " = ?, ")+" = ? WHERE id = ?", append(slices.Clone(values[:len(columns)]), m.ID)...)
 }
 
 // setFiles replaces the files of an observation by those of a backup.
-func setFiles(t *db.Tx, m Mismatch, from *saved) error {
+func setFiles(t *db.Tx, m Mismatch, from *saved) {
 	if m.Kind != memory.RecordObservation {
-		return nil
+		return
 	}
 	// A path that was damaged is that of no other observation: it goes.
-	before, err := records.PathsOf(t, db.JSONList([]int64{m.ID}))
-	if err != nil {
-		return err
-	}
-	if err := t.Exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID); err != nil {
-		return err
-	}
+	before := records.PathsOf(t, db.JSONList([]int64{m.ID}))
+	t.Exec("DELETE FROM file_refs WHERE observation_id = ?", m.ID)
 	for _, f := range from.files {
-		if err := t.Exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...); err != nil {
-			return err
-		}
+		t.Exec("INSERT INTO observation_files (observation_id, "+fileColumns+") VALUES (?, ?, ?, ?, ?, ?)", append([]any{m.ID}, f...)...)
 	}
-	return records.DropPaths(t, before)
+	records.DropPaths(t, before)
 }
 
 // rehash makes the hashes of a record those of its present content.
-func rehash(t *db.Tx, m Mismatch) error {
-	return t.Exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
+func rehash(t *db.Tx, m Mismatch) {
+	t.Exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
 		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = NULL`, string(m.Kind), m.ID)
 }
 
 // setAside books a record that no backup can repair, and returns the list of done that it
 // belongs to.
-func setAside(t *db.Tx, m Mismatch, done *Repaired) (*[]Mismatch, error) {
+func setAside(t *db.Tx, m Mismatch, done *Repaired) *[]Mismatch {
 	key := []any{string(m.Kind), m.ID}
-	now, err := sums(t, m)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
+	now, there := sums(t, m)
 	text, rest := now.Right()
 	switch {
-	case err == nil && text && rest: // somebody has written it meanwhile
-		return &done.Restored, nil
+	case there && text && rest: // somebody has written it meanwhile
+		return &done.Restored
 	case m.Gone:
-		err := t.Exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
-		return &done.Lost, err
+		t.Exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
+		return &done.Lost
 	case !m.Text, m.Kind == records.HashedSession:
-		return &done.Accepted, rehash(t, m)
+		rehash(t, m)
+		return &done.Accepted
 	}
 	// One without a hash gets a wrong one.
-	if err := t.Exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
-		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.Now()))...); err != nil {
-		return nil, err
-	}
-	err = nil
+	t.Exec(`INSERT INTO record_hashes (kind, id, text, rest, damaged_at) SELECT kind, id, ~text, rest, ?3 FROM record_sums WHERE kind = ?1 AND id = ?2
+		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.Now()))...)
 	switch m.Kind {
 	case memory.RecordObservation:
-		err = t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
+		t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(memory.LatestTime), m.ID)
 	case records.HashedLearning:
-		err = t.Exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
+		t.Exec("UPDATE learnings SET is_active = 0 WHERE id = ?", m.ID)
 	}
-	return &done.Withheld, err
+	return &done.Withheld
 }

@@ -133,7 +133,7 @@ var retainedKinds = func() []retained {
 // what was done before it.
 func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err error) {
 	const what = "retain"
-	now, err := db.InKeeping(ctx, s.DB, what, agingTime)
+	now, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Millis, error) { return agingTime(t), nil })
 	if err != nil {
 		return r, err
 	}
@@ -147,10 +147,10 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 			count *int
 			rows  string
 			from  memory.Millis
-			do    func(*db.Tx, string) error
+			do    func(*db.Tx, string)
 		}{
-			{&r.Restored, k.back, from, func(t *db.Tx, ids string) error { return t.ExecAll(k.show, ids) }},
-			{&r.Hidden, k.old, from, func(t *db.Tx, ids string) error { return t.ExecAll(k.hide, ids, int64(now.Add(hiddenFor))) }},
+			{&r.Restored, k.back, from, func(t *db.Tx, ids string) { t.ExecAll(k.show, ids) }},
+			{&r.Hidden, k.old, from, func(t *db.Tx, ids string) { t.ExecAll(k.hide, ids, int64(now.Add(hiddenFor))) }},
 			{&r.Erased, "SELECT id FROM hidden_records WHERE kind = ?2 AND erase_at <= ?1 LIMIT ?3", now, k.eraseHidden},
 		} {
 			n, err := s.retainStep(ctx, what, step.rows, step.from, k.kind, step.do)
@@ -165,13 +165,16 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 
 // retainStep calls do with the records that rows selects, some at a time, and returns how
 // many there were.
-func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*db.Tx, string) error) (done int, err error) {
+func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*db.Tx, string)) (done int, err error) {
 	for {
 		ids, err := db.Column[int64](ctx, s.Reader, rows, int64(from), string(kind), retainedTogether)
 		if err != nil || len(ids) == 0 {
 			return done, db.Fault(what, err)
 		}
-		if err := s.WriteKeeping(ctx, what, func(t *db.Tx) error { return do(t, db.JSONList(ids)) }); err != nil {
+		if err := s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+			do(t, db.JSONList(ids))
+			return nil
+		}); err != nil {
 			return done, err
 		}
 		done += len(ids)
@@ -179,40 +182,25 @@ func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Mi
 }
 
 // eraseHidden erases hidden records. An observation that was brought back only loses its mark.
-func (k *retained) eraseHidden(t *db.Tx, ids string) error {
+func (k *retained) eraseHidden(t *db.Tx, ids string) {
 	if k.kind == memory.RecordObservation {
-		hidden, err := db.Column[memory.ObservationID](context.Background(), t,
-			"SELECT id FROM observations WHERE deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))", ids)
-		if err != nil {
-			return err
-		}
-		if _, err := records.DeleteObservations(t, hidden); err != nil {
-			return err
-		}
-		err = t.Exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
+		records.DeleteObservations(t, db.Selected[memory.ObservationID](t,
+			"SELECT id FROM observations WHERE deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))", ids))
+		t.Exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
 			AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.id = hidden_records.id)`, ids)
-		if err != nil {
-			return err
-		}
-		return t.Exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
+		t.Exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(memory.LatestTime), ids)
+		return
 	}
-	return t.ExecAll(k.erase, ids)
+	t.ExecAll(k.erase, ids)
 }
 
 // showHidden brings back all prompts and summaries that Retain has hidden.
-func showHidden(t *db.Tx) error {
+func showHidden(t *db.Tx) {
 	for i := range retainedKinds {
 		k := &retainedKinds[i]
 		if k.kind == memory.RecordObservation {
 			continue
 		}
-		ids, err := db.Column[int64](context.Background(), t, "SELECT id FROM hidden_records WHERE kind = ?", string(k.kind))
-		if err != nil {
-			return err
-		}
-		if err := t.ExecAll(k.show, db.JSONList(ids)); err != nil {
-			return err
-		}
+		t.ExecAll(k.show, db.JSONList(db.Selected[int64](t, "SELECT id FROM hidden_records WHERE kind = ?", string(k.kind))))
 	}
-	return nil
 }

@@ -205,6 +205,14 @@ func (s *DB) WriteKeeping(ctx context.Context, what string, fn func(*Tx) error) 
 	return s.Write(ctx, what, Job{Run: fn, KeepsSessions: true})
 }
 
+// Exec runs one statement in a transaction like those of WriteKeeping.
+func (s *DB) Exec(ctx context.Context, what, query string, args ...any) error {
+	return s.WriteKeeping(ctx, what, func(t *Tx) error {
+		t.Exec(query, args...)
+		return nil
+	})
+}
+
 // Write has the writer run j in a transaction and waits for it. what names the operation
 // in its error. A store that is open for reading refuses.
 func (s *DB) Write(ctx context.Context, what string, j Job) error {

@@ -8,6 +8,8 @@
 // [OpenReadOnly] gives the same reading to a process that is not the worker: it never migrates
 // and never writes.
 //
+//   - a transaction ([Tx]) keeps its first error: nothing runs after it, nothing of it is
+//     committed, and that error comes out, whatever the transaction's function returns;
 //   - after a nil error the effect of a transaction survives kill -9 and power loss;
 //   - a change of a session, prompt, observation, summary, learning or symbol is in the feed
 //     ([DB.Changes]) in the same transaction as the change;

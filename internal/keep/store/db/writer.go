@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,13 +20,13 @@ import (
 )
 
 // SetCounter sets the counter of that name, which it makes if need be.
-func (t *Tx) SetCounter(name string, value int64) error {
-	return t.Exec("INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+func (t *Tx) SetCounter(name string, value int64) {
+	t.Exec("INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 }
 
 // Count adds n to the counter of that name, which it makes if need be.
-func (t *Tx) Count(name string, n int) error {
-	return t.Exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+func (t *Tx) Count(name string, n int) {
+	t.Exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`, name, n)
 }
 
@@ -289,14 +290,14 @@ func (w *writer) runAlone(j *Job) error {
 		return err
 	}
 	if j.Bare {
-		return (&Tx{w, w.conn}).guarded(j.Run)
+		return w.newTx().guarded(j.Run)
 	}
 	if j.Small {
-		t := &Tx{w, w.conn}
-		if err := t.Exec("PRAGMA temp_store = memory"); err != nil {
+		t := w.newTx()
+		if err := t.control("PRAGMA temp_store = memory"); err != nil {
 			return err
 		}
-		defer func() { _ = t.Exec("PRAGMA temp_store = default") }() // in memory is right, too
+		defer func() { _ = t.control("PRAGMA temp_store = default") }() // in memory is right, too
 	}
 	return w.transact(j.Run, j.KeepsSessions)
 }
@@ -334,7 +335,7 @@ func (w *writer) runGroup(group []*Job) {
 			if err := j.ctx.Err(); err != nil {
 				return err
 			}
-			if err := j.Run(t); err != nil {
+			if err := cmp.Or(j.Run(t), t.err); err != nil {
 				return err
 			}
 		}
@@ -356,27 +357,23 @@ func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 			w.books.Forget()
 		}
 	}()
-	t := &Tx{w, w.conn}
-	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
+	t := w.newTx()
+	if err := t.control("BEGIN IMMEDIATE"); err != nil {
 		if sqlite.Code(err) != sqlite3.SQLITE_ERROR {
 			return err
 		}
 		// A transaction whose rollback failed is still open.
 		t.rollback()
-		if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
+		if err := t.control("BEGIN IMMEDIATE"); err != nil {
 			return err
 		}
 	}
-	if err := t.guarded(fn); err != nil {
-		t.rollback()
-		return err
+	err = t.guarded(fn)
+	seq := t.Number("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")
+	if err = cmp.Or(err, t.err); err == nil {
+		err = t.control("COMMIT")
 	}
-	seq, err := t.Number("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")
 	if err != nil {
-		t.rollback()
-		return err
-	}
-	if err := t.Exec("COMMIT"); err != nil {
 		t.rollback()
 		return err
 	}
@@ -386,27 +383,67 @@ func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 
 // Tx is the open transaction of the writer. Its statements don't end with the
 // caller's context: half a group must not fail because one caller went away.
+//
+// It keeps its first error, as a bufio.Writer does. After one no statement runs any more,
+// results are zero values, and the transaction is rolled back and fails with that error,
+// whatever its function returns. Only what acts outside the transaction, and a loop that
+// waits for a result, must ask Err.
 type Tx struct {
 	w *writer
 	// Conn is the connection of the transaction, for statements that are not kept prepared.
+	// The transaction keeps no error of it.
 	Conn *sql.Conn
+	err  error
 }
 
-// guarded turns a panic of fn into an error: it must not leave the transaction
-// open nor end the writer, on which every other session depends.
+func (w *writer) newTx() *Tx { return &Tx{w: w, Conn: w.conn} }
+
+// Err returns the first error of the transaction.
+func (t *Tx) Err() error { return t.err }
+
+// Fail makes err the error of the transaction, unless that has one or err is nil.
+func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
+
+// guarded runs fn and returns the first error of the transaction, or else fn's. It turns a
+// panic of fn into an error: it must not leave the transaction open nor end the writer, on
+// which every other session depends.
 func (t *Tx) guarded(fn func(*Tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.w.log.Error("store transaction panicked", "panic", r)
 			err = fmt.Errorf("panic in transaction: %v", r)
 		}
+		err = cmp.Or(t.err, err)
 	}()
 	return fn(t)
 }
 
+// Attempt runs fn in a savepoint. If it fails by its own fault, what it did is undone and the
+// transaction goes on.
+func (t *Tx) Attempt(fn func()) error {
+	if t.Exec("SAVEPOINT attempt"); t.err != nil {
+		return t.err
+	}
+	fn()
+	err := t.err
+	if err != nil && !File.External(err) {
+		t.err = nil
+		t.Exec("ROLLBACK TO attempt")
+	}
+	t.Exec("RELEASE attempt")
+	return err
+}
+
 func (t *Tx) rollback() {
 	// The error says at most that SQLite has rolled back already.
-	_ = t.Exec("ROLLBACK")
+	_ = t.control("ROLLBACK")
+}
+
+// control runs a statement that begins or ends a transaction or sets the connection up. It
+// heeds no error of the transaction, and adds none.
+func (t *Tx) control(query string) error {
+	_, err := t.run(query, nil)
+	return err
 }
 
 // Now returns the time of the option Clock.
@@ -421,22 +458,22 @@ func (t *Tx) OrNow(at memory.Millis) memory.Millis {
 }
 
 // ULID returns a new ULID for a record created at the given time.
-func (t *Tx) ULID(at memory.Millis) (memory.ULID, error) {
+func (t *Tx) ULID(at memory.Millis) memory.ULID {
 	ms := min(uint64(max(at, 0)), ulid.MaxTime()) // a host's clock may say anything
 	id, err := ulid.New(ms, t.w.ids)
 	if errors.Is(err, ulid.ErrMonotonicOverflow) {
 		t.w.ids = ulid.Monotonic(t.w.rand, 0)
 		id, err = ulid.New(ms, t.w.ids)
 	}
-	return memory.ULID(id.String()), err
+	t.Fail(err)
+	return memory.ULID(id.String())
 }
 
 // Name sets the ULID of a record that came to be at the given time, unless it has one.
-func (t *Tx) Name(id *memory.ULID, at memory.Millis) (err error) {
+func (t *Tx) Name(id *memory.ULID, at memory.Millis) {
 	if *id == "" {
-		*id, err = t.ULID(at)
+		*id = t.ULID(at)
 	}
-	return err
 }
 
 // stmt returns the prepared statement of a constant query.
@@ -452,24 +489,8 @@ func (t *Tx) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// Exec runs a statement within the transaction and keeps it prepared.
-func (t *Tx) Exec(query string, args ...any) error {
-	_, err := t.Result(query, args...)
-	return err
-}
-
-// ExecAll runs statements with the same arguments one after the other.
-func (t *Tx) ExecAll(queries []string, args ...any) error {
-	for _, query := range queries {
-		if err := t.Exec(query, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Result is exec that returns the result.
-func (t *Tx) Result(query string, args ...any) (sql.Result, error) {
+// run runs a statement and keeps it prepared.
+func (t *Tx) run(query string, args []any) (sql.Result, error) {
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err
@@ -477,46 +498,91 @@ func (t *Tx) Result(query string, args ...any) (sql.Result, error) {
 	return s.Exec(args...)
 }
 
-// Change runs a statement and returns how many rows it changed.
-func (t *Tx) Change(query string, args ...any) (int, error) {
-	r, err := t.Result(query, args...)
-	if err != nil {
-		return 0, err
+// changed runs a statement unless the transaction has an error, and returns a number of its
+// result.
+func (t *Tx) changed(number func(sql.Result) (int64, error), query string, args []any) (n int64) {
+	if t.err != nil {
+		return 0
 	}
-	n, err := r.RowsAffected()
-	return int(n), err
+	r, err := t.run(query, args)
+	if err == nil {
+		n, err = number(r)
+	}
+	t.err = err
+	return n
 }
 
-// Insert runs an INSERT and returns the row's number.
-func (t *Tx) Insert(query string, args ...any) (int64, error) {
-	r, err := t.Result(query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.LastInsertId()
+// Exec runs a statement within the transaction, keeps it prepared, and returns how many rows it
+// changed.
+func (t *Tx) Exec(query string, args ...any) int {
+	return int(t.changed(sql.Result.RowsAffected, query, args))
 }
 
-// Row scans the first row of a query; sql.ErrNoRows when there is none.
-func (t *Tx) Row(query string, args []any, dest ...any) error {
+// ExecAll runs statements with the same arguments one after the other.
+func (t *Tx) ExecAll(queries []string, args ...any) {
+	for _, query := range queries {
+		t.Exec(query, args...)
+	}
+}
+
+// Insert runs an INSERT of one row and returns its number, 0 when a conflict left it out.
+func (t *Tx) Insert(query string, args ...any) int64 {
+	return t.changed(func(r sql.Result) (int64, error) {
+		if n, err := r.RowsAffected(); n == 0 {
+			return 0, err
+		}
+		return r.LastInsertId()
+	}, query, args)
+}
+
+// Find scans the first row of a query and reports whether there is one.
+func (t *Tx) Find(query string, args []any, dest ...any) bool {
+	if t.err != nil {
+		return false
+	}
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.QueryRow(args...).Scan(dest...)
 	}
-	return s.QueryRow(args...).Scan(dest...)
+	if !errors.Is(err, sql.ErrNoRows) {
+		t.err = err
+	}
+	return err == nil
+}
+
+// Row scans the first row of a query; that there is none is an error, sql.ErrNoRows.
+func (t *Tx) Row(query string, args []any, dest ...any) {
+	if !t.Find(query, args, dest...) {
+		t.Fail(sql.ErrNoRows)
+	}
 }
 
 // Number returns the single integer of a query, 0 when there is no row.
-func (t *Tx) Number(query string, args ...any) (int64, error) {
+func (t *Tx) Number(query string, args ...any) int64 {
 	var n sql.NullInt64
-	err := t.Row(query, args, &n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return n.Int64, err
+	t.Find(query, args, &n)
+	return n.Int64
 }
 
-// QueryContext runs a query of the transaction, which does not end with ctx.
+// Each calls row for each row that a query selects. An error of row ends it and is the
+// transaction's, unless it is sqlite.ErrStop.
+func (t *Tx) Each(row func(scan sqlite.Scan) error, query string, args ...any) {
+	t.Fail(Each(context.Background(), t, row, query, args...))
+}
+
+// Selected returns the only column that a query selects in the transaction.
+func Selected[T any](t *Tx, query string, args ...any) []T {
+	list, err := Column[T](context.Background(), t, query, args...)
+	t.Fail(err)
+	return list
+}
+
+// QueryContext runs a query of the transaction, which does not end with ctx. The transaction
+// keeps no error of it.
 func (t *Tx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -18,107 +17,82 @@ import (
 // content count as one.
 const nearDuplicateWindow memory.Millis = 24 * 60 * 60 * 1000
 
-// sessionOf returns the session that a record of a claim belongs to.
-func sessionOf(claimed *memory.Session, session memory.SessionID) (memory.SessionID, error) {
+// sessionOf returns the session that a record of a claim belongs to: no other than the claim's.
+func sessionOf(t *db.Tx, claimed *memory.Session, session memory.SessionID) memory.SessionID {
 	if session != 0 && session != claimed.ID {
-		return 0, memory.Errorf(memory.CodeInvalid, "a record of session %d in a claim of session %d", session, claimed.ID)
+		t.Fail(memory.Errorf(memory.CodeInvalid, "a record of session %d in a claim of session %d", session, claimed.ID))
 	}
-	return claimed.ID, nil
+	return claimed.ID
 }
 
 // AddObservation stores an observation of a claimed batch and fills in its ID and
 // defaults. One with the same content as a stored one counts as its repetition instead.
-func AddObservation(t *db.Tx, claimed *memory.Session, o *memory.Observation) error {
-	var err error
-	if o.Session, err = sessionOf(claimed, o.Session); err != nil {
-		return err
-	}
+func AddObservation(t *db.Tx, claimed *memory.Session, o *memory.Observation) {
+	o.Session = sessionOf(t, claimed, o.Session)
 	o.ProjectPath = cmp.Or(o.ProjectPath, claimed.ProjectPath)
 	o.Origin = cmp.Or(o.Origin, memory.OriginObserver)
 	o.CreatedAt = t.OrNow(o.CreatedAt)
 	o.ContentHash = ContentHash(o)
-	same, err := sameObservation(t, o)
-	if err != nil {
-		return err
-	}
+	same := sameObservation(t, o)
 	if same != 0 {
 		o.ID = memory.ObservationID(same)
-		if err := repeat(t, o); err != nil {
-			return err
-		}
-		return SupersedeEarlier(t, o)
+		repeat(t, o)
+		SupersedeEarlier(t, o)
+		return
 	}
-	if err := InsertObservation(t, o); err != nil {
-		return err
-	}
-	if err := SupersedeEarlier(t, o); err != nil {
-		return err
-	}
-	return learnFromRepetition(t, claimed, o)
+	InsertObservation(t, o)
+	SupersedeEarlier(t, o)
+	learnFromRepetition(t, claimed, o)
 }
 
 // repeat counts o as a repetition of the stored observation o.ID, which takes over o's
 // commit and file hashes if it is of the same branch: what holds for the files as they
 // are now was not outdated by what was done to them in between. A superseded observation
 // that is made again holds again.
-func repeat(t *db.Tx, o *memory.Observation) error {
+func repeat(t *db.Tx, o *memory.Observation) {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
 	for _, f := range o.Files {
-		if err := t.Exec(`UPDATE file_refs SET file_hash = nullif(?5, ''), symbols = ?6
+		t.Exec(`UPDATE file_refs SET file_hash = nullif(?5, ''), symbols = ?6
 			WHERE observation_id = ?1 AND path_id = (SELECT id FROM paths WHERE path = ?4) AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
-			id, branch, at, f.Path, f.Hash, symbolList(f.Symbols)); err != nil {
-			return err
-		}
+			id, branch, at, f.Path, f.Hash, symbolList(f.Symbols))
 	}
-	return t.Row(`UPDATE observations SET times_seen = times_seen + 1, superseded_by = NULL, head_commit = CASE WHEN `+renews+` THEN ?4 ELSE head_commit END
+	t.Row(`UPDATE observations SET times_seen = times_seen + 1, superseded_by = NULL, head_commit = CASE WHEN `+renews+` THEN ?4 ELSE head_commit END
 		WHERE id = ?1 RETURNING ulid, times_seen`, []any{id, branch, at, o.HeadCommit}, &o.ULID, &o.TimesSeen)
 }
 
 // InsertObservation stores a new observation with its files and their paths. It sets the
 // ID of o, its ULID unless it has one, and TimesSeen to at least 1.
-func InsertObservation(t *db.Tx, o *memory.Observation) error {
+func InsertObservation(t *db.Tx, o *memory.Observation) {
 	o.TimesSeen = max(o.TimesSeen, 1)
-	if err := t.Name(&o.ULID, o.CreatedAt); err != nil {
-		return err
-	}
-	id, err := t.Insert(ObservationRecord.Insert, ObservationRecord.Inserted(o)...)
-	if err != nil {
-		return err
-	}
-	o.ID = memory.ObservationID(id)
-	return AddFiles(t, o)
+	t.Name(&o.ULID, o.CreatedAt)
+	o.ID = memory.ObservationID(t.Insert(ObservationRecord.Insert, ObservationRecord.Inserted(o)...))
+	AddFiles(t, o)
 }
 
 // roleNumber is the number of a role; NULL, which no row may have, for an unknown one.
 const roleNumber = "CASE ? WHEN 'modified' THEN 1 WHEN 'read' THEN 0 END"
 
 // AddFiles stores the files of an observation and their paths.
-func AddFiles(t *db.Tx, o *memory.Observation) error {
+func AddFiles(t *db.Tx, o *memory.Observation) {
 	for i, f := range o.Files {
-		path, err := addPath(t, f.Path)
-		if err != nil {
-			return err
-		}
-		if err := t.Exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
-			int64(o.ID), i, path, string(f.Role), db.OrNull(f.Hash), symbolList(f.Symbols)); err != nil {
-			return err
-		}
+		path := addPath(t, f.Path)
+		t.Exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
+			int64(o.ID), i, path, string(f.Role), db.OrNull(f.Hash), symbolList(f.Symbols))
 	}
-	return nil
 }
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
 // new: the same content in the session, or nearly the same title about the same
 // files within a day in the project. One that was superseded is repeated by the same
 // content only: what nearly says the same may be its reversal.
-func sameObservation(t *db.Tx, o *memory.Observation) (int64, error) {
-	id, err := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), db.HashArg(o.ContentHash))
-	if id != 0 || err != nil {
-		return id, err
+func sameObservation(t *db.Tx, o *memory.Observation) int64 {
+	id := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), db.HashArg(o.ContentHash))
+	if id != 0 {
+		return id
 	}
 	var same int64
-	err = db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		var id int64
 		var title string
 		if err := scan(&id, &title); err != nil {
@@ -133,7 +107,7 @@ func sameObservation(t *db.Tx, o *memory.Observation) (int64, error) {
 		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL AND superseded_by IS NULL
 		ORDER BY created_at DESC, id DESC`,
 		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), keyOfFiles(&o.Files))
-	return same, err
+	return same
 }
 
 // HashBytes is the length of ContentHash and filesKey as they are stored: 128 bits of SHA-256.
@@ -174,38 +148,32 @@ func keyOfFiles(files *[]memory.FileRef) any { return db.HashArg(filesKey(*files
 
 // AddSummary stores a summary of a claimed batch and fills in its ID, defaults, and its ULID
 // unless it has one.
-func AddSummary(t *db.Tx, claimed *memory.Session, s *memory.Summary) error {
-	var err error
-	if s.Session, err = sessionOf(claimed, s.Session); err != nil {
-		return err
-	}
+func AddSummary(t *db.Tx, claimed *memory.Session, s *memory.Summary) {
+	s.Session = sessionOf(t, claimed, s.Session)
 	s.Origin = cmp.Or(s.Origin, memory.OriginObserver)
 	s.CreatedAt = t.OrNow(s.CreatedAt)
-	if err := t.Name(&s.ULID, s.CreatedAt); err != nil {
-		return err
-	}
-	s.ID, err = t.Insert(SummaryRecord.Insert, SummaryRecord.Inserted(s)...)
-	return err
+	t.Name(&s.ULID, s.CreatedAt)
+	s.ID = t.Insert(SummaryRecord.Insert, SummaryRecord.Inserted(s)...)
 }
 
 // addPath returns the number of a file path, which it stores if it is new.
-func addPath(t *db.Tx, path string) (int64, error) {
-	id, err := t.Number("SELECT id FROM paths WHERE path = ?", path)
-	if id != 0 || err != nil {
-		return id, err
+func addPath(t *db.Tx, path string) int64 {
+	id := t.Number("SELECT id FROM paths WHERE path = ?", path)
+	if id != 0 {
+		return id
 	}
 	return t.Insert("INSERT INTO paths (path) VALUES (?)", path)
 }
 
 // PathsOf returns the numbers of the paths of observations; both are lists of JSON.
-func PathsOf(t *db.Tx, observations string) (numbers string, err error) {
-	err = t.Row("SELECT json_group_array(DISTINCT path_id) FROM file_refs WHERE observation_id IN (SELECT value FROM json_each(?))", []any{observations}, &numbers)
-	return numbers, err
+func PathsOf(t *db.Tx, observations string) (numbers string) {
+	t.Row("SELECT json_group_array(DISTINCT path_id) FROM file_refs WHERE observation_id IN (SELECT value FROM json_each(?))", []any{observations}, &numbers)
+	return numbers
 }
 
 // DropPaths deletes those of the paths, a list of their numbers in JSON, that no observation
 // has any more.
-func DropPaths(t *db.Tx, numbers string) error {
-	return t.Exec(`DELETE FROM paths WHERE id IN (SELECT value FROM json_each(?))
+func DropPaths(t *db.Tx, numbers string) {
+	t.Exec(`DELETE FROM paths WHERE id IN (SELECT value FROM json_each(?))
 		AND NOT EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = paths.id)`, numbers)
 }

@@ -11,7 +11,8 @@
 //     page: its parts are read in order from indexes; only the observations of rare
 //     files are sorted. A count is exact, and cached until the next change.
 //
-// What books and care do with records in their own transactions are functions with a [db.Tx].
+// What books and care do with records in their own transactions are functions with a
+// [db.Tx], which keeps their errors.
 package records
 
 import (

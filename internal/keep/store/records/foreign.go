@@ -46,9 +46,9 @@ func readForeign(ctx context.Context, q db.Querier, now memory.Millis, project s
 
 // KeepForeign keeps the runs of foreign texts of a session, and of its project no more than
 // foreignRuns, the newest.
-func KeepForeign(t *db.Tx, session memory.SessionID, texts []memory.ForeignText) error {
+func KeepForeign(t *db.Tx, session memory.SessionID, texts []memory.ForeignText) {
 	if len(texts) == 0 {
-		return nil
+		return
 	}
 	for _, foreign := range texts {
 		var runs []byte
@@ -58,12 +58,10 @@ func KeepForeign(t *db.Tx, session memory.SessionID, texts []memory.ForeignText)
 		if len(runs) == 0 {
 			continue
 		}
-		if err := t.Exec("INSERT INTO foreign_texts (session_id, prompt_number, provenance, runs, created_at) VALUES (?, ?, ?, ?, ?)",
-			int64(session), foreign.PromptNumber, string(foreign.Provenance), runs, int64(t.Now())); err != nil {
-			return err
-		}
+		t.Exec("INSERT INTO foreign_texts (session_id, prompt_number, provenance, runs, created_at) VALUES (?, ?, ?, ?, ?)",
+			int64(session), foreign.PromptNumber, string(foreign.Provenance), runs, int64(t.Now()))
 	}
-	return t.Exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
+	t.Exec(`DELETE FROM foreign_texts WHERE id IN (SELECT id FROM (
 			SELECT f.id, sum(length(f.runs)) OVER (ORDER BY f.id DESC) AS total FROM foreign_texts f JOIN sessions s ON s.id = f.session_id
 			WHERE s.project = (SELECT project FROM sessions WHERE id = ?1)) WHERE total > ?2)`, int64(session), foreignRuns*runBytes)
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ type storedLearning struct {
 // contradicts is superseded, since what was found out last holds; but what a
 // person has said stands, what the agent alone says supersedes nothing that the user or the
 // project says, and what a person has retired stays retired.
-func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
+func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
 	now := t.Now()
 	l.CreatedAt = t.OrNow(l.CreatedAt)
@@ -52,13 +51,8 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
 	l.Confidence = max(0, min(1, l.Confidence))
 	said := likeness.ParseStatement(l.Content)
 	// One of another memory that nobody has approved does not stand in the way.
-	if err := t.Exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.Key); err != nil {
-		return err
-	}
-	known, err := learnings(t, l.ProjectPath, said.Key)
-	if err != nil {
-		return err
-	}
+	t.Exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.Key)
+	known := learnings(t, l.ProjectPath, said.Key)
 	against := contradicted(known, said)
 	person := slices.IndexFunc(against, func(k storedLearning) bool {
 		return k.confidence >= certain && l.Confidence < certain ||
@@ -76,42 +70,36 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) error {
 		active := k.active || k.superseded && person < 0
 		if l.Provenance == memory.FromAgent && l.Confidence <= memory.AgentConfidence && k.updated >= claimed.StartedAt {
 			l.ID, l.Active = k.id, k.active
-			return nil // it repeats itself in a session, or by a command
+			return // it repeats itself in a session, or by a command
 		}
 		most := certain
 		if l.Provenance == memory.FromAgent && k.provenance.Unknown() || l.Provenance == k.provenance && k.provenance == memory.FromAgent {
 			most = max(agentCertain, k.confidence)
 		}
 		l.Provenance = memory.MostTrusted(k.provenance, l.Provenance)
-		if err := t.Row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
+		t.Row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
 				superseded_by = CASE WHEN ?2 THEN NULL ELSE superseded_by END,
 				confidence = min(?6, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2), provenance = ?5
 			WHERE id = ?4 RETURNING id, ulid, category, content, confidence, times_seen, is_active, created_at`,
 			[]any{int64(now), active, l.Confidence, k.id, string(l.Provenance), most},
-			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt); err != nil {
-			return err
-		}
+			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt)
 		l.UpdatedAt = now
 		if !active {
-			return nil
+			return
 		}
 	} else {
-		if l.ULID, err = t.ULID(l.CreatedAt); err != nil {
-			return err
-		}
+		l.ULID = t.ULID(l.CreatedAt)
 		l.TimesSeen, l.Active = max(l.TimesSeen, 1), person < 0
 		l.SupersededBy = 0
 		if person >= 0 {
 			l.SupersededBy = against[person].id
 		}
-		if l.ID, err = t.Insert(LearningRecord.Insert, LearningRecord.Inserted(l)...); err != nil {
-			return err
-		}
+		l.ID = t.Insert(LearningRecord.Insert, LearningRecord.Inserted(l)...)
 	}
 	if person >= 0 {
-		return nil
+		return
 	}
-	return supersede(t, l.ID, against)
+	supersede(t, l.ID, against)
 }
 
 // contradicted returns the active learnings that a statement contradicts.
@@ -121,23 +109,20 @@ func contradicted(known []storedLearning, said likeness.Statement) []storedLearn
 
 // supersede retires learnings in favour of the one with the given number, which
 // may be among them.
-func supersede(t *db.Tx, by int64, learnings []storedLearning) error {
+func supersede(t *db.Tx, by int64, learnings []storedLearning) {
 	for _, k := range learnings {
 		if k.id == by {
 			continue
 		}
-		if err := t.Exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.Now()), k.id); err != nil {
-			return err
-		}
+		t.Exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.Now()), k.id)
 	}
-	return nil
 }
 
 // learnings reads what a new learning is compared with: the newest of the
 // project, and the one with the same key however old.
-func learnings(t *db.Tx, project, key string) ([]storedLearning, error) {
+func learnings(t *db.Tx, project, key string) []storedLearning {
 	var list []storedLearning
-	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		var k storedLearning
 		var content string
 		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated); err != nil {
@@ -150,7 +135,7 @@ func learnings(t *db.Tx, project, key string) ([]storedLearning, error) {
 		WHERE project = ?1 AND NOT `+unapproved+` AND (content_key = ?2 OR id IN
 			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
 		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
-	return list, err
+	return list
 }
 
 // unapproved is the condition of learnings that wait for an approval.
@@ -178,57 +163,46 @@ const workaroundMark = "is not available here; "
 
 // learnFromRepetition makes a learning of what was found out in several sessions, but not
 // of what others may have written, nor of an order of the agent's own.
-func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observation) error {
+func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observation) {
 	if o.Provenance.Foreign() || o.Provenance.Unknown() || o.Provenance == memory.FromAgent && text.IsOrder(o.Title) {
-		return nil
+		return
 	}
 	for _, r := range repeatable {
 		if !slices.Contains(o.Concepts, r.concept) {
 			continue
 		}
-		sessions, err := sessionsWith(t, o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
+		sessions := sessionsWith(t, o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
 			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
 			func(title string) bool { return likeness.Alike(title, o.Title) })
-		if err != nil {
-			return err
-		}
-		if err := learnRepeated(t, claimed, r.category, o.Title, o.Provenance, sessions); err != nil {
-			return err
-		}
+		learnRepeated(t, claimed, r.category, o.Title, o.Provenance, sessions)
 		break
 	}
 	for _, fact := range o.Facts {
 		if !strings.Contains(fact, workaroundMark) {
 			continue
 		}
-		sessions, err := sessionsWith(t, o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
+		sessions := sessionsWith(t, o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
 			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
 			func(other string) bool { return likeness.FoldSpace(other) == likeness.FoldSpace(fact) })
-		if err != nil {
-			return err
-		}
-		if err := learnRepeated(t, claimed, "workflow", fact, o.Provenance, sessions); err != nil {
-			return err
-		}
+		learnRepeated(t, claimed, "workflow", fact, o.Provenance, sessions)
 	}
-	return nil
 }
 
 // learnRepeated stores content as a learning if it was seen in enough sessions.
-func learnRepeated(t *db.Tx, claimed *memory.Session, category, content string, from memory.Provenance, sessions int) error {
+func learnRepeated(t *db.Tx, claimed *memory.Session, category, content string, from memory.Provenance, sessions int) {
 	if sessions < repetitions {
-		return nil
+		return
 	}
-	return AddLearning(t, claimed, &memory.Learning{
+	AddLearning(t, claimed, &memory.Learning{
 		Category: category, Content: content, Confidence: repeatedConfidence, TimesSeen: sessions, Provenance: from,
 	})
 }
 
 // sessionsWith counts the sessions of o's project with a text that is the same. query
 // selects the session and text of rows, from the project, arg and a limit.
-func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(text string) bool) (int, error) {
+func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(text string) bool) int {
 	sessions := map[int64]bool{}
-	err := db.Each(context.Background(), t, func(scan sqlite.Scan) error {
+	t.Each(func(scan sqlite.Scan) error {
 		var session int64
 		var text string
 		if err := scan(&session, &text); err != nil {
@@ -239,5 +213,5 @@ func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(
 		}
 		return nil
 	}, query, o.ProjectPath, arg, comparedObservations)
-	return len(sessions), err
+	return len(sessions)
 }

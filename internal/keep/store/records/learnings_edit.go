@@ -2,8 +2,6 @@ package records
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -84,17 +82,13 @@ func (s *Records) AddLearning(ctx context.Context, l memory.Learning) (memory.Le
 		if l.Provenance == memory.FromAgent {
 			added.Provenance, added.Confidence = l.Provenance, min(l.Confidence, memory.AgentConfidence)
 		}
-		if err := AddLearning(t, &memory.Session{}, &added); err != nil {
-			return added, err
-		}
+		AddLearning(t, &memory.Session{}, &added)
 		if l.Provenance == memory.FromAgent {
-			return learning(t, added.ID)
+			return learning(t, added.ID), nil
 		}
-		if err := t.Exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
-			WHERE id = ?`, l.Category, l.Confidence, added.ID); err != nil {
-			return added, err
-		}
-		return supersedeContradicted(t, added.ID)
+		t.Exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
+			WHERE id = ?`, l.Category, l.Confidence, added.ID)
+		return supersedeContradicted(t, added.ID), nil
 	})
 }
 
@@ -106,10 +100,7 @@ func (s *Records) AddLearning(ctx context.Context, l memory.Learning) (memory.Le
 // says; CodeConflict when another learning of the project says the same.
 func (s *Records) EditLearning(ctx context.Context, id int64, e memory.LearningEdit) (memory.Learning, error) {
 	return db.InKeeping(ctx, s.DB, "edit learning", func(t *db.Tx) (memory.Learning, error) {
-		l, err := learning(t, id)
-		if err != nil {
-			return l, err
-		}
+		l := learning(t, id)
 		if e.Content != nil {
 			l.Content, l.Confidence, l.Provenance = text.Line(*e.Content), certain, memory.FromUser
 		}
@@ -118,10 +109,7 @@ func (s *Records) EditLearning(ctx context.Context, id int64, e memory.LearningE
 		if e.Active != nil {
 			l.Active, l.SupersededBy = *e.Active, 0
 			// What it says of itself holds once a person approves it; one that was refused is retired.
-			err := t.Row("UPDATE claims SET waiting = 0, wanted = ?2 WHERE kind = 'learning' AND id = ?1 AND waiting RETURNING provenance", []any{id, l.Active}, &l.Provenance)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return l, err
-			}
+			t.Find("UPDATE claims SET waiting = 0, wanted = ?2 WHERE kind = 'learning' AND id = ?1 AND waiting RETURNING provenance", []any{id, l.Active}, &l.Provenance)
 		}
 		if e.Category != nil || e.Content != nil || e.Confidence != nil {
 			if err := memory.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
@@ -129,19 +117,14 @@ func (s *Records) EditLearning(ctx context.Context, id int64, e memory.LearningE
 			}
 		}
 		key := likeness.ParseStatement(l.Content).Key
-		other, err := t.Number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
-		if err != nil {
-			return l, err
-		}
+		other := t.Number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
 		if other != 0 {
 			return l, memory.Errorf(memory.CodeConflict, "learning %d says the same", other).
 				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
 		}
-		if err := t.Exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
-			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, db.OrNull(l.SupersededBy), int64(t.Now()), id); err != nil {
-			return l, err
-		}
-		return supersedeContradicted(t, id)
+		t.Exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
+			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, db.OrNull(l.SupersededBy), int64(t.Now()), id)
+		return supersedeContradicted(t, id), nil
 	})
 }
 
@@ -154,24 +137,21 @@ func set[T any](field, edited *T) {
 
 // supersedeContradicted supersedes the learnings that a learning contradicts, if it
 // is active, and returns it.
-func supersedeContradicted(t *db.Tx, id int64) (memory.Learning, error) {
-	l, err := learning(t, id)
-	if err != nil || !l.Active {
-		return l, err
+func supersedeContradicted(t *db.Tx, id int64) memory.Learning {
+	l := learning(t, id)
+	if !l.Active {
+		return l
 	}
 	said := likeness.ParseStatement(l.Content)
-	known, err := learnings(t, l.ProjectPath, said.Key)
-	if err != nil {
-		return l, err
-	}
-	return l, supersede(t, id, contradicted(known, said))
+	known := learnings(t, l.ProjectPath, said.Key)
+	supersede(t, id, contradicted(known, said))
+	return l
 }
 
 // learning reads a learning; CodeNotFound if there is none.
-func learning(t *db.Tx, id int64) (l memory.Learning, err error) {
-	err = t.Row("SELECT "+LearningRecord.read+" FROM learnings r WHERE r.id = ?", []any{id}, LearningRecord.fields(&l)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = memory.Errorf(memory.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
+func learning(t *db.Tx, id int64) (l memory.Learning) {
+	if !t.Find("SELECT "+LearningRecord.read+" FROM learnings r WHERE r.id = ?", []any{id}, LearningRecord.fields(&l)...) {
+		t.Fail(memory.Errorf(memory.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids"))
 	}
-	return l, err
+	return l
 }

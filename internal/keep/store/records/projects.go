@@ -73,8 +73,10 @@ func (s *Records) ProjectOf(ctx context.Context, path string) (project string, e
 }
 
 // ReadAliases returns the projects of all aliases by path.
-func ReadAliases(t *db.Tx) (map[string]string, error) {
-	return db.Pairs[string, string](context.Background(), t, "SELECT path, project FROM project_aliases")
+func ReadAliases(t *db.Tx) map[string]string {
+	aliases, err := db.Pairs[string, string](context.Background(), t, "SELECT path, project FROM project_aliases")
+	t.Fail(err)
+	return aliases
 }
 
 // IsRoot reports whether a project is named by its root, or as label:NAME, and not by its

@@ -110,9 +110,9 @@ func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID
 // with the id of the one it was forked from.
 func (s *Records) TouchSession(ctx context.Context, host memory.Host, hostSessionID string) (known bool, err error) {
 	return db.InJob(ctx, s.DB, "touch session", db.Job{}, func(t *db.Tx) (bool, error) {
-		n, err := t.Change("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE host = ? AND host_session_id = ?",
+		n := t.Exec("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE host = ? AND host_session_id = ?",
 			int64(t.Now()), string(host), hostSessionID)
-		return n > 0, err
+		return n > 0, nil
 	})
 }
 

@@ -18,12 +18,12 @@ const maxSuperseded = 8
 // that are older than it are marked, and none that is pinned or that a person wrote down:
 // no observer overrules a person. One that is superseded already stays with the record
 // that did it, and none that o was superseded by is: there are no cycles.
-func SupersedeEarlier(t *db.Tx, o *memory.Observation) error {
+func SupersedeEarlier(t *db.Tx, o *memory.Observation) {
 	earlier := o.Supersedes[:min(len(o.Supersedes), maxSuperseded)]
 	if len(earlier) == 0 {
-		return nil
+		return
 	}
-	return t.Exec(`UPDATE observations SET superseded_by = ?1
+	t.Exec(`UPDATE observations SET superseded_by = ?1
 		WHERE id IN (SELECT value FROM json_each(?2)) AND id <> ?1 AND superseded_by IS NULL
 			AND project = ?3 AND created_at <= ?4 AND pinned = 0 AND origin <> 'user'
 			AND id NOT IN (WITH RECURSIVE chain (by) AS (
@@ -35,19 +35,19 @@ func SupersedeEarlier(t *db.Tx, o *memory.Observation) error {
 
 // tellSuperseded appends the records that an observation supersedes to the change feed:
 // they are current while it is hidden.
-func tellSuperseded(t *db.Tx, by int64) error {
-	return t.Exec("INSERT INTO changes (kind, id, operation) SELECT 'observation', id, 'update' FROM observations WHERE superseded_by = ?", by)
+func tellSuperseded(t *db.Tx, by int64) {
+	t.Exec("INSERT INTO changes (kind, id, operation) SELECT 'observation', id, 'update' FROM observations WHERE superseded_by = ?", by)
 }
 
 // relinkSuperseded links the records that the observations of a list supersede, which are
 // about to be deleted, to the records that supersede these in turn.
-func relinkSuperseded(t *db.Tx, gone string) error {
+func relinkSuperseded(t *db.Tx, gone string) {
 	for {
 		// The next one may be about to go, too. Links have no cycles, so this ends.
-		n, err := t.Change(`UPDATE observations SET superseded_by = (SELECT n.superseded_by FROM observations n WHERE n.id = observations.superseded_by)
+		n := t.Exec(`UPDATE observations SET superseded_by = (SELECT n.superseded_by FROM observations n WHERE n.id = observations.superseded_by)
 			WHERE superseded_by IN (SELECT value FROM json_each(?1)) AND id NOT IN (SELECT value FROM json_each(?1))`, gone)
-		if err != nil || n == 0 {
-			return err
+		if n == 0 {
+			return
 		}
 	}
 }

@@ -13,22 +13,18 @@ import (
 
 // FoldSymbols adds the changes of a claimed batch to those of its session, so that the
 // function map holds one net change for each symbol and session.
-func FoldSymbols(t *db.Tx, claimed *memory.Session, changes []memory.SymbolChange) error {
+func FoldSymbols(t *db.Tx, claimed *memory.Session, changes []memory.SymbolChange) {
 	if len(changes) == 0 {
-		return nil
+		return
 	}
 	files := make([]string, len(changes))
 	for i := range changes {
-		if _, err := sessionOf(claimed, changes[i].Session); err != nil {
-			return err
-		}
+		sessionOf(t, claimed, changes[i].Session)
 		files[i] = changes[i].FilePath
 	}
 	before, err := readSymbolChanges(context.Background(), t, "", `function_map r
 		WHERE r.session_id = ? AND r.file_path IN (SELECT value FROM json_each(?)) ORDER BY r.id`, int64(claimed.ID), db.JSONList(files))
-	if err != nil {
-		return err
-	}
+	t.Fail(err)
 	known := make(map[int64]memory.SymbolChange, len(before))
 	for _, c := range before {
 		known[c.ID] = c
@@ -37,21 +33,15 @@ func FoldSymbols(t *db.Tx, claimed *memory.Session, changes []memory.SymbolChang
 		c.Session = claimed.ID
 		switch was, ok := known[c.ID]; {
 		case !ok:
-			err = AddSymbol(t, &symbolChange{SymbolChange: c})
+			AddSymbol(t, &symbolChange{SymbolChange: c})
 		case was != c:
-			err = updateSymbol(t, &c)
-		}
-		if err != nil {
-			return err
+			updateSymbol(t, &c)
 		}
 		delete(known, c.ID)
 	}
 	for id := range known { // what came and went
-		if err := t.Exec("DELETE FROM function_map WHERE id = ?", id); err != nil {
-			return err
-		}
+		t.Exec("DELETE FROM function_map WHERE id = ?", id)
 	}
-	return nil
 }
 
 // symbolList encodes the symbols of an observation's file, "" for none.
@@ -63,18 +53,16 @@ func symbolList(symbols []memory.SymbolHash) string {
 }
 
 // AddSymbol stores the change of a symbol, with a new ULID for "".
-func AddSymbol(t *db.Tx, c *symbolChange) error {
+func AddSymbol(t *db.Tx, c *symbolChange) {
 	c.SnapshotAt = t.OrNow(c.SnapshotAt)
-	if err := t.Name(&c.ulid, c.SnapshotAt); err != nil {
-		return err
-	}
-	return t.Exec(SymbolRecord.Insert, SymbolRecord.Inserted(c)...)
+	t.Name(&c.ulid, c.SnapshotAt)
+	t.Exec(SymbolRecord.Insert, SymbolRecord.Inserted(c)...)
 }
 
 // updateSymbol stores what became of a symbol that the session had changed before.
-func updateSymbol(t *db.Tx, c *memory.SymbolChange) error {
+func updateSymbol(t *db.Tx, c *memory.SymbolChange) {
 	c.SnapshotAt = t.OrNow(c.SnapshotAt)
-	return t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
+	t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
 }
 
 // readSymbolChanges reads changes of symbols; from is what follows the columns.

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -59,20 +58,17 @@ func ParseRange(key string) (r BuriedRange, err error) {
 }
 
 // ReadTombstones reads the tombstones of ranges.
-func ReadTombstones(t *db.Tx) (g Tombstones, err error) {
-	n, err := t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)")
-	if g.Any = n != 0; err != nil || !g.Any {
-		return g, err
+func ReadTombstones(t *db.Tx) (g Tombstones) {
+	g.Any = t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)") != 0
+	if !g.Any {
+		return g
 	}
-	keys, err := db.Column[string](context.Background(), t, "SELECT key FROM tombstones WHERE kind = 'range'")
-	for _, key := range keys {
+	for _, key := range db.Selected[string](t, "SELECT key FROM tombstones WHERE kind = 'range'") {
 		r, err := ParseRange(key)
-		if err != nil {
-			return g, err
-		}
+		t.Fail(err)
 		g.ranges = append(g.ranges, r)
 	}
-	return g, err
+	return g
 }
 
 // InRange reports whether the user has forgotten a range with a time of a project.

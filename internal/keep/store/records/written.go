@@ -3,8 +3,6 @@ package records
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 
@@ -92,17 +90,10 @@ func addWritten(t *db.Tx, n *memory.NewObservation) (memory.Observation, error) 
 		Facts: n.Facts, Concepts: n.Concepts, Files: n.Files, Origin: n.Origin, CreatedAt: n.CreatedAt,
 		Provenance: writers[n.Origin],
 	}
-	var err error
 	if o.Session == 0 {
-		o.Session, err = manualSession(t, n.ProjectPath, n.CreatedAt)
-	} else {
-		err = t.Row("SELECT project, prompt_count FROM sessions WHERE id = ?", []any{int64(o.Session)}, &o.ProjectPath, &o.PromptNumber)
-		if errors.Is(err, sql.ErrNoRows) {
-			return o, memory.Errorf(memory.CodeNotFound, "there is no session S%d", o.Session)
-		}
-	}
-	if err != nil {
-		return o, err
+		o.Session = manualSession(t, n.ProjectPath, n.CreatedAt)
+	} else if !t.Find("SELECT project, prompt_count FROM sessions WHERE id = ?", []any{int64(o.Session)}, &o.ProjectPath, &o.PromptNumber) {
+		return o, memory.Errorf(memory.CodeNotFound, "there is no session S%d", o.Session)
 	}
 	if o.Origin == memory.OriginAgent {
 		foreign, err := readForeign(context.Background(), t.Conn, t.Now(), o.ProjectPath)
@@ -112,31 +103,22 @@ func addWritten(t *db.Tx, n *memory.NewObservation) (memory.Observation, error) 
 		body := strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
 		o.Provenance = foreign.Repeated(body, "")
 		if o.Provenance == "" {
-			o.Provenance, err = writerOf(t, o.ProjectPath, body)
-		}
-		if err != nil {
-			return o, err
+			o.Provenance = writerOf(t, o.ProjectPath, body)
 		}
 	}
 	o.ContentHash = ContentHash(&o)
-	same, err := t.Number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2
+	same := t.Number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2
 		UNION ALL SELECT id FROM observations WHERE project = ?3 AND content_hash = ?2 AND origin IN ('user', 'agent', 'import') LIMIT 1`,
 		int64(o.Session), db.HashArg(o.ContentHash), o.ProjectPath)
-	if err != nil {
-		return o, err
-	}
 	if same == 0 {
-		if gone, err := t.Number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?)", o.ContentHash); err != nil || gone != 0 && o.Origin == memory.OriginImport {
-			return o, cmp.Or(err, error(memory.Errorf(memory.CodeConflict, "this was forgotten")))
+		if gone := t.Number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?)", o.ContentHash); gone != 0 && o.Origin == memory.OriginImport {
+			return o, memory.Errorf(memory.CodeConflict, "this was forgotten")
 		}
-		return o, InsertObservation(t, &o)
+		InsertObservation(t, &o)
+		return o, nil
 	}
-	if err := t.Exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {
-		return o, err
-	}
-	if err := tellSuperseded(t, same); err != nil {
-		return o, err
-	}
+	t.Exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same)
+	tellSuperseded(t, same)
 	return observation(t, memory.ObservationID(same))
 }
 
@@ -146,36 +128,30 @@ const minUserWords = 3
 
 // writerOf returns whose words an agent has written down: the user's, if half of the subject words
 // of body or more stand in the project's last prompt, which the agent is working on; else the agent's.
-func writerOf(t *db.Tx, project, body string) (memory.Provenance, error) {
+func writerOf(t *db.Tx, project, body string) memory.Provenance {
 	var prompt string
-	err := t.Row("SELECT text FROM prompts WHERE project = ? ORDER BY created_at DESC, id DESC LIMIT 1", []any{project}, &prompt)
+	t.Find("SELECT text FROM prompts WHERE project = ? ORDER BY created_at DESC, id DESC LIMIT 1", []any{project}, &prompt)
 	words := text.SubjectWords(body)
-	switch n := text.SharedWords(words, text.SubjectWords(prompt)); {
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return "", err
-	case n >= minUserWords && 2*n >= len(words):
-		return memory.FromUser, nil
+	if n := text.SharedWords(words, text.SubjectWords(prompt)); n >= minUserWords && 2*n >= len(words) {
+		return memory.FromUser
 	}
-	return memory.FromAgent, nil
+	return memory.FromAgent
 }
 
 // manualSession is the project's session for what was written by hand. It is
 // made when there is none, and ended from the start: nothing goes on in it.
-func manualSession(t *db.Tx, project string, at memory.Millis) (memory.SessionID, error) {
+func manualSession(t *db.Tx, project string, at memory.Millis) memory.SessionID {
 	updated := min(at, t.Now())
-	id, err := t.Number(`UPDATE sessions SET started_at = min(started_at, ?1), updated_at = max(updated_at, ?1)
+	id := t.Number(`UPDATE sessions SET started_at = min(started_at, ?1), updated_at = max(updated_at, ?1)
 		WHERE host = 'raw' AND host_session_id = ?2 RETURNING id`, int64(updated), ManualPrefix+project)
-	if id != 0 || err != nil {
-		return memory.SessionID(id), err
+	if id != 0 {
+		return memory.SessionID(id)
 	}
-	name, err := t.ULID(updated)
-	if err != nil {
-		return 0, err
-	}
-	id, err = t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, title, started_at, updated_at, completed_at)
+	name := t.ULID(updated)
+	id = t.Insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, title, started_at, updated_at, completed_at)
 		VALUES (?1, 'raw', ?2, ?3, ?4, 'completed', 'Written by hand', ?5, ?5, ?5)`,
 		string(name), ManualPrefix+project, project, memory.ProjectLabel(project), int64(updated))
-	return memory.SessionID(id), err
+	return memory.SessionID(id)
 }
 
 // observation reads an observation that is not hidden; CodeNotFound when there is none.
@@ -212,21 +188,18 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 				WithHint("what is within <private> tags is not kept")
 		}
 		o.ContentHash = ContentHash(&o)
-		other, err := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(id))
-		if err != nil {
-			return o, err
-		}
+		other := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(id))
 		if other != 0 {
 			return o, memory.Errorf(memory.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
 		}
-		err = t.Exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
+		t.Exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
 			o.Title, sqlite.Pack(o.Narrative), string(o.Type), o.Pinned, db.HashArg(o.ContentHash), int64(id))
-		if err == nil && e.Pinned != nil && *e.Pinned {
+		if e.Pinned != nil && *e.Pinned {
 			o.SupersededBy = 0
-			err = t.Exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
+			t.Exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
 		}
-		return o, err
+		return o, nil
 	})
 }
 
@@ -240,14 +213,11 @@ func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID, 
 		if purge {
 			at = t.Now()
 		}
-		n, err := t.Change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id))
-		if err == nil && n == 0 {
-			err = noObservation(id)
+		if t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id)) == 0 {
+			return at, noObservation(id)
 		}
-		if err == nil {
-			err = tellSuperseded(t, int64(id))
-		}
-		return at, err
+		tellSuperseded(t, int64(id))
+		return at, nil
 	})
 }
 
@@ -255,30 +225,22 @@ func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID, 
 // isn't hidden stays as it is. CodeNotFound when there is none any more.
 func (s *Records) RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
 	return db.InKeeping(ctx, s.DB, "restore observation", func(t *db.Tx) (memory.Observation, error) {
-		if err := t.Exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
-			return memory.Observation{}, err
-		}
-		if err := tellSuperseded(t, int64(id)); err != nil {
-			return memory.Observation{}, err
-		}
+		t.Exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id))
+		tellSuperseded(t, int64(id))
 		return observation(t, id)
 	})
 }
 
 // DeleteObservations deletes observations with the paths that only they had, and returns
 // how many there were.
-func DeleteObservations(t *db.Tx, ids []memory.ObservationID) (int, error) {
+func DeleteObservations(t *db.Tx, ids []memory.ObservationID) int {
 	list := db.JSONList(ids)
-	paths, err := PathsOf(t, list)
-	if err != nil {
-		return 0, err
+	paths := PathsOf(t, list)
+	relinkSuperseded(t, list)
+	n := t.Exec("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", list)
+	if n == 0 {
+		return 0
 	}
-	if err := relinkSuperseded(t, list); err != nil {
-		return 0, err
-	}
-	n, err := t.Change("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", list)
-	if err != nil || n == 0 {
-		return 0, err
-	}
-	return n, DropPaths(t, paths)
+	DropPaths(t, paths)
+	return n
 }
