@@ -121,10 +121,10 @@ func TestFailedStatement(t *testing.T) {
 					tx.ExecAll([]string{"DELETE FROM counters", "INSERT INTO counters (name, value) VALUES ('after', ?)"}, 1)
 					tx.SetCounter("after", 1)
 					tx.Fail(errors.New("a later error"))
-					if err := tx.Attempt(func() { tx.Count("after", 1) }); err != first {
+					if err := tx.Attempt(func() { tx.Count("after", 1) }); !errors.Is(err, first) {
 						t.Errorf("an attempt returned %v", err)
 					}
-					if tx.Err() != first {
+					if !errors.Is(tx.Err(), first) {
 						t.Errorf("%v took the place of %v", tx.Err(), first)
 					}
 					return 9, returned
