@@ -37,11 +37,12 @@ type change struct {
 
 // application is a batch on its way into the base.
 type application struct {
+	*tx
 	b        *base
 	changes  []change
 	terms    map[termKey]int
 	words    *wordChanges
-	blocks   *blockChanges
+	blocks   blockChanges
 	totals   totals            // what the batch adds to them
 	projects map[string]uint32 // that are new
 	next     uint32
@@ -67,7 +68,7 @@ type termKey struct {
 // so a crash leaves at most unused slots.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
-		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: b.changeBlocks(), totals: totals{}, projects: map[string]uint32{},
+		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: blockChanges{}, totals: totals{}, projects: map[string]uint32{},
 		next: b.cat.next(), seen: map[uint32]struct{}{},
 	}
 	if err := b.zero(); err != nil {
@@ -80,38 +81,24 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	// statement of a context that can end, and a batch takes a fraction of a second.
 	ctx = context.WithoutCancel(ctx)
 	a.words.introduce(batch.put)
-	err := b.transaction(ctx, func() error {
+	err := b.transaction(ctx, func(t *tx) {
+		a.tx = t
 		for _, d := range batch.put {
-			if err := a.put(ctx, d); err != nil {
-				return err
-			}
+			a.put(d)
 		}
 		for _, r := range batch.gone {
-			if err := a.remove(ctx, r); err != nil {
-				return err
-			}
+			a.remove(r)
 		}
-		if err := a.writeSums(ctx); err != nil {
-			return err
-		}
-		if err := a.blocks.write(ctx); err != nil {
-			return err
-		}
+		a.writeSums()
+		a.blocks.write(t)
 		if a.deleted && !b.deletions {
-			if err := b.write.exec(ctx, setMeta, metaDeletions, "1"); err != nil {
-				return err
-			}
+			t.exec(setMeta, metaDeletions, "1")
 		}
-		if err := b.writePosition(ctx, batch.cursor, batch.build); err != nil {
-			return err
+		a.writePosition(batch.cursor, batch.build)
+		a.writeTexts()
+		if t.err == nil && slices.ContainsFunc(a.changes, func(c change) bool { return len(c.added) > 0 }) {
+			t.fail(b.vectors.Sync())
 		}
-		if err := a.writeTexts(ctx); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(a.changes, func(c change) bool { return len(c.added) > 0 }) {
-			return b.vectors.Sync()
-		}
-		return nil
 	})
 	if err != nil {
 		for _, c := range a.changes {
@@ -164,68 +151,53 @@ func (a *application) commit(batch *batch) {
 }
 
 // put inserts a document, in place of the one it was before.
-func (a *application) put(ctx context.Context, d *analysed) error {
+func (a *application) put(d *analysed) {
 	b := a.b
 	doc := &d.document
 	k := kindOf(doc.Kind)
-	project, err := a.project(ctx, doc.ProjectPath)
-	if err != nil {
-		return err
-	}
-	old, found, err := b.stored(ctx, key{doc.ID, k})
-	if err != nil {
-		return err
-	}
+	project := a.project(doc.ProjectPath)
+	old, found := a.stored(key{doc.ID, k})
 	ch := change{document: a.next, typ: doc.Type, length: d.length, entry: entry{
 		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, vectors: waits,
 	}}
 	if found {
 		ch.document = old.document
 		if old.digest == d.digest {
-			if _, waits := b.cat.waiting[ch.document]; !waits {
-				return nil
+			if _, waits := b.cat.waiting[ch.document]; waits {
+				a.change(ch, d)
 			}
-			return a.change(ctx, ch, d)
+			return
 		}
-		if err := a.subtract(ctx, old, &ch); err != nil {
-			return err
-		}
+		a.subtract(old, &ch)
 	} else {
 		a.next++
 	}
-	if err := b.write.exec(ctx, `INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest); err != nil {
-		return err
-	}
-	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces))); err != nil {
-		return err
-	}
+	a.exec(`INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest)
+	a.exec("INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces)))
 	a.texts = append(a.texts, textRow{ch.document, d.text + scopeTokens(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
 	}
 	a.totals.add(project, 1, d.length)
-	return a.change(ctx, ch, d)
+	a.change(ch, d)
 }
 
 // change notes the change of a document, with its vectors or waiting for them.
-func (a *application) change(ctx context.Context, ch change, d *analysed) error {
-	var failed error
+func (a *application) change(ch change, d *analysed) {
+	if a.err != nil {
+		return // the files of vectors stay as they are
+	}
 	if len(d.fragment) == 0 || d.vectors != nil && a.b.vectors != nil {
-		ch.added, failed = a.putVectors(ch.document, d)
+		ch.added = a.putVectors(ch.document, d)
 		ch.entry.vectors = uint8(len(ch.added)) //nolint:gosec // at most a few dozen
 	}
 	a.changes = append(a.changes, ch) // after a failure too: its slots are to be emptied
-	e, err := a.blocks.at(ctx, ch.document)
-	if err := errors.Join(failed, err); err != nil {
-		return err
-	}
-	*e = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
-	return nil
+	*a.blocks.at(a.tx, ch.document) = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
 }
 
 // putVectors writes a document's vectors and returns their slots.
-func (a *application) putVectors(document uint32, d *analysed) ([]uint32, error) {
+func (a *application) putVectors(document uint32, d *analysed) []uint32 {
 	b := a.b
 	fragments := make([]vectors.Fragment, len(d.fragment))
 	for i, f := range d.fragment {
@@ -233,55 +205,41 @@ func (a *application) putVectors(document uint32, d *analysed) ([]uint32, error)
 	}
 	b.successor.put(document, d)
 	if len(fragments) == 0 {
-		return nil, nil
+		return nil
 	}
 	slots, err := b.vectors.Put(document, fragments...)
 	if err != nil {
-		err = memory.Errorf(memory.CodeStorage, "write vectors: %w", err)
+		a.fail(memory.Errorf(memory.CodeStorage, "write vectors: %w", err))
 	}
-	return slots, err
+	return slots
 }
 
 // remove deletes a record from everywhere, when it is there.
-func (a *application) remove(ctx context.Context, r memory.RecordRef) error {
-	old, found, err := a.b.stored(ctx, keyOf(r))
-	if err != nil || !found {
-		return err
+func (a *application) remove(r memory.RecordRef) {
+	old, found := a.stored(keyOf(r))
+	if !found {
+		return
 	}
 	ch := change{document: old.document}
-	if err := a.subtract(ctx, old, &ch); err != nil {
-		return err
-	}
-	for _, query := range []string{"DELETE FROM documents WHERE id = ?", "DELETE FROM contents WHERE document = ?"} {
-		if err := a.b.write.exec(ctx, query, old.document); err != nil {
-			return err
-		}
-	}
-	e, err := a.blocks.at(ctx, old.document)
-	if err != nil {
-		return err
-	}
-	*e = blockEntry{}
+	a.subtract(old, &ch)
+	a.exec("DELETE FROM documents WHERE id = ?", old.document)
+	a.exec("DELETE FROM contents WHERE document = ?", old.document)
+	*a.blocks.at(a.tx, old.document) = blockEntry{}
 	a.deleted = true
 	a.changes = append(a.changes, ch)
-	a.b.successor.put(ch.document, &analysed{})
-	return nil
+	if a.err == nil {
+		a.b.successor.put(ch.document, &analysed{})
+	}
 }
 
 // subtract removes a document's words from the sums, and its row from the full-text
 // index, and frees its slots.
-func (a *application) subtract(ctx context.Context, old stored, ch *change) error {
+func (a *application) subtract(old stored, ch *change) {
 	var content []byte
-	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
-		return notEmpty(err)
-	}
+	a.row("SELECT words FROM contents WHERE document = ?", []any{old.document}, &content)
 	content, err := unsealed(old.document, content)
-	if err != nil {
-		return err
-	}
-	if err := a.b.cat.vocabulary.decodeWords(content, &a.scored); err != nil {
-		return err
-	}
+	a.fail(err)
+	a.fail(a.b.cat.vocabulary.decodeWords(content, &a.scored))
 	termsOf(&a.scored, a.seen)
 	for term := range a.seen {
 		a.terms[termKey{term, old.project}]--
@@ -291,101 +249,77 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 	if a.b.vectors != nil {
 		ch.freed = a.b.vectors.Slots(old.document)
 	}
-	return nil
 }
 
 // writeTexts changes the full-text index, last and without a statement of another
 // table between: SQLite opens savepoints for some of those, and at each FTS5 writes
 // what it has collected as a segment of its own, to be merged later.
-func (a *application) writeTexts(ctx context.Context) error {
+func (a *application) writeTexts() {
 	for _, document := range a.oldTexts {
-		if err := a.b.write.exec(ctx, "DELETE FROM texts WHERE rowid = ?", document); err != nil {
-			return err
-		}
+		a.exec("DELETE FROM texts WHERE rowid = ?", document)
 	}
 	for _, t := range a.texts {
-		if err := a.b.write.exec(ctx, "INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words); err != nil {
-			return err
-		}
+		a.exec("INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words)
 	}
-	return nil
 }
 
 // project returns a project's number, a new one for a new path.
-func (a *application) project(ctx context.Context, path string) (uint32, error) {
+func (a *application) project(path string) uint32 {
 	if n, ok := a.b.cat.projects[path]; ok {
-		return n, nil
+		return n
 	}
 	if n, ok := a.projects[path]; ok {
-		return n, nil
+		return n
 	}
 	n := uint32(len(a.b.cat.paths) + len(a.projects)) //nolint:gosec // nobody has so many
-	if err := a.b.write.exec(ctx, "INSERT INTO projects(id, path) VALUES (?, ?)", n, path); err != nil {
-		return 0, err
-	}
+	a.exec("INSERT INTO projects(id, path) VALUES (?, ?)", n, path)
 	a.projects[path] = n
-	return n, nil
+	return n
 }
 
 // writeSums adds the batch's differences to terms and totals, in the order of
 // the tables so that neighbouring rows are touched one after the other.
-func (a *application) writeSums(ctx context.Context) error {
+func (a *application) writeSums() {
 	maps.DeleteFunc(a.terms, func(_ termKey, n int) bool { return n == 0 })
 	keys := slices.SortedFunc(maps.Keys(a.terms), func(x, y termKey) int {
 		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
 	})
-	w := a.b.write
 	for i, k := range keys {
-		if err := w.exec(ctx, `INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k]); err != nil {
-			return err
-		}
+		a.exec(`INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k])
 		if a.terms[k] > 0 {
 			continue
 		}
-		if err := w.exec(ctx, "DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project); err != nil {
-			return err
-		}
+		a.exec("DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project)
 		if i+1 < len(keys) && keys[i+1].term == k.term {
 			continue // the next one sees whether any project has the word
 		}
-		switch left, err := w.ints(ctx, "SELECT 1 FROM terms WHERE term = ? LIMIT 1", k.term); {
-		case err != nil:
-			return err
-		case len(left) == 0:
+		if len(a.ints("SELECT 1 FROM terms WHERE term = ? LIMIT 1", k.term)) == 0 {
 			a.words.drop(k.term)
 		}
 	}
-	if err := a.words.write(ctx, w); err != nil {
-		return err
-	}
+	a.words.write(a.tx)
 	for project, t := range a.totals {
-		if t == (total{}) {
-			continue
-		}
-		if err := w.exec(ctx, `INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words`, project, t.documents, t.words); err != nil {
-			return err
+		if t != (total{}) {
+			a.exec(`INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
+				ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words`, project, t.documents, t.words)
 		}
 	}
-	return nil
 }
 
 // writePosition stores the positions in the feed and in the build up to which the index
 // has read; a zero build position ends the build.
-func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosition) error {
-	if cursor != b.cursor {
-		if err := b.write.exec(ctx, "UPDATE cursor SET seq = ?", cursor); err != nil {
-			return err
-		}
+func (a *application) writePosition(cursor int64, build buildPosition) {
+	if cursor != a.b.cursor {
+		a.exec("UPDATE cursor SET seq = ?", cursor)
 	}
-	if build == b.build {
-		return nil
+	switch {
+	case build == a.b.build:
+	case build.kind == 0:
+		a.exec(deleteMeta, metaBuild)
+	default:
+		a.exec(setMeta, metaBuild, build.String())
 	}
-	if build.kind == 0 {
-		return b.write.exec(ctx, deleteMeta, metaBuild)
-	}
-	return b.write.exec(ctx, setMeta, metaBuild, build.String())
 }
 
 // stored is a document's row.
@@ -404,6 +338,14 @@ func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err err
 		return stored{}, false, nil
 	}
 	return s, err == nil, err
+}
+
+// stored is base.stored in the transaction.
+func (a *application) stored(k key) (s stored, found bool) {
+	if a.err == nil {
+		s, found, a.err = a.b.stored(a.ctx, k)
+	}
+	return s, found
 }
 
 // scopeTokens returns the tokens of a document's project, kind, session and type, by which a

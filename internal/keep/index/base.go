@@ -376,10 +376,9 @@ func (b *base) forgetVectors(ctx context.Context) error {
 	for d := range b.cat.among(nil) {
 		numbers[d] = waits
 	}
-	err := b.setVectors(ctx, numbers, func() error {
-		return errors.Join(
-			b.write.exec(ctx, setMeta, metaModel, b.model),
-			b.write.exec(ctx, setMeta, metaDimensions, strconv.Itoa(b.dimensions)))
+	err := b.setVectors(ctx, numbers, func(t *tx) {
+		t.exec(setMeta, metaModel, b.model)
+		t.exec(setMeta, metaDimensions, strconv.Itoa(b.dimensions))
 	})
 	if err == nil {
 		b.savedModel, b.savedDimensions = b.model, b.dimensions
@@ -389,17 +388,14 @@ func (b *base) forgetVectors(ctx context.Context) error {
 
 // setVectors sets how many vectors documents have, or that they wait for them, and runs also in
 // the same transaction; cat.mu is held.
-func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func() error) error {
-	err := b.transaction(ctx, func() error {
-		changes := b.changeBlocks()
+func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func(*tx)) error {
+	err := b.transaction(ctx, func(t *tx) {
+		changes := blockChanges{}
 		for d, n := range numbers {
-			e, err := changes.at(ctx, d)
-			if err != nil {
-				return err
-			}
-			e.vectors = n
+			changes.at(t, d).vectors = n
 		}
-		return errors.Join(changes.write(ctx), also())
+		changes.write(t)
+		also(t)
 	})
 	if err != nil {
 		return err
@@ -437,7 +433,7 @@ func (b *base) compareVectors(ctx context.Context) error {
 		}
 	}
 	if len(numbers) > 0 {
-		if err := b.setVectors(ctx, numbers, func() error { return nil }); err != nil {
+		if err := b.setVectors(ctx, numbers, func(*tx) {}); err != nil {
 			return err
 		}
 	}
@@ -449,17 +445,18 @@ func (b *base) compareVectors(ctx context.Context) error {
 }
 
 // transaction runs fn between BEGIN and COMMIT on the writer's connection.
-func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
+func (b *base) transaction(ctx context.Context, fn func(*tx)) error {
 	if _, err := b.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err = fn(); err == nil {
-		_, err = b.conn.ExecContext(ctx, "COMMIT")
+	t := &tx{ctx: ctx, on: b.write}
+	if fn(t); t.err == nil {
+		_, t.err = b.conn.ExecContext(ctx, "COMMIT")
 	}
-	if err != nil {
+	if t.err != nil {
 		// Not with ctx, which may be over; SQLite may have rolled back by itself.
 		_, _ = b.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		return err
+		return t.err
 	}
 	b.checkpointLarge(ctx)
 	return nil

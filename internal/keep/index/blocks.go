@@ -160,45 +160,32 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number 
 }
 
 // blockChanges are the blocks that a batch changes, read when they are first needed.
-type blockChanges struct {
-	b      *base
-	blocks map[uint32]*block
-}
-
-func (b *base) changeBlocks() *blockChanges { return &blockChanges{b, map[uint32]*block{}} }
+type blockChanges map[uint32]*block
 
 // at returns a document of its block, for reading and changing.
-func (c *blockChanges) at(ctx context.Context, document uint32) (*blockEntry, error) {
+func (c blockChanges) at(t *tx, document uint32) *blockEntry {
 	number, place := blockOf(document)
-	if k, ok := c.blocks[number]; ok {
-		return &k[place], nil
+	if c[number] == nil {
+		c[number] = new(block) // without a row it has no documents
+		t.fail(eachBlock(func(fn func(sqlite.Scan) error) error {
+			return t.each("SELECT number, entries FROM blocks WHERE number = ?", fn, number)
+		}, func(_ uint32, stored *block) error {
+			*c[number] = *stored
+			return nil
+		}))
 	}
-	k := new(block) // without a row it has no documents
-	err := eachBlock(func(fn func(sqlite.Scan) error) error {
-		return c.b.write.each(ctx, "SELECT number, entries FROM blocks WHERE number = ?", fn, number)
-	}, func(_ uint32, stored *block) error {
-		*k = *stored
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.blocks[number] = k
-	return &k[place], nil
+	return &c[number][place]
 }
 
 // write stores the changed blocks; one without documents has no row.
-func (c *blockChanges) write(ctx context.Context) error {
-	for _, number := range slices.Sorted(maps.Keys(c.blocks)) {
+func (c blockChanges) write(t *tx) {
+	for _, number := range slices.Sorted(maps.Keys(c)) {
 		query, args := "DELETE FROM blocks WHERE number = ?", []any{number}
-		if k := c.blocks[number]; slices.ContainsFunc(k[:], func(e blockEntry) bool { return e.kind != 0 }) {
+		if k := c[number]; slices.ContainsFunc(k[:], func(e blockEntry) bool { return e.kind != 0 }) {
 			query, args = "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", append(args, sealed(number, k.encode()))
 		}
-		if err := c.b.write.exec(ctx, query, args...); err != nil {
-			return err
-		}
+		t.exec(query, args...)
 	}
-	return nil
 }
 
 // loadEntries fills the catalogue with the documents of a query for number and entries. only,

@@ -105,10 +105,7 @@ func (ix *Index) tidy(ctx context.Context, b *base) error {
 func (b *base) mergeAllWords(ctx context.Context) error {
 	for first := true; ; first = false {
 		more := false
-		err := b.transaction(ctx, func() (err error) {
-			more, err = b.mergeWords(ctx, first)
-			return err
-		})
+		err := b.transaction(ctx, func(t *tx) { more = t.mergeWords(first) })
 		if err != nil || !more {
 			return err
 		}
@@ -242,36 +239,27 @@ const sweepPages = 500
 // mergeWords merges a part of the full-text index, within a transaction. The first call puts all
 // segments into one merge, whatever their size; the next ones go on with it. more says that
 // there is more to merge.
-func (b *base) mergeWords(ctx context.Context, first bool) (more bool, err error) {
+func (t *tx) mergeWords(first bool) (more bool) {
 	pages := sweepPages
 	if first {
 		pages = -sweepPages // as FTS5 has it
 	}
 	var before, after int64
-	if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
-		return false, err
-	}
-	if _, err := b.conn.ExecContext(ctx, "INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages); err != nil {
-		return false, err
-	}
-	if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
-		return false, err
-	}
-	return after-before >= 2, nil // as FTS5 documents it: otherwise nothing was left to merge
+	t.row("SELECT total_changes()", nil, &before)
+	t.exec("INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages)
+	t.row("SELECT total_changes()", nil, &after)
+	return after-before >= 2 // as FTS5 documents it: otherwise nothing was left to merge
 }
 
 // sweep merges a part of the full-text index, so that the words of deleted records, and
 // projects without records, leave the file; more says that there is more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	var gone []int64
-	err = b.transaction(ctx, func() (err error) {
-		if more, err = b.mergeWords(ctx, !b.sweeping); err != nil || more {
-			return err
+	err = b.transaction(ctx, func(t *tx) {
+		if more = t.mergeWords(!b.sweeping); !more {
+			gone = t.ints("DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id")
+			t.exec(deleteMeta, metaDeletions)
 		}
-		if gone, err = b.write.ints(ctx, "DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id"); err != nil {
-			return err
-		}
-		return b.write.exec(ctx, deleteMeta, metaDeletions)
 	})
 	if err != nil {
 		return false, err

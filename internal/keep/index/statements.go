@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"sync"
@@ -50,15 +51,6 @@ func (s *statements) close() {
 	}
 }
 
-// exec runs a statement that returns no rows.
-func (s *statements) exec(ctx context.Context, query string, args ...any) error {
-	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // close closes it
-	if err == nil {
-		_, err = stmt.ExecContext(ctx, args...)
-	}
-	return err
-}
-
 // each calls fn for every row of a query.
 func (s *statements) each(ctx context.Context, query string, fn func(scan sqlite.Scan) error, args ...any) error {
 	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // close closes it
@@ -84,6 +76,52 @@ func (s *statements) ints(ctx context.Context, query string, args ...any) (list 
 		return scan(&list[len(list)-1])
 	}, args...)
 	return list, err
+}
+
+// tx is a transaction of the writer. It keeps its first error, as the transactions of the store do:
+// after one no statement runs any more, results are zero, and the transaction is rolled back.
+type tx struct {
+	ctx context.Context // of the transaction
+	on  *statements
+	err error
+}
+
+// fail makes err the error of the transaction, unless that has one or err is nil.
+func (t *tx) fail(err error) { t.err = cmp.Or(t.err, err) }
+
+// exec runs a statement that returns no rows.
+func (t *tx) exec(query string, args ...any) {
+	if t.err != nil {
+		return
+	}
+	stmt, err := t.on.prepare(t.ctx, query) //nolint:sqlclosecheck // close closes it
+	if err == nil {
+		_, err = stmt.ExecContext(t.ctx, args...)
+	}
+	t.err = err
+}
+
+// row scans the first row of a query into dest; that there is none is damage.
+func (t *tx) row(query string, args []any, dest ...any) {
+	if t.err == nil {
+		t.err = notEmpty(t.on.first(t.ctx, query, args, dest...))
+	}
+}
+
+// ints returns the only column of a query's rows.
+func (t *tx) ints(query string, args ...any) (list []int64) {
+	if t.err == nil {
+		list, t.err = t.on.ints(t.ctx, query, args...)
+	}
+	return list
+}
+
+// each calls fn for every row of a query; its error is not yet the transaction's.
+func (t *tx) each(query string, fn func(scan sqlite.Scan) error, args ...any) error {
+	if t.err != nil {
+		return t.err
+	}
+	return t.on.each(t.ctx, query, fn, args...)
 }
 
 // atOneMoment calls fn with a function that runs the queries in one transaction, so that all of

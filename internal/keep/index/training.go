@@ -334,7 +334,7 @@ func (b *base) adoptVectors(ctx context.Context) error {
 	if b.savedModel == b.model || saved != family || b.savedDimensions != b.dimensions || !vectors.Holds(vectorPath(b.path), b.model, b.dimensions) {
 		return nil
 	}
-	err := b.transaction(ctx, func() error { return b.write.exec(ctx, setMeta, metaModel, b.model) })
+	err := b.transaction(ctx, func(t *tx) { t.exec(setMeta, metaModel, b.model) })
 	if err == nil {
 		b.savedModel = b.model
 	}

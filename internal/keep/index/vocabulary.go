@@ -113,7 +113,7 @@ func (w *wordChanges) drop(hash uint32) {
 }
 
 // write stores the changes in the table.
-func (w *wordChanges) write(ctx context.Context, s *statements) error {
+func (w *wordChanges) write(t *tx) {
 	changed := map[uint32][]byte{}
 	set := func(number, hash uint32) {
 		row := number / vocabularyRow
@@ -131,11 +131,8 @@ func (w *wordChanges) write(ctx context.Context, s *statements) error {
 		set(number, 0)
 	}
 	for row, hashes := range changed {
-		if err := s.exec(ctx, "INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes)); err != nil {
-			return err
-		}
+		t.exec("INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes))
 	}
-	return nil
 }
 
 // row returns a row of the table as v has it.
