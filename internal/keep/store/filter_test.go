@@ -50,6 +50,33 @@ func TestRecordsByRefs(t *testing.T) {
 	wantCode(t, err, memory.CodeInvalid)
 }
 
+// TestCountFilesInNoSet: observations of a file are counted whatever their numbers are, by a
+// store that writes and by one that only reads.
+func TestCountFilesInNoSet(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	a := m.add(t, note("Cart", func(n *memory.NewObservation) {
+		n.ProjectPath, n.Files = "/home/dev/shop", []memory.FileRef{{Path: "cart.go"}}
+	})).ID
+	const large = 1 << 61
+	rawExec(t, m.path, `INSERT INTO observations (id, ulid, session_id, project, type, title, content_hash, created_at)
+		SELECT ?, 'large', session_id, project, type, title, 'large', created_at FROM observations WHERE id = ?`, large, int64(a))
+	rawExec(t, m.path, "INSERT INTO file_refs (observation_id, position, path_id, modified) SELECT ?, 0, path_id, 1 FROM file_refs WHERE observation_id = ?", large, int64(a))
+	reader, err := store.OpenReadOnly(ctx, m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	for name, s := range map[string]*store.Store{"writer": m.Store, "reader": reader} {
+		for _, project := range []string{"", "/home/dev/shop"} {
+			q := memory.Query{Files: []string{"cart.go"}, Project: project}
+			if n, err := s.CountRecords(ctx, q, nil); err != nil || n != 2 {
+				t.Errorf("%s, project %q: %d, %v, want 2", name, project, n, err)
+			}
+		}
+	}
+}
+
 // What somebody types reaches SQL as values only, however long.
 func TestHostileFilters(t *testing.T) {
 	if testing.Short() {

@@ -55,7 +55,8 @@ const (
 
 // Activity returns the times of the newest received and the oldest pending event, the
 // last event of each host, the providers' last calls, and the number of stuck claims:
-// those made before stuckBefore.
+// those made before stuckBefore. The events, hosts and calls are read one after the other, not
+// at one moment.
 func (s *Accounts) Activity(ctx context.Context, stuckBefore memory.Millis) (a Activity, err error) {
 	defer db.Wrap(&err, "read activity")
 	// The list of both outcomes is the condition of the index events_queue, which SQLite takes

@@ -36,7 +36,7 @@ type logEntry struct {
 	at      memory.Millis
 }
 
-// logEvent adds an entry to the event log.
+// logEvent adds an entry to the event log. The rows of lookups come from it, by a trigger.
 func logEvent(t *db.Tx, e logEntry) {
 	data, err := db.Encode(e.data)
 	t.Fail(err)
@@ -115,7 +115,8 @@ func (s *Accounts) RecordLookup(ctx context.Context, host memory.Host, hostSessi
 	})
 }
 
-// LastInjection implements block.Source.
+// LastInjection implements block.Source: when the session was last given a context block, 0 for
+// never.
 func (s *Accounts) LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (at memory.Millis, err error) {
 	defer db.Wrap(&err, "read last injection")
 	return db.Value[memory.Millis](ctx, s.Reader, `SELECT coalesce(max(created_at), 0) FROM injections
@@ -145,7 +146,7 @@ func (s *Accounts) ClearNotice(ctx context.Context, key string) error {
 const waitingNotices = "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key"
 
 // TakeNotices returns the texts that were not shown yet, the oldest first, and
-// marks them as shown.
+// marks them as shown: each text is returned to one caller only.
 func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 	// Asked at every session start and nearly always empty: a look costs no commit.
 	if waiting, err := db.Column[string](ctx, s.Reader, waitingNotices); err != nil || len(waiting) == 0 {
@@ -158,7 +159,8 @@ func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 	})
 }
 
-// Shown implements moments.Given.
+// Shown implements moments.Given: the observations and sentences that the session was given since
+// its last compaction, and when that was, 0 for never. An observation may be in it repeatedly.
 func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error) {
 	var shown memory.Shown
 	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
@@ -220,7 +222,8 @@ func (s *Accounts) BookLosses(ctx context.Context, r memory.LossRecord, text fun
 	return db.InKeeping(ctx, s.DB, "book losses", func(t *db.Tx) (int, error) { return bookLosses(t, r, text), nil })
 }
 
-// StoredAfterAll counts how many of the last n losses of a record were stored after all.
+// StoredAfterAll counts how many of the last n losses of a record were stored after all: those
+// whose delivery is in the books. A record knows the deliveries of its latest losses only.
 func (s *Accounts) StoredAfterAll(ctx context.Context, r memory.LossRecord, n int64) (int64, error) {
 	stored, err := db.Value[int64](ctx, s.Reader, countStored, lastDeliveries(r, n))
 	return stored, db.Fault("count stored events", err)
@@ -234,6 +237,8 @@ func lastDeliveries(r memory.LossRecord, n int64) string {
 	return db.JSONList(r.Deliveries[max(0, int64(len(r.Deliveries))-n):])
 }
 
+// bookLosses is BookLosses in its transaction, which looks again at what was booked before. While
+// a notice of losses was not shown, its count and time go on; a new one begins at r.First.
 func bookLosses(t *db.Tx, r memory.LossRecord, text func(int, memory.Millis) string) int {
 	var booked, untold, told int64
 	var from memory.Millis

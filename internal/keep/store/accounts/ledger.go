@@ -60,8 +60,9 @@ func (s *Accounts) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, er
 const counted = "CASE WHEN reserved_tokens > 0 THEN reserved_tokens ELSE tokens_in + tokens_out + tokens_cached END"
 
 // Reserve checks the caps and commits a row for a call that is about to be made,
-// in one transaction, and returns its number. When the call does not fit below a
-// cap nothing is written and the error is a [*memory.CapError].
+// in one transaction, and returns its number, by which Charge finds it. When the call does not
+// fit below a cap nothing is written and the error is a [*memory.CapError]. A redo, which can
+// wait, fits below half of the day's cap only.
 func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64, error) {
 	const what = "reserve model call"
 	caps := l.caps()
@@ -115,7 +116,8 @@ func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64,
 	return id, nil
 }
 
-// known returns the error of a cap that was reached before.
+// known returns the error of a cap that was reached before and was not raised since, nil
+// without one.
 func (l *Ledger) known(day string, session memory.SessionID, caps Caps, wanted int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +153,8 @@ func (l *Ledger) remember(day string, session memory.SessionID, e memory.CapErro
 }
 
 // Charge replaces a reservation by the cost of the call, and adds that to its
-// session. A call is charged once: CodeConflict.
+// session. If the usage is not m.Known the reservation goes on counting against the caps. A call
+// is charged once, also one that a restart has marked as lost: CodeConflict.
 func (l *Ledger) Charge(ctx context.Context, id int64, m memory.ModelCharge) error {
 	return l.store.WriteKeeping(ctx, "charge model call", func(t *db.Tx) error {
 		note := ""
@@ -188,7 +191,7 @@ func (s *Accounts) SetRun(ctx context.Context, session memory.SessionID, run str
 }
 
 // RunTokens returns the size of a session's run in tokens: those that its newest
-// answered call read and wrote.
+// answered call read and wrote; 0 without one.
 func (s *Accounts) RunTokens(ctx context.Context, session memory.SessionID) (int, error) {
 	n, err := db.Value[int](ctx, s.Reader, `SELECT tokens_in + tokens_out + tokens_cached FROM llm_calls
 		WHERE session_id = ? AND outcome = 'ok' ORDER BY started_at DESC, id DESC LIMIT 1`, int64(session))

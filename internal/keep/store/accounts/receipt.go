@@ -60,7 +60,8 @@ func capturedOf(ctx context.Context, q db.Querier, r *SessionReceipt) (err error
 }
 
 // countEvents sums up the rows of query (kind, tool, outcome, reason, number): in all,
-// and those skipped and failed by reason.
+// and those skipped and failed by reason, the most frequent first. Only the outcomes of
+// CapturedEvents may come: the schema has no others.
 func countEvents(ctx context.Context, q db.Querier, query string, args ...any) (sum CapturedEvents, skipped, failed []EventsFor, err error) {
 	all := eventCount{}
 	outcomes := map[memory.Status]*int{
@@ -131,8 +132,8 @@ func reasonList(byReason map[string]eventCount) []EventsFor {
 // firstPromptChars bounds the part of the first prompt that identifies a session.
 const firstPromptChars = 200
 
-// storedOf fills in what is stored of a receipt's session: prompts, observations,
-// summaries, and the tokens that the observations cost.
+// storedOf fills in what is stored of a receipt's session: prompts, observations without hidden
+// ones, summaries, and the tokens that these observations cost.
 func storedOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 	r.Stored = StoredRecords{Observations: []StoredObservation{}, Summaries: []StoredSummary{}}
 	if err := q.QueryRowContext(ctx, `SELECT
@@ -268,8 +269,8 @@ func fillLookedUp(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 	return err
 }
 
-// costOf fills in what the model calls of a receipt's session cost, by provider and by
-// model.
+// costOf adds to the cost of a receipt's session its model calls, in all, by provider and by
+// model. What storedOf and givenTo have filled in stays.
 func costOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
 	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
@@ -289,7 +290,8 @@ func costOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 }
 
 // ReceiptTotals sums up the receipts of all sessions: events over the whole life
-// of the memory, what was given and looked up from since on.
+// of the memory, what was given and looked up from since on, 0 for all of it. Events of no
+// session count too.
 func (s *Accounts) ReceiptTotals(ctx context.Context, since memory.Millis) (ReceiptTotals, error) {
 	return db.InSnapshot(ctx, s.DB, "sum up session receipts", func(q db.Querier) (sum ReceiptTotals, err error) {
 		sum = EmptyReceiptTotals(since)

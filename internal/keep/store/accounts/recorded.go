@@ -37,7 +37,7 @@ type RecordedAs struct {
 func EmptyRecorded() Recorded { return Recorded{Days: []RecordedOn{}, Types: []RecordedAs{}} }
 
 // Recorded counts the observations of a project, named by its root or label, "" for all, on the
-// days that end with that of now, in now's location; days is at least 1. It reads an index alone.
+// days that end with that of now, in now's location; days below 1 count as 1. It reads an index alone.
 func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, days int) (sum Recorded, err error) {
 	defer db.Wrap(&err, "count observations by day")
 	bounds, names := daysUntil(now, days)
@@ -85,7 +85,8 @@ func daysUntil(now time.Time, days int) (bounds [][2]memory.Millis, names []stri
 }
 
 // recordedIn calls add with the number of observations of each type on each of the days, 0 left
-// out. A query for each type and day counts a range of an index, which needs no sorting.
+// out; day is an index of bounds. condition is "" or that on the project, with AND. A query for
+// each type and day counts a range of an index, which needs no sorting.
 func (s *Accounts) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) error {
 	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
 		var day, n int

@@ -24,7 +24,8 @@ type Spending struct {
 // quarter divides the days of every time zone evenly.
 const quarter = 15 * time.Minute
 
-// Spending sums up llm_calls from since on; days are those of a location.
+// Spending sums up llm_calls from since on, by when each call began; days are those of a
+// location. Calls of no session count for the project "".
 func (s *Accounts) Spending(ctx context.Context, since memory.Millis, location *time.Location) (sum Spending, err error) {
 	defer db.Wrap(&err, "sum up model calls")
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
@@ -66,8 +67,8 @@ func mostTokens(a, b SpentOn) int {
 	return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
 }
 
-// addToModel adds s to the sum of a provider's model; a model's name says little without
-// its provider.
+// addToModel adds s to the sum of a provider's model, under a key of both names: a model's name
+// says little without its provider.
 func addToModel(models map[string]*SpentOn, provider, model string, s Spent) {
 	key := provider + "\x00" + model
 	addTo(models, key, s)
@@ -155,7 +156,8 @@ type Saved struct {
 	Tokens int `json:"tokens"`
 }
 
-// EmptyAccount returns the account of the days up to now without any call.
+// EmptyAccount returns the account of the days that end with that of now, without any call; days
+// below 1 count as 1. Its lists are not nil, so that they are no null in JSON.
 func EmptyAccount(now time.Time, days int) Account {
 	days = max(days, 1)
 	y, m, d := now.Date()
@@ -165,7 +167,7 @@ func EmptyAccount(now time.Time, days int) Account {
 	}
 }
 
-// Account sums up the days that end with that of now, in now's location; days is at least 1.
+// Account sums up the days that end with that of now, in now's location; days below 1 count as 1.
 func (s *Accounts) Account(ctx context.Context, now time.Time, days int) (Account, error) {
 	account := EmptyAccount(now, days)
 	var err error

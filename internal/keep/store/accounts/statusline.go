@@ -55,7 +55,9 @@ func (n Notice) Waits() bool {
 	return strings.HasPrefix(n.Key, noticeProvider) || strings.HasPrefix(n.Key, noticeCap)
 }
 
-// Statusline reads what a host's status line says. It is asked often, so each
+// Statusline reads what a host's status line says: the observations of the session, the events
+// that wait in all sessions, the tokens of the day of now, in its location, and what is in the
+// way. A session that is not known has 0 observations. It is asked often, so each
 // part is found through an index.
 func (s *Accounts) Statusline(ctx context.Context, r memory.StatusRequest, now time.Time) (line memory.Statusline, err error) {
 	from, to := dayOf(now)
@@ -83,8 +85,8 @@ func (s *Accounts) Statusline(ctx context.Context, r memory.StatusRequest, now t
 	return line, nil
 }
 
-// Trouble returns the provider that does not answer and the class of its error; ""
-// when the notice is about something else.
+// Trouble returns the provider that does not answer and the class of its error, which is "" if it
+// is none of classWords; the provider is "" when the notice is about something else.
 func (n Notice) Trouble() (provider string, class memory.ErrorClass) {
 	name, ok := strings.CutPrefix(n.Key, noticeProvider)
 	if !ok {

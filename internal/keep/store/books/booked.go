@@ -80,7 +80,8 @@ func (b *bookkeeper) session(t *db.Tx, a *arrival) *bookedSession {
 	return s
 }
 
-// adopt sets the project of a session that was opened without one to the event's.
+// adopt sets the project of a session that was opened without one to the event's; a session
+// that has one keeps it.
 func (b *bookkeeper) adopt(s *bookedSession, e *memory.Event) {
 	if s.project == "" && e.ProjectPath != "" {
 		s.project = e.ProjectPath
@@ -89,7 +90,8 @@ func (b *bookkeeper) adopt(s *bookedSession, e *memory.Event) {
 }
 
 // open inserts the session of an event that is the first of it, with the event's project:
-// active, or completed if the event is backfilled.
+// active, or completed if the event is backfilled. It sets the fields that the row has; the
+// counts are note's.
 func (s *bookedSession) open(t *db.Tx, a *arrival) {
 	e := &a.Event
 	id := t.ULID(e.OccurredAt)
@@ -156,7 +158,8 @@ func (s *bookedSession) note(e *memory.Event, receivedAt memory.Millis, counts b
 }
 
 // promptNumber returns the number of the turn that an event belongs to: that of the
-// prompt with promptID, which may come after its events, else the latest.
+// prompt with promptID, which may come after its events (addPrompt then corrects the events
+// that wait), else the latest, 0 before the first. The answer is remembered.
 func (s *bookedSession) promptNumber(t *db.Tx, promptID string) int {
 	if promptID == "" {
 		return s.promptCount
@@ -186,7 +189,8 @@ func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) int {
 }
 
 // repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
-// without the prompt's id, or that has none itself: one with the same message at that time.
+// without the prompt's id, or that has none itself: one with the same message within 10 s. What
+// follows the last colon of a stop's key is the hash of its message.
 func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool {
 	n := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
 		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
@@ -196,7 +200,7 @@ func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool 
 }
 
 // addPrompt stores a prompt under its number and gives this number to events
-// that came before their prompt did.
+// that came before their prompt did, as long as they are not distilled.
 func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) {
 	id := t.ULID(e.OccurredAt)
 	newest := t.Number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))

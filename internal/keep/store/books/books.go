@@ -68,7 +68,8 @@ func (s *Keeper) Audit(ctx context.Context) ([]string, error) {
 	})
 }
 
-// Known returns which of the event keys are in the books, those of forgotten events too.
+// Known returns which of the event keys are in the books, whatever became of the events: those
+// of skipped, failed and forgotten ones too.
 func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]bool, err error) {
 	defer db.Wrap(&err, "look for events")
 	found, err := db.Column[string](ctx, s.Reader, "SELECT event_key FROM events WHERE event_key IN (SELECT value FROM json_each(?))", db.JSONList(keys))
@@ -82,7 +83,8 @@ func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]boo
 	return known, nil
 }
 
-// InWork returns the sessions with events that are being distilled, and how many those are.
+// InWork returns the sessions with events that are claimed and not confirmed yet, and how many
+// those are.
 func (s *Keeper) InWork(ctx context.Context) (sessions map[memory.SessionID]int, err error) {
 	defer db.Wrap(&err, "look for events in work")
 	return db.Pairs[memory.SessionID, int](ctx, s.Reader, `SELECT session_id, count(*) FROM events INDEXED BY events_queue

@@ -29,8 +29,9 @@ func isDue(notBefore, now memory.Millis) bool {
 // errorLength bounds what is kept of why an event failed, in bytes.
 const errorLength = 1000
 
-// Backlog implements queue.Storage. Events behind one that isn't due yet are
-// not due either, since a session's events are claimed in order.
+// Backlog implements queue.Storage: the sessions with pending events. Stops, Tools and Bytes
+// count what is due at now; events behind one that isn't due yet are not due either, since a
+// session's events are claimed in order. NextDue is the time of the first that isn't, 0 if all are.
 func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.Backlog, err error) {
 	defer db.Wrap(&err, "read backlog")
 	var waiting []int // of list, those with an event that isn't due
@@ -68,7 +69,7 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 }
 
 // countDue counts anew what of a session's backlog is due: the events before the
-// first that isn't.
+// first that isn't, whose time becomes NextDue.
 func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) error {
 	b.Stops, b.Tools, b.Bytes = 0, 0, 0
 	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
@@ -94,8 +95,10 @@ func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Mil
 		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
 }
 
-// Claim implements queue.Storage. A session has at most one claim at a time,
-// whoever holds it. An event whose payload can't be read is buried on the way.
+// Claim implements queue.Storage: it marks the oldest due events of a session, up to limit (0 for
+// all) and about claimBytes, as processing by claimer. A session has at most one claim at a time,
+// whoever holds it: without events nothing is claimed, since another claim is open or nothing is
+// due. An event whose payload can't be read is buried on the way.
 func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.SessionID, limit int, now memory.Millis) (memory.Claim, error) {
 	const what = "claim events"
 	claim := memory.Claim{Claimer: claimer}
@@ -174,14 +177,15 @@ func scanPending(scan sqlite.Scan) (e memory.PendingEvent, size int, damage, err
 	return e, len(payload), damage, nil
 }
 
-// free makes processing events pending again, due as they were.
+// free makes processing events pending again, due as they were, whoever holds them. No attempt
+// is counted.
 func free(t *db.Tx, ids []int64) {
 	t.Exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", db.JSONList(ids))
 	t.Exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", db.JSONList(ids))
 }
 
 // markClaimed marks the due events of a session as processing and returns their ids in
-// order.
+// order; none while another claim of the session is open.
 func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
 	held := t.Number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
@@ -201,8 +205,8 @@ func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, 
 	return ids, nil
 }
 
-// due lists the oldest events of a session up to the first that isn't due. The
-// index alone answers it.
+// due lists the oldest events of a session up to the first that isn't due, at most limit (0 for
+// all) and claimBytes, but at least one however large. The index alone answers it.
 func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) []int64 {
 	var ids []int64
 	total := 0
@@ -225,8 +229,8 @@ func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) []int
 	return ids
 }
 
-// heldEvents returns the ids of a claim's events; CodeConflict when any of them
-// isn't held by the claimer any more.
+// heldEvents returns the ids of a claim's events, in their order; CodeConflict when any of them
+// isn't held by the claimer any more, CodeInvalid for a claim without events.
 func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
 	if len(claim.Events) == 0 {
 		return nil, memory.Errorf(memory.CodeInvalid, "the claim is empty")
@@ -246,7 +250,9 @@ func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
 	return ids, nil
 }
 
-// Release implements queue.Storage; CodeConflict when the claim isn't held.
+// Release implements queue.Storage: the events are pending again and not due before notBefore,
+// 0 for at once. counted adds an attempt to each; cause, unless "", is kept as their last error.
+// CodeConflict when the claim isn't held.
 func (s *Keeper) Release(ctx context.Context, claim memory.Claim, cause string, counted bool, notBefore memory.Millis) error {
 	attempts := 0
 	if counted {
@@ -255,13 +261,14 @@ func (s *Keeper) Release(ctx context.Context, claim memory.Claim, cause string, 
 	return s.endClaim(ctx, "release claim", &claim, "outcome = 'pending', not_before = ?", notBefore, attempts, cause)
 }
 
-// Bury implements queue.Storage; CodeConflict when the claim isn't held.
+// Bury implements queue.Storage: the events are failed and keep their payloads, until Revive.
+// CodeConflict when the claim isn't held.
 func (s *Keeper) Bury(ctx context.Context, claim memory.Claim, cause string) error {
 	return s.endClaim(ctx, "bury claim", &claim, "outcome = 'failed', processed_at = ?", s.Now(), 1, cause)
 }
 
-// endClaim gives the events of a claim back to the queue: assignments, with at as
-// their argument, change the rows of the books.
+// endClaim ends a claim whose events stay undistilled, with their payloads: assignments, with at
+// as their argument, say in the books what becomes of them.
 func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim, assignments string, at memory.Millis, attempts int, cause string) error {
 	return s.WriteKeeping(ctx, what, func(t *db.Tx) error {
 		ids, err := heldEvents(t, claim)
@@ -277,7 +284,8 @@ func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim,
 	})
 }
 
-// Heal implements queue.Storage.
+// Heal implements queue.Storage: it frees the events that were claimed before the given time by
+// none of the live claimers, without counting an attempt, and returns how many.
 func (s *Keeper) Heal(ctx context.Context, claimedBefore memory.Millis, live []string) (int, error) {
 	const what = "heal queue"
 	// Mostly there is nothing to heal: a look at it needs no transaction that writes.
@@ -313,7 +321,9 @@ func (s *Keeper) DeadLetters(ctx context.Context, limit int) (letters []memory.D
 		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, db.SQLLimit(limit))
 }
 
-// Revive implements queue.Storage: attempts start at 0 again.
+// Revive implements queue.Storage: the buried events of these keys are pending again and due at
+// once, all of them without keys. Attempts start at 0 again. It returns how many they are;
+// a key of an event that is not buried is ignored.
 func (s *Keeper) Revive(ctx context.Context, keys ...string) (int, error) {
 	names := db.JSONList(keys)
 	return db.InKeeping(ctx, s.DB, "revive dead letters", func(t *db.Tx) (int, error) {
@@ -325,14 +335,16 @@ func (s *Keeper) Revive(ctx context.Context, keys ...string) (int, error) {
 	})
 }
 
-// Hasten implements queue.Storage.
+// Hasten implements queue.Storage: pending events that wait for a retry are due now; it returns
+// how many.
 func (s *Keeper) Hasten(ctx context.Context) (int, error) {
 	return db.InKeeping(ctx, s.DB, "make retries due", func(t *db.Tx) (int, error) {
 		return t.Exec("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0"), nil
 	})
 }
 
-// Interrupt implements queue.Storage.
+// Interrupt implements queue.Storage: active sessions that were last updated before idleSince
+// become interrupted; it returns how many. A later event makes one active again.
 func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, error) {
 	const what = "interrupt idle sessions"
 	// Mostly there is none: the bookkeeper need not forget its sessions then.
@@ -345,7 +357,8 @@ func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, e
 	})
 }
 
-// Skip implements queue.Storage; CodeConflict when the claim isn't held.
+// Skip implements queue.Storage: the events are done, as skipped for a reason, and their payloads
+// are deleted. CodeConflict when the claim isn't held.
 func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) error {
 	return s.WriteKeeping(ctx, "skip claim", func(t *db.Tx) error {
 		ids, err := heldEvents(t, &claim)
@@ -358,7 +371,8 @@ func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) er
 }
 
 // SkipWaiting books the pending events as skipped for which reason returns one, deletes
-// their payloads, and returns how many those are. Claimed events are left alone.
+// their payloads, and returns how many those are. Claimed events are left alone, and those whose
+// payload cannot be read.
 func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEvent) string) (int, error) {
 	const what = "skip waiting events"
 	skipped := map[string][]int64{}
@@ -389,7 +403,8 @@ func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEve
 	})
 }
 
-// skip books events of the queue as skipped and deletes their payloads.
+// skip books events of the queue as skipped and deletes their payloads. The sessions no longer
+// count them. The conditions on ?2 are always true: all three statements take the same arguments.
 func skip(t *db.Tx, ids []int64, reason string) {
 	skipped := db.JSONList(ids)
 	t.ExecAll([]string{

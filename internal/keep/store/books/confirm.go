@@ -9,7 +9,9 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Confirm implements queue.Storage. It fills in what the outcome's records lack
+// Confirm implements queue.Storage: in one transaction it stores the outcome's records, books
+// the claim's events as processed and deletes their payloads, except those that Unread names,
+// which are kept for a model. It fills in what the outcome's records lack
 // (session, project, times) and, once it is committed, their ids in place; an
 // observation that repeats a stored one gets that one's id. A second Confirm of
 // the same claim fails with CodeConflict and stores nothing.
@@ -51,7 +53,8 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 	return nil
 }
 
-// finishEvents books events as processed, in order, and deletes their payloads.
+// finishEvents books events as processed and deletes their payloads. processed_seq numbers them
+// in the order of ids, after all that were confirmed before, without a gap.
 func finishEvents(t *db.Tx, ids []int64) {
 	t.Count(counterProcessedSeq, len(ids))
 	last := t.Number("SELECT value FROM counters WHERE name = 'processed_seq'")

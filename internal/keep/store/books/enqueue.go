@@ -23,7 +23,9 @@ type arrival struct {
 	symbols any // JSON text; nil: not compared
 }
 
-// Enqueue implements queue.Storage. Events without a kind that is booked
+// Enqueue implements queue.Storage: it returns a receipt for each event, in order, once all are
+// durable; with an error none is booked, or ctx has ended and it is not known. CodeInvalid for an
+// event that is not valid or has no key. Events without a kind that is booked
 // (session_start, flush) are answered with StatusSkipped and leave no trace.
 func (s *Keeper) Enqueue(ctx context.Context, events ...memory.Arrival) ([]memory.Receipt, error) {
 	const what = "enqueue events"
@@ -106,7 +108,8 @@ func NewBookkeeper() db.Books {
 	return &bookkeeper{counts: map[string]int{}}
 }
 
-// Forget drops the sessions that are kept in memory; the next group reads them again.
+// Forget implements db.Books: it drops the sessions that are kept in memory, saved or not; the
+// next group reads them again, and the tombstones and aliases.
 func (b *bookkeeper) Forget() {
 	b.sessions = nil
 	b.dirty = b.dirty[:0]
@@ -120,7 +123,8 @@ const (
 	counterProcessedSeq = "processed_seq"
 )
 
-// Book books the arrivals of one commit and fills in their receipts.
+// Book implements db.Books: it books the arrivals of one commit, an *arrivals for each Enqueue,
+// and fills in their receipts, which hold only once the transaction is committed.
 func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 	b.refresh(t)
 	for _, work := range group {
@@ -140,8 +144,8 @@ func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 	return nil
 }
 
-// refresh drops the sessions that are kept in memory if another process has written or
-// there are too many.
+// refresh reads the tombstones and aliases and begins without sessions in memory, if Forget was
+// called, another process has written, or there are too many.
 func (b *bookkeeper) refresh(t *db.Tx) {
 	version := t.Number("PRAGMA data_version")
 	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
@@ -176,7 +180,7 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 		r.PromptNumber = s.promptNumber(t, e.PromptID)
 	}
 	switch {
-	case a.SkipReason != "": // always without a session
+	case a.SkipReason != "": // s may be nil here, and nowhere below
 		r.Status = memory.StatusSkipped
 	case e.Kind == memory.KindPrompt:
 		if repeated := s.repeats(t, e); repeated != 0 {
@@ -215,8 +219,8 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	return r
 }
 
-// forgotten reports whether the user has forgotten an event, its session at that time, or its
-// project or range.
+// forgotten reports whether the user has forgotten an event, or its session or project after it
+// occurred, or a range of time that it is in.
 func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) bool {
 	if !b.graves.Any || b.graves.InRange(e.ProjectPath, e.OccurredAt) {
 		return b.graves.Any

@@ -97,7 +97,8 @@ func (r *redo) check(t *db.Tx) error {
 	return nil
 }
 
-// rows returns the observations that were made of the turn, with what became of them.
+// rows returns the observations that were made of the turn, or repeated by it, with what became
+// of them, in the order of their numbers; without those that were hidden or deleted since.
 func (r *redo) rows(t *db.Tx) []*redoneRow {
 	noted := map[memory.ObservationID]*redoneRow{}
 	var ids []memory.ObservationID
@@ -139,7 +140,8 @@ func (r *redo) recordIDs(t *db.Tx, kind string) []int64 {
 		WHERE session_id = ? AND prompt_number = ? AND kind = ? AND made = 1 ORDER BY record_id DESC`, int64(r.session.ID), r.turn, kind)
 }
 
-// observations stores the observations of the model in the rows, or beside them.
+// observations stores the observations of the model in the rows that pairRows gives them, or
+// beside them, and removes the rows that are left over.
 func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
 	for i := range found {
 		o := &found[i]
@@ -163,7 +165,8 @@ func (r *redo) observations(t *db.Tx, rows []*redoneRow, found []memory.Observat
 	r.removeRest(t, rows, found)
 }
 
-// removeRest removes the rows of the turn for which the model had no observation.
+// removeRest removes the rows of the turn for which the model had no observation, as Redo says:
+// one that a session was given stays, superseded by the first of the model's if there is one.
 func (r *redo) removeRest(t *db.Tx, rows []*redoneRow, found []memory.Observation) {
 	for _, row := range rows {
 		switch {
@@ -266,7 +269,6 @@ func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) {
 	}
 	o.ID, o.ULID = row.ID, row.ULID
 	t.Exec(rewriteObservation, append(records.ObservationRecord.Rewritten(o), int64(o.Session), o.PromptNumber, int64(o.ID))...)
-	records.SupersedeEarlier(t, o)
 	before := records.PathsOf(t, db.JSONList([]memory.ObservationID{o.ID}))
 	t.Exec("DELETE FROM file_refs WHERE observation_id = ?", int64(o.ID))
 	records.AddFiles(t, o)
@@ -310,7 +312,7 @@ type redoneLearning struct {
 // one of the first pass in other words: both were read in the same turn.
 const otherWords = 0.5
 
-// learnings returns the learnings of the turn.
+// learnings returns the learnings that the turn has made or confirmed and that still are there.
 func (r *redo) learnings(t *db.Tx) []*redoneLearning {
 	var list []*redoneLearning
 	t.Each(func(scan sqlite.Scan) error {

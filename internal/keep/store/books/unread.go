@@ -136,7 +136,7 @@ func (s *Keeper) PostponeUnread(ctx context.Context, session memory.SessionID, p
 }
 
 // HastenUnread makes all kept turns due, as if no model had been asked in vain, and returns
-// how many events they have.
+// how many events those of them have that a model may be shown (UnreadTurns).
 func (s *Keeper) HastenUnread(ctx context.Context) (int, error) {
 	return db.InKeeping(ctx, s.DB, "make unread turns due", func(t *db.Tx) (int, error) {
 		t.Exec("UPDATE unread_turns SET due_at = 0, attempts = 0 WHERE due_at <> 0 OR attempts <> 0")
@@ -146,7 +146,8 @@ func (s *Keeper) HastenUnread(ctx context.Context) (int, error) {
 	})
 }
 
-// ExpireUnread deletes the payloads that have been kept for 7 days.
+// ExpireUnread deletes the payloads that have been kept for 7 days. Their events stay processed,
+// with the reason why no model has read them.
 func (s *Keeper) ExpireUnread(ctx context.Context) error {
 	const what = "expire unread turns"
 	// Mostly there is none: a look at it needs no transaction that writes.
@@ -189,8 +190,9 @@ func (s *Keeper) DropUnread(ctx context.Context, drop func(*memory.PendingEvent)
 // deleteUnread deletes what is kept of a turn.
 const deleteUnread = "DELETE FROM unread_turns WHERE session_id = ? AND prompt_number = ?"
 
-// markUnread stores why no model has read these events of a claim, and keeps their payloads
-// by turn; ids are those of the claim's events. It comes before the payloads are deleted.
+// markUnread stores why no model has read the events of a claim that unread names by key, and
+// keeps their payloads by turn; ids are those of the claim's events, in their order. It comes
+// before the payloads are deleted.
 func markUnread(t *db.Tx, claim *memory.Claim, ids []int64, unread map[string]memory.UnreadReason) {
 	for i := range claim.Events {
 		e := &claim.Events[i]
@@ -208,7 +210,8 @@ func markUnread(t *db.Tx, claim *memory.Claim, ids []int64, unread map[string]me
 }
 
 // keepUnread copies the payload of an event to its turn's, with the symbol changes and the
-// provenance that are known by now.
+// provenance that are known by now. The turn is due at once, or after strangeWait if a model has
+// had the events and did not take them or could not answer.
 func keepUnread(t *db.Tx, session memory.SessionID, e *memory.PendingEvent, id int64, reason memory.UnreadReason) {
 	due := memory.Millis(0)
 	switch reason {

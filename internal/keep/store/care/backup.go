@@ -40,7 +40,8 @@ type Contents struct {
 // Empty reports whether nothing was ever stored in the memory.
 func (p Place) Empty() bool { return p.Position == 0 && p.Received == 0 }
 
-// Contents returns the present state of the memory.
+// Contents returns the present state of the memory. Its parts are read one after the other: a
+// commit may come between them.
 func (s *Care) Contents(ctx context.Context) (c Contents, err error) {
 	defer db.Wrap(&err, "read contents")
 	return contents(ctx, s.Reader)
@@ -141,7 +142,8 @@ func (s *Care) Verify(ctx context.Context) (wrong []string, err error) {
 var indexFault = regexp.MustCompile(`^(row \d+ missing from index |wrong # of entries in index |row \d+ values differ from index |non-unique entry in index )`)
 
 // RebuildIndexes repairs a database of which only indexes are damaged, by what Verify has
-// found, and reports whether it is sound then. It is open nowhere else.
+// found, and reports whether it is sound then. If anything else is damaged it changes nothing
+// and returns false. The database is open nowhere else.
 func RebuildIndexes(ctx context.Context, path string, wrong []string) (sound bool, err error) {
 	defer db.Wrap(&err, "rebuild indexes")
 	if slices.ContainsFunc(wrong, func(line string) bool { return !indexFault.MatchString(line) }) {
@@ -159,7 +161,8 @@ func RebuildIndexes(ctx context.Context, path string, wrong []string) (sound boo
 	return err == nil && len(wrong) == 0, err
 }
 
-// verify looks at the schema first: SQLite's check evaluates the expressions in it.
+// verify returns SQLite's findings, at most 20. It looks at the schema first, and returns an
+// error for one that is not claude-mem's: SQLite's check evaluates the expressions in it.
 func verify(ctx context.Context, q db.Querier) (wrong []string, err error) {
 	version, err := db.VersionOf(ctx, q)
 	if err == nil && version == 0 {
@@ -175,8 +178,9 @@ func verify(ctx context.Context, q db.Querier) (wrong []string, err error) {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "ok" }), err
 }
 
-// QuickCheck lets SQLite look for damage and returns what it finds; none is the
-// good answer. On a large file it takes long: ctx ends it.
+// QuickCheck lets SQLite look for damage, without comparing indexes with their rows, and returns
+// what it finds, at most 5 lines; none is the good answer. On a large file it takes long: ctx
+// ends it.
 func (s *Care) QuickCheck(ctx context.Context) ([]string, error) {
 	found, err := db.Column[string](ctx, s.Reader, "PRAGMA quick_check(5)")
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), db.Fault("check memory", err)

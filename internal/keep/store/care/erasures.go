@@ -74,7 +74,8 @@ func (e *Erasure) sealText(text string) *sealedText {
 	return &sealedText{len(text), sum, e.seal(text)}
 }
 
-// find returns the text that was sealed if it stands in text, "" otherwise.
+// find returns the text that was sealed if it stands in text, "" otherwise. A rolling sum finds
+// the places at which a hash is worth its time; sealed must not be nil.
 func (e *Erasure) find(sealed *sealedText, text string) string {
 	n := sealed.Length
 	if n <= 0 || n > len(text) {
@@ -97,7 +98,7 @@ func (e *Erasure) find(sealed *sealedText, text string) string {
 	return ""
 }
 
-// erasureOf returns the erasure of a selection.
+// erasureOf returns the erasure of a selection, with a new ID and key. Nothing is written.
 func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) Erasure {
 	e := Erasure{At: t.Now(), Key: make([]byte, 16), Rule: f.Filters(), Since: f.Since, Until: f.Until}
 	_, _ = rand.Read(e.Key) // never fails
@@ -123,7 +124,9 @@ const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n F
 		UNION SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
 	) r ON r.session_id = s.id`
 
-// Erase erases from this memory, an older copy, what e has erased from it later.
+// Erase erases from this memory, an older copy, what e has erased from it later: the records and
+// sessions that e names, and if their text stands here, all that its filters select. It writes
+// the tombstones too, so that the copy has the erasure; erasing again changes nothing more.
 func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) {
 	return db.InJob(ctx, s.DB, "erase what was forgotten", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
 		showHidden(t)
@@ -213,7 +216,7 @@ func (e *Erasure) unseal(ctx context.Context, q db.QueryOnly) (f memory.Forgetti
 }
 
 // eachRow calls visit with the texts of each row of all tables, unpacked and joined by spaces,
-// until it returns false.
+// until it returns false. A table that cannot be read ends it with the error.
 func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) error {
 	tables, err := db.Column[string](ctx, q, "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
 	for more := true; more && err == nil && len(tables) > 0; tables = tables[1:] {

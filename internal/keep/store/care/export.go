@@ -86,7 +86,9 @@ var portableKinds = func() []portableRows {
 
 // Export calls visit with the records that pass the filter, in an order that depends on
 // their content alone, all as of one moment; begin is called first with their number. It
-// holds one record at a time and does not hold up the writer, whose log grows meanwhile.
+// holds one record at a time and does not hold up the writer, whose log grows meanwhile. An
+// error of begin or visit ends it. A record whose text was changed on the disk is left out, so
+// that fewer than total come; withheld is how many those are.
 // Events, the ledger and what sessions were given are no records; nor is what is hidden for
 // its age.
 func (s *Care) Export(ctx context.Context, f memory.ExportFilter, begin func(total int) error, visit func(*memory.Portable) error) (withheld int, err error) {
@@ -123,7 +125,8 @@ func (s *Care) Export(ctx context.Context, f memory.ExportFilter, begin func(tot
 	})
 }
 
-// export calls visit with the rows of a kind, and returns how many it left out.
+// export calls visit with the rows of a kind, and returns how many it left out, since their text
+// is not the one that was written.
 func (k *portableRows) export(ctx context.Context, q db.Querier, args []any, visit func(*memory.Portable) error) (withheld int, err error) {
 	sound := "1"
 	if k.hashed != "" {

@@ -38,7 +38,8 @@ type selection struct {
 
 // Conditions on rows, with the arguments of selectForgotten: ?1 whole sessions, ?2 whether
 // there are filters, ?3 project, ?4 and ?5 time, ?6 text in lower case, ?7 the same as JSON
-// has it, ?8 a pattern for a mention of the file, ?9 the file, ?10 observations.
+// has it, ?8 a pattern for a mention of the file, ?9 the file, ?10 observations. Conditions such
+// as ?10 IS NOT NULL are always true: with them all statements take the same arguments.
 const (
 	mentionsText = `(?6 = '' OR instr(lower(%[1]s), ?6) OR instr(lower(%[1]s), ?7))`
 	mentionsFile = `(?9 = '' OR ' ' || %s || ' ' GLOB ?8)`
@@ -79,7 +80,8 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 		WHERE e.session_id IN (SELECT value FROM json_each(?1)) OR ?6 = '' AND ?9 = '' AND ` + fmt.Sprintf(filtered, "s.project", "e.occurred_at"),
 }
 
-// selectForgotten returns what f selects.
+// selectForgotten returns what f selects, and the report of it; nothing is changed. Whole
+// sessions are those that f names, and those of its project if it has no times.
 func selectForgotten(ctx context.Context, q db.Querier, f *memory.Forgetting) (s selection, err error) {
 	text := asciiLower(f.Text)
 	escaped, _ := db.Encode(text) // a string always encodes
@@ -200,7 +202,8 @@ func (s *Care) WouldForget(ctx context.Context, f memory.Forgetting) (memory.For
 }
 
 // Forget erases what f selects from all tables in one transaction: records, payloads, and
-// sessions that go whole. The rows of events stay, as forgotten, and tombstones keep what
+// sessions that go whole. If f selects nothing, and no project or time that could get events
+// later, nothing is written and note is not called. The rows of events stay, as forgotten, and tombstones keep what
 // was erased from coming back. Scrub then takes the bytes from the file. Nothing else may
 // use the store meanwhile: one transaction may take seconds. note keeps the erasure outside of
 // the database, before the commit: if that fails, nothing is erased.
@@ -221,7 +224,8 @@ func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasu
 	})
 }
 
-// forget erases a selection.
+// forget erases a selection from all tables. Prompts and summaries that are hidden for their age
+// have to be back in theirs (showHidden).
 func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	for _, step := range []struct{ query, list string }{
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},
@@ -255,7 +259,8 @@ const forgetSaid = `UPDATE injections
 	SET said = (SELECT json_group_object(key, json(value)) FROM json_each(said) WHERE CAST(key AS INTEGER) NOT IN (SELECT value FROM json_each(?1)))
 	WHERE json_valid(said) AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(said) THEN said END) WHERE CAST(key AS INTEGER) IN (SELECT value FROM json_each(?1)))`
 
-// forgetText takes a text out of the rows that tell what claude-mem itself did.
+// forgetText takes a text, in any case of its ASCII letters, out of the rows that tell what
+// claude-mem itself did: a row of notices or event_log with it goes whole.
 func forgetText(t *db.Tx, text string) {
 	if text == "" {
 		return
@@ -336,7 +341,8 @@ func TombstoneText(t *memory.Tombstone) string {
 }
 
 // Scrub rewrites the database and empties its log, so that nothing deleted is left in the
-// bytes of either. Nothing else may use the store meanwhile; it takes as much free space.
+// bytes of either. Nothing else may use the store meanwhile; it takes as much free space as the
+// database has. CodeConflict as Checkpoint says: then the database is rewritten, but the log stays.
 func (s *Care) Scrub(ctx context.Context) error {
 	if err := s.Write(ctx, "vacuum", db.Job{Bare: true, Run: func(t *db.Tx) error {
 		_, err := t.Conn.ExecContext(context.Background(), "VACUUM")

@@ -28,8 +28,9 @@ const ImportedTogether = 200
 // and secret text was taken out before. Of records that are not a person's own by options, what
 // they claim of their origin is kept beside them, and rules and pins wait for an approval.
 //
-// It works in small commits, so that arrivals go on, and an error leaves those before it: the
-// same records can be imported again.
+// It works in small commits, so that arrivals go on. An error leaves those before it, and the
+// outcomes returned with it are theirs, from the first record on: the same records can be
+// imported again. place may change the project of an incoming record.
 func (s *Care) Import(ctx context.Context, incoming []memory.Portable, captured func(project string) bool, options memory.ImportOptions) ([]memory.Imported, error) {
 	var all []memory.Imported
 	for chunk := range slices.Chunk(incoming, ImportedTogether) {
@@ -121,7 +122,8 @@ const (
 	reasonWide      = "it keeps away more than a session: import it at a terminal, which asks"
 )
 
-// add imports one record.
+// add imports one record. An error of the database is the transaction's: the outcome says
+// nothing then.
 func (im *importing) add(p *memory.Portable) memory.Imported {
 	earliest, latest := memory.FirstTime, im.Now()+aheadOfHere
 	if im.Mine { // as the clock there was
@@ -184,7 +186,7 @@ func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) {
 	}
 }
 
-// store stores a record in its home.
+// store stores a record, which is no tombstone, in its home: the session of that number.
 func (im *importing) store(p *memory.Portable, home *memory.Session) memory.Imported {
 	switch {
 	case p.Session != nil:
@@ -206,7 +208,8 @@ func added(id memory.ULID) memory.Imported {
 	return memory.Imported{Status: memory.ImportAdded, ULID: id}
 }
 
-// here returns the outcome of a record whose content is here under another name.
+// here returns the outcome, present or differs, of a record that is here: id is its ULID here,
+// which may be another one.
 func here(status memory.ImportStatus, id memory.ULID) memory.Imported {
 	return memory.Imported{Status: status, ULID: id}
 }
@@ -306,7 +309,8 @@ var portableByKind = func() map[string]portableKind {
 	return kinds
 }()
 
-// present returns the outcome of a record that is here, none for one that is not.
+// present returns the outcome of a record that is here by its name, none for one that is not:
+// present if it says the same, or what an import from elsewhere made of the same, else differs.
 func (im *importing) present(p *memory.Portable) (outcome memory.Imported) {
 	k := portableByKind[p.Kind()]
 	if k.named != "" && !im.named[p.ULID()] {
@@ -379,6 +383,8 @@ func (im *importing) addSession(s *memory.PortableSession) memory.Imported {
 	return added(s.ULID)
 }
 
+// addPrompt stores a prompt in a session, unless that has a prompt of its number: with the same
+// text that one is it, with another the prompt is refused.
 func (im *importing) addPrompt(p *memory.PortablePrompt, session memory.SessionID) memory.Imported {
 	var other memory.ULID
 	var text string
@@ -404,6 +410,9 @@ func observationOf(p *memory.PortableObservation) *memory.Observation {
 	return o
 }
 
+// addObservation stores an observation in a session, unless that has its content. It gets the
+// number that it asks for if that is free. What supersedes it has to be here already, else
+// nothing does.
 func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) memory.Imported {
 	o := observationOf(p)
 	o.Session = session
@@ -434,6 +443,8 @@ func (im *importing) addSummary(p *memory.PortableSummary, session memory.Sessio
 	return added(p.ULID)
 }
 
+// addLearning stores a learning, unless its project has one of this content. It is neither
+// strengthened nor compared with those that it may contradict.
 func (im *importing) addLearning(p *memory.PortableLearning) memory.Imported {
 	l := records.LearningRecord.Imported(p)
 	outcome := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, records.KeyOfContent(&l.Content))

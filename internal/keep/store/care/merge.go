@@ -54,7 +54,8 @@ func countMerge(ctx context.Context, q db.Querier, from, into string) (memory.Pr
 	return m, err
 }
 
-// mergeProjects moves the records of a project.
+// mergeProjects moves the records of a project. The conditions on ?3 are always true: all
+// statements take the same arguments.
 func mergeProjects(t *db.Tx, from, into string, alias bool) {
 	// What is written by hand next finds the session for that by its name.
 	there := t.Number("SELECT EXISTS (SELECT 1 FROM sessions WHERE host = 'raw' AND host_session_id = ?)", records.ManualPrefix+into)
@@ -128,7 +129,8 @@ func (s *Care) AddAlias(ctx context.Context, path, project string) (memory.Proje
 	})
 }
 
-// addAlias stores an alias. Aliases of path become those of the project.
+// addAlias stores an alias, in place of another one of path. Aliases of path become those of the
+// project: none leads to another alias.
 func addAlias(t *db.Tx, path, project string) memory.ProjectAlias {
 	alias := memory.ProjectAlias{Path: path, Project: project, At: t.Now()}
 	t.Exec("INSERT OR REPLACE INTO project_aliases (path, project, created_at) VALUES (?, ?, ?)", path, project, int64(alias.At))

@@ -21,7 +21,8 @@ const (
 const prunedTogether = 500
 
 // prunedTable is a table whose rows are deleted when they are old. rows selects the numbers
-// of up to ?2 rows from before ?1.
+// of up to ?2 rows from before ?1; ?3 is a day from now. The conditions ?3 > 0 are always true:
+// all statements take the same arguments.
 type prunedTable struct {
 	name string
 	kept time.Duration
@@ -48,9 +49,10 @@ var prunedTables = []prunedTable{
 // Pruned are the numbers of rows that Prune has deleted, by table.
 type Pruned map[string]int
 
-// Prune deletes the rows of the change feed that are older than 30 days, and those of
-// event_log, llm_calls and injections that are older than 180 days, in small commits. Ages
-// are judged by agingTime. An error leaves what was deleted before it.
+// Prune deletes the rows of the change feed and of foreign_texts that are older than 30 days, and
+// those of event_log, llm_calls (but for open calls) and injections that are older than 180 days,
+// in small commits. Ages are judged by agingTime. An error leaves what was deleted before it,
+// which Pruned counts.
 func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 	const what = "prune"
 	now, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Millis, error) { return agingTime(t), nil })
@@ -88,7 +90,7 @@ const vacuumStep = "PRAGMA incremental_vacuum(500)"
 
 // Vacuum gives the free pages of the database back to the file system, in small commits,
 // down to about slack bytes, which new rows will use soon. It returns how many bytes that
-// were.
+// were, 0 for a file that was made without auto_vacuum, which gives none back.
 func (s *Care) Vacuum(ctx context.Context, slack int64) (given int64, err error) {
 	const what = "vacuum"
 	for {
@@ -119,8 +121,8 @@ func vacuum(t *db.Tx) (left int64) {
 const purgedTogether = 50
 
 // PurgeHidden erases the observations that were hidden at or before the time,
-// with their files and concepts, and the paths that no other has. It returns how
-// many they were.
+// with their files and concepts, and the paths that no other has, in small commits. It returns
+// how many they were, with an error those before it.
 func (s *Care) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, error) {
 	purged := 0
 	for {
@@ -177,7 +179,7 @@ const (
 // agingTime returns the time by which ages are judged when rows are deleted for their age.
 // It is at most the present. It follows the clock by a week a day at most, from the newest
 // event on: a clock that is a year ahead makes no records old at once, and a computer that
-// was off for a year catches up.
+// was off for a year catches up. It stores how far it has got, which has to be committed.
 func agingTime(t *db.Tx) memory.Millis {
 	var aged, movedAt, newest memory.Millis
 	now := t.Now()

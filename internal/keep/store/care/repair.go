@@ -33,7 +33,8 @@ const verifiedTogether = 200
 
 // VerifyRecords compares all records of the memory with their hashes, and returns those that
 // differ and were not set aside by Repair. pause is called after
-// every 200 records; an error of it ends the work. checked counts the records.
+// every 200 records and at the end of each kind; an error of it ends the work and is returned
+// with what was found so far. checked counts the records. Those written meanwhile may be missed.
 func (s *Care) VerifyRecords(ctx context.Context, pause func() error) (wrong []Mismatch, checked int, err error) {
 	wrong, checked, err = verifyRecords(ctx, s.Reader, pause)
 	return wrong, checked, db.Fault("verify records", err)
@@ -170,7 +171,9 @@ func (s *Care) Repair(ctx context.Context, wrong []Mismatch, backups []string) (
 	return done, nil
 }
 
-// repairFrom repairs what it can by a backup and returns the rest of wrong.
+// repairFrom repairs what it can by a backup, one transaction a record, and returns the rest of
+// wrong: a record that the backup does not have, or that cannot be stored. Only an error that
+// other backups would meet too ends it: ctx, a full disk, another program's lock.
 func (s *Care) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch, done *Repaired) (left []Mismatch, err error) {
 	for _, m := range wrong {
 		saved, err := readSaved(ctx, backup, m)
@@ -236,7 +239,8 @@ func anyRow(n int) func(*[]any) []any {
 }
 
 // restoreRecord repairs a record by a backup if that has its content with the right hash, and
-// reports whether it is sound then.
+// reports whether it was. If only the text could be repaired, the files, counts and flags stay
+// as they are and count as right from now on.
 func restoreRecord(t *db.Tx, m Mismatch, from *saved) bool {
 	now, there := sums(t, m)
 	if !there {
@@ -283,7 +287,7 @@ func insertSaved(t *db.Tx, m Mismatch, from *saved) bool {
 	return true
 }
 
-// setColumns sets columns of a record.
+// setColumns sets columns of a record to the first of the values.
 func setColumns(t *db.Tx, m Mismatch, table string, columns []string, values []any) {
 	if len(columns) == 0 {
 		return
@@ -305,7 +309,8 @@ func setFiles(t *db.Tx, m Mismatch, from *saved) {
 	records.DropPaths(t, before)
 }
 
-// rehash makes the hashes of a record those of its present content.
+// rehash makes the hashes of a record those of its present content: it is sound then, and no
+// longer set aside.
 func rehash(t *db.Tx, m Mismatch) {
 	t.Exec(`INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums WHERE kind = ?1 AND id = ?2
 		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = NULL`, string(m.Kind), m.ID)

@@ -67,7 +67,8 @@ func fromList(k *records.Kind) string {
 }
 
 // promptEvents returns the statement that changes the outcome of the events of prompts: the
-// event of a prompt that is hidden is a forgotten one. ?1 lists the numbers of the prompts.
+// event of a prompt that is hidden is a forgotten one. ?1 lists the numbers of the prompts, which
+// have to be in their table. The list of three outcomes is the condition of the index.
 func promptEvents(from, to string) string {
 	return `UPDATE events INDEXED BY events_of_session SET outcome = '` + to + `'
 		WHERE outcome IN ('processed', 'skipped', 'forgotten') AND outcome = '` + from + `' AND kind = 'prompt'
@@ -97,12 +98,13 @@ func moving(k *records.Kind) retained {
 	}
 }
 
-// retainedKinds are the kinds that get old. What is pinned does not.
 // unmark is a statement that deletes rows of hidden_records.
 func unmark(kind memory.RecordKind) string {
 	return "DELETE FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))"
 }
 
+// retainedKinds are the kinds that get old. What is pinned does not. Conditions on ?2 alone are
+// always true: all statements of a step take the same arguments.
 var retainedKinds = func() []retained {
 	prompts := moving(&records.PromptRecord.Kind)
 	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
@@ -163,8 +165,8 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 	return r, nil
 }
 
-// retainStep calls do with the records that rows selects, some at a time, and returns how
-// many there were.
+// retainStep calls do with the records that rows selects, a commit for up to 50 of them, and
+// returns how many there were. What do is done to must not be selected again.
 func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*db.Tx, string)) (done int, err error) {
 	for {
 		ids, err := db.Column[int64](ctx, s.Reader, rows, int64(from), string(kind), retainedTogether)
@@ -181,7 +183,8 @@ func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Mi
 	}
 }
 
-// eraseHidden erases hidden records. An observation that was brought back only loses its mark.
+// eraseHidden erases hidden records. An observation that was brought back by hand stays, and its
+// mark too, for ever: so Retain does not hide it again.
 func (k *retained) eraseHidden(t *db.Tx, ids string) {
 	if k.kind == memory.RecordObservation {
 		records.DeleteObservations(t, db.Selected[memory.ObservationID](t,

@@ -24,8 +24,8 @@ var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "u
 // of the damaged database at path, as far as they stand in pages that can be read. Rows that
 // were deleted from the damaged database are deleted at into, too, if its tables can be read. It
 // returns how many rows it copied and deleted; unread is why the tables cannot be read, nil if
-// they can. Events that cannot be read are booked as forgotten. The damaged file may be changed:
-// it is a copy.
+// they can. Events that cannot be read are booked as forgotten. With an error, and if there is
+// nothing to copy, into stays as it is. The damaged file may be changed: it is a copy.
 func Salvage(ctx context.Context, path, into string) (copied int, unread, err error) {
 	defer db.Wrap(&err, "salvage memory")
 	to, err := sqlite.OpenWriter(into, sqlite.Source(into, []string{"_txlock=immediate"}, db.BusyTimeout, "synchronous(full)", "foreign_keys(0)"))
@@ -113,8 +113,8 @@ func copyRows(ctx context.Context, from *sql.DB, to *sql.Tx, query, insert strin
 	return nil
 }
 
-// padDatabase gives a truncated database the size that its header names: SQLite refuses to
-// open a shorter one.
+// padDatabase gives a truncated database the size that its header names, up to padMost: SQLite
+// refuses to open a shorter one. A file without a header is an error.
 func padDatabase(path string) error {
 	f, err := openfile.Open(path, os.O_RDWR, 0)
 	if err != nil {
@@ -144,7 +144,8 @@ const padMost = 16 << 30
 var deletable = []string{"observations", "prompts", "session_summaries", "learnings"}
 
 // salvageDeletions deletes the rows up to last that the damaged database does not have, if
-// all its numbers can be read, and returns how many those are.
+// all its numbers can be read, and returns how many those are. A table without such rows counts
+// as lost, not as deleted.
 func salvageDeletions(ctx context.Context, from *sql.DB, to *sql.Tx, table string, last int64) (int, error) {
 	kept, err := db.Column[int64](ctx, from, "SELECT id FROM "+table+" NOT INDEXED WHERE id <= ?", last)
 	if err != nil || len(kept) == 0 {

@@ -100,6 +100,9 @@ func memoryNumber(row sqlite.Row) (number int64, ok bool) {
 // salvageLeaves copies the rows with numbers above last, by table, that stand in any page of
 // the damaged file, also where no schema and no other page leads to it. A row that breaks a
 // rule of the schema is left out; the hashes of records tell afterwards whether a row is right.
+// paths has the texts of paths by number and gets those that stand in the pages. In a new
+// database, all last 0, the memory's own number becomes that of the damaged one. It returns the
+// errors of ctx and of a full disk, and of its own statements.
 func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string]int64, paths map[int64]string) (copied int, err error) {
 	shapes, err := shapesOf(ctx, to)
 	if err != nil {

@@ -16,8 +16,8 @@ type feed struct {
 	closed    bool
 }
 
-// tell wakes the followers if seq, the number of the last change, is a new one. It never
-// blocks.
+// tell wakes the followers if seq, the number of the last change, is another one than in the
+// call before: the first call after the opening wakes them in any case. It never blocks.
 func (f *feed) tell(seq int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *feed) close() {
 
 // Follow returns a channel (capacity 1, later signals merge) that receives after
 // each commit that appended to the change feed, and once at the start. The
-// channel is closed by stop and when the store closes.
+// channel is closed by stop, which may be called again, and when the store closes.
 func (s *DB) Follow() (changed <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	c <- struct{}{}

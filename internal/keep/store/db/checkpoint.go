@@ -19,7 +19,7 @@ type Sizes struct {
 	Free int64 `json:"free_bytes"`
 }
 
-// Sizes measures the database's files.
+// Sizes measures the database's files. CodeStorage when the database cannot be looked at.
 func (s *DB) Sizes(ctx context.Context) (sizes Sizes, err error) {
 	defer Wrap(&err, "measure memory")
 	info, err := os.Stat(s.path)
@@ -34,8 +34,9 @@ func (s *DB) Sizes(ctx context.Context) (sizes Sizes, err error) {
 }
 
 // Checkpoint copies the write-ahead log into the database and cuts it to nothing, so that
-// neither file has the bytes of deleted rows. It waits for readers that are under way.
-// CodeConflict when one keeps the log for longer, such as another program.
+// neither file has the bytes of deleted rows. It waits up to about 5 s for readers that are
+// under way, between tries, so that arrivals go on. CodeConflict when one keeps the log for
+// longer, such as another program.
 func (s *DB) Checkpoint(ctx context.Context) error {
 	const what = "checkpoint"
 	for try := range checkpointTries {
@@ -54,8 +55,9 @@ func (s *DB) Checkpoint(ctx context.Context) error {
 		WithHint("close it, such as a shell of sqlite3, and try again"))
 }
 
-// TrimLog does the same once, if the log has more than above bytes, and returns how many it
-// gave back: none with a reader in the way. Arrivals wait for it, so it is for times in which
+// TrimLog tries once to do what Checkpoint does, if the log has more than above bytes, and
+// returns how many it gave back: 0, without an error, for a smaller log and with a reader in
+// the way. Arrivals wait for it, so it is for times in which
 // nothing is captured. SQLite itself only writes the log anew from its beginning, so that the
 // file stays as large as it once was.
 func (s *DB) TrimLog(ctx context.Context, above int64) (given int64, err error) {
@@ -89,7 +91,7 @@ const (
 )
 
 // checkpoint tries to empty the log; busy is 1 when a reader is in the way. It does not wait
-// for that reader: arrivals would.
+// for that reader: arrivals would. An error has its code and begins with what.
 func (s *DB) checkpoint(ctx context.Context, what string) (busy int, err error) {
 	return InJob(ctx, s, what, Job{KeepsSessions: true, Bare: true}, func(t *Tx) (busy int, err error) {
 		ctx := context.Background()

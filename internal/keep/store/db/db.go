@@ -94,7 +94,8 @@ func halfMade(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
-// rollBack undoes what halfMade finds, which no reader could do.
+// rollBack undoes what halfMade finds, which no reader could do: SQLite does it when a
+// connection that may write reads for the first time.
 func rollBack(ctx context.Context, path string) error {
 	if !halfMade(path) {
 		return nil
@@ -238,7 +239,8 @@ func (s *DB) Writable() bool { return s.writer != nil }
 var errReadOnly = memory.Errorf(memory.CodeUnavailable, "memory is open for reading only").
 	WithHint("start the worker: claude-mem worker start")
 
-// WithReader calls use with the database at path, open for reading only.
+// WithReader calls use with the database at path, open for reading only, whatever its schema.
+// Its own errors have no code yet.
 func WithReader(ctx context.Context, path string, use func(*sql.DB) error) (err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {

@@ -103,7 +103,7 @@ func FileVersion(ctx context.Context, path string) (version int, err error) {
 }
 
 // beforeMigration calls the option of that name if the database at path has an older
-// schema.
+// schema. It returns its error, or that of FileVersion for a database that must not be opened.
 func beforeMigration(ctx context.Context, path string, opts Options) error {
 	version, err := FileVersion(ctx, path)
 	if err != nil || opts.BeforeMigration == nil || version == 0 || version == SchemaVersion() {
@@ -118,7 +118,7 @@ func HasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// VersionOf returns the version of the schema of a database.
+// VersionOf returns the version of the schema of a database, 0 for one without our schema.
 func VersionOf(ctx context.Context, q Querier) (int, error) {
 	return Value[int](ctx, q, "PRAGMA user_version")
 }
@@ -158,8 +158,9 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// migrate brings the schema up to this program's version, one transaction a step. An empty
-// database gets it in one.
+// migrate brings the schema up to this program's version, one transaction a step: after an
+// error it has the version of the last step that was done. An empty database gets the newest
+// schema in one step.
 func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	version, err := VersionOf(ctx, db)
 	if err != nil {
@@ -212,13 +213,15 @@ func compact(ctx context.Context, db *sql.DB, log *slog.Logger) {
 	}
 }
 
-// checkpoint copies the log into the file and empties it.
+// checkpoint copies the log into the file and empties it. A reader in the way is no error: the
+// log stays then.
 func checkpoint(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
-// CheckOurs returns an error for a file without our schema that has tables of another program.
+// CheckOurs returns an error, CodeStorage, if a database whose schema has version 0 has tables
+// all the same: they are another program's.
 func CheckOurs(ctx context.Context, q Querier) error {
 	tables, err := Value[int](ctx, q, "SELECT count(*) FROM sqlite_master")
 	if err != nil {

@@ -89,12 +89,12 @@ func (r *repeated) close() {
 	clear(r.prepared)
 }
 
-// snapshot is a transaction of pool.
+// snapshot is a transaction of pool, for one goroutine.
 type snapshot struct {
 	*sql.Tx
 	pool    pool
 	ran     []string        // without a prepared statement
-	running map[string]bool // prepared ones whose rows are being read
+	running map[string]bool // prepared ones whose rows are being read: a statement has one place in its rows
 }
 
 // Mismatched is that of the pool.
@@ -113,7 +113,7 @@ func (s *snapshot) statement(ctx context.Context, query string) *sql.Stmt {
 	return nil
 }
 
-// each is the function each on the snapshot.
+// each is the function Each on the snapshot, by a prepared statement if there is one.
 func (s *snapshot) each(ctx context.Context, row func(scan sqlite.Scan) error, query string, args []any) error {
 	prepared := s.statement(ctx, query) //nolint:sqlclosecheck // the transaction closes it
 	if prepared == nil {
@@ -124,7 +124,7 @@ func (s *snapshot) each(ctx context.Context, row func(scan sqlite.Scan) error, q
 	return sqlite.Rows(prepared.QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }
 
-// QueryRowContext is that of the transaction.
+// QueryRowContext is that of the transaction, by a prepared statement if there is one.
 func (s *snapshot) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if prepared := s.statement(ctx, query); prepared != nil { //nolint:sqlclosecheck // the transaction closes it
 		return prepared.QueryRowContext(ctx, args...)
@@ -132,7 +132,8 @@ func (s *snapshot) QueryRowContext(ctx context.Context, query string, args ...an
 	return s.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// InSnapshot returns the result of several reads that have to see the same moment.
+// InSnapshot returns the result of several reads that have to see the same moment; with an
+// error, which Fault gives its code, what read has returned. It holds up no writer.
 func InSnapshot[T any](ctx context.Context, s *DB, what string, read func(Querier) (T, error)) (result T, err error) {
 	defer Wrap(&err, what)
 	tx, err := s.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})

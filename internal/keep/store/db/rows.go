@@ -25,7 +25,8 @@ func Encode(v any) (string, error) {
 // Querier is a pool or a transaction that reads.
 type Querier = sqlite.Querier
 
-// Each calls row for each row that a query selects. An error of row ends it.
+// Each calls row for each row that a query selects. An error of row ends it and is returned;
+// sqlite.ErrStop ends it without an error.
 func Each(ctx context.Context, q QueryOnly, row func(scan sqlite.Scan) error, query string, args ...any) error {
 	if moment, ok := q.(*snapshot); ok {
 		return moment.each(ctx, row, query, args)
@@ -38,7 +39,8 @@ type QueryOnly interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// All returns the rows that a query selects; fields says where a row's columns go.
+// All returns the rows that a query selects, nil for none and with an error; fields says where
+// a row's columns go.
 func All[T any](ctx context.Context, q QueryOnly, fields func(*T) []any, query string, args ...any) ([]T, error) {
 	var list []T
 	err := Each(ctx, q, func(scan sqlite.Scan) error {
@@ -137,7 +139,8 @@ type listColumn[T any] struct{ items *[]T }
 // Plain returns the place of a column that is stored as it is.
 func Plain[T any](place *T) any { return place }
 
-// ToList returns the place of a column that jsonList has encoded. What is read may be packed.
+// ToList returns the place of a column that JSONList has encoded. What is read may be packed;
+// an empty list is read as nil.
 func ToList[T any](items *[]T) any { return listColumn[T]{items} }
 
 // Value implements driver.Valuer.
@@ -218,8 +221,8 @@ func (c hashColumn) Scan(column any) error {
 	return nil
 }
 
-// HashArg returns the argument for a column that has a hash, given by its digits, as bytes; one
-// without digits is an empty text.
+// HashArg returns the argument for a column that has a hash, given by its hex digits: its bytes.
+// What is not hex is stored as the text that it is, "" for no hash.
 func HashArg(digits string) any {
 	if bytes, err := hex.DecodeString(digits); err == nil && len(bytes) > 0 {
 		return bytes

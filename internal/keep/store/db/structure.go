@@ -227,7 +227,8 @@ func compare(ctx context.Context, version int, objects []object) (list []string,
 // SQLite's highest on nothing more could be stored.
 const HighestNumber = 1 << 62
 
-// CheckStructure returns errForeign with the names of what is foreign in a database's schema.
+// CheckStructure returns errForeign, CodeStorage, with the names of what is foreign in a
+// database's schema; the error of checkVersion for a version that this program does not know.
 func CheckStructure(ctx context.Context, q Querier) error {
 	list, err := foreign(ctx, q)
 	if err != nil || len(list) == 0 {

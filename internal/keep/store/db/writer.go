@@ -224,7 +224,7 @@ func (w *writer) drain() {
 	}
 }
 
-// gather adds to d what else waits. It doesn't wait for more: measured with 8
+// gather adds to d the deliveries that wait behind it. It doesn't wait for more: measured with 8
 // writers, a pause of 50 to 200 µs for those of the last commit to come again
 // lets less through, not more.
 func (w *writer) gather(d *delivery) []*delivery {
@@ -246,8 +246,9 @@ func (w *writer) gather(d *delivery) []*delivery {
 	return group
 }
 
-// bookGroup books a group in one commit. A fault of ours with one of them must
-// not refuse the others, so they are then tried one by one.
+// bookGroup books a group in one commit and sends each its result. A delivery that cannot be
+// booked must not refuse the others, so they are then tried one by one; a full disk or another
+// program's lock (File.External) is an error for all.
 func (w *writer) bookGroup(group []*delivery) {
 	err := w.transact(func(t *Tx) error { return w.book(t, group...) }, true)
 	if err != nil && len(group) > 1 && !File.External(err) {
@@ -261,7 +262,7 @@ func (w *writer) bookGroup(group []*delivery) {
 	}
 }
 
-// book books a group.
+// book has the books book a group, in the order of its arrival.
 func (w *writer) book(t *Tx, group ...*delivery) error {
 	work := make([]any, len(group))
 	for i, d := range group {
@@ -284,7 +285,9 @@ func (w *writer) runJob(j *Job) {
 	}
 }
 
-// runAlone carries out a job in a transaction of its own, unless its caller has left.
+// runAlone carries out a job in a transaction of its own, unless its caller has left (the
+// error of its context). A job that is Bare runs without a transaction: what it has done
+// before an error stays.
 func (w *writer) runAlone(j *Job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -323,8 +326,8 @@ func (w *writer) gatherJobs(j *Job) (group []*Job, next *Job) {
 	return group, nil
 }
 
-// runGroup runs jobs in one commit. When one of them fails by its own fault they
-// are run one by one.
+// runGroup runs jobs in one commit and sends each its result. When one of them fails by its
+// own fault, or its caller has left, all is undone and they are run one by one.
 func (w *writer) runGroup(group []*Job) {
 	if len(group) == 1 {
 		group[0].result <- w.runAlone(group[0])
@@ -350,7 +353,9 @@ func (w *writer) runGroup(group []*Job) {
 	}
 }
 
-// transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed.
+// transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error or a panic
+// of fn, or one that the transaction keeps, rolls all of it back. Afterwards the books forget
+// what they remember, unless it was committed and keepsSessions is true.
 func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 	defer func() {
 		if w.books != nil && (err != nil || !keepsSessions) {
@@ -418,8 +423,9 @@ func (t *Tx) guarded(fn func(*Tx) error) (err error) {
 	return fn(t)
 }
 
-// Attempt runs fn in a savepoint. If it fails by its own fault, what it did is undone and the
-// transaction goes on.
+// Attempt runs fn in a savepoint and returns the error that the transaction has after it. If fn
+// failed by its own fault, what it did is undone and the transaction goes on without an error.
+// After one that lies with the disk or another program (File.External) it keeps it and fails.
 func (t *Tx) Attempt(fn func()) error {
 	if t.Exec("SAVEPOINT attempt"); t.err != nil {
 		return t.err
@@ -457,7 +463,8 @@ func (t *Tx) OrNow(at memory.Millis) memory.Millis {
 	return t.Now()
 }
 
-// ULID returns a new ULID for a record created at the given time.
+// ULID returns a new ULID for a record created at the given time; 1970 stands for a negative
+// one. Of one millisecond the later one is greater.
 func (t *Tx) ULID(at memory.Millis) memory.ULID {
 	ms := min(uint64(max(at, 0)), ulid.MaxTime()) // a host's clock may say anything
 	id, err := ulid.New(ms, t.w.ids)
@@ -550,7 +557,8 @@ func (t *Tx) Find(query string, args []any, dest ...any) bool {
 	return err == nil
 }
 
-// Row scans the first row of a query; that there is none is an error, sql.ErrNoRows.
+// Row scans the first row of a query; that there is none is an error of the transaction,
+// sql.ErrNoRows, which its caller gets as CodeNotFound.
 func (t *Tx) Row(query string, args []any, dest ...any) {
 	if !t.Find(query, args, dest...) {
 		t.Fail(sql.ErrNoRows)
@@ -570,7 +578,8 @@ func (t *Tx) Each(row func(scan sqlite.Scan) error, query string, args ...any) {
 	t.Fail(Each(context.Background(), t, row, query, args...))
 }
 
-// Selected returns the only column that a query selects in the transaction.
+// Selected returns the only column that a query selects in the transaction, nil for no rows
+// and after an error, which the transaction keeps.
 func Selected[T any](t *Tx, query string, args ...any) []T {
 	list, err := Column[T](context.Background(), t, query, args...)
 	t.Fail(err)

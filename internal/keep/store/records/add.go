@@ -18,6 +18,7 @@ import (
 const nearDuplicateWindow memory.Millis = 24 * 60 * 60 * 1000
 
 // sessionOf returns the session that a record of a claim belongs to: no other than the claim's.
+// A record that names another one fails the transaction with CodeInvalid; 0 names none.
 func sessionOf(t *db.Tx, claimed *memory.Session, session memory.SessionID) memory.SessionID {
 	if session != 0 && session != claimed.ID {
 		t.Fail(memory.Errorf(memory.CodeInvalid, "a record of session %d in a claim of session %d", session, claimed.ID))
@@ -26,7 +27,8 @@ func sessionOf(t *db.Tx, claimed *memory.Session, session memory.SessionID) memo
 }
 
 // AddObservation stores an observation of a claimed batch and fills in its ID and
-// defaults. One with the same content as a stored one counts as its repetition instead.
+// defaults. One that repeats a stored one (sameObservation) adds no row: o gets the ID, ULID
+// and TimesSeen, then above 1, of the stored one.
 func AddObservation(t *db.Tx, claimed *memory.Session, o *memory.Observation) {
 	o.Session = sessionOf(t, claimed, o.Session)
 	o.ProjectPath = cmp.Or(o.ProjectPath, claimed.ProjectPath)
@@ -46,9 +48,9 @@ func AddObservation(t *db.Tx, claimed *memory.Session, o *memory.Observation) {
 }
 
 // repeat counts o as a repetition of the stored observation o.ID, which takes over o's
-// commit and file hashes if it is of the same branch: what holds for the files as they
-// are now was not outdated by what was done to them in between. A superseded observation
-// that is made again holds again.
+// commit and file hashes if it is of the same branch and not newer than o: what holds for the
+// files as they are now was not outdated by what was done to them in between. A superseded
+// observation that is made again holds again; a hidden one stays hidden.
 func repeat(t *db.Tx, o *memory.Observation) {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
@@ -84,7 +86,7 @@ func AddFiles(t *db.Tx, o *memory.Observation) {
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
 // new: the same content in the session, or nearly the same title about the same
-// files within a day in the project. One that was superseded is repeated by the same
+// files within a day in the project. One that was superseded or hidden is repeated by the same
 // content only: what nearly says the same may be its reversal.
 func sameObservation(t *db.Tx, o *memory.Observation) int64 {
 	id := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), db.HashArg(o.ContentHash))
@@ -113,8 +115,9 @@ func sameObservation(t *db.Tx, o *memory.Observation) int64 {
 // HashBytes is the length of ContentHash and filesKey as they are stored: 128 bits of SHA-256.
 const HashBytes = 16
 
-// ContentHash returns the hash, in hex, of what an observation says. Its files are part
-// of it if it was written by hand or imported.
+// ContentHash returns the hash, 32 hex digits, of what an observation says: type, title,
+// subtitle, narrative and facts. Its files are part of it if it was written by hand or
+// imported; its session and project never are.
 func ContentHash(o *memory.Observation) string {
 	parts := slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts)
 	if written(o.Origin) && len(o.Files) > 0 {
@@ -165,7 +168,8 @@ func addPath(t *db.Tx, path string) int64 {
 	return t.Insert("INSERT INTO paths (path) VALUES (?)", path)
 }
 
-// PathsOf returns the numbers of the paths of observations; both are lists of JSON.
+// PathsOf returns the numbers of the paths of observations; both are lists of JSON. It is asked
+// before the files are deleted, and DropPaths gets the answer afterwards.
 func PathsOf(t *db.Tx, observations string) (numbers string) {
 	t.Row("SELECT json_group_array(DISTINCT path_id) FROM file_refs WHERE observation_id IN (SELECT value FROM json_each(?))", []any{observations}, &numbers)
 	return numbers

@@ -18,7 +18,7 @@ import (
 const neighbourBytes = 2048
 
 // Documents implements index.Feed: the records as they are searched, in the
-// order asked for; those that are gone or hidden are left out.
+// order asked for; those that are gone or hidden are left out, so that the list may be shorter.
 func (s *Records) Documents(ctx context.Context, refs ...memory.RecordRef) ([]memory.Document, error) {
 	return db.InSnapshot(ctx, s.DB, "read documents", func(q db.Querier) ([]memory.Document, error) {
 		hits, err := recordsByRefs(ctx, q, refs)
@@ -30,7 +30,7 @@ func (s *Records) Documents(ctx context.Context, refs ...memory.RecordRef) ([]me
 }
 
 // DocumentsAfter implements index.Feed: up to limit records of a kind with
-// numbers above after, in order.
+// numbers above after, in order. Hidden ones do not count; fewer than limit are all there are.
 func (s *Records) DocumentsAfter(ctx context.Context, kind memory.RecordKind, after int64, limit int) ([]memory.Document, error) {
 	return db.InSnapshot(ctx, s.DB, "read documents", func(q db.Querier) ([]memory.Document, error) {
 		hits, err := readRecords(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT ?", after, limit)

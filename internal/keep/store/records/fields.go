@@ -61,8 +61,9 @@ type declared struct {
 	packed                  bool
 }
 
-// field declares a column, and where the record and its portable form have it, nil if they do
-// not. as returns the value of such a place that is scanned into, and is an argument.
+// field declares a column, and where the record (own) and its portable form (exported) have it,
+// nil if they do not. as makes of such a place the value that the driver scans into and takes as
+// an argument: db.Plain, or how the column is encoded (db.ToText, db.ToList).
 func field[T any](f *fields, column string, is flags, as func(*T) any, own, exported *T) {
 	declare(f, column, "", is, as, own, exported)
 }
@@ -78,8 +79,9 @@ func readOnly[T any](f *fields, expression string, as func(*T) any, own, exporte
 	declare(f, "", expression, unwritten, as, own, exported)
 }
 
-// declare does with a field what the walk is for. expression stands for the column that is read,
-// or the argument that is written, "" for just these.
+// declare does with a field what the walk is for. expression is what stands in a statement in
+// place of the column that is read, or of the argument that is written; "" for the column as it
+// is, or a "?".
 func declare[T any](f *fields, column, expression string, is flags, as func(*T) any, own, exported *T) {
 	place := own
 	switch {
@@ -137,7 +139,9 @@ type record[R, P any] struct {
 }
 
 // newRecord returns a kind of records whose fields declare names. portable makes a Portable of
-// the portable form.
+// the portable form. alias is the name of the table's rows in statements: r, or s for sessions.
+// Only a kind without readOnly fields in its portable form, a session, has an InsertExported
+// that is SQL.
 func newRecord[R, P any](name, table string, kind memory.RecordKind, alias string, declare func(*fields, *R, *P), portable func(*P) memory.Portable) *record[R, P] {
 	r := &record[R, P]{Kind: Kind{Name: name, Table: table, Kind: kind}, declare: declare}
 	f := fields{alias: alias + "."}

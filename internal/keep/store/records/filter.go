@@ -38,8 +38,9 @@ type recordFilter struct {
 }
 
 // resolveFilter returns the filter that q and kinds stand for, its project and files looked
-// up. No kinds are all kinds, an unknown one is an error. Types, concepts and files pass
-// observations only, so other kinds drop out.
+// up. No kinds are all kinds, an unknown one is CodeInvalid. Types, concepts and files pass
+// observations only, so other kinds drop out: a filter without kinds passes nothing. Limit and
+// offset are not part of it.
 func resolveFilter(ctx context.Context, reader db.Querier, q memory.Query, kinds []memory.RecordKind) (recordFilter, error) {
 	f := recordFilter{
 		session: int64(q.Session), concepts: distinct(q.Concepts),
@@ -257,7 +258,8 @@ func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any
 }
 
 // conceptSources adds the sources of the concepts. The table of concepts alone
-// answers when nothing else of the observation is asked.
+// answers when nothing else of the observation is asked; triggers take hidden observations
+// out of it.
 func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 	alone := o != pinnedNewest && f.session == 0 && len(f.types) == 0 && len(f.files) == 0
 	f.eachProject(len(f.concepts), func(project string) {
@@ -282,7 +284,8 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 	})
 }
 
-// check adds the filter's conditions that a source does not ensure by itself.
+// check adds the filter's conditions that a source does not ensure by itself: project, session,
+// type, concepts and files but those named in ensured, and always the time.
 func (f *recordFilter) check(s *source, ensured ...string) {
 	open := func(what string, asked bool) bool { return asked && !slices.Contains(ensured, what) }
 	s.between(s.at, f.since, f.until)
@@ -337,7 +340,7 @@ func (f *recordFilter) onlyFiles() bool {
 
 // countFiles counts what passes a filter of onlyFiles. A folder may be in a quarter
 // of all observations: it compares lists of numbers that indexes alone give, since
-// looking up each observation takes five times as long.
+// looking up each observation takes five times as long. errSparse when a number is too large.
 func (f *recordFilter) countFiles(ctx context.Context, q db.Querier) (int, error) {
 	query, args := f.filesQuery()
 	ids, err := idList(ctx, q, query, args...)
@@ -351,24 +354,16 @@ func (f *recordFilter) countFiles(ctx context.Context, q db.Querier) (int, error
 		args = []any{value}
 	}
 	others, err := idList(ctx, q, query, args...)
-	if err != nil || len(ids) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	n := 0
-	// A byte for each number: sorting the lists takes longer.
-	ofFiles := make([]bool, slices.Max(ids)+1)
-	for _, id := range ids {
-		if !ofFiles[id] {
-			ofFiles[id] = true
-			n++
-		}
+	if !dense(ids, maxSparse) || !dense(others, maxSparse) {
+		return 0, errSparse
 	}
-	both := 0
-	for _, id := range others {
-		if id < int64(len(ofFiles)) && ofFiles[id] {
-			both++
-		}
-	}
+	n, both := 0, 0
+	ofFiles := setOf(ids) // sorting the lists takes longer
+	ofFiles.each(func(int64) { n++ })
+	ofFiles.intersect(setOf(others)).each(func(int64) { both++ })
 	if len(f.projects) > 0 {
 		return both, nil
 	}

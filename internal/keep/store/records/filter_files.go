@@ -24,7 +24,8 @@ type typedPattern struct {
 	pattern words.PathPattern
 }
 
-// pathMatches is the SQL function path_matches(path, typed).
+// pathMatches is the SQL function path_matches(path, typed): whether what a person typed means
+// the path. It may be called from several connections at once.
 func pathMatches(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	path, _ := args[0].(string)
 	typed, _ := args[1].(string)
@@ -38,7 +39,7 @@ func pathMatches(_ *driversqlite.FunctionContext, args []driver.Value) (driver.V
 
 // fileFilter passes the observations of the files that a typed path means.
 type fileFilter struct {
-	typed   string // as words.ParsePathPattern reads it; ".": any file of the project
+	typed   string // as words.ParsePathPattern reads it; ".": any observation of the project, with files or without
 	project string // root path; "": in all projects
 }
 
@@ -68,8 +69,9 @@ func fileFilters(ctx context.Context, reader db.Querier, typed, projects []strin
 	return filters, nil
 }
 
-// condition returns the condition on a key g of a path and on the observation in a column.
-// text is a join of the path p, "" if the key says enough.
+// condition returns the condition on g, a row of path_segments (a key of a path), and on the
+// observation whose number is in the column observation. text joins the path p, whose text has
+// to be compared; "" if the key says enough.
 func (f fileFilter) condition(observation string) (text, where string, args []any) {
 	key, alone := words.ParsePathPattern(f.typed).Key()
 	where, args = "g.segment = ?", []any{key}
@@ -84,7 +86,7 @@ func (f fileFilter) condition(observation string) (text, where string, args []an
 	return text, where, args
 }
 
-// query selects the numbers of the observations that pass.
+// query selects the numbers of the observations that pass, hidden ones too, some repeatedly.
 func (f fileFilter) query() (string, []any) {
 	if f.typed == "." {
 		return "SELECT id AS observation_id FROM observations WHERE project = ?", []any{f.project}

@@ -16,9 +16,10 @@ import (
 	"claudemem/internal/memory"
 )
 
-// FilterRecords implements search.Records. Records of the same time are in the
+// FilterRecords implements search.Records: the records that pass, the newest first unless by
+// says otherwise; all when the limit is 0. Records of the same time are in the
 // order of their kinds (observation, prompt, summary) and numbers, the other way
-// round when the newest come first.
+// round when the newest come first. CodeInvalid for an unknown kind.
 func (s *Records) FilterRecords(ctx context.Context, q memory.Query, kinds []memory.RecordKind, by memory.Order) (refs []memory.RecordRef, err error) {
 	o := newest
 	if by == memory.OrderOldest {
@@ -175,7 +176,9 @@ func countOnce[T any](ctx context.Context, s *Records, mem *countMemory[T], what
 // count returns how many records pass the filter.
 func (f *recordFilter) count(ctx context.Context, q db.Querier) (int, error) {
 	if f.onlyFiles() {
-		return f.countFiles(ctx, q)
+		if n, err := f.countFiles(ctx, q); !errors.Is(err, errSparse) {
+			return n, err
+		}
 	}
 	sources, err := f.sources(ctx, q, newest, filesAll)
 	if err != nil || len(sources) == 0 {
@@ -208,7 +211,7 @@ func countQuery(sources []source) (query string, args []any) {
 }
 
 // RecordsByRefs implements search.Records: the records in the order asked for,
-// without those that are gone or hidden.
+// without those that are gone or hidden. A text that was changed on the disk is withheld.
 func (s *Records) RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) ([]memory.Hit, error) {
 	ctx = sqlite.Brief(ctx)
 	read := func(refs []memory.RecordRef) ([]memory.Hit, error) {
@@ -327,6 +330,7 @@ func unknownKind(kind memory.RecordKind) error {
 }
 
 // Around implements search.Records. The project is a root path or a label, "" for all.
+// It returns the nearest records, at most before and after of them, each list in order of time.
 // Records with exactly this time go to later. If ref has this time, their kinds and
 // numbers decide, and ref itself is in neither.
 func (s *Records) Around(ctx context.Context, project string, at memory.Millis, ref memory.RecordRef, before, after int) (earlier, later []memory.TimelineItem, err error) {
@@ -363,7 +367,7 @@ func (s *Records) Around(ctx context.Context, project string, at memory.Millis, 
 }
 
 // beyond returns copies of sources with only what comes after a place, time and record,
-// in order o.
+// in order o. A ref without a number is no record: the time alone decides.
 func beyond(sources []source, o order, at memory.Millis, ref memory.RecordRef) []source {
 	compare := " < "
 	if o == oldest {
@@ -409,8 +413,8 @@ func (c *countMemory[T]) get(seq int64, key string) (n T, ok bool) {
 	return n, ok
 }
 
-// put remembers a count as of the change seq. A newer seq makes it forget all others; an
-// older one is ignored.
+// put remembers a count as of the change seq. A newer seq, or a full memory, makes it forget all
+// others; an older seq is ignored.
 func (c *countMemory[T]) put(seq int64, key string, n T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,8 @@ const (
 	runBytes = 8
 )
 
-// ForeignRuns returns those of a project.
+// ForeignRuns returns the runs of words, as hashes, of the foreign texts that the sessions of a
+// project (its root) have read in the last 30 days.
 func (s *Records) ForeignRuns(ctx context.Context, project string) (f *likeness.ForeignRuns, err error) {
 	defer db.Wrap(&err, "read foreign runs")
 	return readForeign(ctx, s.Reader, s.Now(), project)
@@ -44,8 +45,8 @@ func readForeign(ctx context.Context, q db.Querier, now memory.Millis, project s
 		WHERE s.project = ? AND f.created_at >= ?`, project, int64(now.Add(-ForeignKept)))
 }
 
-// KeepForeign keeps the runs of foreign texts of a session, and of its project no more than
-// foreignRuns, the newest.
+// KeepForeign stores the runs of foreign texts that a session has read, and deletes the oldest
+// of its project beyond foreignRuns. A text without runs leaves no row.
 func KeepForeign(t *db.Tx, session memory.SessionID, texts []memory.ForeignText) {
 	if len(texts) == 0 {
 		return

@@ -73,8 +73,9 @@ func (s *Sums) Right() (text, rest bool) {
 	return s.KeptText.Valid && s.KeptText.Int64 == s.Text, s.KeptRest.Valid && s.KeptRest.Int64 == s.Rest
 }
 
-// mismatched returns which of the records do not have the text that was written. The owner of
-// the store is told of those that were not known, for their files and flags too.
+// mismatched returns which of the records do not have the text that was written, nil for none.
+// The owner of the store is told (the option Mismatched) if one that differs, in its text, files
+// or flags, was not set aside by Repair; a transaction that writes tells nobody.
 func mismatched(ctx context.Context, q db.QueryOnly, kind memory.RecordKind, ids []int64) (wrong map[int64]bool, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -105,7 +106,8 @@ func wrongTexts(q db.QueryOnly, list []Sums) (wrong map[int64]bool) {
 	return wrong
 }
 
-// withhold withholds each of the records of a kind whose text is not the one that was written.
+// withhold withholds each of the records of a kind whose text is not the one that was written:
+// memory.Withheld stands in its place, and Damaged is set.
 func withhold[T any, P interface {
 	*T
 	Withhold()

@@ -102,7 +102,7 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 	supersede(t, l.ID, against)
 }
 
-// contradicted returns the active learnings that a statement contradicts.
+// contradicted returns the active ones of the learnings that a statement contradicts.
 func contradicted(known []storedLearning, said likeness.Statement) []storedLearning {
 	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.Contradicts(said) })
 }
@@ -198,8 +198,9 @@ func learnRepeated(t *db.Tx, claimed *memory.Session, category, content string, 
 	})
 }
 
-// sessionsWith counts the sessions of o's project with a text that is the same. query
-// selects the session and text of rows, from the project, arg and a limit.
+// sessionsWith counts the sessions of o's project with a text that is the same, o's own among
+// them, since o is stored already. query selects the session and text of rows, from the
+// project, arg and a limit.
 func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(text string) bool) int {
 	sessions := map[int64]bool{}
 	t.Each(func(scan sqlite.Scan) error {

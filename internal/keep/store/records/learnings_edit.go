@@ -12,7 +12,8 @@ import (
 )
 
 // Learnings lists learnings: the active ones first, by project, then by
-// confidence, the highest first.
+// confidence, the highest first. Only q.Retired lists those that are not active, and those whose
+// text was changed on the disk, withheld: without it a page may be shorter than its limit.
 func (s *Records) Learnings(ctx context.Context, q memory.LearningQuery) (list []memory.Learning, err error) {
 	defer db.Wrap(&err, "list learnings")
 	c, err := s.learningFilter(ctx, q)
@@ -31,7 +32,8 @@ func (s *Records) Learnings(ctx context.Context, q memory.LearningQuery) (list [
 	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), nil
 }
 
-// CountLearnings counts what Learnings lists without a limit.
+// CountLearnings counts what Learnings lists without a limit, and active ones that it leaves
+// out because their text was changed on the disk.
 func (s *Records) CountLearnings(ctx context.Context, q memory.LearningQuery) (n int, err error) {
 	defer db.Wrap(&err, "count learnings")
 	c, err := s.learningFilter(ctx, q)
@@ -148,7 +150,8 @@ func supersedeContradicted(t *db.Tx, id int64) memory.Learning {
 	return l
 }
 
-// learning reads a learning; CodeNotFound if there is none.
+// learning reads a learning. If there is none, the transaction fails with CodeNotFound: what its
+// caller does afterwards with the empty one has no effect.
 func learning(t *db.Tx, id int64) (l memory.Learning) {
 	if !t.Find("SELECT "+LearningRecord.read+" FROM learnings r WHERE r.id = ?", []any{id}, LearningRecord.fields(&l)...) {
 		t.Fail(memory.Errorf(memory.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids"))

@@ -11,7 +11,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// readObservations reads observations r with their files; from is what follows FROM.
+// readObservations reads observations r with their files; from is what follows FROM. The text of
+// one that was changed on the disk is withheld.
 func readObservations(ctx context.Context, q db.Querier, from string, args ...any) ([]memory.Observation, error) {
 	found, err := db.All(ctx, q, ObservationRecord.fields, "SELECT "+ObservationRecord.read+" FROM "+from, args...)
 	if err == nil {
@@ -87,7 +88,7 @@ func theObservation(ctx context.Context, q db.Querier, missing error, condition 
 }
 
 // ObservationsByIDs returns the observations in the order of ids, without hidden and
-// missing ones.
+// missing ones. A text that was changed on the disk is withheld.
 func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.Observation, error) {
 	return readObservations(ctx, q, `json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value
 		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, db.JSONList(ids))

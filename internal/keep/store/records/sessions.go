@@ -31,7 +31,8 @@ func (s *Records) Session(ctx context.Context, id memory.SessionID) (session mem
 	return SessionByID(ctx, s.Reader, id)
 }
 
-// SessionByHost implements block.Source.
+// SessionByHost implements block.Source: the session that a host knows by this id; CodeNotFound
+// when there is none.
 func (s *Records) SessionByHost(ctx context.Context, host memory.Host, hostSessionID string) (session memory.Session, err error) {
 	defer db.Wrap(&err, "read session")
 	return sessionWhere(ctx, s.Reader, "s.host = ? AND s.host_session_id = ?", string(host), hostSessionID)
@@ -49,7 +50,7 @@ func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory
 }
 
 // Batch returns events of a session with the prompts and the stored observations of their
-// turns, and those nearby.
+// turns, and those nearby (readNearby); without events nothing is read.
 func (s *Records) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
 	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (memory.Batch, error) {
 		b := memory.Batch{Session: session, Events: events}
@@ -58,7 +59,8 @@ func (s *Records) Batch(ctx context.Context, session memory.Session, events []me
 }
 
 // ReadBatch reads into b what its events are distilled with: the prompts and the stored
-// observations of their turns, and those nearby that were there at a time.
+// observations of their turns (Prompts, Earlier), and those nearby that were created up to a
+// time (Nearby, NearbySymbols). Without events it reads nothing.
 func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) error {
 	if len(b.Events) == 0 {
 		return nil

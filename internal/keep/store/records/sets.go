@@ -37,7 +37,7 @@ func (s idSet) has(id int64) bool {
 }
 
 // with returns a copy of the set in which those of ids that are in present are there, and
-// the others are not.
+// the others are not. ids has at least one number, none below 0.
 func (s idSet) with(ids, present []int64) idSet {
 	grown := make(idSet, max(len(s), int(slices.Max(ids)>>6)+1))
 	copy(grown, s)
@@ -50,7 +50,8 @@ func (s idSet) with(ids, present []int64) idSet {
 	return grown
 }
 
-// setOf returns the set of some numbers.
+// setOf returns the set of some numbers, none below 0. It takes a bit for each up to the
+// greatest: see dense.
 func setOf(ids []int64) idSet {
 	if len(ids) == 0 {
 		return nil
@@ -113,7 +114,7 @@ type timed struct {
 	at memory.Millis
 }
 
-// newTimeline returns the timeline of observations whose numbers are at most most.
+// newTimeline returns the timeline of observations whose numbers are from 0 to most.
 func newTimeline(list []timed, most int64) *timeline {
 	t := &timeline{at: slices.Repeat([]memory.Millis{noTime}, int(most)+1), order: make([]int64, len(list))}
 	for i, x := range list {
@@ -123,7 +124,7 @@ func newTimeline(list []timed, most int64) *timeline {
 	return t
 }
 
-// with returns a copy in which ids have the times of list, or are not there.
+// with returns a copy in which ids, at least one, have the times of list, or are not there.
 func (t *timeline) with(ids []int64, list []timed) *timeline {
 	next := &timeline{at: slices.Clone(t.at), order: make([]int64, 0, len(t.order)+len(list))}
 	for most := slices.Max(ids); int64(len(next.at)) <= most; {
@@ -210,8 +211,9 @@ func (s *Records) inMemory(f *recordFilter) bool {
 	return s.Writable() && f.session == 0 && slices.Equal(f.kinds, observationsOnly)
 }
 
-// passing returns the set of observations that pass the filter at a change of the feed, and
-// their times. The set may have hidden ones, which have no time.
+// passing returns the set of observations that pass the filter, but for its times, at a change
+// of the feed, and the times of all. The set may have hidden ones, which have no time. errSparse
+// when sets would be too large.
 func (s *Records) passing(ctx context.Context, q db.Querier, f *recordFilter, seq int64) (idSet, *timeline, error) {
 	times, err := s.sets.timeline(ctx, q, seq)
 	if err != nil {
@@ -261,7 +263,7 @@ func (f *recordFilter) within(at memory.Millis) bool {
 	return at != noTime && (f.since == 0 || at >= f.since) && (f.until == 0 || at <= f.until)
 }
 
-// countPassing counts the observations that pass the filter.
+// countPassing counts the observations that pass the filter; errSparse as passing.
 func (s *Records) countPassing(ctx context.Context, q db.Querier, f *recordFilter, seq int64) (int, error) {
 	passed, times, err := s.passing(ctx, q, f, seq)
 	n := 0
@@ -274,7 +276,7 @@ func (s *Records) countPassing(ctx context.Context, q db.Querier, f *recordFilte
 }
 
 // listPassing returns a page of the observations that pass the filter, in order of time; all
-// when the limit is 0.
+// when the limit is 0. errSparse as passing.
 func (s *Records) listPassing(ctx context.Context, q db.Querier, f *recordFilter, o order, limit, offset int, seq int64) ([]memory.RecordRef, error) {
 	passed, times, err := s.passing(ctx, q, f, seq)
 	if err != nil {
@@ -301,7 +303,8 @@ func (s *Records) listPassing(ctx context.Context, q db.Querier, f *recordFilter
 	return refs, nil
 }
 
-// get returns the set of a part at a change of the feed, from what is remembered if it can.
+// get returns the set of a part at a change of the feed, from what is remembered if it can. The
+// set is shared: nobody changes it. errSparse when it would be too large.
 func (c *sets) get(ctx context.Context, q db.Querier, p part, seq int64) (idSet, error) {
 	c.mu.Lock()
 	known, ok := c.known[p.key]
@@ -377,7 +380,8 @@ func (c *sets) put(key string, s knownSet) {
 	}
 }
 
-// timeline returns the times at a change of the feed.
+// timeline returns the times at a change of the feed, shared like a set. errSparse when they
+// would be too large.
 func (c *sets) timeline(ctx context.Context, q db.Querier, seq int64) (*timeline, error) {
 	c.mu.Lock()
 	known, knownSeq := c.times, c.timesSeq

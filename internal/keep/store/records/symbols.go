@@ -12,7 +12,8 @@ import (
 )
 
 // FoldSymbols adds the changes of a claimed batch to those of its session, so that the
-// function map holds one net change for each symbol and session.
+// function map holds one net change for each symbol and session: what came and went has no row.
+// Changes of another session fail the transaction with CodeInvalid.
 func FoldSymbols(t *db.Tx, claimed *memory.Session, changes []memory.SymbolChange) {
 	if len(changes) == 0 {
 		return
@@ -59,7 +60,8 @@ func AddSymbol(t *db.Tx, c *symbolChange) {
 	t.Exec(SymbolRecord.Insert, SymbolRecord.Inserted(c)...)
 }
 
-// updateSymbol stores what became of a symbol that the session had changed before.
+// updateSymbol stores what became of a symbol that the session had changed before, in the row
+// c.ID. A SnapshotAt that is not set becomes the present.
 func updateSymbol(t *db.Tx, c *memory.SymbolChange) {
 	c.SnapshotAt = t.OrNow(c.SnapshotAt)
 	t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)

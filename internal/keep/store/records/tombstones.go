@@ -48,7 +48,7 @@ type BuriedRange struct {
 	Project      string // its TombName
 }
 
-// ParseRange reads the key of a range's tombstone.
+// ParseRange reads the key of a range's tombstone, SINCE:UNTIL:PROJECT with times in ms.
 func ParseRange(key string) (r BuriedRange, err error) {
 	since, rest, _ := strings.Cut(key, ":")
 	until, project, _ := strings.Cut(rest, ":")
@@ -57,7 +57,8 @@ func ParseRange(key string) (r BuriedRange, err error) {
 	return r, err
 }
 
-// ReadTombstones reads the tombstones of ranges.
+// ReadTombstones reads the tombstones of ranges, and whether there are any of any kind: the
+// others are looked for in the database, one by one.
 func ReadTombstones(t *db.Tx) (g Tombstones) {
 	g.Any = t.Number("SELECT EXISTS (SELECT 1 FROM tombstones)") != 0
 	if !g.Any {

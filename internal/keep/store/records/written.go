@@ -46,7 +46,9 @@ func (s *Records) AddObservation(ctx context.Context, n memory.NewObservation) (
 	return db.InJob(ctx, s.DB, what, db.Job{KeepsSessions: true, Shared: true}, func(t *db.Tx) (memory.Observation, error) { return addWritten(t, &n) })
 }
 
-// complete checks a new observation and fills in missing fields.
+// complete checks a new observation and fills in missing fields: type discovery, origin user,
+// files modified, the present time, and the project's root for its label unless it names a
+// session, whose project it gets later. CodeInvalid for what AddObservation refuses.
 func (s *Records) complete(ctx context.Context, n *memory.NewObservation) error {
 	n.Title = strings.TrimSpace(n.Title)
 	if n.Title == "" {
@@ -83,7 +85,8 @@ func (s *Records) complete(ctx context.Context, n *memory.NewObservation) error 
 
 // addWritten stores an observation written by hand, without a session in the project's
 // session for these. One with the content of a stored one counts as its repetition, and
-// brings it back if it was hidden. CodeNotFound without the named session.
+// brings it back if it was hidden. CodeNotFound without the named session; CodeConflict for an
+// imported one whose content the user has forgotten.
 func addWritten(t *db.Tx, n *memory.NewObservation) (memory.Observation, error) {
 	o := memory.Observation{
 		Session: n.Session, ProjectPath: n.ProjectPath, Type: n.Type, Title: n.Title, Subtitle: n.Subtitle, Narrative: n.Narrative,
@@ -167,7 +170,8 @@ func noObservation(id memory.ObservationID) error {
 // pinned is no longer superseded.
 //
 // The codes of its errors: CodeNotFound, also for a hidden one; CodeInvalid for an
-// empty title or type; CodeConflict when another one of its session says the same.
+// empty title or type; CodeConflict when another one of its session says the same, or when its
+// text was changed on the disk.
 func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, e memory.ObservationEdit) (memory.Observation, error) {
 	return db.InKeeping(ctx, s.DB, "edit observation", func(t *db.Tx) (memory.Observation, error) {
 		o, err := observation(t, id)
@@ -204,8 +208,8 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 }
 
 // HideObservation takes an observation out of everything that is shown, listed
-// and searched, and returns the time from which its purge is counted. Without purge
-// PurgeHidden never erases it: only RestoreObservation ends that.
+// and searched, and returns the time from which its purge is counted. Without purge that is
+// memory.LatestTime: PurgeHidden never erases it, and only RestoreObservation ends that.
 // CodeNotFound when there is none, or when it is hidden already.
 func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (memory.Millis, error) {
 	return db.InKeeping(ctx, s.DB, "hide observation", func(t *db.Tx) (memory.Millis, error) {
@@ -232,7 +236,7 @@ func (s *Records) RestoreObservation(ctx context.Context, id memory.ObservationI
 }
 
 // DeleteObservations deletes observations with the paths that only they had, and returns
-// how many there were.
+// how many there were. What they supersede is linked to what supersedes them.
 func DeleteObservations(t *db.Tx, ids []memory.ObservationID) int {
 	list := db.JSONList(ids)
 	paths := PathsOf(t, list)
