@@ -52,6 +52,13 @@ var (
 		noexcept requires default this`)
 )
 
+// In this file i, k, at, open, next, end and hi are indexes of tokens; hi is the first one behind
+// the part that is read, and an index from there on has no token. A function that finds or adds
+// declarations (walker.add) returns the first token behind them; ok is false where none begins at
+// k, and nothing was added. A span's fields are those of type span in outline.go; owner is the
+// qualified name of what the declaration stands in, "" in the file, and in the word that declared
+// the owner ("class", "impl"), "" for the file and for namespaces.
+
 // members finds the declarations among the tokens from i to hi, which stand in owner;
 // in is the word that declared it ("" for the file and for namespaces).
 func (w *walker) members(i, hi int, owner, in string) {
@@ -129,7 +136,7 @@ func (w *walker) member(i, hi int, owner, in string) int {
 }
 
 // attributes skips the attributes, annotations and template heads of the declaration at
-// token i and returns where it begins.
+// token i and returns where it begins: a span without body and end.
 func (w *walker) attributes(i, hi int) span {
 	s := span{outer: i, start: i, sign: i}
 	for k := i; k < hi; {
@@ -185,7 +192,8 @@ func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool
 	return 0, false
 }
 
-// space finds the declarations in the namespace, module, extension or impl at token k.
+// space finds the declarations in the namespace, module, extension or impl at token k. Those of
+// extern and namespace keep the owner; a namespace adds nothing to their names.
 func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	v := w.word(k)
 	if v == "extern" && (w.kind(k+1) != literal || !w.is(k+2, "{")) {
@@ -225,8 +233,9 @@ func (w *walker) find(k, hi int, marks ...string) int {
 	return k
 }
 
-// extended returns the name of the type between tokens i and end of "impl<T> Trait for
-// a::Type<T> where": its last word, or the whole of one without a word, as "[u8]".
+// extended returns the name of the type that "impl<T> Trait for a::Type<T> where" or "extension
+// Type: P" is about, of which tokens i to end are what follows the first word: its last word, or
+// the whole of one without a word, as "[u8]".
 func (w *walker) extended(i, end int) string {
 	i = w.genericEnd(i, end)
 	start, name := i, ""
@@ -249,7 +258,9 @@ func (w *walker) extended(i, end int) string {
 	return name
 }
 
-// typ declares the type whose word is at token k.
+// typ declares the type whose word is at token k, and what is declared within it. In C and C++ it
+// looks at no more than 8 words before the name, such as macros; a type without a body is only
+// named there, not declared.
 func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	at := k + 1
 	for w.is(at, "class") || w.is(at, "struct") || w.is(at, "[") || w.is(at, "alignas") || w.is(at, "(") {
@@ -323,7 +334,8 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	return s.end, true
 }
 
-// declared declares the function whose word is at token k: fn name(...) {...}.
+// declared declares the function whose word is at token k: fn name(...) {...}. One without a body
+// is passed over with ok true.
 func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok bool) {
 	v := w.word(k)
 	at := k + 1
@@ -377,7 +389,8 @@ func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok boo
 	return s.end, true
 }
 
-// computed declares a property of Swift that is computed.
+// computed declares a property of Swift that is computed; another property is passed over. ok is
+// always true.
 func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok bool) {
 	open := k + 1
 	for open < hi && !w.is(open, "{") && !w.is(open, "=") {
@@ -394,7 +407,8 @@ func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok boo
 }
 
 // form returns the index of the bracket of the parameters when token k is the name of a
-// function by its form: name(...) followed by what may stand between it and its body.
+// function by its form: name(...) followed by what may stand between it and its body; 0 when it is
+// not, or the language has a word for functions. An operator's name has at most 7 tokens.
 func (w *walker) form(k, hi int) int {
 	v := w.word(k)
 	if w.funcs != nil || w.reserved[v] {
@@ -435,7 +449,8 @@ func (w *walker) form(k, hi int) int {
 
 var afterParameters = text.Set(`const noexcept override final throw throws try volatile requires where mutable __attribute__`)
 
-// function adds a function that form found.
+// function adds a function that form found: name is the token of its name, params that of the
+// bracket behind it. Qualifiers of C++ before the name ("List<K>::Node::") become part of it.
 func (w *walker) function(name, params int, owner, in string, s span) {
 	n := w.word(name)
 	if n == "operator" {
@@ -467,7 +482,8 @@ func (w *walker) function(name, params int, owner, in string, s span) {
 	w.add(qualified(owner, n), funcKind(in), s)
 }
 
-// initializersEnd returns the end of the list between a constructor of C++ and its body.
+// initializersEnd returns the first token behind the list between a constructor of C++ and its
+// body, of which token k is the first: the brace of the body, or a semicolon.
 func (w *walker) initializersEnd(k, hi int) int {
 	for k < hi {
 		if k = w.find(k, hi, "(", "{", ";"); k >= hi {
@@ -489,7 +505,8 @@ func (w *walker) initializersEnd(k, hi int) int {
 }
 
 // typeParametersEnd returns the token after the list of type parameters that begins with
-// the "<" at token k, and the token after that mark when it begins none.
+// the "<" at token k, and the token after that mark when it begins none: it is not closed before a
+// semicolon or bracket, or within 400 tokens.
 func (w *walker) typeParametersEnd(k, hi int) int {
 	depth := 0
 	for i := k; i < hi && i < k+400; i = w.after(i) {
@@ -515,7 +532,8 @@ func (w *walker) genericEnd(k, hi int) int {
 	return k
 }
 
-// statementEnd returns the end of a statement from token k on.
+// statementEnd returns the end of a statement from token k on: behind its semicolon, at a bracket
+// that closes what it stands in, or where a line ends it, in languages with lineEnds.
 func (w *walker) statementEnd(k, hi int) int {
 	for i := k; i < hi; {
 		switch w.kind(i) {
@@ -564,7 +582,8 @@ var (
 		final static suspend inline data sealed abstract lateinit const mutating`)
 )
 
-// funcKind returns the kind of a function that stands in what the word in declared.
+// funcKind returns the kind of a function that stands in what the word in declared: Func in the
+// file, a namespace or a module of Rust, else Method.
 func funcKind(in string) Kind {
 	if in == "" || in == "mod" {
 		return Func

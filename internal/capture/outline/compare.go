@@ -15,9 +15,10 @@ type Change struct {
 }
 
 // Compare returns how the symbols of a file changed, in the order of the file after, with
-// the deleted ones last. Symbols of one name (overloads) are paired by their code, then by
-// their signature, then in order. When one state is broken, its symbols may be none of the
-// file's, so that there is no change to tell.
+// the deleted ones last (memory.FoldSymbols relies on that); nil for no change. Symbols of one name
+// (overloads) are paired by their code, then by their signature, then in order. When one state is
+// broken, its symbols may be none of the file's, so that it returns nil: a caller that must tell
+// this from no change looks at Broken first.
 func Compare(before, after Outline) []Change {
 	if before.Broken || after.Broken {
 		return nil
@@ -50,7 +51,9 @@ type identity struct {
 }
 
 // pair returns for each symbol of after the index of the one in before that it was, or -1, and
-// the indexes of those that are in before only.
+// the indexes of those that are in before only, ascending. Paired are symbols of one name: first
+// those with the same code, then with the same signature, then the rest in order, a type with a
+// type only.
 func pair(before, after []Symbol) (pairs, gone []int) {
 	pairs = make([]int, len(after))
 	for a := range pairs {

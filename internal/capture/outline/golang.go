@@ -8,7 +8,8 @@ import (
 )
 
 // golang reads Go with go/parser, which returns the declarations of broken code too, as far
-// as it could parse them.
+// as it could parse them. The lexer's tokens serve the signatures and hashes. A function without
+// a body, and a type in a function, is no symbol.
 func (o *Outline) golang(src []byte) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", src, parser.SkipObjectResolution)

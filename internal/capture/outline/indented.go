@@ -6,8 +6,13 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// pythonBlock finds the declarations among the lines from token i to hi. A block of Python
-// goes on while its lines are deeper than the line that opened it.
+// In this file i, k, at, next, end and hi are indexes of tokens; hi is the first one behind the
+// part that is read. A function that finds declarations adds their symbols (walker.add) and
+// returns the first token behind them. A span's fields are those of type span in outline.go; owner
+// is the qualified name of what the declaration stands in, "" in the file.
+// pythonBlock finds the declarations among the lines from token i to hi; class says that they are
+// those of a class. A block of Python goes on while its lines are deeper than the line that
+// opened it.
 func (w *walker) pythonBlock(i, hi int, owner string, class bool) {
 	w.each(i, hi, func(i int) int { return w.pythonLine(i, hi, owner, class) })
 }
@@ -55,7 +60,8 @@ func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 	return end
 }
 
-// pythonColon returns the token of the colon that ends the head of the line from k to end.
+// pythonColon returns the token of the colon that ends the head of the line from k to end, end
+// without one. Colons in brackets and those of lambdas are others.
 func (w *walker) pythonColon(k, end int) int {
 	lambda := 0
 	for ; k < end; k = w.after(k) {
@@ -71,7 +77,8 @@ func (w *walker) pythonColon(k, end int) int {
 	return end
 }
 
-// lineAfter returns the first token of the logical line after that of token i.
+// lineAfter returns the first token of the logical line after that of token i: line ends in
+// brackets do not count.
 func (w *walker) lineAfter(i, hi int) int {
 	for i = w.after(i); i < hi && !w.newlineAt(i); i = w.after(i) {
 	}
@@ -79,7 +86,7 @@ func (w *walker) lineAfter(i, hi int) int {
 }
 
 // pythonBlockEnd returns the end of the block of the line at token i, whose next line is
-// at token end.
+// at token end. Tokens of depth at the end of the block belong to what follows.
 func (w *walker) pythonBlockEnd(i, end, hi int) int {
 	depth := w.columnOf(i)
 	for end < hi && w.columnOf(end) > depth {
@@ -97,7 +104,8 @@ func (w *walker) columnOf(i int) int {
 	return start - 1 - bytes.LastIndexByte(w.src[:start], '\n')
 }
 
-// rubyBlock finds the declarations among the tokens from i to hi.
+// rubyBlock finds the declarations among the tokens from i to hi; in is "class" within a class or
+// module, "" in the file.
 func (w *walker) rubyBlock(i, hi int, owner, in string) {
 	w.each(i, hi, func(i int) int { return w.rubyStatement(i, hi, owner, in) })
 }
@@ -151,7 +159,7 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 // rubyVisibilities may stand before a def in its line.
 var rubyVisibilities = text.Set(`private public protected private_class_method module_function memoize`)
 
-// rubyMethod declares the method whose def is at token k.
+// rubyMethod declares the method whose def is at token k; s begins at the words before it.
 func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {
 	at := k + 1
 	if w.is(at+1, ".") { // def self.name
@@ -179,7 +187,8 @@ func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {
 	return s.end
 }
 
-// rubyNameEnd returns the token after the name of a method at token at: "a", "a?", "a=", "[]".
+// rubyNameEnd returns the token after the name of a method at token at: "a", "a?", "a=", "[]". All
+// tokens that follow each other without a blank belong to it, up to "(" or ";".
 func (w *walker) rubyNameEnd(at, hi int) int {
 	next := at + 1
 	for next < hi && w.tokens[next].start == w.tokens[next-1].end && !w.is(next, "(") && !w.is(next, ";") {
@@ -195,7 +204,8 @@ var (
 	rubyConditional = text.Set(`if unless while until for`)
 )
 
-// rubyOpens reports whether the word at token i begins what an "end" closes.
+// rubyOpens reports whether the word at token i begins what an "end" closes. A method ("x.begin")
+// or a key ("begin: 1") of that name does not.
 func (w *walker) rubyOpens(i int) bool {
 	if w.kind(i) != word || w.is(i-1, ".") || w.is(i-1, "?.") || w.is(i-1, "&") && w.is(i-2, ".") || w.is(i+1, ":") && w.tokens[i].end == w.tokens[i+1].start {
 		return false
@@ -234,7 +244,8 @@ func (w *walker) rubyLoop(i int) bool {
 	return false
 }
 
-// rubyEnd returns the token after the "end" that closes what token i opens.
+// rubyEnd returns the token after the "end" that closes what token i opens; without one it returns
+// hi and the file is broken.
 func (w *walker) rubyEnd(i, hi int) int {
 	depth := 0
 	for k := i; k < hi && w.step(); k++ {
@@ -253,7 +264,8 @@ func (w *walker) rubyEnd(i, hi int) int {
 	return hi
 }
 
-// rubyEndless reports whether the def at token k has the form "def name(...) = expression".
+// rubyEndless reports whether the def at token k has the form "def name(...) = expression", which
+// has no "end". Without a blank before "=" it is a name ("def a=").
 func (w *walker) rubyEndless(k, hi int) bool {
 	at := k + 1
 	if w.is(at+1, ".") {

@@ -83,14 +83,15 @@ type limits struct {
 	noRegexp, noElement int
 }
 
-// newLexer returns a lexer at the start of src.
+// newLexer returns a lexer at the start of src; lexicon is a name that lexicons has.
 func newLexer(lexicon string, src []byte) *lexer {
 	return &lexer{lexicon: lexicons[lexicon], limits: &limits{inner: len(src)}, src: src, line: 1, newline: true, tokens: make([]lexeme, 0, len(src)/4+16)}
 }
 
 var pairs = [256]byte{'(': ')', '[': ']', '{': '}'}
 
-// finish lets the brackets that are still open end with the file.
+// finish lets the brackets that are still open end with the file, which is broken then. It is
+// called once, after run.
 func (l *lexer) finish() {
 	l.broken = l.broken || len(l.open) > 0
 	for _, i := range l.open {
@@ -98,8 +99,9 @@ func (l *lexer) finish() {
 	}
 }
 
-// run makes tokens up to the end of src, or up to the bracket that closes what was
-// opened before it.
+// run makes tokens up to the end of src or, unless until is 0, up to a closing bracket until that
+// closes what was opened before run: pos is then at that bracket. Code in literals that has used
+// up its tokens (limits.inner) ends like the file.
 func (l *lexer) run(until byte) {
 	base := len(l.open)
 	for l.pos < len(l.src) {
@@ -182,6 +184,7 @@ func (l *lexer) wordEnd(pos int) int {
 // ">>" is two: it may close two lists of type parameters.
 var operators = []string{"...", "===", "!==", "=>", "->", "::", "==", "!=", "<=", "&&", "||", "??", "?.", "+=", "-=", ":="}
 
+// mark makes the token of the mark at pos, and connects a bracket with the one it closes.
 func (l *lexer) mark(c byte) {
 	for _, o := range operators {
 		if c == o[0] && bytes.HasPrefix(l.src[l.pos:], []byte(o)) {
@@ -249,8 +252,8 @@ func (l *lexer) has(pos int, s string) bool {
 // comment skips the comment at pos. It reports false without one.
 func (l *lexer) comment() bool {
 	for _, c := range l.comments {
-		// #[...] is an attribute of PHP.
-		if l.has(l.pos, c) && (c != "#" || !l.has(l.pos, "#[") || l.indents) {
+		// #[...] is an attribute of PHP, the one language here with comments by "#" and by "/*".
+		if l.has(l.pos, c) && (c != "#" || !l.has(l.pos, "#[") || l.blocks[0] == "") {
 			l.pos = l.lineEnd(l.pos)
 			return true
 		}
@@ -296,7 +299,8 @@ func (l *lexer) quoted() bool {
 	return false
 }
 
-// quoteEnd returns the end of a literal whose contents begin at pos.
+// quoteEnd returns the end of a literal whose contents begin at pos: behind its closing mark, at
+// the line end for one that may not go on over it, or at the end of src, where the file is broken.
 func (l *lexer) quoteEnd(q *quote, pos int) int {
 	for pos < len(l.src) {
 		c := l.src[pos]
@@ -324,7 +328,9 @@ func (l *lexer) quoteEnd(q *quote, pos int) int {
 // maxNesting bounds literals inside code inside literals.
 const maxNesting = 40
 
-// codeEnd returns the position after the bracket that closes the code at pos.
+// codeEnd returns the position after the bracket that closes the code at pos, which stands in a
+// literal behind the bracket open, "(" or "{". Its tokens are dropped. Without a closing bracket,
+// or too deep, that is the end of src.
 func (l *lexer) codeEnd(pos int, open byte) int {
 	if l.nesting > maxNesting {
 		return len(l.src)
@@ -382,7 +388,8 @@ func (l *lexer) directiveEnd(pos int) int {
 	}
 }
 
-// endif returns the start of the "#endif" that ends the directive before pos.
+// endif returns the start of the line of the "#endif" that ends the directive before pos, the end
+// of src without one.
 func (l *lexer) endif(pos int) int {
 	for depth := 0; pos < len(l.src); {
 		end := l.lineEnd(pos)
@@ -401,8 +408,9 @@ func (l *lexer) endif(pos int) int {
 	return pos
 }
 
-// indentation emits a token when the line at pos is deeper or less deep than the one
-// before. How deep it is in columns does not count, only its order.
+// indentation emits an empty token when the line at pos is deeper or less deep than the one
+// before; its match is the number of blocks around the line. How deep the line is in columns
+// does not count, only the order. A tab is one column.
 func (l *lexer) indentation() {
 	column := l.pos - (bytes.LastIndexByte(l.src[:l.pos], '\n') + 1)
 	depth := len(l.columns)

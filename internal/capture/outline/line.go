@@ -11,7 +11,7 @@ var imports = map[string][]string{
 
 // CommentLine reports whether a line of a file with that name is a comment or blank, as
 // far as the line alone can tell: " * x" is taken for the middle of a comment, a line of
-// a literal for what it looks like.
+// a literal for what it looks like. It is false for every line of a file in no known language.
 func CommentLine(name, line string) bool {
 	lex := lexicons[lexiconOf(Language(name))]
 	if lex == nil {
@@ -30,8 +30,9 @@ func CommentLine(name, line string) bool {
 	return len(l.tokens) == 0
 }
 
-// ImportLine reports whether a line of a file with that name only imports something, as
-// far as the line alone can tell.
+// ImportLine reports whether a line of a file with that name only imports something, or names
+// its package, as far as the line alone can tell: in Go a string alone on its line, or behind a
+// name, counts as one of an import block, and ")" as its end.
 func ImportLine(name, line string) bool {
 	lex := lexiconOf(Language(name))
 	line = strings.TrimSpace(line)

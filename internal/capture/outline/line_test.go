@@ -41,6 +41,7 @@ func TestLines(t *testing.T) {
 		{"a.h", "#define A 1", false, false},
 		{"a.cs", "using System;", false, true},
 		{"a.rb", "require 'a'", false, true},
+		{"a.rb", "#[todo: don't", true, false},
 		{"a.txt", "# why", false, false},
 		{"a.txt", "import a", false, false},
 	}

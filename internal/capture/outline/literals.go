@@ -40,6 +40,10 @@ var (
 	cBlocks   = [2]string{"/*", "*/"}
 )
 
+// In this file pos, p and end are indexes of l.src. A lexicon's function returns the end of the
+// literal at pos, which is within l.src, and false without one there. It does not go on itself: run
+// makes a token up to the end. Where a literal does not end, l.broken is set.
+
 // scriptLiteral lexes regular expressions and elements of JSX.
 func scriptLiteral(l *lexer, pos int) (int, bool) {
 	switch {
@@ -56,7 +60,8 @@ func scriptLiteral(l *lexer, pos int) (int, bool) {
 var beforeExpressions = text.Set(`return typeof case in of delete void throw new else do yield await instanceof default and or not if unless while until when then puts`)
 
 // expression reports whether an expression begins after the last token, as opposed to
-// an operator. It returns afterBlock after "}", where both are possible.
+// an operator. It returns afterBlock after "}", where both are possible. After ")" one begins
+// only if this closes the condition of an if, while or for.
 func (l *lexer) expression(afterBlock bool) bool {
 	if len(l.tokens) == 0 {
 		return true
@@ -83,8 +88,9 @@ func (l *lexer) expression(afterBlock bool) bool {
 // maxRegexp bounds a regular expression, in bytes.
 const maxRegexp = 4 << 10
 
-// regexpEnd returns the end of the regular expression /.../flags at pos. With lines it may
-// go on over line ends.
+// regexpEnd returns the end of the regular expression /.../flags at pos; false without one, such as
+// for a division. With lines it may go on over line ends. How far it looked in vain is kept in
+// noRegexp, so that a file takes linear time.
 func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 	if pos < l.noRegexp {
 		return 0, false
@@ -108,8 +114,8 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 	return 0, false
 }
 
-// elementEnd returns the end of the JSX element at pos. ok is false when it does not end,
-// or when its name is a type parameter.
+// elementEnd returns the end of the JSX element at pos; depth is the number of elements around it.
+// ok is false when it does not end, or when its name is a type parameter.
 func (l *lexer) elementEnd(pos, depth int) (end int, ok bool) {
 	if depth > maxNesting {
 		l.noElement = pos
@@ -158,7 +164,8 @@ func (l *lexer) endless() (int, bool) {
 	return 0, false
 }
 
-// childrenEnd returns the end of the JSX element whose children begin at p.
+// childrenEnd returns the end of the JSX element whose children begin at p. The closing tag's name
+// is not compared.
 func (l *lexer) childrenEnd(p, depth int) (int, bool) {
 	for p < len(l.src) {
 		switch {
@@ -182,7 +189,7 @@ func (l *lexer) childrenEnd(p, depth int) (int, bool) {
 	return l.endless()
 }
 
-// rustLiteral lexes characters, lifetimes and raw strings.
+// rustLiteral lexes characters, lifetimes ('a, a literal of its own) and raw strings.
 func rustLiteral(l *lexer, pos int) (int, bool) {
 	if l.src[pos] == '\'' {
 		if l.has(pos+1, `\`) {
@@ -211,7 +218,7 @@ func rustLiteral(l *lexer, pos int) (int, bool) {
 }
 
 // fenced returns the end of a raw string ##"..."## at pos; without any fence too when
-// bare is set.
+// bare is set. A fence has at most 15 marks.
 func (l *lexer) fenced(pos int, fence byte, bare bool) (int, bool) {
 	const longest = 16
 	begin := l.src[pos:min(len(l.src), pos+longest)]
@@ -246,7 +253,8 @@ func cLiteral(l *lexer, pos int) (int, bool) {
 	return 0, false
 }
 
-// csharpLiteral lexes verbatim, interpolated and raw strings.
+// csharpLiteral lexes verbatim, interpolated and raw strings; those without "$" and "@" before the
+// quote are the table's, except raw ones.
 func csharpLiteral(l *lexer, pos int) (int, bool) {
 	p := pos
 	verbatim, code := false, false
@@ -312,8 +320,9 @@ func (l *lexer) htmlEnd(pos int) int {
 	return len(l.src)
 }
 
-// heredocTag returns the tag of a heredoc, which may be quoted, at pos, and where it ends.
-// The tag must be in capital letters or quoted where its opener is an operator too.
+// heredocTag returns the tag of a heredoc, which may be quoted, and where it ends. pos is behind the
+// opener; marks are the bytes that may stand before the tag, "" for blanks. With marks (Ruby) the
+// opener is an operator too: the tag must then be quoted or begin with a capital letter.
 func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok bool) {
 	pos = len(l.src) - len(bytes.TrimLeft(l.src[pos:], cmp.Or(marks, " ")))
 	var q byte
@@ -336,7 +345,7 @@ func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok boo
 }
 
 // heredocEnd returns the end of the heredoc whose text begins in the line after pos: that
-// of its tag.
+// of its tag, the first thing in a line of its own. Without it the file is broken to its end.
 func (l *lexer) heredocEnd(pos int, tag []byte) int {
 	for line := l.lineEnd(pos) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
 		s := bytes.TrimLeft(l.src[line:l.lineEnd(line)], " \t")
@@ -349,7 +358,8 @@ func (l *lexer) heredocEnd(pos int, tag []byte) int {
 }
 
 // rubyHeredoc returns the end of the mark of a heredoc at pos: <<~TAG. What follows it in
-// its line is code; its text begins in the next line, or after that of another heredoc.
+// its line is code; its text begins in the next line, or after that of another heredoc. Where the
+// text ends is kept in l.heredoc, from which run makes a token of it at the line end.
 func (l *lexer) rubyHeredoc(pos int) (int, bool) {
 	tag, after, ok := l.heredocTag(pos+2, "~-")
 	if !ok || l.nesting > 0 {
@@ -434,7 +444,8 @@ func (l *lexer) rubyArgument(pos int) bool {
 	return last.kind == word && int(last.end) < pos && pos+1 < len(l.src) && l.src[pos+1] != ' ' && l.src[pos+1] != '='
 }
 
-// percentEnd returns the end of %w[...], %(...), %i|...| at pos.
+// percentEnd returns the end of %w[...], %(...), %i|...| at pos, whose brackets may nest; false for
+// the operator "%".
 func (l *lexer) percentEnd(pos int) (int, bool) {
 	p := pos + 1
 	if p < len(l.src) && strings.IndexByte("wWiIqQrsx", l.src[p]) >= 0 {

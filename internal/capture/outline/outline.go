@@ -77,9 +77,9 @@ func Language(name string) string {
 // inCpp are texts that headers of C++ contain and headers of C do not.
 var inCpp = [][]byte{[]byte("\nclass "), []byte("\nnamespace "), []byte("\ntemplate"), []byte("public:"), []byte("std::")}
 
-// Of returns the outline of a file with that name. A file in no known language, a
-// binary one or one above MaxSize has no symbols. One that a fault of the reader keeps
-// from being read is Broken.
+// Of returns the outline of a file with that name, which only tells the language: the file is not
+// opened. A file in no known language, a binary one or one above MaxSize has no symbols and is not
+// Broken. One that a fault of the reader keeps from being read is Broken.
 func Of(name string, src []byte) (o Outline) {
 	o.Language = Language(name)
 	if o.Language == "" || len(src) > MaxSize || bytes.IndexByte(src[:min(len(src), 8<<10)], 0) >= 0 {
@@ -143,7 +143,8 @@ func (o *Outline) scan(name string, src []byte) {
 	o.Symbols, o.Broken = w.symbols, x.broken
 }
 
-// script confines the lexer to the first <script> of a Vue or Svelte component.
+// script confines the lexer to the first <script> of a Vue or Svelte component; without one it has
+// nothing to read.
 func (l *lexer) script() {
 	start := bytes.Index(l.src, []byte("<script"))
 	if start < 0 {
@@ -184,9 +185,10 @@ func (w *walker) step() bool {
 	return w.steps >= 0
 }
 
-// each goes through the declarations between tokens i and hi, which stand in one
-// declaration: next returns the token after the one at i. Beyond maxNesting levels it does
-// nothing: what is declared there belongs to the declaration around it.
+// each goes through the declarations from token i to before hi, which stand in one
+// declaration: next returns the token after the one at i; if it does not get on, each goes to the
+// next token. Beyond maxNesting levels it does nothing: what is declared there belongs to the
+// declaration around it.
 func (w *walker) each(i, hi int, next func(i int) int) {
 	if w.depth == maxNesting {
 		return
@@ -214,7 +216,8 @@ func (w *walker) kind(i int) byte {
 	return w.tokens[i].kind
 }
 
-// is reports whether token i is the operator or word s.
+// is reports whether token i is the operator or word s; false for a literal of that text and
+// outside of the file.
 func (w *walker) is(i int, s string) bool {
 	if i < 0 || i >= len(w.tokens) {
 		return false
@@ -226,7 +229,9 @@ func (w *walker) is(i int, s string) bool {
 // newlineAt reports whether token i begins a line; the end of the file does.
 func (w *walker) newlineAt(i int) bool { return i >= len(w.tokens) || w.tokens[i].newline }
 
-// after returns the index of the token after i, and after what it opens.
+// after returns the index of the token after i or, if i is an opening bracket, after the one that
+// closes it; the number of tokens at the end of the file and once no more may be looked at, so
+// that every loop ends.
 func (w *walker) after(i int) int {
 	if i >= len(w.tokens) || !w.step() {
 		return len(w.tokens)
@@ -246,7 +251,8 @@ type span struct {
 	end   int // the first token after the declaration
 }
 
-// add appends a symbol. It ignores one without a name.
+// add appends a symbol. It ignores one without a name or tokens. A declaration is added before
+// those inside of it, on which hashes relies.
 func (w *walker) add(name string, kind Kind, s span) {
 	s.end = min(s.end, len(w.tokens))
 	s.body = min(s.body, s.end)
@@ -279,7 +285,8 @@ func qualified(owner, name string) string {
 	return truncate(name, maxName)
 }
 
-// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes.
+// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes; most is
+// at least 3.
 func truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -287,8 +294,8 @@ func truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-// hashes computes the hash of each symbol. That of a type or a group of tests leaves out
-// the symbols inside of it.
+// hashes computes the hash of each symbol, and that of its body if this has tellingBody tokens.
+// The hash of a type or a group of tests leaves out the symbols inside of it.
 func (w *walker) hashes() {
 	for i, s := range w.spans {
 		h := hasher{walker: w, Hash64: fnv.New64a(), depth: -1, flat: w.symbols[i].Kind == Type}
@@ -316,12 +323,13 @@ const tellingBody = 10
 
 const maxSignature = 200
 
-// signature returns the source from token i to token end on one line, without comments.
+// signature returns the source from token i to before token end on one line, without comments and
+// a colon at the end, truncated to maxSignature.
 func (w *walker) signature(i, end int) string {
 	var b strings.Builder
 	for ; i < end && b.Len() < maxSignature; i++ {
 		t := w.tokens[i]
-		if b.Len() > 0 && i > 0 && w.tokens[i-1].end < t.start && t.kind != indent {
+		if b.Len() > 0 && w.tokens[i-1].end < t.start && t.kind != indent {
 			b.WriteByte(' ')
 		}
 		b.WriteString(strings.Join(strings.Fields(string(w.src[t.start:t.end])), " "))
@@ -341,7 +349,8 @@ type hasher struct {
 // tokenEnd separates the tokens in a hash.
 var tokenEnd = []byte{0}
 
-// add hashes the tokens from i to end, without what a formatter changes.
+// add hashes the tokens from i to before end, without what a formatter changes: a comma before a
+// closing bracket, and by the grammar semicolons and the kind of quotes.
 func (h *hasher) add(i, end int) {
 	for ; i < end; i++ {
 		t := h.tokens[i]

@@ -6,6 +6,12 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
+// In this file i, k, at, open, end and hi are indexes of tokens; hi is the first one behind the part
+// that is read, and an index from there on has no token. A function that finds or declares
+// something adds its symbols (walker.add) and returns the first token behind it. A span's fields
+// are those of type span in outline.go; owner is the qualified name of what the declaration
+// stands in, "" in the file.
+
 // scriptModifiers stand before a declaration of JavaScript and TypeScript, and before a
 // member of a class.
 var scriptModifiers = text.Set(`export default declare async abstract public private protected static readonly override get set accessor`)
@@ -64,7 +70,8 @@ func (w *walker) statement(i, hi int, owner string) int {
 	return w.assignment(k, hi, owner, s)
 }
 
-// functionStatement declares "function name(...) {...}".
+// functionStatement declares "function name(...) {...}" whose first word is at token k; one
+// without a body (an overload of TypeScript) is passed over.
 func (w *walker) functionStatement(k, hi int, owner string, s span) int {
 	at := k + 1
 	if w.is(at, "*") {
@@ -83,7 +90,7 @@ func (w *walker) functionStatement(k, hi int, owner string, s span) int {
 }
 
 // bodyOf returns the brace that opens the body of the function whose parameters, or type
-// parameters, begin at token at. Without a body it returns where the declaration ends.
+// parameters, begin at token at. Without a body it returns where the declaration ends, and false.
 func (w *walker) bodyOf(at, hi int) (open int, ok bool) {
 	at = w.genericEnd(at, hi)
 	if !w.is(at, "(") {
@@ -139,7 +146,8 @@ func (w *walker) typeEnd(k, hi int) int {
 
 var typeWords = text.Set(`is keyof typeof readonly extends infer asserts unique new in`)
 
-// scriptType declares an interface, an enum or a namespace whose word is at token k.
+// scriptType declares an interface or an enum whose word is at token k, or what a namespace holds:
+// that has no symbol, but its name qualifies theirs.
 func (w *walker) scriptType(k, hi int, owner string, s span) int {
 	open := w.find(k+1, hi, "{", ";")
 	if open >= hi || !w.is(open, "{") {
@@ -160,7 +168,8 @@ func (w *walker) scriptType(k, hi int, owner string, s span) int {
 	return s.end
 }
 
-// class declares the class whose word is at token k; other names it where it has no name.
+// class declares the class whose word is at token k, and its members. other, unless "", is its
+// qualified name in place of its own: that of the variable it is assigned to.
 func (w *walker) class(k, hi int, owner, other string, s span) int {
 	name, open := other, k+1
 	if w.kind(open) == word && !w.is(open, "extends") && !w.is(open, "implements") {
@@ -225,7 +234,8 @@ func (w *walker) classMember(i, hi int, owner string) int {
 	return w.scriptEnd(max(at-1, k), hi)
 }
 
-// memberName returns the name of a member at token k and the token after it.
+// memberName returns the name of a member at token k and the token after it; "" and k for a token
+// that names none. A computed name keeps its brackets.
 func (w *walker) memberName(k int) (string, int) {
 	switch w.kind(k) {
 	case word, number:
@@ -290,7 +300,9 @@ func (w *walker) assignment(k, hi int, owner string, s span) int {
 }
 
 // value declares the function, the class or the functions of the object that begins at
-// token k under a name, and returns the end of the expression, with its semicolon.
+// token k under a qualified name, and returns the end of the expression, with its semicolon. kind
+// is that of a function. Without a name only a class is declared, under its own; "default" gives
+// way to the name of a function or class, and is not part of the names in an object.
 func (w *walker) value(k, hi int, name, owner string, s span, kind Kind) int {
 	at := k
 	if w.is(at, "async") && !w.newlineAt(at+1) && !w.is(at+1, "=>") {
@@ -341,7 +353,7 @@ func (w *walker) value(k, hi int, name, owner string, s span, kind Kind) int {
 	return w.scriptEnd(k, hi)
 }
 
-// arrow returns where the body of the arrow function at token k begins.
+// arrow returns where the body of the arrow function at token k begins, false if there is none.
 func (w *walker) arrow(k, hi int) (body int, ok bool) {
 	at := w.genericEnd(k, hi)
 	switch {
@@ -363,7 +375,8 @@ func (w *walker) object(i, hi int, owner string) {
 	w.each(i, hi, func(i int) int { return w.property(i, hi, owner) })
 }
 
-// property declares the function of the property at token i and returns the next one.
+// property declares the function of the property at token i and returns the token behind the
+// comma that ends it.
 func (w *walker) property(i, hi int, owner string) int {
 	s := span{outer: i, start: i, sign: i}
 	k := i
@@ -389,7 +402,8 @@ func (w *walker) property(i, hi int, owner string) int {
 	return end + 1
 }
 
-// test declares test("name", ...), and what a group of tests holds.
+// test declares test("name", ...) whose word is at token k, and what a group of tests (another word
+// than it and test) holds. ok is false if there is no such call.
 func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	open := k + 1
 	for w.is(open, ".") { // it.only, test.each
@@ -402,7 +416,7 @@ func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	s.body, s.end = open+2, w.after(open)
 	if name != "" {
 		w.add(name, Test, s)
-		w.symbols[len(w.symbols)-1].Signature += ")"
+		w.symbols[len(w.symbols)-1].Signature += ")" // test("name")
 	}
 	if v := w.word(k); v != "it" && v != "test" {
 		last := s.end - 1

@@ -60,7 +60,8 @@ type Command struct {
 func ParseCommands(line string) []Command { return parseNested(line, "", 0) }
 
 // parseNested returns the commands of a shell line that stands depth levels inside
-// others. A line that the shell's grammar does not fit is split into words.
+// others and begins in directory dir (see Command.Dir). A line that the shell's grammar does not
+// fit is split into words.
 func parseNested(line, dir string, depth int) []Command {
 	line = line[:min(len(line), maxLine)]
 	if commands, ok := parseShell(line, dir, depth); ok {
@@ -78,7 +79,8 @@ func (c *Command) Program() string {
 }
 
 // Text returns the command as people write it: on one line unless an argument has
-// several, without assignments and redirections, quoted where necessary.
+// several, without assignments and redirections, quoted where necessary. It is for people to read:
+// a shell may read it otherwise, as backquotes become quotes.
 func (c *Command) Text() string {
 	words := make([]string, len(c.Words))
 	for i, w := range c.Words {
@@ -106,8 +108,8 @@ func (c *Command) Verb() string {
 	return ""
 }
 
-// verbIndex returns the index of the first word that is no option ("test" in go -C x
-// test), 0 for none.
+// verbIndex returns the index of the first word behind the program that is no option ("test" in
+// go -C x test), 0 for none. Only the options of verbOptions are known to have a value.
 func (c *Command) verbIndex() int {
 	for i := 1; i < len(c.Words); i++ {
 		switch w := c.Words[i]; {
@@ -122,7 +124,8 @@ func (c *Command) verbIndex() int {
 }
 
 // arguments returns the words from index from on that are neither options nor the values of
-// those in valued.
+// those in valued, nil for none. Words behind "--" count like others; an option with "=" has its
+// value in it.
 func (c *Command) arguments(from int, valued map[string]bool) []string {
 	var list []string
 	for i := from; i < len(c.Words); i++ {
@@ -143,7 +146,8 @@ func (c *Command) complete() {
 	c.findTargets()
 }
 
-// unwrap removes assignments and the programs that only run another one.
+// unwrap removes assignments, which become Env, and the programs that only run another one, with
+// their options and operands. An option's value that stands apart is taken for the program.
 func (c *Command) unwrap() {
 	for len(c.Words) > 0 {
 		if isAssignment(c.Words[0]) {
@@ -177,7 +181,8 @@ func (c *Command) unwrap() {
 	}
 }
 
-// script returns the script of `sh -c script`.
+// script returns the script of `sh -c script`, of which words are the program and its arguments;
+// false for another command.
 func script(words []string) (string, bool) {
 	if len(words) == 0 || !shells[baseName(words[0])] {
 		return "", false
@@ -190,7 +195,8 @@ func script(words []string) (string, bool) {
 	return "", false
 }
 
-// joinDir returns the directory that `cd to` leads to from dir.
+// joinDir returns the directory that `cd to` leads to from dir; dir itself where only the shell
+// knows it. Nothing is cleaned: "a/.." stays.
 func joinDir(dir, to string) string {
 	to = strings.TrimSuffix(slashed(to), "/")
 	switch {
@@ -209,7 +215,8 @@ func baseName(word string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(word, ".exe"), ".cmd")
 }
 
-// isAssignment reports whether a word sets a variable, as NAME=value does.
+// isAssignment reports whether a word sets a variable, as NAME=value does; an option with a value
+// does not.
 func isAssignment(w string) bool {
 	i := strings.IndexByte(w, '=')
 	if i <= 0 || text.IsDigit(w[0]) {

@@ -157,9 +157,13 @@ func TestCovers(t *testing.T) {
 		{"go run . docs/*.md", "go run . docs/*.md", Verdict{}, true},
 		{"./check.sh", "./check.sh --fast", Verdict{}, true},
 		{"mytool sync", "mytool list", Verdict{}, false},
+		{"cd api && eslint .", "cd api && eslint .", Verdict{}, true},
+		{"cd api/cart && eslint .", "cd api && eslint .", Verdict{}, true},
+		{"cd api2 && eslint .", "cd api && eslint .", Verdict{}, false},
 	}
 	for _, tt := range tests {
-		fail, pass := ParseCommands(tt.fail)[0], ParseCommands(tt.pass)[0]
+		fails, passes := ParseCommands(tt.fail), ParseCommands(tt.pass)
+		fail, pass := fails[len(fails)-1], passes[len(passes)-1]
 		if got := Covers(&pass, &fail, &tt.f); got != tt.want {
 			t.Errorf("%q after failed %q: got %v, want %v", tt.pass, tt.fail, got, tt.want)
 		}

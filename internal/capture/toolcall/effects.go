@@ -31,7 +31,8 @@ const (
 	ProgramInstalled // on the system, not in the project
 )
 
-// effects adds to the call what a command changed.
+// effects adds to the call what a command changed: Edits, Commits, Dependencies, Touched and what
+// throwAway notes. In a call that failed commits, dependencies and reverts do not count.
 func (c *Call) effects(cmd *Command) {
 	for _, target := range cmd.Writes {
 		c.editByCommand(cmd, target)
@@ -74,7 +75,9 @@ func (c *Call) effects(cmd *Command) {
 	}
 }
 
-// throwAway notes the changes that a git command threw away or stashed.
+// throwAway notes the changes that a git command, of which verb is the sub-command, threw away,
+// reverted or stashed: Undone, Reverts, Stashed and Unstashed. A stash that the same call brings
+// back is neither.
 func (c *Call) throwAway(cmd *Command, verb string) {
 	at := cmd.verbIndex()
 	names := cmd.arguments(at+1, nil)
@@ -124,7 +127,7 @@ func (c *Call) throwAway(cmd *Command, verb string) {
 }
 
 // reverted returns the commits that `git revert` took back: the subjects that git
-// printed, else the revisions of the command.
+// printed, else the revisions of the command; nil for one that ends a revert.
 func (c *Command) reverted(output string) []string {
 	if c.has("--abort", "--quit", "--skip") {
 		return nil
@@ -158,7 +161,8 @@ func (c *Call) Inside(cmd *Command) bool {
 	return inside
 }
 
-// writes adds the files that sed -i, tee and cp write to.
+// writes adds the files that sed -i, perl -i, tee and cp write to; of those of sed, perl and cp only
+// names with an extension count, since other words look like that.
 func (c *Call) writes(cmd *Command) {
 	switch cmd.Program() {
 	case "tee":
@@ -186,7 +190,8 @@ func (c *Command) operands(verb string) []string {
 }
 
 // editByCommand adds an edit of a file that a command wrote to, and returns it; nil
-// when the name stands for several files or the file is outside the worktree.
+// when the name stands for several files or the file is outside the worktree. The edit has no text.
+// The pointer holds until the next edit is added.
 func (c *Call) editByCommand(cmd *Command, name string) *Edit {
 	if name == "" || strings.ContainsAny(name, "$*{}") || strings.HasPrefix(name, "&") {
 		return nil
@@ -203,7 +208,8 @@ func (c *Call) editByCommand(cmd *Command, name string) *Edit {
 }
 
 // commit returns subject and body of the commit that `git commit` made: from its
-// arguments, else from the line that git printed.
+// arguments, else the subject from the line that git printed. Of -F the text is known only if it is
+// the command's Stdin. Both are "" if nothing tells.
 func (c *Command) commit(output string) Commit {
 	var messages []string
 	for i := 1; i < len(c.Words); i++ {
@@ -258,8 +264,8 @@ var (
 )
 
 // dependency returns what c, which must be a package manager's command, added, updated
-// or removed. It is false for a call that only installs what a manifest declares. What a
-// system's package manager adds is a program.
+// or removed. It is false for a call that only installs what a manifest declares, or names only
+// paths and addresses. What a system's package manager adds is a program.
 func (c *Command) dependency() (Dependency, bool) {
 	d := Dependency{Manager: c.Program()}
 	verb := ""

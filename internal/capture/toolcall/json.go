@@ -35,7 +35,8 @@ type replacement struct {
 	ReplaceAll bool   `json:"replace_all"`
 }
 
-// replacements returns what an edit replaced, in order.
+// replacements returns what an edit replaced, in order: the list of a MultiEdit, then the pair of an
+// Edit. It does not write to in.Edits.
 func (in *input) replacements() []replacement {
 	edits := in.Edits[:len(in.Edits):len(in.Edits)]
 	if in.OldString != "" || in.NewString != "" {
@@ -48,7 +49,8 @@ func (in *input) file() string {
 	return cmp.Or(in.FilePath, in.NotebookPath, in.FilePathJS, in.AbsolutePath, in.TargetFile, in.Path)
 }
 
-// command returns the command line: a string, or an argument vector as Codex has it.
+// command returns the command line, "" for none: a string, or an argument vector as Codex has it, of
+// which `sh -c SCRIPT` gives the script and another is joined by blanks.
 func (in *input) command() string {
 	raw := in.Command
 	if len(raw) == 0 {
@@ -87,7 +89,8 @@ type response struct {
 	} `json:"file"`
 }
 
-// textOf returns the text of a response's content: a string, or blocks of text.
+// textOf returns the text of a response's content: a string, or blocks of text, joined by line ends;
+// "" for other JSON.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -104,7 +107,8 @@ func textOf(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// edit returns what a tool for editing did to the file at path.
+// edit returns what a tool for editing did to the file at path, which is relative to the worktree.
+// What the response tells comes before what the input asked for.
 func edit(path string, in *input, out *response) Edit {
 	e := Edit{Path: path, Hunks: out.StructuredPatch, Placed: true, before: whole(cmp.Or(out.OriginalFile, out.Originals)), after: whole(in.Content), replaced: in.replacements()}
 	switch {
@@ -119,7 +123,7 @@ func edit(path string, in *input, out *response) Edit {
 	return e
 }
 
-// changesText reports whether the edit had a text to change.
+// changesText reports whether the edit had a text to change: a hunk shows a line of it.
 func (e *Edit) changesText() bool {
 	for _, h := range e.Hunks {
 		if slices.ContainsFunc(h.Lines, func(line string) bool { return line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') }) {
@@ -140,8 +144,9 @@ func whole(text *string) *string {
 // minTruncated is a length in bytes below which no text of a file is truncated.
 const minTruncated = 1 << 10
 
-// replacedHunks makes hunks, without a place, of old and new strings and of the new
-// source of a notebook's cell.
+// replacedHunks makes hunks, without a place, of the first 100 old and new strings and of the new
+// source of a notebook's cell, "" for none. Equal lines at the beginning become context, those at
+// the end are dropped.
 func replacedHunks(edits []replacement, source string) []Hunk {
 	var hunks []Hunk
 	for _, x := range edits[:min(len(edits), 100)] {

@@ -60,8 +60,8 @@ func (c *Command) classify() {
 	}
 }
 
-// kind returns the kind of the command by the table of programs, and the program's
-// language, "" for none.
+// kind returns the kind of the command, which has a word, by the table of programs, and the
+// program's language, "" for none. It may be kindWrapper, of a wrapper whose program is not known.
 func (c *Command) kind() (Kind, string) {
 	name := c.Program()
 	p, known := programs[name]
@@ -107,7 +107,8 @@ func (c *Command) kind() (Kind, string) {
 	return p.kind, p.lang
 }
 
-// interpreterKind classifies python, node, ruby and shells by what they run.
+// interpreterKind classifies python, node, ruby and shells by what they run: verb is the index of
+// the script, 0 for none, p the interpreter.
 func (c *Command) interpreterKind(verb int, p *program) Kind {
 	if module := c.module(); module != nil {
 		inner := Command{Words: module}
@@ -150,8 +151,8 @@ func runsTests(code string) bool {
 	return text.ContainsAny(code, "devtools::test(", "testthat::test_", "tinytest::", "test_dir(", "test_local(", "Pkg.test(")
 }
 
-// packageKind classifies npm, yarn, pnpm and bun: a verb of theirs, or a script of
-// the project by its name.
+// packageKind classifies npm, yarn, pnpm and bun (name): a verb of theirs, or a script of
+// the project by its name; a script whose name says nothing is KindRun.
 func (c *Command) packageKind(name string, p *program) Kind {
 	verb := text.First(slices.DeleteFunc(c.arguments(1, packageOptions), func(w string) bool { return w == "" || packageRunners[w] }))
 	if kind, ok := p.byVerb[verb]; ok {
@@ -169,7 +170,7 @@ func (c *Command) packageKind(name string, p *program) Kind {
 }
 
 // targetKind classifies make and the like by the names of their targets, the last
-// part of :app:test.
+// part of :app:test. The first target that says something decides, else it is the program's kind.
 func (c *Command) targetKind(p *program) Kind {
 	for _, w := range c.Words[1:] {
 		if strings.HasPrefix(w, "-") || isAssignment(w) {
@@ -191,7 +192,8 @@ func (c *Command) targetKind(p *program) Kind {
 	return p.kind
 }
 
-// scriptKind guesses from its name what a script of the project is for.
+// scriptKind guesses from its name what a script of the project is for: KindRun if that says
+// nothing, KindInline for one in /tmp.
 func scriptKind(script string) Kind {
 	kind := kindByName(text.LowerASCII(baseName(script)), fileNames, KindRun)
 	if kind == KindRun && strings.HasPrefix(slashed(script), "/tmp/") {

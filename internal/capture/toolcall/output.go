@@ -10,7 +10,8 @@ import (
 )
 
 // parseLine takes from a line what it says, and reports whether that is the name of a test
-// that failed, without a reason.
+// that failed, without a reason. trimmed is line without the blanks around it, and not empty; the
+// indentation tells some forms. What the runners' rules know comes first.
 func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames bool) {
 	onlyNames, ok := v.parseRule(trimmed, scan)
 	switch {
@@ -25,7 +26,8 @@ func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames 
 	return onlyNames
 }
 
-// parseYAML recognises the details that TAP gives of a failure.
+// parseYAML recognises the details that TAP gives of a failure, in an indented line; s is the line
+// trimmed.
 func (v *Verdict) parseYAML(line, s string, scan *lineScanner) bool {
 	if line[0] != ' ' && line[0] != '\t' {
 		return false
@@ -49,7 +51,8 @@ func (v *Verdict) parseYAML(line, s string, scan *lineScanner) bool {
 	return false
 }
 
-// parseLocated recognises `file:line:col: message` and its relatives.
+// parseLocated recognises `file:line:col: message` and its relatives, also a warning, from which it
+// takes nothing; s is the line trimmed. The file must have an extension.
 func (v *Verdict) parseLocated(line, s string) bool {
 	if strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "File \"") { // a frame, not a message
 		return false
@@ -113,7 +116,7 @@ var (
 	failLine  = regexp.MustCompile(`(?i)^(?:[1-9]\d* (?:tests? )?(?:fail|failed|failing|failures?)|# (?:fail|error|xpass): +[1-9]\d*|found [1-9]\d* errors?(?:\.| in .*)|[1-9]\d* errors?, \d+ warnings?.*|[1-9]\d* issues?:?)$`)
 )
 
-// parseCount recognises lines that count failures.
+// parseCount recognises lines that count failures: such a count says that something failed.
 func (v *Verdict) parseCount(s string) {
 	low := text.LowerASCII(s)
 	if count, ok := strings.CutPrefix(low, "# fail "); ok {
@@ -127,7 +130,8 @@ func (v *Verdict) parseCount(s string) {
 	}
 }
 
-// parseComplaint recognises the complaints of shells, make and programs in general.
+// parseComplaint recognises the complaints of shells, make and programs in general. It does not look
+// once there is a better message.
 func (v *Verdict) parseComplaint(s string) {
 	if v.rank > rankShell {
 		return
@@ -151,7 +155,7 @@ func (v *Verdict) parseComplaint(s string) {
 }
 
 // location splits `file:line[:col][:] rest` and `file(line,col): rest`; file is ""
-// when s does not begin so.
+// when s does not begin so. A line number has at most 8 digits.
 func location(s string) (file string, line int, rest string) {
 	m := locationPattern.FindStringSubmatch(s)
 	if m == nil {

@@ -28,7 +28,8 @@ func (c *Call) IsOwn() bool {
 	return own > 0 && other == 0 || ownCursorTools[name] || slices.ContainsFunc(ownTools, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// countOwn counts the commands that are claude-mem's and those that do something else.
+// countOwn counts the commands, with those within them, that are claude-mem's and those that do
+// something else. Commands that leave the project as it was, and throw-away programs, are neither.
 func countOwn(commands []Command) (own, other int) {
 	for i := range commands {
 		c := &commands[i]

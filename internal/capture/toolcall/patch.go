@@ -17,8 +17,8 @@ import (
 // maxPatched bounds the files of a patch that are read.
 const maxPatched = 200
 
-// parsePatch returns what a patch does to its files, with their paths as they were named;
-// none for another text.
+// parsePatch returns what a patch does to its files, the first maxPatched, with their paths as they
+// were named; none for another text. Each line of a hunk has its sign.
 func parsePatch(patch string) []Edit {
 	if !strings.HasPrefix(strings.TrimSpace(patch), "*** Begin Patch") {
 		return nil
@@ -52,7 +52,8 @@ func parsePatch(patch string) []Edit {
 	return files
 }
 
-// patchEdits returns what a patch did to the files within the worktree.
+// patchEdits returns what a patch did to the files within the worktree, with paths relative to it.
+// A new file is Whole; the hunks of others have no place.
 func (c *Call) patchEdits(files []Edit) []Edit {
 	var edits []Edit
 	for _, e := range files {
@@ -77,7 +78,8 @@ func (c *Call) patchEdits(files []Edit) []Edit {
 	return edits
 }
 
-// replacementsOf returns the hunks of a patch as replacements of whole lines.
+// replacementsOf returns the hunks of parsePatch as replacements of whole lines, each with a line
+// end.
 func replacementsOf(hunks []Hunk) []replacement {
 	var list []replacement
 	for _, h := range hunks {

@@ -34,7 +34,8 @@ var (
 	testOfClass  = text.Set(".java .kt .cs .swift") // where a test is called CartTest
 )
 
-// KindOfFile returns what the file at a path is to the work, by its name.
+// KindOfFile returns what the file at a path with '/' is to the work, by its name alone, in any
+// letter case; FileCode for a name that says nothing.
 func KindOfFile(p string) FileKind {
 	p = text.LowerASCII(p)
 	base := path.Base(p)
@@ -62,7 +63,9 @@ func KindOfFile(p string) FileKind {
 }
 
 // Relative returns a path as the memory stores it: relative to the first of the roots
-// that it is in, with '/', else absolute. inside is also true when no root is known.
+// that it is in, with '/', else absolute. A relative path is taken from cwd, and stays relative
+// without one. inside is also true when no root is known, and for a path that stays relative;
+// false for "" and for a root itself. It compares texts and follows no links.
 func Relative(p, cwd string, roots ...string) (rel string, inside bool) {
 	p = slashed(p)
 	if p == "" {
@@ -88,7 +91,8 @@ func Relative(p, cwd string, roots ...string) (rel string, inside bool) {
 	return p, !known
 }
 
-// slashed returns a Windows path with '/'.
+// slashed returns a Windows path with '/'. A path that has '/' already keeps its backslashes, which
+// are part of its names, unless it begins with a drive or a share.
 func slashed(p string) string {
 	if len(p) > 2 && p[1] == ':' && text.IsLetter(p[0]) || strings.HasPrefix(p, `\\`) || !strings.Contains(p, "/") {
 		return strings.ReplaceAll(p, `\`, "/")

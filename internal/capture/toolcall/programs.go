@@ -53,8 +53,8 @@ type argumentRule struct {
 	kind     Kind
 }
 
-// matches reports whether the word w is the rule's argument, alone or with "=value", or
-// a group of short options that has it.
+// matches reports whether the word w is the rule's argument, alone or with "=value", or, for a
+// short one, a group of short options that has it.
 func (r argumentRule) matches(w string) bool {
 	if r.short {
 		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, r.argument)
@@ -65,7 +65,7 @@ func (r argumentRule) matches(w string) bool {
 var programs = parsePrograms(programsText)
 
 // parsePrograms parses programs.txt, whose head explains its form, into a table by
-// program name. It checks nothing: the file is ours.
+// program name. It checks nothing, as the file is ours: a line with less than three fields panics.
 func parsePrograms(text string) map[string]*program {
 	kinds := map[string]Kind{"wrapper": kindWrapper}
 	for i, name := range kindNames {

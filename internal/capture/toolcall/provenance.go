@@ -122,8 +122,8 @@ func (c *Call) Sources() []Source {
 	return one(memory.FromUnknown)
 }
 
-// fromDialog returns who wrote the answers of a dialog: the agent, if one of them is an
-// option that it offered, and if none could be read.
+// fromDialog returns who wrote the words of a dialog's answers: the agent, if one of them is an
+// option that it offered, and if none could be read; else the user.
 func fromDialog(answered []Question) memory.Provenance {
 	if len(answered) == 0 || slices.ContainsFunc(answered, func(q Question) bool {
 		return slices.ContainsFunc(q.Options, func(o Option) bool { return o.Chosen })
@@ -141,7 +141,9 @@ func appendSources(list []Source, commands []Command) []Source {
 	return list
 }
 
-// source returns what the command shows.
+// source returns what the command shows and writes, as far as its words tell; nothing is looked at
+// on the disk. Paths are joined with Dir. A command with more than maxNamed paths, or of a line that
+// did not parse, shows something unknown.
 func (c *Command) source() Source {
 	s := Source{From: memory.FromProject, Writes: slices.Clone(c.Writes), Places: slices.Clone(c.Reads), Words: true}
 	name := text.LowerASCII(c.Program())
@@ -244,7 +246,7 @@ func inDir(dir, place string) string {
 }
 
 // runs returns the least trusted provenance of the programs that the command's arguments
-// name, for one that runs another in a place of its own.
+// name, for one that runs another in a place of its own (docker, ssh); FromUnknown for none.
 func (c *Command) runs() memory.Provenance {
 	p := memory.FromUnknown
 	for _, w := range strings.Fields(strings.Join(c.Words[1:], " ")) {
@@ -260,7 +262,9 @@ func (c *Command) runs() memory.Provenance {
 	return p
 }
 
-// git fills in what a command of git shows: the history of revisions, and files.
+// git fills in what a command of git shows: the history of revisions, and files. A word may be
+// either, so that it becomes both a ref and a place, which is why the source is Loose. In
+// "REVISION:FILE" both count, of "A..B" the revision B.
 func (c *Command) git(s *Source) {
 	verb := c.verbIndex()
 	s.Loose = c.Verb() != "diff" || !c.has("--no-index")
@@ -306,7 +310,8 @@ func (c *Command) git(s *Source) {
 var fetched = regexp.MustCompile(`\bFETCH_HEAD\b|\brefs/(?:pull|merge-requests|changes|pull-requests)/|^\+?(?:pull|merge-requests|changes)/\d`)
 
 // readFiles returns the words of the command that may name a file that it reads, and adds the
-// files that options say it writes to s.
+// files that options say it writes to s. shows is what the command prints: of a program that
+// searches (showsMatch) the first operand is a pattern, unless an option has it.
 func (c *Command) readFiles(s *Source, shows string) []string {
 	var list []string
 	name := text.LowerASCII(c.Program())
@@ -349,8 +354,9 @@ func isPlace(w string) bool {
 // maxPlace bounds a path that is compared, in bytes.
 const maxPlace = 1 << 10
 
-// shows returns what the command prints, "" if that is not known, and the file of the project
-// that it runs, relative to the command's directory.
+// shows returns what the command prints, one of the constants below or "" if that is not known, and
+// with showsTree the file of the project that it runs, relative to the command's directory, if it
+// names one.
 func (c *Command) shows() (shows, script string) {
 	if len(c.Words) == 0 {
 		return showsWords, ""
@@ -420,7 +426,7 @@ func ThirdParty(rel string) bool {
 }
 
 // asksThisMachine reports whether all addresses of a command that fetches are those of
-// this machine.
+// this machine; false without any.
 func (c *Command) asksThisMachine() bool {
 	found := false
 	for _, w := range c.arguments(1, valueOptionsOfFetchers) {
@@ -434,7 +440,8 @@ func (c *Command) asksThisMachine() bool {
 	return found
 }
 
-// isLocal reports whether an address is one of this machine.
+// isLocal reports whether an address, a URL or HOST:PORT, is one of this machine by its text: no
+// name is looked up. A URL without a host (file:///x) is.
 func isLocal(address string) bool {
 	if i := strings.IndexByte(address, '$'); i > 0 && (address[i-1] == ':' || address[i-1] == '/') {
 		address = address[:i-1] // localhost:$PORT
@@ -474,7 +481,7 @@ func hasPage(words []string, more ...string) bool {
 }
 
 // beforePattern returns the directory in front of the first part of a pattern with a
-// wildcard, all of a word without one.
+// wildcard, with "/" at its end, "" without one; all of a word without a wildcard.
 func beforePattern(w string) string {
 	i := strings.IndexAny(w, "*?[{")
 	if i > 0 && w[i] == '{' && w[i-1] == '$' { // ${name}

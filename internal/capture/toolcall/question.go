@@ -42,7 +42,8 @@ type dialog struct {
 	Answers map[string]string `json:"answers"`
 }
 
-// questions returns the questions of a dialog that the user has answered.
+// questions returns the questions of a dialog that the user has answered, the first maxQuestions;
+// nil for none. Answers are found by the question's text, in the response or else in the input.
 func questions(input, response json.RawMessage) []Question {
 	var asked, answered dialog
 	_ = json.Unmarshal(input, &asked) // a field of a wrong type leaves the others filled
@@ -78,7 +79,7 @@ func withoutRecommended(label string) string {
 }
 
 // chose reports whether the answer names an option: it is the label, or begins with it
-// and goes on in other words; of several, one of those between commas is.
+// and goes on in other words; of several, one of those between commas is. "" is no label.
 func (q *Question) chose(label string) bool {
 	answer := q.Answer
 	for label != "" {

@@ -126,7 +126,8 @@ var lineRules = []lineRule{
 	{" error ", regexp.MustCompile(`^(?P<line>\d+):\d+ +error +(?P<what>\S.*?) +(?P<rule>\S+)$`), "js", rankCompile, "$what $rule"}, // eslint
 }
 
-// parseRule tries the rules on a line; ok is false if none fits.
+// parseRule tries the rules on a trimmed line and takes what the first that fits says; ok is false
+// if none does. onlyNames is true when the line has no message, or a test's name alone.
 func (v *Verdict) parseRule(line string, scan *lineScanner) (onlyNames, ok bool) {
 	for i := range lineRules {
 		r := &lineRules[i]
@@ -173,8 +174,8 @@ func (v *Verdict) parseRule(line string, scan *lineScanner) (onlyNames, ok bool)
 	return false, false
 }
 
-// below returns what the lines below say: one, or two to four when the first only begins
-// a comparison.
+// below returns what the lines below say, on one line: one, or two to four when the first only
+// begins a comparison. They are not consumed.
 func (s *lineScanner) below() string {
 	said := withoutLevel(s.peek(1))
 	low := strings.ToLower(said)

@@ -9,8 +9,9 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// parseShell parses a line of bash or zsh and returns its simple commands. ok is
-// false when the line is in neither grammar.
+// parseShell parses a line of bash or zsh, which begins in directory dir, and returns its simple
+// commands, at most maxCommands. ok is false when the line is in neither grammar. One too deep in
+// others (depth) has no commands.
 func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
 	if depth > maxNesting {
 		return nil, true
@@ -79,7 +80,8 @@ func (w *walker) list(statements []*syntax.Stmt, hidden bool) {
 }
 
 // statement adds the commands of s. hidden: the exit status of s does not show in
-// that of the line.
+// that of the line. Both branches of a condition count; the body of a function counts where the
+// function is called.
 func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 	if len(w.commands) >= maxCommands {
 		return
@@ -179,7 +181,8 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, hidden bool) {
 	}
 }
 
-// call adds a simple command, or the commands that it stands for.
+// call adds a simple command, or the commands that it stands for: the body of a function of this
+// line (at most maxCommands calls, as functions may call themselves), or the script of sh -c.
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 	c := Command{Dir: w.dir, Hidden: hidden, Env: slices.Clone(w.exported)}
 	for _, word := range call.Args {
@@ -362,7 +365,8 @@ func (w *walker) document(word *syntax.Word) string {
 	return b.String()
 }
 
-// hereDocument returns the here-document of $(cat <<EOF…), nil for anything else.
+// hereDocument returns the here-document of $(cat <<EOF…), nil for anything else, also for
+// $(cat <FILE).
 func hereDocument(p *syntax.CmdSubst) *syntax.Word {
 	if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) != 1 {
 		return nil
@@ -405,7 +409,8 @@ func (w *walker) source(n syntax.Node) string {
 }
 
 // inner returns the commands of the substitutions in a word, or another node without
-// statements of its own.
+// statements of its own. Where they are too deep or too many, one Unparsed command stands for the
+// rest, so that a caller knows that something is missing.
 func (w *walker) inner(node syntax.Node) []Command {
 	var all []Command
 	syntax.Walk(node, func(n syntax.Node) bool {
@@ -434,7 +439,8 @@ func (w *walker) inner(node syntax.Node) []Command {
 }
 
 // splitWords splits a line that is not in the grammar at blanks and operators.
-// Operators in quotes split too. It ends at a here-document, whose end is not known.
+// Operators in quotes split too. It ends at a here-document, whose end is not known. Its commands
+// are Unparsed. A command before a pipe is Hidden, and all before "||", ";" or "&" are.
 func splitWords(line, dir string, depth int) []Command {
 	w := walker{line: line, dir: dir, depth: depth, unparsed: true}
 	var operators []string // behind each command

@@ -8,7 +8,8 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// findTargets fills in what a check works on and the test that it is limited to.
+// findTargets fills in what a check works on and the test that it is limited to; a command that is
+// no check has neither. A target that means all ("./...") is left out, so that no targets means all.
 func (c *Command) findTargets() {
 	c.Targets, c.Filter = nil, ""
 	if !c.Kind.IsCheck() {
@@ -62,11 +63,12 @@ func (c *Command) findTargets() {
 	c.Filter = strings.Trim(c.Filter, "^$'\"")
 }
 
-// Covers reports whether the success of pass is evidence that what fail complained
-// of, by its verdict, is gone: pass is of the same sort and looks at more or at the
-// very thing that failed, or it implies the other.
+// Covers reports whether the success of pass, a check that came later, is evidence that what fail
+// complained of, by its verdict, is gone: pass is of the same sort and looks at more or at the
+// very thing that failed, or it implies the other. pass without targets looks at all that is in
+// its directory.
 func Covers(pass, fail *Command, verdict *Verdict) bool {
-	if pass.Dir != "" && !strings.HasPrefix(fail.Dir, pass.Dir) && pass.Kind != KindTest || !sameSort(pass, fail) {
+	if pass.Dir != "" && !strings.HasPrefix(fail.Dir+"/", pass.Dir+"/") && pass.Kind != KindTest || !sameSort(pass, fail) {
 		return false
 	}
 	switch pass.Kind {
@@ -89,8 +91,9 @@ func Covers(pass, fail *Command, verdict *Verdict) bool {
 	return len(pass.Targets) == 0
 }
 
-// sameSort reports whether two checks are of one sort: same kind and language, or
-// a stronger kind in a language whose tests must compile first.
+// sameSort reports whether two checks are of one sort: same kind and language (an unknown language
+// is any), or a stronger kind in a language whose tests must compile first. Programs that are only
+// run, and linters, must be the same program.
 func sameSort(pass, fail *Command) bool {
 	sameProgram := pass.Program() == fail.Program()
 	switch {
@@ -118,7 +121,8 @@ func (v *Verdict) isAboutTest(filter string) bool {
 	return len(v.Tests) == 0
 }
 
-// isAbout reports whether what failed is in a target, a file, package or test.
+// isAbout reports whether what failed is in a target, a file, package or test, as far as their names
+// tell: a part of a name is enough.
 func (v *Verdict) isAbout(target string) bool {
 	if v.File != "" && (within(v.File, target) || strings.Contains(path.Dir(v.File), strings.Trim(target, "./"))) {
 		return true

@@ -8,8 +8,8 @@ import (
 )
 
 // Texts returns the whole file before and after the edit; false when they are not known
-// for certain. now returns the file as it is on disk, false when it cannot be had; it is
-// asked only where the call does not tell one of the texts.
+// for certain. now returns the file as the edit left it, from the disk, false when it cannot be
+// had; it is asked only where the call tells neither text.
 func (e *Edit) Texts(now func() (string, bool)) (before, after string, ok bool) {
 	switch {
 	case e.Created:
@@ -34,7 +34,7 @@ func (e *Edit) Texts(now func() (string, bool)) (before, after string, ok bool) 
 }
 
 // Undo returns the text that the edit made after of; false when after is not what the
-// edit left.
+// edit left, or the edit does not tell what it replaced.
 func (e *Edit) Undo(after string) (string, bool) {
 	switch {
 	case e.Placed && len(e.Hunks) > 0:
@@ -45,7 +45,8 @@ func (e *Edit) Undo(after string) (string, bool) {
 	return "", false
 }
 
-// Added returns the pieces of consecutive lines that the edit added.
+// Added returns the pieces of consecutive lines that the edit added, each line with its end; nil for
+// an edit without hunks, such as that of a new file.
 func (e *Edit) Added() []string {
 	var pieces []string
 	for _, h := range e.Hunks {
@@ -64,8 +65,8 @@ func (e *Edit) Added() []string {
 	return pieces
 }
 
-// replay makes the replacements of an edit in a text. It reports false for one whose
-// place is not certain: the tool refuses those.
+// replay makes the replacements of an edit in a text, in order. It reports false for one whose
+// place is not certain (the tool refuses those), and without any.
 func replay(before string, edits []replacement) (string, bool) {
 	text := before
 	for _, x := range edits {
@@ -81,8 +82,8 @@ func replay(before string, edits []replacement) (string, bool) {
 	return text, len(edits) > 0
 }
 
-// undoReplacements takes the replacements back, the last first. One whose new text stands
-// in the text several times, or is empty, cannot be placed.
+// undoReplacements takes the replacements back, the last first. It reports false for one whose new
+// text is empty, or is not in the text exactly once: it cannot be placed.
 func undoReplacements(after string, edits []replacement) (string, bool) {
 	text := after
 	for _, x := range slices.Backward(edits) {
@@ -96,7 +97,8 @@ func undoReplacements(after string, edits []replacement) (string, bool) {
 
 // undoHunks takes the hunks of a patch back. Each must be in its place in the text. A
 // deleted line comes from the patch, in which Claude Code writes a tab at the beginning
-// of a line as two spaces; it gets its tabs back where the lines around it have them.
+// of a line as two spaces; it gets its tabs back where the lines around it have them. The hunks are
+// in order and have the line numbers of after. It reports false where one does not fit.
 func undoHunks(after string, hunks []Hunk) (string, bool) {
 	lines := strings.SplitAfter(after, "\n")
 	var b strings.Builder
@@ -151,7 +153,8 @@ func withTabs(line string) string {
 }
 
 // sameLine reports whether a line of a patch is a line of a file: blanks at the beginning
-// and line ends apart, and with any text for a secret that was masked in the patch.
+// and line ends apart, and with any text for a secret that was masked in the patch. A mask begins
+// with shapes.MaskStart and ends with "]".
 func sameLine(patch, line string) bool {
 	patch, line = strings.TrimLeft(patch, " \t"), strings.TrimLeft(strings.TrimRight(line, "\r\n"), " \t")
 	patch = strings.TrimSuffix(patch, "\r")

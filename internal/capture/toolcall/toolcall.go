@@ -150,7 +150,8 @@ type Hunk struct {
 }
 
 // ParseInput returns what a tool was called for: Tool, Failed, Line, Commands, File,
-// Role, Path, Task and URL. It does not look at the response.
+// Role, Path, Task and URL. It does not look at the response. The call keeps e, a tool event, which
+// must not change before its methods are called. Of a patch of several files File is the first.
 func ParseInput(e *memory.Event) Call {
 	in := &input{}
 	_ = json.Unmarshal(e.ToolInput, in) // a field of a wrong type leaves the others filled
@@ -184,7 +185,8 @@ func ParseInput(e *memory.Event) Call {
 	return c
 }
 
-// Parse returns what a tool call did. What it does not understand it leaves out.
+// Parse returns what a tool call did. What it does not understand it leaves out. Of a call that
+// failed only a command line's effects are read. Like ParseInput it keeps e.
 func Parse(e *memory.Event) Call {
 	c := ParseInput(e)
 	var out response
@@ -217,7 +219,9 @@ func (c *Call) locate(p string) (rel string, inside bool) {
 	return Relative(p, c.event.Cwd, c.event.WorktreeRoot, c.event.ProjectPath)
 }
 
-// run reads what came of a command line.
+// run reads what came of a command line: Output, Checks, Verdict and what the commands changed. Of
+// an interrupted one only Output is known; of one that failed without a known check nothing counts
+// as changed.
 func (c *Call) run(out *response) {
 	c.Output = out.Stdout
 	for _, more := range []string{out.Stderr, out.Output} {
@@ -288,13 +292,15 @@ func (c *Call) judge() {
 }
 
 // saidToFail reports whether the output of a check whose status is hidden says that it
-// failed. What a Go test logs looks as what a compiler complains of.
+// failed. The Verdict says so already; only a Go test needs more, as what it logs looks like what
+// a compiler complains of.
 func (c *Call) saidToFail(cmd *Command) bool {
 	return cmd.Lang != "go" || cmd.Kind != KindTest || len(c.Verdict.Tests) > 0 || strings.Contains(c.Output, "FAIL") || strings.Contains(c.Output, "panic: ")
 }
 
 // culprit returns the index of the check that failed: that which the output of the failure
-// fits, else the last. known is false when another one can have failed as well.
+// fits, else the last, which is the index of the last check. known is false when another one can
+// have failed as well.
 func (c *Call) culprit(last int) (i int, known bool) {
 	others := 0
 	for i := range c.Commands {
@@ -328,7 +334,8 @@ var (
 	saysBuilt  = regexp.MustCompile(`(?im)BUILD SUCCESS|^\s*Finished |all checks passed|no issues found|\b0 (?:errors|problems|issues)\b|\bbuilt in \d|compiled successfully`)
 )
 
-// saidToPass reports whether an output has the form of the command's success.
+// saidToPass reports whether an output has the form of the command's success; false for a command
+// that is no test, build or linter.
 func (c *Command) saidToPass(output string) bool {
 	return c.Kind == KindTest && saysPassed.MatchString(output) || (c.Kind == KindBuild || c.Kind == KindLint) && saysBuilt.MatchString(output)
 }

@@ -68,8 +68,9 @@ const (
 	rankAssert    = 90
 )
 
-// ParseOutput reads the output of a command. root is the worktree's; paths below it
-// become relative.
+// ParseOutput reads the output of a command. root is the worktree's, "" if unknown; paths below it
+// become relative. Of more than maxOutput bytes the middle is left out. A line that says most is
+// the Message even if nothing has the form of a failure: Failed tells.
 func ParseOutput(output, root string) Verdict {
 	v := Verdict{root: strings.TrimRight(slashed(root), "/")}
 	if len(output) > maxOutput {
@@ -136,7 +137,8 @@ func ParseOutput(output, root string) Verdict {
 // RanksBelow reports whether the message of other says more than that of v.
 func (v *Verdict) RanksBelow(other *Verdict) bool { return v.rank < other.rank }
 
-// cameFrom reports whether the output has the form of a command's tool.
+// cameFrom reports whether the output has the form of a command's tool. Of commands that are no
+// test only tsc, and what compiles Go, are known by their form.
 func (v *Verdict) cameFrom(c *Command) bool {
 	switch v.family {
 	case "tsc":
@@ -148,7 +150,8 @@ func (v *Verdict) cameFrom(c *Command) bool {
 	return strings.HasSuffix(v.File, ".go") && v.rank == rankCompile && c.Lang == "go" && c.Kind != KindTest
 }
 
-// offer takes a message when it says more than the one before.
+// offer takes a message, with its place, when its rank is above that of the one before; a rank above
+// rankGeneric also says that something failed. file may be "": then an earlier message's place stays.
 func (v *Verdict) offer(rank int, file string, line int, message string) {
 	v.Failed = v.Failed || rank > rankGeneric
 	if rank <= v.rank || strings.IndexFunc(message, unicode.IsGraphic) < 0 {
@@ -171,7 +174,7 @@ func (v *Verdict) addTest(name string) {
 	}
 }
 
-// relative makes a path of the output relative to the worktree.
+// relative makes a path of the output relative to the worktree; one outside stays as it is.
 func (v *Verdict) relative(p string) string {
 	p = strings.TrimPrefix(strings.TrimPrefix(slashed(p), "file://"), "./")
 	if v.root != "" {
@@ -196,8 +199,8 @@ func (v *Verdict) AddPlace(file string) {
 	}
 }
 
-// parseFrame takes file and function from a line of a stack trace. The line of a Go
-// function is not consumed: the line below it has its file.
+// parseFrame takes file and function from a line of a stack trace, and reports whether the line is
+// one and says no more. The line of a Go function is not consumed: the line below it has its file.
 func (v *Verdict) parseFrame(line string) bool {
 	at := strings.HasPrefix(line, "at ") || strings.HasPrefix(line, "❯ ")
 	file := strings.HasPrefix(line, "File \"")
@@ -274,7 +277,8 @@ func (s *lineScanner) next() bool {
 	return true
 }
 
-// peek returns the n-th line after the current one, trimmed.
+// peek returns the n-th line after the current one, trimmed, "" beyond the end. Unlike next it
+// leaves escape sequences in.
 func (s *lineScanner) peek(n int) string {
 	rest := s.rest
 	line := ""
