@@ -51,7 +51,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of the first Error in err's chain, CodeInternal when there is none.
+// CodeOf returns the code of the first Error in err's chain, CodeInternal when there is none;
+// nil has none either, so a caller looks at err first.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

@@ -29,7 +29,8 @@ func (h Host) Canonical() Host {
 }
 
 // TypedText returns what a person typed of a prompt: hosts put notes of their own
-// ("a background task has ended") before it, or send them alone.
+// ("a background task has ended") before it, or send them alone. A prompt without a note is
+// returned as it is; one of notes only, or with a note that does not end, gives "".
 func TypedText(prompt string) string {
 	const open, end = "<task-notification>", "</task-notification>"
 	text := prompt
@@ -153,7 +154,7 @@ const (
 	MomentFailure Moment = "failure" // something failed that may have failed before
 )
 
-// readTool is the hosts' tool that reads a file.
+// readTool is Claude Code's tool that reads a file; the adapters of other hosts use its name.
 const readTool = "Read"
 
 // Moment returns the occasion for a reminder that e is. It is MomentNone for what a
@@ -175,7 +176,7 @@ func (e *Event) Moment() Moment {
 	return MomentNone
 }
 
-// Before reports whether e comes before o in the order of a session.
+// Before reports whether e comes before o in the order of a session, of which both are.
 func (e *Event) Before(o *Event) bool {
 	if e.OccurredAt != o.OccurredAt {
 		return e.OccurredAt < o.OccurredAt
@@ -184,7 +185,8 @@ func (e *Event) Before(o *Event) bool {
 }
 
 // Validate returns a CodeInvalid error that names what an event lacks to be accepted,
-// nil for a valid one.
+// nil for a valid one. A host, a time and a delivery id may be missing: whoever takes the
+// event in fills them in.
 func (e *Event) Validate() error {
 	switch e.Kind {
 	case KindSessionStart, KindPrompt, KindTool, KindStop, KindSessionEnd, KindFlush:

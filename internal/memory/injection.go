@@ -25,7 +25,8 @@ type Injection struct {
 	At       Millis                            `json:"at"`
 }
 
-// Complete returns the injection as it is booked, with Said.
+// Complete returns the injection as it is booked, with Said. It may take long (FindSaid), so it
+// is called after the answer was given.
 func (i Injection) Complete() Injection {
 	if i.FindSaid != nil {
 		i.Said, i.FindSaid = i.FindSaid(), nil

@@ -46,7 +46,9 @@ func LearningCategories() []string {
 	return []string{"architecture", "convention", "gotcha", "dependency", "workflow", "preference"}
 }
 
-// CheckLearning says with CodeInvalid why these cannot be a learning's.
+// CheckLearning returns a CodeInvalid error that says why these cannot be a learning's, nil if
+// they can. A caller that removes private parts or secrets from the content checks what was
+// typed; that something is left of it is checked by the store.
 func CheckLearning(category, content string, confidence float64) error {
 	switch {
 	case !slices.Contains(LearningCategories(), category):

@@ -26,7 +26,7 @@ type LossRecord struct {
 	Deliveries []string
 }
 
-// Reasons returns why the last event was lost, as the end of a sentence.
+// Reasons returns why the last event was lost, as the end of a sentence; there was one.
 func (r *LossRecord) Reasons() string {
 	hook := "the hook could not keep it (" + r.Hook + ")"
 	if r.Worker == "" {

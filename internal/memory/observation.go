@@ -62,7 +62,8 @@ type FileRef struct {
 }
 
 // FileRefs returns references to at most most files with their hashes: to the modified ones,
-// then to those that were only read.
+// then to those that were only read. Each list has a path once; a path that hashes lacks has an
+// unknown hash.
 func FileRefs(modified, read []string, hashes map[string]string, most int) []FileRef {
 	var refs []FileRef
 	for _, path := range modified {
@@ -137,7 +138,8 @@ type Observation struct {
 }
 
 // Current returns the observation that holds in place of one: itself, or the last of those
-// that supersede each other. by has, for each that is superseded, the one that did it.
+// that supersede each other. by has, for each that is superseded, the one that did it. In a
+// circle, which only a damaged database has, it stops after as many steps as by has entries.
 func Current(by map[ObservationID]ObservationID, id ObservationID) ObservationID {
 	for range by { // bounded by the number of links
 		next, superseded := by[id]

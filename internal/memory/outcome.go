@@ -87,8 +87,9 @@ func ProvenanceOf(events []PendingEvent) Provenance {
 	return LeastTrusted(all...)
 }
 
-// MadeAt returns the branch and commit at the last of events that modified one of
-// files; of that branch it is the latest commit, which may contain the change. A
+// MadeAt returns the branch and commit at the last of events, which are in order, that modified
+// one of files and has a commit; at the last of all without such an event, "" without events.
+// The commit is the latest that a later event has on that branch, as it may contain the change. A
 // session that moves to another branch afterwards did not make it there.
 func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) {
 	if len(events) == 0 {
@@ -152,7 +153,8 @@ type Batch struct {
 	NearbySymbols []SymbolChange
 }
 
-// Files returns the paths of the files that the batch's events touched, each once.
+// Files returns the paths of the files that the batch's events touched, each once, in the order
+// of the events.
 func (b *Batch) Files() []string {
 	var paths []string
 	seen := map[string]bool{}
@@ -203,7 +205,9 @@ const (
 	UnreadError    UnreadReason = "error"    // a failure of another kind
 )
 
-// UnreadReasonOf returns the reason for events whose model failed with err.
+// UnreadReasonOf returns the reason for events whose model failed with err, which is not nil.
+// ClassGarbage without ErrUnusable (the events were refused, the answer cannot be read) counts
+// as refused.
 func UnreadReasonOf(err error) UnreadReason {
 	var capped *CapError
 	var failed *ModelError

@@ -38,8 +38,9 @@ func minute(t time.Time) time.Time { return t.Add(time.Minute) }
 // ParseTime parses a time as people and programs write it: an ISO time, a
 // minute, day, month or year (its begin, or its last millisecond when last), a Unix
 // epoch in milliseconds or seconds, now, today, yesterday, or an age such as 90m,
-// 12h, 3d or 2w. What has no zone is in that of now; with the zero now it is UTC
-// and what is relative to now is not parsed.
+// 12h, 3d or 2w. Letter case and blanks around it do not count. What has no zone is in that of
+// now; with the zero now it is UTC and what is relative to now is not parsed. It returns false,
+// with a time of no meaning, for another text and for a time before 1970 or after LatestTime.
 func ParseTime(text string, now time.Time, last bool) (Millis, bool) {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if len(text) > len("2006") {
@@ -76,7 +77,9 @@ func ParseTime(text string, now time.Time, last bool) (Millis, bool) {
 
 func accepted(at Millis) (Millis, bool) { return at, at > 0 && at <= LatestTime }
 
-// relativeTime parses a time relative to now; text is in capitals.
+// relativeTime parses a time relative to now; text is in capitals. With last, today and yesterday
+// are their last millisecond; now and an age are one moment. An age has at most four digits, so
+// that it fits a Duration.
 func relativeTime(text string, now time.Time, last bool) (Millis, bool) {
 	day := func(from int) (Millis, bool) {
 		if last {

@@ -173,8 +173,9 @@ type ImportOptions struct {
 	Wide bool `json:"wide,omitempty"`
 }
 
-// Disbelieved returns the record without what only its own memory can vouch for: it is from
-// outside, not pinned and no rule in use.
+// Disbelieved returns a copy of the record without what only its own memory can vouch for: it is
+// from outside, not pinned and no rule in use. A learning is of unknown provenance, as it cannot
+// be a foreign one. Records of other kinds stay as they are.
 func (p Portable) Disbelieved() Portable {
 	switch {
 	case p.Observation != nil:
@@ -217,7 +218,8 @@ type portableHead struct {
 	session *ULID
 }
 
-// head returns the head of the first field that is set, of kind "" unless it is the only one.
+// head returns the head of the first field that is set, of kind "" unless it is the only one. If
+// several are set, session is that of the first which has one, so that CheckWithin still checks it.
 func (p *Portable) head() (h portableHead) {
 	set := 0
 	note := func(kind string, ulid ULID, at Millis, session *ULID) {
@@ -274,7 +276,7 @@ type PortableCounts struct {
 	Tombstones   int `json:"tombstones"`
 }
 
-// Add counts a record.
+// Add counts a record; one that is not of exactly one kind is not counted.
 func (c *PortableCounts) Add(p *Portable) {
 	counts := map[string]*int{"session": &c.Sessions, "prompt": &c.Prompts, "observation": &c.Observations, "summary": &c.Summaries,
 		"learning": &c.Learnings, "symbol": &c.Symbols, "tombstone": &c.Tombstones}
@@ -306,7 +308,9 @@ func (p *Portable) Check() error { return p.CheckWithin(0, LatestTime) }
 // FirstTime is from before there was a claude-mem: no record of another memory is older.
 const FirstTime Millis = 1577836800000 // 2020-01-01
 
-// CheckWithin is Check that also refuses times before or after others; 0 is an unknown time.
+// CheckWithin is Check that also refuses a record with a time before earliest or after latest,
+// except 0, which is an unknown time, and HiddenAt. It returns the first fault. The texts of a
+// record are not checked.
 func (p *Portable) CheckWithin(earliest, latest Millis) error {
 	c := portableCheck{earliest: earliest, latest: latest}
 	h := p.head()
@@ -328,7 +332,6 @@ func (p *Portable) CheckWithin(earliest, latest Millis) error {
 		r := p.Prompt
 		c.that(r.Number > 0, "number is less than 1")
 		c.that(r.Number <= portableSeen, "number is too large")
-		c.numbers(r.Number)
 		c.times(r.CreatedAt)
 	case "observation":
 		c.observation(p.Observation)
@@ -371,6 +374,8 @@ func (c *portableCheck) that(ok bool, format string, args ...any) {
 	}
 }
 
+// observation checks the fields of an observation but its ULID and session, which CheckWithin
+// has checked.
 func (c *portableCheck) observation(o *PortableObservation) {
 	c.that(strings.TrimSpace(o.Title) != "", "title is empty")
 	c.word("type", string(o.Type))
@@ -393,6 +398,7 @@ func (c *portableCheck) observation(o *PortableObservation) {
 	c.times(o.CreatedAt)
 }
 
+// learning checks the fields of a learning but its ULID, which CheckWithin has checked.
 func (c *portableCheck) learning(l *PortableLearning) {
 	if err := CheckLearning(l.Category, l.Content, l.Confidence); err != nil && c.err == nil {
 		c.err = err
@@ -438,6 +444,7 @@ func (c *portableCheck) numbers(all ...int) {
 	}
 }
 
+// times checks that each time is 0, for unknown, or within the bounds.
 func (c *portableCheck) times(all ...Millis) {
 	for _, at := range all {
 		c.that(at >= 0 && at <= LatestTime, "a time is not between the years 1970 and 9999")

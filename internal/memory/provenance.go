@@ -36,7 +36,8 @@ var sources = map[Provenance]string{FromOutside: "from outside the project", Fro
 // Source returns "from the web" and the like, "" for text that is not foreign.
 func (p Provenance) Source() string { return sources[p] }
 
-// MostTrusted returns the more trusted of two provenances.
+// MostTrusted returns the more trusted of two provenances, in the order of byTrust: "" is between
+// FromProject and FromUnknown.
 func MostTrusted(a, b Provenance) Provenance {
 	if slices.Index(byTrust, a) <= slices.Index(byTrust, b) {
 		return a
@@ -44,7 +45,8 @@ func MostTrusted(a, b Provenance) Provenance {
 	return b
 }
 
-// LeastTrusted returns the least trusted of several provenances, "" for none.
+// LeastTrusted returns the least trusted of several provenances, "" for none. The order is that of
+// byTrust: of "" and FromProject it returns "".
 func LeastTrusted(all ...Provenance) Provenance {
 	if len(all) == 0 {
 		return ""

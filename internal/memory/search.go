@@ -114,8 +114,9 @@ type Understood struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Reading tells in sentences which dates and types a text was read as, for whoever
-// may have meant something else; clean makes a harmless line of what the text said.
+// Reading tells in sentences which dates (in zone) and types a text was read as, for whoever
+// may have meant something else; nil if it was read as neither. clean makes a harmless line of
+// what the text said.
 func (u *Understood) Reading(zone *time.Location, clean func(string) string) []string {
 	var said []string
 	day := func(at Millis) string { return at.Time().In(zone).Format(time.DateOnly) }

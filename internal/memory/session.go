@@ -59,7 +59,7 @@ type Prompt struct {
 
 // ProjectLabel returns the short name of a project: the base name of its root, with the
 // separators of any system, or the name of a project whose root is not known
-// ("label:shop").
+// ("label:shop"). A root directory ("/") is its own label; only "" has none.
 func ProjectLabel(projectPath string) string {
 	if name, ok := strings.CutPrefix(projectPath, "label:"); ok {
 		return name

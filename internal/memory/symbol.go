@@ -43,9 +43,11 @@ type SymbolChange struct {
 	RenamedFrom string `json:"renamed_from,omitempty"`
 }
 
-// FoldSymbols adds later changes to the net changes so far, which it returns: a symbol
+// FoldSymbols adds later changes to the net changes so far and returns the sum: a symbol
 // that came and went is no change, one that was added and then modified is new, one that
-// got its old code back is no change. The entries of net keep their IDs and order.
+// got its old code back is no change. All are of one session and project, in order; of one edit,
+// the new symbols come before the deleted ones (outline.Compare). net is not modified: what is
+// left of it keeps its IDs and order, new entries follow with the IDs that later has.
 func FoldSymbols(net []SymbolChange, later ...SymbolChange) []SymbolChange {
 	f := netChanges{all: slices.Clone(net), at: make(map[symbolName][]int, len(net)+len(later))}
 	for i := range f.all {
@@ -67,12 +69,15 @@ type netChanges struct {
 	at  map[symbolName][]int // indexes in all
 }
 
+// index makes entry i findable by its name.
 func (f *netChanges) index(i int) {
 	name := symbolName{f.all[i].FilePath, f.all[i].QualifiedName}
 	f.at[name] = append(f.at[name], i)
 }
 
-// add adds a change.
+// add adds a change: to the one that it continues, whose ID and BeforeHash stay, else as another
+// one. Two changes that take each other back leave none: a new symbol that is deleted, a symbol
+// with the code that it had first.
 func (f *netChanges) add(c SymbolChange) {
 	i := f.continues(&c)
 	if i < 0 {
@@ -100,7 +105,8 @@ func (f *netChanges) add(c SymbolChange) {
 
 // continues returns the index of the change that c goes on with, -1 for none: that of the
 // same name after which the code was that before c, else (an edit in between was not seen)
-// the one with the same signature. Overloads of one name are different symbols.
+// the one with the same signature. Overloads of one name are different symbols. Only a new symbol
+// follows a deleted one, and the other way about; a SymbolUnchanged follows both.
 func (f *netChanges) continues(c *SymbolChange) int {
 	found := -1
 	for _, i := range f.at[symbolName{c.FilePath, c.QualifiedName}] {
@@ -122,7 +128,8 @@ func (f *netChanges) continues(c *SymbolChange) int {
 	return found
 }
 
-// firstName returns the name from before the session of a symbol that was renamed.
+// firstName returns the name from before the session of a symbol that was renamed, "" if it had
+// none: it was not renamed, or was made in the session under another name.
 func (f *netChanges) firstName(c *SymbolChange) string {
 	if c.RenamedFrom == "" {
 		return ""
@@ -136,7 +143,8 @@ func (f *netChanges) firstName(c *SymbolChange) string {
 }
 
 // Declaration returns the signature of a symbol, with what holds it in front where the
-// signature does not name it: "Bucket: def take(self, n)".
+// signature does not name it: "Bucket: def take(self, n)". A symbol without a signature is
+// its qualified name; a test's name is a text, whose dots are no owner.
 func (c *SymbolChange) Declaration() string {
 	if c.Signature == "" {
 		return c.QualifiedName
@@ -163,8 +171,8 @@ func (c *SymbolChange) Mark() string {
 	return mark
 }
 
-// WithoutOldNames returns changes without the deleted symbols that are there under a new
-// name, which tells the old one.
+// WithoutOldNames returns a copy of changes, which may be of several sessions, without the deleted
+// symbols that are in it under a new name: that one tells the old name.
 func WithoutOldNames(changes []SymbolChange) []SymbolChange {
 	type name struct {
 		session    SessionID
