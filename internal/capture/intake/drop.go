@@ -17,9 +17,9 @@ var wholeContents = map[string]bool{"originalFile": true, "originalFileContents"
 const minBase64 = 1024
 
 // dropFrom returns a tool's JSON without whole file contents and base64 data, which
-// no distiller uses.
+// no distiller uses. JSON that is short and has no such name is not parsed.
 func dropFrom(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
+	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) && // the ends of wholeContents
 		!bytes.Contains(raw, []byte(`"originalFile`)) && len(raw) < minBase64 {
 		return raw
 	}

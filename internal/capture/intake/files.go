@@ -19,7 +19,9 @@ const maxHashed = 1 << 20
 // maxPath bounds the paths that are kept, in bytes.
 const maxPath = 4096
 
-// files returns the files that a tool event touched; none when the tool failed.
+// files returns the file that a tool event touched, with its path as it is stored and, if the file
+// is in the worktree and may be read, its hash; none when the tool failed or has no file. The
+// content is that of now, so e is one that has just happened.
 func files(e *memory.Event, call *toolcall.Call, withheld glob.Set) []memory.FileRef {
 	file := call.File
 	if file == "" || call.Role == "" {

@@ -41,7 +41,8 @@ type Policy struct {
 
 // Options of an Intake. The zero value captures everything.
 type Options struct {
-	// Policy returns what is captured now; nil: everything.
+	// Policy returns what is captured now, never nil; without the function, everything. It is
+	// asked for each call of Ingest.
 	Policy func() *Policy
 	// DataDir is claude-mem's data directory; events from within it are our own.
 	DataDir string
@@ -90,8 +91,10 @@ func (in *Intake) Ingest(ctx context.Context, event memory.Event) (memory.TakenI
 	return taken[0], nil
 }
 
-// IngestAll takes events in, in order and in one transaction of the queue. An
-// invalid one refuses them all.
+// IngestAll takes events in, in order and in one transaction of the queue, and returns them in
+// that order as they were stored, redacted. An invalid one refuses them all with CodeInvalid;
+// CodeUnavailable while the settings are broken; other errors are those of ctx, OpenSession
+// and the queue. An event that is not captured is no error: its receipt is StatusSkipped.
 func (in *Intake) IngestAll(ctx context.Context, events ...memory.Event) ([]memory.TakenIn, error) {
 	policy, err := in.policy()
 	if err != nil {
@@ -122,8 +125,9 @@ func (in *Intake) IngestAll(ctx context.Context, events ...memory.Event) ([]memo
 	return taken, nil
 }
 
-// KeyOf returns the key of an event whose host has named it, without a look at its content: of
-// a tool or a prompt with an id. "" for any other.
+// KeyOf returns the key that a tool or a prompt with an id of its host will have once it is taken
+// in, "" for any other event. Of the content only the ToolResponse is looked at, which names a
+// subagent's run. An import asks with it which events are there already.
 func KeyOf(e *memory.Event) string {
 	if e.Kind == memory.KindTool && e.ToolUseID != "" || e.Kind == memory.KindPrompt && e.PromptID != "" {
 		named := memory.Event{Kind: e.Kind, Host: memory.Host(safeName(string(e.Host.Canonical()))), HostSessionID: safeName(e.HostSessionID),
@@ -143,7 +147,8 @@ func (in *Intake) policy() (*Policy, error) {
 	return policy, nil
 }
 
-// arrival makes an arrival of an event. It does not write to the event's JSON.
+// arrival makes an arrival of an event, which it first validates: CodeInvalid. The bytes of the
+// event's JSON stay as they are, as the caller may go on using them.
 func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (memory.Arrival, error) {
 	if err := e.Validate(); err != nil {
 		return memory.Arrival{}, err
@@ -196,7 +201,8 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 }
 
 // findHost sets the host of an event that has none: the host of the open session with
-// its id, else HostRaw. The id has been made safe, as the store has it.
+// its id, else HostRaw. The id has been made safe, as the store has it. Its errors are those of
+// OpenSession.
 func (in *Intake) findHost(ctx context.Context, e *memory.Event) error {
 	if e.Host == "" && in.opts.OpenSession != nil {
 		host, err := in.opts.OpenSession(ctx, e.HostSessionID)
@@ -209,7 +215,9 @@ func (in *Intake) findHost(ctx context.Context, e *memory.Event) error {
 	return nil
 }
 
-// complete fills in the fields that a client without our hook leaves out.
+// complete fills in the fields that a client without our hook leaves out: time, delivery id and
+// where the event happened. Of a backfilled event it does not look at the directory, which may
+// have another branch by now.
 func (in *Intake) complete(e *memory.Event, now memory.Millis) {
 	if e.OccurredAt <= 0 {
 		e.OccurredAt = now
@@ -239,8 +247,9 @@ func (in *Intake) complete(e *memory.Event, now memory.Millis) {
 	}
 }
 
-// shrink bounds JSON with many texts to maxJSON: it truncates them further, and if
-// that is not enough, replaces the JSON by its truncated text.
+// shrink bounds JSON with many texts to maxJSON: it truncates them further, to an eighth each time,
+// and if that is not enough, replaces the JSON by its truncated text, as a JSON string. raw is
+// valid JSON or empty.
 func shrink(raw json.RawMessage) json.RawMessage {
 	for limit := maxText / 8; len(raw) > maxJSON && limit >= 128; limit /= 8 {
 		raw, _ = redact.Each(raw, func(_, text string) string { return redact.TruncateMiddle(text, limit) })

@@ -50,7 +50,8 @@ func keyPart(s string) string {
 func hashed(id string) string { return "hashed-" + digest(id) }
 
 // eventKey returns what makes two deliveries the same event. It is computed from
-// the event as it is stored, whatever was cut or masked on its way.
+// the event as it is stored, whatever was cut or masked on its way. Where the host has named
+// the event the delivery does not count, so that a hook and a later import agree.
 func eventKey(e *memory.Event) string {
 	session := ":" + keyPart(string(e.Host)) + ":" + keyPart(e.HostSessionID) + ":"
 	switch e.Kind {

@@ -20,8 +20,9 @@ func (in *Intake) Captured() (func(project string) bool, error) {
 // Portable redacts all texts of a record that comes from another memory, which may be
 // anybody's, as if it were captured: private text and secrets are taken out, long texts are
 // truncated, and ids that hold a secret are hashed. What the user has typed or written is
-// treated as a prompt is. It reports false if nothing is left of a prompt, or of the text
-// without which a record says nothing.
+// treated as a prompt is. It changes the record in place and reports false if nothing is left of
+// a prompt that had text, or of the text without which a record says nothing (an observation's
+// title, a learning's content): then it is not to be imported.
 func (in *Intake) Portable(p *memory.Portable) bool {
 	text := func(texts ...*string) {
 		for _, t := range texts {
@@ -70,7 +71,8 @@ func (in *Intake) Portable(p *memory.Portable) bool {
 	return true
 }
 
-// portableObservation is Portable for an observation.
+// portableObservation is Portable for an observation: text and ids redact texts and ids in place.
+// A file of which no path is left is dropped.
 func (in *Intake) portableObservation(o *memory.PortableObservation, text, ids func(...*string)) bool {
 	if o.Origin == memory.OriginUser {
 		o.Title, o.Subtitle, o.Narrative = in.Text(o.Title), in.Text(o.Subtitle), in.Text(o.Narrative)
@@ -92,7 +94,8 @@ func (in *Intake) portableObservation(o *memory.PortableObservation, text, ids f
 	return strings.TrimSpace(o.Title) != ""
 }
 
-// cleanList redacts the items of a list and leaves out those of which nothing is left.
+// cleanList redacts and truncates the items of a list and leaves out those of which nothing is
+// left; nil for none.
 func cleanList(list []string) []string {
 	var kept []string
 	for _, item := range list {

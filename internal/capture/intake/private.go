@@ -37,7 +37,8 @@ func sessionOf(e *memory.Event) string {
 	return string(e.Host) + "\x00" + e.HostSessionID
 }
 
-// begin records that the prompt e begins a turn, and whether the turn is private.
+// begin records that the prompt e begins a turn, and whether the turn is private. The ids of private
+// prompts stay, for events that arrive after the next prompt.
 func (p *privateTurns) begin(e *memory.Event, private bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

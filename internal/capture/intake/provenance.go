@@ -39,7 +39,9 @@ type marked struct {
 	mixed bool
 }
 
-// Mark sets the provenance of the tool events of a session, in their order.
+// Mark sets the provenance of the tool events of a session, in their order; of other events it
+// stays. The batches of a session come in order, too: a mark depends on what the session did
+// before. It looks at files, so it takes time.
 func (m *Marks) Mark(session memory.SessionID, events []memory.PendingEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +75,8 @@ type judge struct {
 	tree  *repo.Tree
 }
 
-// call returns the mark of a tool call, and remembers what it wrote.
+// call returns the mark of a tool call, the least trusted of its sources, and remembers what it
+// wrote: a text that stands in the call as the agent's, other output as what the call showed.
 func (j *judge) call(call *toolcall.Call) memory.Provenance {
 	sources := call.Sources()
 	mark := memory.FromUser
@@ -100,7 +103,8 @@ func (j *judge) call(call *toolcall.Call) memory.Provenance {
 	return mark
 }
 
-// remember notes the mark of what was written: of files, or with a prefix of something else.
+// remember notes the mark of what was written: of files, or with a prefix of something else. When
+// a session has maxMarked, all are forgotten.
 func (j *judge) remember(mark memory.Provenance, written []string, prefix string) {
 	for _, w := range written {
 		if prefix == "" {
@@ -115,7 +119,10 @@ func (j *judge) remember(mark memory.Provenance, written []string, prefix string
 	}
 }
 
-// source returns the mark of one source of a call.
+// source returns the mark of one source of a call: the least trusted of From and of what its parts
+// turn out to be. Loose means that its places are arguments, which count only if they are known
+// to be another's; Words that some may be no paths at all; Lists that it names the file of each
+// line that it shows (see toolcall.Source).
 func (j *judge) source(s *toolcall.Source) memory.Provenance {
 	mark := s.From
 	if call := j.seen.by["agent "+s.Agent]; s.Agent != "" && (call.Unknown() || call.Foreign()) {
@@ -147,8 +154,9 @@ func (j *judge) source(s *toolcall.Source) memory.Provenance {
 	return mark
 }
 
-// expand returns the files that a word of a command stands for: those that match its
-// pattern, else itself.
+// expand returns the files that a word of a command stands for: itself without a pattern, else the
+// files that match it. If there are none, more than maxExpanded or "**", it is the directory in
+// front of the pattern, "" for the working directory.
 func (j *judge) expand(place string) []string {
 	for _, name := range []string{"$PWD", "${PWD}", "$(pwd)"} {
 		if rest, ok := strings.CutPrefix(place, name); ok && (rest == "" || rest[0] == '/') {
@@ -170,7 +178,8 @@ func (j *judge) expand(place string) []string {
 }
 
 // place returns the mark of a file or directory, FromUser for one of the words of a command
-// that is no path.
+// that is no path. FromOutside are files outside the roots, of another repository within them,
+// and of directories with packages; FromUnknown what cannot be judged, temporary files, .git.
 func (j *judge) place(place string, word bool) memory.Provenance {
 	if strings.ContainsAny(place, "$`{") {
 		return memory.FromUnknown // only the shell knows it
@@ -206,7 +215,9 @@ func (j *judge) place(place string, word bool) memory.Provenance {
 }
 
 // inTree returns the mark of a file within the working tree at root. written is the mark of
-// what the session wrote into it, if that is known.
+// what the session wrote into it, if that is known. A file that git tracks is the project's; one
+// that it ignores is not, nor a log; another is only if the session wrote it. Without git all but
+// logs are the project's.
 func (j *judge) inTree(root, rel string, written memory.Provenance, known bool) memory.Provenance {
 	index, isGit := j.marks.indexes.Of(root)
 	log := strings.HasSuffix(rel, ".log")
@@ -247,8 +258,9 @@ func (j *judge) written(real string) (mark memory.Provenance, known bool) {
 	}
 }
 
-// program returns the mark of what a program of the project prints. One that git ignores is a
-// build's output.
+// program returns the mark of what a program at a path prints: that of the file, but the project's
+// for one in its tree that git ignores, which is a build's output, unless it is in a directory with
+// packages.
 func (j *judge) program(file string) memory.Provenance {
 	mark := j.place(file, false)
 	if mark == memory.FromOutside && !toolcall.ThirdParty(file) {
@@ -260,7 +272,9 @@ func (j *judge) program(file string) memory.Provenance {
 }
 
 // ref returns the mark of a revision of git: another's where it names a branch that the
-// session made from a fetch, or one of a remote that is not the user's own.
+// session made from a fetch, or one of a remote that is not the user's own (origin and upstream are
+// unknown). FromUser, the most trusted, is for a revision that adds no doubt, and for a word that
+// is none.
 func (j *judge) ref(ref string) memory.Provenance {
 	if strings.HasPrefix(ref, "^") || strings.Contains(ref, "@{u") || strings.Contains(ref, "@{p") {
 		return memory.FromUnknown

@@ -12,7 +12,9 @@ import (
 )
 
 // skipReason returns why an event is not captured, "" when it is. It also records
-// the begin and end of private turns, and reduces a prompt to what the user typed.
+// the begin and end of private turns, and reduces a prompt to what the user typed. call is that of
+// a tool event, else its zero value. The order matters: a prompt of an excluded project begins no
+// turn, and a tool in a private turn is skipped as private rather than as a tool.
 func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Policy) string {
 	switch {
 	case in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)):
@@ -51,8 +53,8 @@ func (p *Policy) Forbids(e *memory.Event) bool {
 
 // Renew applies the policy to an event that has waited since it was taken in: skip is why it
 // would be skipped now, "" if it would not. masked reports that it has contents of a file
-// that was withheld since; they are blanked, and its symbol changes are dropped. While the
-// settings are broken the event stays as it is.
+// that was withheld since; they are blanked, and its symbol changes are dropped: an empty list, so
+// that they are not compared again. While the settings are broken the event stays as it is.
 func (p *Policy) Renew(e *memory.PendingEvent) (skip string, masked bool) {
 	switch {
 	case p.Refuse:
@@ -73,7 +75,7 @@ func (p *Policy) Renew(e *memory.PendingEvent) (skip string, masked bool) {
 }
 
 // strip removes the content of an event that is booked as skipped; in a private turn
-// the tool's name too.
+// the tool's name too. Ids, time, project and branch stay.
 func strip(e *memory.Event, reason string) {
 	e.Prompt, e.LastAssistantMessage, e.ToolError = "", "", ""
 	e.ToolInput, e.ToolResponse = nil, nil
@@ -83,8 +85,8 @@ func strip(e *memory.Event, reason string) {
 	}
 }
 
-// inside reports whether p is dir or lies below it. Both are as clients send
-// them, so separators of all systems count.
+// inside reports whether p is dir or lies below it; "" lies nowhere. Both are as clients send
+// them, so separators of all systems count. They are compared as texts, without a look at links.
 func inside(dir, p string) bool {
 	dir, p = slashed(dir), slashed(p)
 	return p != "" && (p == dir || strings.HasPrefix(p, dir+"/"))

@@ -63,7 +63,8 @@ type Queue struct {
 	opened bool
 }
 
-// New makes a queue over a storage. Until Open it does not heal or keep time.
+// New makes a queue over a storage. Until Open it does not heal or keep time. The caller calls
+// Close, even without Open.
 func New(storage Storage, opts Options) *Queue {
 	opts.HealEvery = cmp.Or(opts.HealEvery, 30*time.Second)
 	opts.RetryBase = cmp.Or(opts.RetryBase, 5*time.Second)
@@ -89,7 +90,9 @@ func New(storage Storage, opts Options) *Queue {
 }
 
 // Open makes everything pending again that a former process had claimed,
-// announces what waits and starts to keep time. The caller is the only worker.
+// announces what waits and starts to keep time. The caller is the only worker of the storage and
+// has claimed nothing yet. After an error of the storage it may be called again; after success
+// or Close it returns CodeConflict.
 func (q *Queue) Open(ctx context.Context) error {
 	if err := q.recover(ctx); err != nil {
 		return fmt.Errorf("open queue: %w", err)
@@ -104,7 +107,8 @@ func (q *Queue) Open(ctx context.Context) error {
 	return nil
 }
 
-// recover heals what a dead process held and finds the earliest retry.
+// recover gives back all claims, whose processes are dead, finds the earliest retry and signals
+// if events are pending.
 func (q *Queue) recover(ctx context.Context) error {
 	healed, err := q.storage.Heal(ctx, math.MaxInt64, nil)
 	if err != nil {
@@ -147,8 +151,9 @@ func wake(c chan<- struct{}) {
 
 func (q *Queue) now() memory.Millis { return memory.MillisOf(q.opts.Clock()) }
 
-// Enqueue implements intake.Queue: when it returns, the arrivals are durable.
-// Prompts and session ends are announced too, since they end a turn.
+// Enqueue implements intake.Queue: when it returns without an error, the arrivals are durable and
+// each has a receipt, in their order. Prompts and session ends are announced too, since they
+// end a turn. The error is CodeUnavailable after Close, else the storage's.
 func (q *Queue) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]memory.Receipt, error) {
 	if q.life.Err() != nil {
 		return nil, memory.Errorf(memory.CodeUnavailable, "enqueue events: the queue is closing")
@@ -171,8 +176,9 @@ func (q *Queue) Backlog(ctx context.Context) ([]memory.Backlog, error) {
 }
 
 // Claim takes up to limit of the oldest due events of a session, 0 = all. The
-// claim has to be given back by Confirm, Retry, Release or Bury; until then it is
-// never healed.
+// claim has to be given back by Confirm, Retry, Release, Bury or Skip; until then it is
+// never healed. One without events has nothing to give back: another claimer has them, or the
+// oldest is not due.
 func (q *Queue) Claim(ctx context.Context, session memory.SessionID, limit int) (memory.Claim, error) {
 	q.mu.Lock()
 	q.claims++
@@ -194,8 +200,8 @@ func (q *Queue) Claim(ctx context.Context, session memory.SessionID, limit int) 
 }
 
 // uncount takes the events of a claim, or of the part of it that was given back, off the
-// number that its claimer holds. It is called once for each. A claimer that holds none is
-// no longer live: Heal gives back what storage still has as its own.
+// number that its claimer holds. It is called once for each event. A claimer that holds none is
+// no longer live: after healAfter, Heal gives back what storage still has as its own.
 func (q *Queue) uncount(claim memory.Claim) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,7 +238,8 @@ func (q *Queue) endClaim(claim memory.Claim) {
 // Retry gives the claim back after a failure: counted failures back off
 // exponentially, uncounted ones (not the events' fault) wait a fixed time. When
 // the cause has a method RetryAfter() of a positive duration, the claim isn't due
-// before that, within an hour.
+// before that, within an hour. A nil cause has no text. The error is the storage's; the claim is
+// over then too.
 func (q *Queue) Retry(ctx context.Context, claim memory.Claim, cause error, counted bool) error {
 	pause := retryUncounted
 	if counted {

@@ -11,7 +11,7 @@ import (
 )
 
 // keepTime is the goroutine that heals, and announces retries when they become
-// due.
+// due. Open starts it, Close ends it and waits for it.
 func (q *Queue) keepTime() {
 	heal := time.NewTicker(q.opts.HealEvery)
 	defer heal.Stop()
@@ -34,7 +34,7 @@ func (q *Queue) keepTime() {
 // never is a pause that no process lives to see the end of.
 const never = 100 * 365 * 24 * time.Hour
 
-// untilDue returns the time until the earliest retry.
+// untilDue returns the time until the earliest retry, never when none waits.
 func (q *Queue) untilDue() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,7 +45,7 @@ func (q *Queue) untilDue() time.Duration {
 	return max(0, q.due.Sub(q.now())+time.Millisecond)
 }
 
-// dueAt notes that a retry becomes due; 0 is none.
+// dueAt notes that a retry becomes due, and wakes keepTime if it is the earliest; 0 is none.
 func (q *Queue) dueAt(at memory.Millis) {
 	q.mu.Lock()
 	earlier := at != 0 && (q.due == 0 || at < q.due)
@@ -58,7 +58,7 @@ func (q *Queue) dueAt(at memory.Millis) {
 	}
 }
 
-// findDue finds the earliest retry and reports whether events are waiting.
+// findDue notes the earliest retry of the storage and reports whether any events are pending.
 func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
 	backlog, err := q.Backlog(ctx)
 	for _, b := range backlog {
@@ -68,7 +68,7 @@ func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
 }
 
 // lookForDue finds the earliest retry anew and signals when the one known so far is due.
-// When the storage cannot answer, the next round of healing asks again.
+// When the storage cannot answer, the next round of healing asks again. Only keepTime calls it.
 func (q *Queue) lookForDue() {
 	now := q.now()
 	q.mu.Lock()
@@ -90,9 +90,9 @@ func (q *Queue) warn(what string, err error) {
 	}
 }
 
-// heal gives back what no live claimer holds, asks anew for the earliest retry
-// and interrupts idle sessions. A failure is harmless: the next round tries
-// again.
+// heal gives back what was claimed healAfter ago by no live claimer, asks anew for the earliest
+// retry and interrupts idle sessions. A failure is harmless: it is logged, and the next round
+// tries again.
 func (q *Queue) heal(ctx context.Context) {
 	q.mu.Lock()
 	live := slices.Sorted(maps.Keys(q.live))
@@ -109,9 +109,9 @@ func (q *Queue) heal(ctx context.Context) {
 	q.warn("interrupt idle sessions", err)
 }
 
-// backOff is the pause after a counted failure: it doubles with each attempt,
-// and a random part of up to a half is taken off, so that sessions which failed
-// together don't come back together.
+// backOff is the pause after a counted failure: RetryBase, doubled with each earlier attempt up to
+// retryMax; a random part of up to a half is taken off, so that sessions which failed
+// together don't come back together. The event with the most attempts decides.
 func (q *Queue) backOff(claim memory.Claim) time.Duration {
 	attempts := 0
 	for _, e := range claim.Events {
@@ -121,7 +121,8 @@ func (q *Queue) backOff(claim memory.Claim) time.Duration {
 	return pause - time.Duration(q.opts.Rand()*float64(pause)/2)
 }
 
-// retryAfter is the pause that the cause of a failure asks for.
+// retryAfter is the pause that the cause of a failure asks for, at most retryAfterMax; 0 when it
+// asks for none, or is nil.
 func retryAfter(cause error) time.Duration {
 	var asks interface{ RetryAfter() time.Duration }
 	if !errors.As(cause, &asks) {

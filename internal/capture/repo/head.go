@@ -22,7 +22,8 @@ const (
 	maxSymrefs = 5
 )
 
-// checkedOut returns branch and commit of a worktree.
+// checkedOut returns branch and commit of a worktree: the branch "" for a detached HEAD, the commit
+// "" before the first one or when it cannot be found.
 func (w worktree) checkedOut() (branch, commit string) {
 	ref, commit, _ := parseHead(w.head)
 	if ref == "" {
@@ -51,8 +52,8 @@ func (w worktree) checkedOut() (branch, commit string) {
 	return branch, ""
 }
 
-// parseHead parses the content of HEAD or of a loose ref: the ref that it points to, or
-// a commit; false for anything else.
+// parseHead parses the trimmed content of HEAD or of a loose ref: the ref that it points to, or
+// a commit, the other being ""; false for anything else.
 func parseHead(content string) (ref, commit string, ok bool) {
 	if target, symbolic := strings.CutPrefix(content, "ref:"); symbolic {
 		target = strings.TrimSpace(target)
@@ -79,8 +80,8 @@ func IsObjectID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// packedRef looks ref up in a packed-refs file. Git sorts the file and says so
-// in its first line; then a few blocks are read, however many refs there are.
+// packedRef returns the commit of ref in a packed-refs file, "" for none. Git sorts the file and
+// says so in its first line; then a few blocks are read, however many refs there are.
 func packedRef(path, ref string) string {
 	first, info, err := openfile.Beginning(path, maxSmall)
 	if err != nil {
@@ -101,8 +102,8 @@ func packedRef(path, ref string) string {
 	return searchPacked(f, info.Size(), ref)
 }
 
-// findPacked searches lines of the form "<id> <ref>"; "#" starts a comment,
-// "^" the commit that the tag before points to.
+// findPacked returns the id of ref in lines of the form "<id> <ref>", "" for none; "#" starts a
+// comment, "^" the commit that the tag before points to.
 func findPacked(content, ref string) string {
 	for line := range strings.SplitSeq(content, "\n") {
 		if id, name, ok := parsePacked(line); ok && name == ref {
@@ -117,8 +118,9 @@ func parsePacked(line string) (id, name string, ok bool) {
 	return id, name, ok && IsObjectID(id) && name != ""
 }
 
-// searchPacked bisects a sorted file by blocks: it takes the first whole ref in one and goes
-// on in the half that can hold ref.
+// searchPacked bisects a sorted file of size bytes by blocks: it takes the first whole ref in one
+// and goes on in the half that can hold ref. It returns the commit of ref, "" for none. A block has
+// maxSmall bytes, more than any line, and what cannot be read has no refs.
 func searchPacked(f io.ReaderAt, size int64, ref string) string {
 	read := func(block, blocks int) string {
 		b := make([]byte, blocks*maxSmall)

@@ -29,7 +29,9 @@ type worktree struct {
 // Identify returns project, worktree, branch and HEAD. projectDir is the directory
 // in which the host was started, cwd its current one; if one is empty, the other
 // stands for it. Outside a repository the project is projectDir, the worktree root
-// is projectDir if that holds cwd, else cwd, and branch and commit are empty.
+// is projectDir if that holds cwd, else cwd, and branch and commit are empty. The worktree is that
+// of cwd, the project that of projectDir: they differ in a host that has changed to another
+// repository. Paths are absolute with links resolved; without any directory all is "".
 func Identify(projectDir, cwd string) Identity {
 	projectDir, cwd = cmp.Or(projectDir, cwd), cmp.Or(cwd, projectDir)
 	if projectDir == "" {
@@ -68,7 +70,8 @@ func Identify(projectDir, cwd string) Identity {
 	return id
 }
 
-// absolute cleans path and makes it absolute where that is possible.
+// absolute cleans path and makes it absolute where that is possible; a Windows path stays as it is,
+// cleaned, on another system.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil && !windowsPath(path) {
 		return abs
@@ -76,7 +79,8 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// resolve resolves symlinks; "" and paths that do not exist are returned as they are.
+// resolve resolves symlinks; "" and paths that do not exist, or cannot be resolved, are returned as
+// they are.
 func resolve(path string) string {
 	if path == "" {
 		return ""
@@ -87,9 +91,9 @@ func resolve(path string) string {
 	return path
 }
 
-// findWorktree walks up from dir to the first directory with a usable .git. Like
-// git, it skips one that is no git directory (empty, damaged, pruned). known is a
-// worktree found before, which is not examined again.
+// findWorktree walks up from dir, an absolute path, to the first directory with a usable .git.
+// Like git, it skips one that is no git directory (empty, damaged, pruned). known is a
+// worktree found before, which is not examined again; the zero value is none.
 func findWorktree(dir string, known worktree) (worktree, bool) {
 	for {
 		if dir == known.root {
@@ -106,7 +110,8 @@ func findWorktree(dir string, known worktree) (worktree, bool) {
 	}
 }
 
-// worktreeAt returns the worktree whose root is dir; false if dir has no valid .git.
+// worktreeAt returns the worktree whose root is dir; false if dir has no .git, or one whose HEAD
+// names neither a ref nor a commit. It does not look above dir.
 func worktreeAt(dir string) (worktree, bool) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Stat(dotGit)
@@ -129,7 +134,8 @@ func worktreeAt(dir string) (worktree, bool) {
 	return worktree{root: dir, gitDir: gitDir, head: head}, true
 }
 
-// mainRoot returns the main worktree's root for w, whose root is resolved.
+// mainRoot returns the main worktree's root for w, whose root is resolved: its own unless w is a
+// linked worktree. That of a bare repository is the repository's directory.
 func mainRoot(w worktree) string {
 	common, linked := w.commonDir()
 	if !linked {

@@ -24,8 +24,9 @@ type ignoreRule struct {
 }
 
 // Ignores reports whether git ignores the file at rel, a path below the worktree at root with
-// '/', if it does not track it. It reads .gitignore and info/exclude as gitignore(5) says, not
-// the user's own core.excludesFile. known is false where a pattern is not understood.
+// '/', clean and not ".", if it does not track it (see Index.Has). It reads .gitignore and
+// info/exclude as gitignore(5) says, not the user's own core.excludesFile. known is false where
+// a pattern is not understood; a file with patterns that is missing or unreadable has none.
 func Ignores(root, rel string) (ignored, known bool) {
 	var rules []ignoreRule
 	read := func(file, base string) bool {
@@ -43,7 +44,7 @@ func Ignores(root, rel string) (ignored, known bool) {
 	if common := CommonDir(root); common != "" && !read(filepath.Join(common, "info", "exclude"), "") {
 		return false, false
 	}
-	for i := 0; i < len(rel); i++ {
+	for i := 0; i < len(rel); i++ { // one directory down each time, then the file itself: rel[:i]
 		base := rel[:max(i-1, 0)]
 		if !read(filepath.Join(root, filepath.FromSlash(base), ".gitignore"), base) {
 			return false, false
@@ -67,8 +68,9 @@ func Ignores(root, rel string) (ignored, known bool) {
 	return false, true
 }
 
-// parseIgnoreRule returns the rule of a line in the directory base, one without a pattern for
-// none. ok is false for a line that is not understood.
+// parseIgnoreRule returns the rule of a line in the directory base ("" is the root), one without a
+// pattern for a blank line or a comment. ok is false for a line that is not understood: with a
+// backslash or more than maxDeep "**".
 func parseIgnoreRule(line, base string) (r ignoreRule, ok bool) {
 	line = strings.TrimRight(line, " \r\n")
 	if line == "" || line[0] == '#' {

@@ -16,7 +16,8 @@ import (
 // from cwd. The worktree's own root is ".". A path that only symlinks bring
 // into the worktree (a temporary directory reached by its other name) counts as
 // inside. Windows paths are understood on every system, and compared without
-// regard to case.
+// regard to case. "" stays ""; without a worktree root each path is absolute, or stays relative if
+// cwd is "" too.
 func Relative(worktreeRoot, cwd, file string) string {
 	if file == "" {
 		return ""
@@ -51,7 +52,8 @@ type Tree struct {
 }
 
 // NewTree returns the tree of the roots, of which "" are ignored, for paths that are relative
-// to cwd.
+// to cwd; with a cwd that is not absolute here, Find judges no relative path. A path that lies in
+// several roots is in the first of them.
 func NewTree(cwd string, roots ...string) *Tree {
 	t := &Tree{}
 	for _, root := range roots {
@@ -99,7 +101,8 @@ func (t *Tree) Find(file string) (real, root, rel string) {
 }
 
 // Enters reports whether a directory on the way from root to the file at the relative path
-// rest, or that file, has an entry of a name: ".git" is that of another repository.
+// rest, or that file, has an entry of a name: ".git" is that of another repository. root itself
+// does not count; rest has '/'.
 func Enters(root, rest, name string) bool {
 	dir := root
 	for _, part := range strings.Split(rest, "/") {

@@ -20,7 +20,7 @@ const (
 type Index struct{ files []string }
 
 // Has reports whether git tracks the file at a path relative to the worktree, or a file
-// below it.
+// below it. The path has '/', is clean and not "."; letter case counts.
 func (x *Index) Has(rel string) bool {
 	i, found := slices.BinarySearch(x.files, rel)
 	if !found {
@@ -43,7 +43,9 @@ type cachedIndex struct {
 }
 
 // Of returns the index of the worktree at root, an empty one before the first file was added,
-// and nil for one that is not understood. isGit is false where root is no worktree.
+// and nil for one that is not understood, too large or unreadable. isGit is false where root is
+// no worktree's root. An index is read again when its time or size has changed; its users only
+// read it.
 func (c *Indexes) Of(root string) (index *Index, isGit bool) {
 	w, ok := worktreeAt(root)
 	if !ok {
@@ -67,7 +69,7 @@ func (c *Indexes) Of(root string) (index *Index, isGit bool) {
 	}
 	k := cachedIndex{written: info.ModTime(), size: info.Size()}
 	data := []byte(readLimited(path, maxIndex))
-	for _, idSize := range []int{20, 32} { // of SHA-1 and SHA-256
+	for _, idSize := range []int{20, 32} { // of SHA-1 and SHA-256: only one of them fits
 		if files, ok := parseIndex(data, idSize); ok && k.index == nil {
 			k.index = &Index{files}
 		}
@@ -78,7 +80,8 @@ func (c *Indexes) Of(root string) (index *Index, isGit bool) {
 
 // parseIndex returns the paths of an index of version 2, 3 or 4 with object ids of a size in
 // bytes. ok is false for any other form, such as an index that names another one which has a
-// part of the files. The form is that of gitformat-index(5).
+// part of the files. The form is that of gitformat-index(5). The checksum at the end is not
+// compared; a directory of a sparse index counts as one path with "/" at its end.
 func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 	if len(data) < 12+idSize || string(data[:4]) != "DIRC" {
 		return nil, false
@@ -107,6 +110,7 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 			name, size, kept = name[n:], size+n, len(last)-int(cut)
 		}
 		end := slices.Index(name, 0)
+		// Kinds: regular file, symbolic link, submodule, directory of a sparse index.
 		if end <= 0 && kept == 0 || kind != 8 && kind != 10 && kind != 14 && kind != 4 {
 			return nil, false
 		}
@@ -119,7 +123,7 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 		}
 		files, last, rest = append(files, path), path, rest[size:]
 	}
-	for len(rest) >= 8 && (rest[0] <= 'Z' || string(rest[:4]) == "sdir") {
+	for len(rest) >= 8 && (rest[0] <= 'Z' || string(rest[:4]) == "sdir") { // extensions that may be skipped
 		size := uint64(binary.BigEndian.Uint32(rest[4:]))
 		if size > uint64(len(rest)-8) {
 			return nil, false
@@ -129,8 +133,8 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 	return files, len(rest) == 0
 }
 
-// offset decodes a number as git's packs have it, and returns how many bytes it takes, 0 for
-// none.
+// offset decodes a number as git's packs have it, in at most 5 bytes, and returns how many bytes it
+// takes, 0 for none.
 func offset(data []byte) (n uint64, size int) {
 	for i, b := range data[:min(len(data), 5)] {
 		if i > 0 {
@@ -143,7 +147,8 @@ func offset(data []byte) (n uint64, size int) {
 	return 0, 0
 }
 
-// HasRef reports whether the repository of the worktree at root has a ref.
+// HasRef reports whether the repository of the worktree at root has a ref, named in full
+// ("refs/heads/main").
 func HasRef(root, ref string) bool {
 	w, ok := worktreeAt(root)
 	if !ok || !safeRef(ref) {

@@ -12,7 +12,8 @@ import (
 // About sets the symbols that the files of observations are about: those that the
 // observation mentions, else those that the events changed in the file. Their code is that
 // of the file on disk while it has the hash that the observation has of it, else that
-// after the last edit. A file without any is left as it is.
+// after the last edit. A file without a hash, without an event or in no known language is left
+// as it is. It modifies observations in place; events are those of their batch, in order.
 func About(observations []memory.Observation, events []memory.PendingEvent) {
 	roots := map[string]string{}
 	changed := map[string][]memory.SymbolChange{}
@@ -52,8 +53,9 @@ func About(observations []memory.Observation, events []memory.PendingEvent) {
 // maxAbout bounds the symbols that one file of an observation is about.
 const maxAbout = 20
 
-// about returns the symbols of a file that a text mentions, else those that were changed;
-// now is the file, empty when it is not known.
+// about returns the symbols of a file that a text mentions, else those that were changed, at most
+// maxAbout; nil for none. now is the file, empty when it is not known; changed are net changes, of
+// which the deleted ones do not count.
 func about(said string, now outline.Outline, changed []memory.SymbolChange) []memory.SymbolHash {
 	hashes := make([]memory.SymbolHash, 0, len(now.Symbols)+len(changed))
 	for _, s := range now.Symbols {
@@ -92,7 +94,7 @@ func about(said string, now outline.Outline, changed []memory.SymbolChange) []me
 // ("run") counts only if it is marked as code, or if the symbol was edited.
 func mentions(said, qualified string, edited bool) bool {
 	name := qualified[strings.LastIndexByte(qualified, '.')+1:]
-	plain := !strings.ContainsAny(name[min(1, len(name)):], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+	plain := !strings.ContainsAny(name[min(1, len(name)):], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") // a capital at the start makes no code
 	for rest, from := said, 0; name != ""; {
 		i := strings.Index(rest, name)
 		if i < 0 {
@@ -100,7 +102,7 @@ func mentions(said, qualified string, edited bool) bool {
 		}
 		from += i
 		end := from + len(name)
-		qualifies := end+1 < len(said) && said[end] == '.' && text.IsIdent(said[end+1])
+		qualifies := end+1 < len(said) && said[end] == '.' && text.IsIdent(said[end+1]) // of "Limiter.refill" the text is about refill
 		if (from == 0 || !text.IsIdent(said[from-1])) && (end == len(said) || !text.IsIdent(said[end])) && !qualifies {
 			code := from > 0 && (said[from-1] == '`' || said[from-1] == '.') || end < len(said) && (said[end] == '(' || said[end] == '`')
 			if !plain || edited || code {
@@ -112,8 +114,8 @@ func mentions(said, qualified string, edited bool) bool {
 	return false
 }
 
-// HashesOf returns the symbols of a source file with the hashes of their code. whole is
-// false when the file does not parse, so that some may be missing.
+// HashesOf returns the symbols of a source file with the hashes of their code; path only tells the
+// language. whole is false when the file does not parse, so that some may be missing.
 func HashesOf(path string, source []byte) (hashes map[memory.SymbolHash]bool, whole bool) {
 	o := outline.Of(path, source)
 	hashes = make(map[memory.SymbolHash]bool, len(o.Symbols))

@@ -40,8 +40,9 @@ const (
 )
 
 // AtOnce returns how an edit changed the symbols of its file; false when that has to be
-// found out later, if at all. It takes at most about 20 ms. file is the file as intake
-// noted it.
+// found out later, if at all. With true the changes are not nil, even if there are none: nil means
+// "not compared" to Later. It takes at most about 20 ms. file is the file as intake noted it, after
+// the edit. The event is as the host sent it, unredacted; the changes hold no secret.
 func AtOnce(e *memory.Event, file memory.FileRef) ([]memory.SymbolChange, bool) {
 	if len(e.ToolInput)+len(e.ToolResponse) > 3*maxAtOnce {
 		return nil, false
@@ -77,7 +78,9 @@ func editOf(e *memory.Event) *toolcall.Edit {
 	return &call.Edits[0]
 }
 
-// onDisk returns a file while it has the hash that intake noted.
+// onDisk returns the text of a file, whose path is relative to root, while it has the hash that
+// intake noted; false if it changed since, has no hash or cannot be read: the text then counts
+// for nothing.
 func onDisk(root string, file memory.FileRef) (string, bool) {
 	if file.Hash == "" {
 		return "", false
@@ -90,8 +93,8 @@ func onDisk(root string, file memory.FileRef) (string, bool) {
 	return string(content), hex.EncodeToString(sum[:]) == file.Hash
 }
 
-// compare returns the changes between two states of a file; false when one of them does
-// not parse.
+// compare returns the changes between two states of a file, of which one or both may be empty;
+// false when one of them does not parse. With true the changes are not nil.
 func compare(e *memory.Event, path string, before, after outline.Outline) ([]memory.SymbolChange, bool) {
 	if before.Broken || after.Broken {
 		return nil, false
@@ -103,7 +106,8 @@ func compare(e *memory.Event, path string, before, after outline.Outline) ([]mem
 	return changes, true
 }
 
-// record appends a change, unless there are too many or its names hold a secret.
+// record appends a change, with secrets of its signature masked, unless there are too many
+// (maxChanges) or its names hold a secret.
 func record(changes []memory.SymbolChange, e *memory.Event, path string, c outline.Change) []memory.SymbolChange {
 	if len(changes) == maxChanges || clean(c.Name) != c.Name || clean(c.RenamedFrom) != c.RenamedFrom {
 		return changes
@@ -166,9 +170,10 @@ func HashText(hash uint64) string {
 type fileKey struct{ root, path string }
 
 // Later compares the edits of a session's events that have not been compared, and sets
-// their Symbols. It goes back from the file on disk, edit by edit, as far as each patch
-// fits what it left; an edit that left the file broken is compared together with those
-// that follow, up to the one that mended it, which gets the changes.
+// their Symbols; events are in order, and those with Symbols keep them. It goes back from the
+// file on disk, edit by edit, as far as each patch fits what it left; an edit that left the file
+// broken is compared together with those that follow, up to the one that mended it, which gets
+// the changes. Symbols stay nil where the texts are not known, and once ctx has ended.
 func Later(ctx context.Context, events []memory.PendingEvent) {
 	edits := map[fileKey][]int{}
 	left := map[fileKey]bool{}
@@ -198,7 +203,8 @@ type states struct {
 	known         bool
 }
 
-// compareChain sets the Symbols of the edits of one file, at the given indexes of events.
+// compareChain sets the Symbols of the edits of one file, at the given indexes of events, which
+// ascend. It first goes back to find the texts around each edit, then forward to compare them.
 func compareChain(events []memory.PendingEvent, at []int) {
 	chain := make([]states, len(at))
 	next, nextKnown := "", false // the text before the edit that follows

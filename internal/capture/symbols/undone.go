@@ -20,9 +20,11 @@ const maxUndone = 50
 // Undone finds out which changes of the session commands have taken back (git checkout,
 // restore, reset, stash, revert; rm), or moved to another file, and adds that to the Symbols of the last such
 // command. The file on disk decides: a symbol that has its old code again is unchanged, one
-// whose file is gone is deleted. earlier returns the session's changes of former batches;
-// it is called only after such a command. Nothing is said when the branch changed within
-// the batch: the work is on the other one.
+// whose file is gone is deleted. events are of the session, in order, after Later has set their
+// Symbols. earlier returns the session's net changes of former batches; it is called only after
+// such a command, and its error is the only one of Undone. Nothing is said when the branch or
+// the worktree changed within the batch: the work is on the other one. At most maxUndone files are
+// looked at, fewer when ctx ends.
 func Undone(ctx context.Context, session *memory.Session, events []memory.PendingEvent, earlier func(context.Context) ([]memory.SymbolChange, error)) error {
 	last := -1
 	for i := range events {
@@ -78,7 +80,8 @@ func Undone(ctx context.Context, session *memory.Session, events []memory.Pendin
 	return nil
 }
 
-// movedFiles returns the new paths of the files that commands moved, by the old ones.
+// movedFiles returns the new paths of the files that commands moved, by the old ones, both relative
+// to dir. A move counts if now only the new path exists.
 func movedFiles(dir *os.Root, events []memory.PendingEvent) map[string]string {
 	moved := map[string]string{}
 	for i := range events {
@@ -149,7 +152,8 @@ func currentOutline(dir *os.Root, path string) *outline.Outline {
 }
 
 // undone returns the change that takes c back, if the file says that it was: now is its
-// outline, nil when that is not known.
+// outline, nil when that is not known. The change is SymbolUnchanged if a symbol of that name has
+// the code from before c, SymbolDeleted if none has the name; false if it is there with other code.
 func undone(c memory.SymbolChange, now *outline.Outline) (memory.SymbolChange, bool) {
 	if now == nil {
 		return c, false

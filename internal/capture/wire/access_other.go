@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// accessible returns why dir is no directory, nil when it is one: modes say nothing of
-// whether a file can be made there.
+// accessible returns why dir is no directory, nil when it is one: on these systems modes say nothing
+// of whether a file can be made there.
 func accessible(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {

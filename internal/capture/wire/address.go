@@ -39,7 +39,7 @@ func SocketPath(dataDir string, getenv func(string) string) string {
 }
 
 // elsewhere returns the paths that a socket outside the data directory may have, the best
-// one first.
+// one first; at least one. None is longer than maxSocketPath.
 func elsewhere(dataDir string, getenv func(string) string) (paths []string) {
 	for _, base := range []string{getenv("XDG_RUNTIME_DIR"), tempDir(getenv)} {
 		if path := filepath.Join(base, ownName(dataDir), "worker.sock"); base != "" && len(path) <= maxSocketPath {
@@ -65,7 +65,7 @@ func tempDir(getenv func(string) string) string {
 // directory. Outside the data directory it takes the first one to which other users have no
 // access: that of the last worker, those of SocketPath, or, if other users hold all of them,
 // one with a random name, which hooks find by worker.json. It also returns the directories
-// that it refused.
+// that it refused, for the log. The error is that of the last directory that it tried to make.
 func PrepareSocket(dataDir string, getenv func(string) string) (path string, refused []string, err error) {
 	path = SocketPath(dataDir, getenv)
 	if filepath.Dir(path) == filepath.Clean(dataDir) {
@@ -104,8 +104,9 @@ func LeaveSocket(dataDir, socket string) {
 	}
 }
 
-// Find returns where the worker of a data directory listens, or would listen.
-// It reads worker.json only where the address does not follow from the directory.
+// Find returns where the worker of a data directory listens, or would listen, whether one runs
+// or not. It reads worker.json only where the address does not follow from the directory, and the
+// token only on Windows: elsewhere hooks use the socket, whose directory tells who may connect.
 func Find(dataDir string, getenv func(string) string) Address {
 	a := Address{Socket: SocketPath(dataDir, getenv)}
 	inside := filepath.Dir(a.Socket) == filepath.Clean(dataDir)
@@ -127,7 +128,8 @@ func Find(dataDir string, getenv func(string) string) Address {
 	return a
 }
 
-// cleanToken returns "" for a token that would break its header line.
+// cleanToken returns a token without the blanks around it, "" for one that would break its header
+// line.
 func cleanToken(token string) string {
 	token = strings.TrimSpace(token)
 	for i := range len(token) {

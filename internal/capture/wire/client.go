@@ -78,7 +78,9 @@ func (c *Client) Post(path string, body []byte) (Response, error) {
 }
 
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
-// os.IsTimeout holds, or another error of the connection.
+// os.IsTimeout holds, or another error of the connection. An answer of any other status is no
+// error. A connection of Dial that failed gives its error; one that the worker has closed since
+// is made anew, once.
 func (c *Client) exchange(method, target string, body []byte) (Response, error) {
 	head := requestHead(method, target, c.Address.Token, len(body))
 	if len(body) < largePiece {
@@ -101,8 +103,9 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 	return resp, err
 }
 
-// send sends a request over a connection and reads the answer; broken says that the connection
-// took no request and gave no answer.
+// send sends a request over a connection, which it closes, and reads the answer; broken says that
+// the connection did not take the request and gave no answer, so that it can be sent again. With
+// ErrWireVersion the answer is returned too.
 func (c *Client) send(link conn, head, body []byte) (resp Response, broken bool, err error) {
 	defer func() { _ = link.Close() }() // the answer was read, or is given up
 	if err := link.SetDeadline(c.Deadline); err != nil {

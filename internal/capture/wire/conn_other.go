@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// dial connects to the worker's socket or, without one, to its port on 127.0.0.1.
+// dial connects to the worker's socket or, if that fails or is not trusted, to its port on
+// 127.0.0.1. The error is ErrNoWorker, or timedOut once the deadline has passed.
 func dial(a Address, deadline time.Time) (conn, error) {
 	left := time.Until(deadline)
 	if left <= 0 {

@@ -18,7 +18,9 @@ type socketConn struct {
 	deadline time.Time
 }
 
-// dial connects to the worker's socket. These systems need no TCP.
+// dial connects to the worker's socket. These systems need no TCP. The error is ErrNoWorker where
+// none listens or another user may have made the socket, timedOut once the deadline has passed,
+// else that of a system call.
 func dial(a Address, deadline time.Time) (conn, error) {
 	if !a.trusted() {
 		return nil, ErrNoWorker
@@ -45,8 +47,9 @@ func dial(a Address, deadline time.Time) (conn, error) {
 	return c, nil
 }
 
-// connect compares without errors.Is, which takes as long as the system call: it looks
-// up what an Errno can do.
+// connect connects fd to the socket at a path. It compares without errors.Is, which takes as long
+// as the system call: it looks up what an Errno can do. EAGAIN means that the worker's backlog
+// stayed full.
 func connect(fd int, socket string) error {
 	for {
 		switch err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket}); err {
@@ -63,7 +66,8 @@ func connect(fd int, socket string) error {
 	}
 }
 
-// limit sets the time left until the deadline as a timeout of the kernel.
+// limit sets the time left until the deadline as a timeout of the kernel, for reading or for writing
+// by option; timedOut if none is left.
 func (c *socketConn) limit(option int) error {
 	left := time.Until(c.deadline)
 	if left <= 0 {
@@ -99,7 +103,8 @@ func (c *socketConn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write implements io.Writer; timedOut once the connection's deadline has passed.
+// Write implements io.Writer; timedOut once the connection's deadline has passed. It writes all of
+// b unless it returns an error.
 func (c *socketConn) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {

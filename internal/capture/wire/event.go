@@ -52,8 +52,8 @@ func membersOf(e *memory.Event) [26]member {
 }
 
 // EncodeEvent returns the JSON form of e: the same members that json.Marshal writes, without
-// its cost for a process that does this once. Raw JSON in e must be valid; bytes in it that
-// are not UTF-8 become U+FFFD.
+// its cost for a process that does this once. Raw JSON in e must be valid, as it is not looked at;
+// bytes in it that are not UTF-8 become U+FFFD.
 func EncodeEvent(e *memory.Event) []byte {
 	texts := len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
 	b := append(make([]byte, 0, 1024+texts+texts/64), '{')
@@ -94,7 +94,8 @@ func EncodeEvent(e *memory.Event) []byte {
 // ParseEvent parses what EncodeEvent writes into e and reports whether data is
 // just that: an object of the event's own members, each of its type. Anything else
 // that a client may send (another name, null, a number with a point) is for
-// encoding/json, which takes three times as long. e keeps no reference to data.
+// encoding/json, which takes three times as long. After false e may be filled in part. e keeps no
+// reference to data.
 func ParseEvent(data []byte, e *memory.Event) bool {
 	members := membersOf(e)
 	ok := true

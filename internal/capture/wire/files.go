@@ -32,7 +32,8 @@ func IsOwn(name string) bool {
 
 // Misplaced names the entries of a data directory that are something else than they should
 // be, such as "memory.db is a directory": each keeps the worker from its work, and some from
-// its start. A link counts as what it leads to.
+// its start. A link counts as what it leads to; entries that are missing, cannot be looked at or
+// are not claude-mem's do not count.
 func Misplaced(dataDir string) (wrong []string) {
 	for _, f := range files {
 		info, err := os.Stat(filepath.Join(dataDir, f.name))
@@ -43,7 +44,8 @@ func Misplaced(dataDir string) (wrong []string) {
 	return wrong
 }
 
-// kindOfFile returns what an entry of a directory is, for people.
+// kindOfFile returns what an entry of a directory is that is something else than it should be, for
+// people: a directory should be a file, a file a directory.
 func kindOfFile(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

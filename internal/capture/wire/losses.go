@@ -39,7 +39,8 @@ const (
 	lossPause = 24 * time.Hour
 )
 
-// LossesOf returns the counts of a data directory.
+// LossesOf returns the counts of a data directory; it reads nothing yet. The second place is the
+// one that getenv names for this process: the worker looks in its own.
 func LossesOf(dataDir string, getenv func(string) string) Losses {
 	other := otherDir(dataDir, getenv)
 	if other != "" {
@@ -48,7 +49,8 @@ func LossesOf(dataDir string, getenv func(string) string) Losses {
 	return Losses{inBoth(filepath.Join(dataDir, lossesName), other)}
 }
 
-// Reserve makes the file in the data directory with its full length, unless it is there.
+// Reserve makes the file in the data directory with its full length, unless it is there. A shorter
+// one, which a hook has made before, keeps its record.
 func (l Losses) Reserve(now time.Time) error {
 	if info, err := os.Lstat(l.paths[0]); err == nil && info.Size() == lossesEnd {
 		return nil
@@ -71,7 +73,8 @@ func (l Losses) Reserve(now time.Time) error {
 	})
 }
 
-// Add counts a lost event. An error says that no place takes it.
+// Add counts a lost event. An error says that no place takes it. It waits at most lossWait for
+// each place.
 func (l Losses) Add(loss memory.Loss) error {
 	add := func(f *os.File) error { return addLoss(f, loss) }
 	err := inLosses(l.paths[0], add)
@@ -84,7 +87,8 @@ func (l Losses) Add(loss memory.Loss) error {
 	return nil
 }
 
-// Read returns the records that there are.
+// Read returns the records that there are, at most one for each place, that of the data directory
+// first. A record in a directory that is not ours alone is left out.
 func (l Losses) Read() (records []memory.LossRecord) {
 	for i, path := range l.paths {
 		if i > 0 && !Alone(filepath.Dir(path)) {
@@ -102,7 +106,9 @@ func (l Losses) Read() (records []memory.LossRecord) {
 	return records
 }
 
-// inLosses calls do with the file at path, locked. The file is made if it is not there.
+// inLosses calls do with the file at path, locked; unlocked where the file system has no locks. The
+// file is made if it is not there, its directory is not. errTempBusy when another process holds
+// the lock for lossWait.
 func inLosses(path string, do func(*os.File) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lossWait)
 	defer cancel()
@@ -146,7 +152,8 @@ func lossesID(at memory.Millis) string {
 	return strconv.FormatInt(int64(at), 36) + "-" + strconv.Itoa(os.Getpid())
 }
 
-// headOf returns the first line of a record's file.
+// headOf returns the first line of a record's file, of lossHead bytes: its texts are short enough
+// that the JSON always fits.
 func headOf(r *memory.LossRecord) []byte {
 	b := jsonscan.Object("count", r.Count, "recent", r.Recent, "first", int64(r.First), "last", int64(r.Last),
 		"id", plainReason(r.ID), "worker", plainReason(r.Worker), "hook", plainReason(r.Hook))
@@ -166,7 +173,8 @@ func plainReason(s string) string {
 	return string(b)
 }
 
-// readLosses returns the record in a file; without an ID if there is none, or a broken one.
+// readLosses returns the record in a file; without an ID if there is none, or a broken one. The
+// last losses are in a ring: that of number n, from 0, is in slot n modulo lossSlots.
 func readLosses(f *os.File) memory.LossRecord {
 	r := readLossHead(f)
 	if r.ID == "" {
@@ -184,7 +192,7 @@ func readLosses(f *os.File) memory.LossRecord {
 	return r
 }
 
-// readLossHead is readLosses without Deliveries.
+// readLossHead is readLosses without Deliveries. A record whose numbers do not fit is broken.
 func readLossHead(f *os.File) (r memory.LossRecord) {
 	head := make([]byte, lossHead)
 	if _, err := f.ReadAt(head, 0); err != nil {

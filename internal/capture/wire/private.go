@@ -67,8 +67,8 @@ func digest(s string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Set marks the session's current turn as private. An error says that no place
-// takes the mark.
+// Set marks the session's current turn as private, in the first place that takes the mark, until
+// Clear. An error says that none takes it.
 func (m Marks) Set(host memory.Host, hostSessionID string) error {
 	var errs error
 	for i, dir := range m.dirs {
@@ -83,7 +83,8 @@ func (m Marks) Set(host memory.Host, hostSessionID string) error {
 
 var errNoPlace = errors.New("no directory for marks that is ours alone")
 
-// write makes the mark at path, elsewhere in a directory that is ours alone.
+// write makes the mark at path, an empty file, and its directory; elsewhere only in a directory
+// that is ours alone, else errNoPlace.
 func write(path string, elsewhere bool) error {
 	if elsewhere && !makeAlone(filepath.Dir(path)) {
 		return errNoPlace
@@ -98,7 +99,7 @@ func write(path string, elsewhere bool) error {
 // makeAlone makes a directory, and reports whether it is ours alone.
 func makeAlone(dir string) bool { return os.MkdirAll(dir, 0o700) == nil && Alone(dir) }
 
-// Clear removes the session's mark; none is no error.
+// Clear removes the session's mark from both places; none is no error. The error is the first one.
 func (m Marks) Clear(host memory.Host, hostSessionID string) error {
 	var first error
 	for _, dir := range m.dirs {
@@ -108,7 +109,7 @@ func (m Marks) Clear(host memory.Host, hostSessionID string) error {
 }
 
 // State returns what the marks say of the session's current turn. A mark that
-// cannot be looked for counts as one.
+// cannot be looked for counts as one, so that nothing private is captured by mistake.
 func (m Marks) State(host memory.Host, hostSessionID string) TurnState {
 	for i, dir := range m.dirs {
 		_, err := os.Lstat(filepath.Join(dir, markName(host, hostSessionID)))
@@ -132,7 +133,8 @@ func (m Marks) Writable() bool {
 	return takesFiles(m.dirs[0]) || len(m.dirs) > 1 && takesFiles(other) && (Alone(other) || !exists(other))
 }
 
-// takesFiles reports whether files can be made in a directory, or the directory itself.
+// takesFiles reports whether files can be made in a directory or, if it is not there, in the first
+// one above it that is.
 func takesFiles(dir string) bool {
 	for {
 		err := accessible(dir)

@@ -60,7 +60,8 @@ type responseHeader struct {
 	chunked bool
 }
 
-// readHead reads the status line and the header of a response.
+// readHead reads the status line and the header of a response, up to the empty line behind it.
+// ErrResponse for a malformed one, two lengths that differ, or another coding than chunked.
 func readHead(r *bufio.Reader) (status int, h responseHeader, err error) {
 	h.length = -1
 	line, err := readLine(r)
@@ -110,7 +111,8 @@ func readFields(r *bufio.Reader, take func(line string) bool) error {
 	}
 }
 
-// readBody reads a body: in chunks, of a known length, or up to the end.
+// readBody reads a body of at most limit bytes: in chunks, of a known length, or up to the end of
+// the connection. ErrResponse for a larger or incomplete one.
 func readBody(r *bufio.Reader, h responseHeader, limit int) ([]byte, error) {
 	switch {
 	case h.chunked:
@@ -130,7 +132,8 @@ func readBody(r *bufio.Reader, h responseHeader, limit int) ([]byte, error) {
 	return body, nil
 }
 
-// appendBytes appends the next n bytes of r to body.
+// appendBytes appends the next n bytes of r to body; its callers have compared n with the limit.
+// ErrResponse if r ends before.
 func appendBytes(body []byte, r *bufio.Reader, n int) ([]byte, error) {
 	from := len(body)
 	body = append(body, make([]byte, n)...)
@@ -140,7 +143,8 @@ func appendBytes(body []byte, r *bufio.Reader, n int) ([]byte, error) {
 	return body, nil
 }
 
-// readChunks reads a body in the chunked transfer coding, and its trailers.
+// readChunks reads a body in the chunked transfer coding, and its trailers, which it drops.
+// ErrResponse for a malformed body, or one above limit bytes.
 func readChunks(r *bufio.Reader, limit int) ([]byte, error) {
 	var body []byte
 	for {

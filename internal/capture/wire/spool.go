@@ -61,7 +61,8 @@ func (s Spool) WriteInjection(deliveryID string, in *memory.Injection) error {
 	return s.Write(deliveryID, b)
 }
 
-// Write spools a file. The delivery id may hold letters, digits, - and _.
+// Write spools a file, and makes the spool's directory if need be. The delivery id may hold
+// letters, digits, - and _; os.ErrInvalid for another. A file of that id is replaced.
 func (s Spool) Write(deliveryID string, content []byte) error {
 	if !isSafeName(deliveryID) {
 		return &os.PathError{Op: "spool", Path: deliveryID, Err: os.ErrInvalid}
@@ -114,7 +115,9 @@ func writeSpoolFile(path string, content []byte) error {
 }
 
 // orUnlocked opens a file that could not be locked, on a file system without locks: what is
-// written there is worth more than that no other process writes it.
+// written there is worth more than that no other process writes it. f and err are what package
+// lock returned, and are returned for every other error; f is nil without an error when another
+// process holds the lock.
 func orUnlocked(f *os.File, err error) (*os.File, error) {
 	if failed, ok := errors.AsType[*os.PathError](err); ok && failed.Op == "lock" {
 		return openfile.Open(failed.Path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -135,7 +138,8 @@ func isSafeName(id string) bool {
 	return len(id) > 0 && len(id) <= 128
 }
 
-// Probe returns an error when the spool is not writable.
+// Probe returns an error when the spool is not writable: it makes the directory, and writes and
+// removes a file in it.
 func (s Spool) Probe() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
@@ -150,7 +154,8 @@ func (s Spool) Probe() error {
 
 // List names the spool's files, the oldest delivery first; it returns nil without
 // an error when there is no spool. Of the temporary files whose writers have died
-// it takes over the whole ones and removes incomplete ones after an hour.
+// it takes over the whole ones and removes incomplete ones after an hour. What was set aside is
+// not listed. Another process may take a file away before it is read.
 func (s Spool) List(now time.Time) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if os.IsNotExist(err) {
@@ -246,7 +251,7 @@ func readEntry(r io.Reader) (entry SpoolEntry, err error) {
 	return entry, nil
 }
 
-// kindOf describes a JSON error without quoting the file: it may be logged.
+// kindOf describes a JSON error without quoting the file, as the text may be logged.
 func kindOf(err error) string {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return "wrong type of " + wrongType.Field
@@ -264,7 +269,8 @@ func removeIfPresent(path string) error {
 	return nil
 }
 
-// SetAside moves a corrupt file to spool/corrupt, for a person to look at.
+// SetAside moves a corrupt file to spool/corrupt, for a person to look at. One of that name is
+// replaced.
 func (s Spool) SetAside(name string) error {
 	dir := filepath.Join(s.Dir, "corrupt")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -273,7 +279,7 @@ func (s Spool) SetAside(name string) error {
 	return os.Rename(filepath.Join(s.Dir, name), filepath.Join(dir, name))
 }
 
-// CountCorrupt counts the files that were set aside.
+// CountCorrupt counts the files that were set aside; 0 if that cannot be read.
 func (s Spool) CountCorrupt() int {
 	entries, err := os.ReadDir(filepath.Join(s.Dir, "corrupt"))
 	if err != nil {

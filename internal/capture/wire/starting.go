@@ -27,7 +27,9 @@ func startingPath(dataDir string) string { return filepath.Join(dataDir, "worker
 // worker.starting holds the time of the last try, the number of tries in a row and why
 // the one before failed; what the worker reports follows (StartOutput).
 // ClearStarting removes it once a worker listens. Nobody else may try while a start
-// is under way (10 s), nor, unless impatient, during the back-off after a failed one.
+// is under way (10 s), nor, unless impatient, during the back-off after a failed one. False without
+// an error means that somebody else starts it, or that it is too early; the data directory is
+// made if it is missing.
 func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 	f, err := lock.Try(startingPath(dataDir))
 	if os.IsNotExist(err) {
@@ -65,7 +67,7 @@ const reasonMark = "reason: "
 const longestStartReason = 500
 
 // NoteStart writes into the marker why the worker cannot start. The next session start
-// tells it to the user. A failure is ignored: the log may have it.
+// tells it to the user, up to longestStartReason bytes. A failure is ignored: the log may have it.
 func NoteStart(dataDir, reason string) {
 	if f, err := StartOutput(dataDir); err == nil {
 		_, _ = f.WriteString("\n" + reasonMark + strings.ReplaceAll(reason, "\n", " ") + "\n")
@@ -79,9 +81,10 @@ func StartOutput(dataDir string) (*os.File, error) {
 	return openfile.Open(startingPath(dataDir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// parseMarker returns attempts 0 for an empty or damaged marker, and the reason "" when none
-// is known. Of a crash only the runtime's own words are the reason: a panic may quote what was
-// being worked on.
+// parseMarker returns time and number of the tries and why the last one failed; attempts 0 for an
+// empty or damaged marker, and the reason "" when none is known. A reason in the worker's own
+// output is newer than the one in the first line. Of a crash only the runtime's own words are the
+// reason: a panic may quote what was being worked on.
 func parseMarker(data []byte) (at time.Time, attempts int, reason string) {
 	head, output, _ := bytes.Cut(data, []byte("\n"))
 	var milliseconds int64
@@ -106,14 +109,15 @@ func parseMarker(data []byte) (at time.Time, attempts int, reason string) {
 	return time.UnixMilli(milliseconds), min(max(attempts, 0), 1000), reason
 }
 
-// retryAfter returns the pause after so many failed starts: it doubles from firstRetry
+// retryAfter returns the pause after so many failed starts, at least 1: it doubles from firstRetry
 // to longestRetry.
 func retryAfter(attempts int) time.Duration {
 	return min(firstRetry<<min(attempts-1, 10), longestRetry)
 }
 
 // LastStart returns time and number of the tries since a worker last ran, and why one of
-// them failed, as far as known; attempts is 0 when there was none.
+// them failed, as far as known; attempts is 0 when there was none, and a marker that is missing
+// is no error.
 func LastStart(dataDir string) (at time.Time, attempts int, reason string, err error) {
 	data, err := readSmall(startingPath(dataDir))
 	if os.IsNotExist(err) {

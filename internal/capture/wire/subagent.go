@@ -13,8 +13,9 @@ const agentTool = "Agent"
 func agentRun(agentID string) string { return "agent:" + agentID }
 
 // NameAgentRun gives the call of a subagent that has completed the id that the
-// subagent's end gets: the host reports one run twice. A subagent that was only
-// launched keeps the id of its call.
+// subagent's end gets: the host reports one run twice, and the key of an event is made of its id,
+// so that it is stored once. A subagent that was only launched keeps the id of its call; other
+// events stay as they are.
 func NameAgentRun(e *memory.Event) {
 	if e.Kind != memory.KindTool || e.ToolName != agentTool && e.ToolName != "Task" {
 		return
@@ -25,8 +26,9 @@ func NameAgentRun(e *memory.Event) {
 	}
 }
 
-// SubagentEnd turns the end of a subagent into a tool event of its run: it is no
-// end of the session's turn.
+// SubagentEnd turns the end of a subagent, a KindStop with AgentID, into a tool event of its run: it
+// is no end of the session's turn. It looks as if the Agent tool had returned the subagent's last
+// message.
 func SubagentEnd(e *memory.Event) {
 	e.Kind = memory.KindTool
 	e.ToolName = agentTool

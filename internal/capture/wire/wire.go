@@ -56,7 +56,8 @@ type Answer struct {
 }
 
 // ParseAnswer parses the JSON body of an answer. It ignores unknown fields and
-// fields of another type.
+// fields of another type; an error means that the body is no JSON object. An "error" that is no
+// object gives CodeInternal.
 func ParseAnswer(body []byte) (Answer, error) {
 	var a Answer
 	var fault []byte
@@ -83,7 +84,8 @@ func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 	return a, err
 }
 
-// ContextTarget is the request target of GET /api/context.
+// ContextTarget is the request target of GET /api/context, path and query. Fields of r that are
+// empty are left out, except those that name the session; Explain is not sent.
 func ContextTarget(r *memory.ContextRequest) string {
 	target := sessionTarget(PathContext, r.Host, r.HostSessionID, r.ProjectPath)
 	for _, p := range [...]struct{ name, value string }{

@@ -23,7 +23,8 @@ type WorkerInfo struct {
 
 func workerInfoPath(dataDir string) string { return filepath.Join(dataDir, "worker.json") }
 
-// ReadWorkerInfo reads worker.json; fs.ErrNotExist when there is none, jsonscan.ErrNotObject when it is broken.
+// ReadWorkerInfo reads worker.json; fs.ErrNotExist when there is none, jsonscan.ErrNotObject when it
+// is broken. A field that is missing, of another type, or a port out of range is 0 or "".
 func ReadWorkerInfo(dataDir string) (WorkerInfo, error) {
 	var info WorkerInfo
 	data, err := readSmall(workerInfoPath(dataDir))
