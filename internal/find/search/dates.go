@@ -16,8 +16,9 @@ type timespan struct {
 }
 
 // readDates takes expressions of time out of words, at most two ("since May until
-// last week"), and returns the words that are left and whether there was one. It
-// does nothing unless it is clear that time is meant.
+// last week"), and returns the words that are left and whether there was one. It sets r.since
+// and r.until, which is part of the time, to what all of them have in common. Three
+// expressions, or two with nothing in common, are none: then words come back as they are.
 func (r *reading) readDates(words []word) ([]word, bool) {
 	var taken []timespan
 	left := words
@@ -85,8 +86,9 @@ func (r *reading) findTime(words []word) (at, n int, t timespan) {
 	return 0, 0, timespan{}
 }
 
-// timeAt parses an expression of time at the beginning of words and returns of how many
-// words it is, 0 for none, and what it means. The longest counts.
+// timeAt parses an expression of time at the beginning of words, which are not empty, and
+// returns of how many words it is, 0 for none, and what it means. The longest counts, and if
+// its preposition shows that no time is meant, none does.
 func (r *reading) timeAt(words []word) (int, timespan) {
 	if n, t := r.rangeAt(words); n > 0 {
 		return n, t
@@ -110,8 +112,10 @@ func (r *reading) timeAt(words []word) (int, timespan) {
 	return n, timespan{since: p.from, until: p.to, weak: p.weak, bare: true, iso: iso}
 }
 
-// preposed says what a period means after a preposition: nothing when the word is
-// none. It returns ok false when time is not meant.
+// preposed returns what a period means after a preposition, next being the word between them or
+// the period's first: the zero timespan when the word is no preposition. ok is false when time is
+// not meant. The cases are the marks of lang's table: "before" has "<", "until" "-", "since" "+",
+// "after" ">", "in" "=", "for" "?", "over" "~".
 func preposed(preposition, next string, p period) (t timespan, ok bool) {
 	switch lang.Value(preposition, "time-preposition") {
 	case "<":

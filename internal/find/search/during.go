@@ -64,7 +64,8 @@ const (
 	sessionUntrained = 1
 )
 
-// untrained is that of the request to the index.
+// untrained returns index.Request.Untrained: how far the vector of the text is moved from the
+// trained table (0) to the built-in one (1).
 func (p *plan) untrained() float32 {
 	if p.during != nil {
 		return sessionUntrained
@@ -73,7 +74,9 @@ func (p *plan) untrained() float32 {
 }
 
 // shareFiles fills in p.shared and p.filed, and returns the records of rare files with the largest shares, at most
-// sharedCandidates: they are looked at whatever their text says, if they pass the filter.
+// sharedCandidates: they are looked at whatever their text says, if they pass the filter. The
+// files are those that the store knows of the session, or those of the request if it names no
+// session. Without files, or when a person asks, it does nothing.
 func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]memory.RecordRef, error) {
 	if p.during == nil {
 		return nil, nil

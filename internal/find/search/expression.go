@@ -102,8 +102,9 @@ type expressionToken struct {
 	text string
 }
 
-// operand reports whether an operator can stand beside t: after it, or before when
-// next is set. The small words of prose are no operands.
+// operand reports whether t can be what an operator joins: with next set the token behind the
+// operator, which may open a parenthesis, else the one before it. The small words of prose
+// are no operands.
 func (t expressionToken) operand(next bool) bool {
 	switch t.kind {
 	case wordToken:

@@ -74,7 +74,7 @@ func newerFirst(a, b *scored) int {
 const timelyShare = 0.5
 
 // timely returns the records of a ranking, the best first, that are about its text:
-// by themselves, not by the company they were recorded in.
+// by themselves, not by the company they were recorded in. It overwrites ranked.
 func timely(ranked []*scored) []*scored {
 	most := 0.0
 	for _, r := range ranked {

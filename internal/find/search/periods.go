@@ -41,7 +41,8 @@ func (r *reading) periodAt(words []word) (n int, p period, iso bool) {
 	return 0, period{}, false
 }
 
-// isoPeriod parses 2026-01-02, 2026-01 and a date with a time; false for another word.
+// isoPeriod parses 2026-01-02, 2026-01 and a date with a time; false for another word. A date
+// with a time is an instant: its from and to are the same.
 func (r *reading) isoPeriod(w word) (period, bool) {
 	if len(w.raw) < len("2006-01") || w.raw[0] != '2' {
 		return period{}, false // spares the most words three tries
@@ -127,8 +128,8 @@ func (r *reading) relative(words []word) (int, period) {
 	return 0, period{}
 }
 
-// unit returns the calendar week, month or year that is so many back; weeks begin on
-// Monday, as ISO 8601 has it. It is false for another name.
+// unit returns the calendar day (d), week (w), month (mo) or year (y) that is so many back;
+// weeks begin on Monday, as ISO 8601 has it. It is false for another name, as h for hours.
 func (r *reading) unit(name string, back int) (period, bool) {
 	y, m, _ := r.now.Date()
 	switch name {
@@ -183,7 +184,8 @@ func (r *reading) rolling(words []word) (int, period) {
 	return i + 1, period{from: from, to: r.now.Add(time.Millisecond)}
 }
 
-// ago reads "3 days ago": the day, week, month, year or hour of then.
+// ago reads "3 days ago": the day, week, month or year of then. Of hours and minutes it is from
+// one before to one after.
 func (r *reading) ago(words []word) (int, period) {
 	count, n := countAt(words)
 	if n == 0 || n+1 >= len(words) || !lang.Is(words[n+1].text, "time-ago") {
@@ -256,7 +258,8 @@ func countAt(words []word) (count, n int) {
 	return 0, 0
 }
 
-// monthDay reads March, March 2025, March 3, March 3 2025, 3 March and 3 March 2025.
+// monthDay reads March, March 2025, March 3, March 3 2025, 3 March and 3 March 2025. Without a
+// year it is the latest that is not in the future, and weak.
 func (r *reading) monthDay(words []word) (int, period) {
 	i, day := 0, 0
 	if d, ok := dayNumber(words[0].text); ok && len(words) > 1 && !words[0].stop {

@@ -28,7 +28,8 @@ const (
 // found is never topped up. The project is strictly the one asked for. Each record
 // comes with the evidence that it is about the text; whether that is enough is for
 // the caller to say (package recall/gate). In place of a superseded record stands the
-// one that holds now.
+// one that holds now. The best are first, at most r.Limit (20 if that is 0) and RankedPool; a
+// text without words has none. Of a long text the beginning and the end are searched.
 //
 // It returns CodeUnavailable without an index, and what Records and Index return.
 func (s *Searcher) Related(ctx context.Context, r memory.RelatedRequest) ([]memory.Related, error) {
@@ -212,7 +213,7 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 			e := m.Evidence
 			e.Files, e.Days = m.terms[filesTerm]/filesWeight, m.days
 			if session != 0 && h.SessionID() == session {
-				e.Files = 0
+				e.Files = 0 // it has the session's files by what it is
 			}
 			related = append(related, memory.Related{Hit: h, Evidence: e})
 		}

@@ -24,7 +24,8 @@ const (
 
 // scan answers a text from the records themselves, when the index failed with cause: it looks for
 // the text's words in the newest records that pass the filter. A rare word counts more than a
-// frequent one, and twice in a title. It returns cause when ctx is over.
+// frequent one, and twice in a title. A note in p says so to the asker. It returns cause when
+// ctx is over.
 func (s *Searcher) scan(ctx context.Context, p *plan, cause error) (index.Answer, error) {
 	if ctx.Err() != nil {
 		return index.Answer{}, cause

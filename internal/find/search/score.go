@@ -59,7 +59,9 @@ const (
 	numTerms
 )
 
-// score puts an answer's matches in order, the best first, at most RankedPool.
+// score puts an answer's matches in order, the best first, at most RankedPool. It leaves out
+// those without a word of the text that are fainter than faintLikeness or, unless the request has
+// dates, older than Options.RecencyDays; records of the session's files stay.
 func (s *Searcher) score(p plan, matches []index.Match) []*scored {
 	now := memory.MillisOf(s.opts.Clock())
 	// A request for last March wants the records that were new then. A range that ends in the future
@@ -91,7 +93,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []*scored {
 
 // addCompany lets records of the same project that are near in time (distance is in
 // milliseconds) support each other by weight: work comes in stretches, and the fix, its test
-// and its reason are seldom in one record. ranked has the best first.
+// and its reason are seldom in one record. ranked has the best first; the caller sorts it again.
 func addCompany(ranked []*scored, weight, distance float64) {
 	// Among those with MaxSim, so that their scores compare.
 	best := ranked[:min(len(ranked), rank.MaxSimBest)]
@@ -174,8 +176,9 @@ func share(v float64) float64 {
 	return min(v, 1)
 }
 
-// explain returns the parts of the score. It repeats the arithmetic of scoreMatch
-// step by step, so that they add up exactly.
+// explain returns the parts of the score and its factors. The sum of the parts times the factors,
+// in their order, is exactly the score: addUp does the same; parts of 0 and factors of 1 may be
+// left out.
 func (r *scored) explain() *memory.Explanation {
 	likeness := "nothing alike"
 	if r.Likeness > 0 {

@@ -73,8 +73,9 @@ func New(records Records, index Index, opts Options) *Searcher {
 	return &Searcher{records: records, index: index, opts: opts}
 }
 
-// Search finds records. It returns CodeInvalid for an unknown kind or order, and
-// what Records and Index return.
+// Search finds records. It returns CodeInvalid for an unknown kind or order, and the errors of
+// Records. An index that fails is no error unless ctx is over: the newest records are scanned
+// instead, and a note says so.
 func (s *Searcher) Search(ctx context.Context, r memory.SearchRequest) (memory.SearchResult, error) {
 	started := s.opts.Clock()
 	f, err := s.find(ctx, r)
@@ -205,6 +206,7 @@ func (p plan) onlyObservations() bool {
 
 func (p plan) dated() bool { return p.query.Since != 0 || p.query.Until != 0 }
 
+// note adds a note to the answer. It copies the list, which copies of the plan share.
 func (p *plan) note(note string) {
 	p.understood.Notes = append(slices.Clone(p.understood.Notes), note)
 }
@@ -267,9 +269,9 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 var errNoIndex = memory.Errorf(memory.CodeUnavailable, "there is no index to search in").
 	WithHint("`claude-mem reindex` builds it")
 
-// byExpression lets the index match a full-text expression. It returns ok false
-// when the text is none after all, or when nothing matches a text that may as well
-// be prose.
+// byExpression lets the index match a full-text expression. It returns ok false, so that the
+// words are searched for, when the text is none after all, when nothing matches a text that
+// may as well be prose, and when there is no index or it fails.
 func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, err error) {
 	filter, any, err := s.filter(ctx, &p)
 	if err != nil {
@@ -296,7 +298,9 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 	return f, true, err
 }
 
-// filter returns the filter for the index; ok is false when nothing passes it.
+// filter returns the filter for the index; ok is false when it is known that nothing passes it.
+// Concepts and files the index does not know: the store lists the records that pass, in
+// f.Only, and p.counted is their number.
 func (s *Searcher) filter(ctx context.Context, p *plan) (f index.Filter, ok bool, err error) {
 	q := p.query
 	f = index.Filter{Kinds: p.kinds, Types: q.Types, Session: q.Session, Since: q.Since, Until: q.Until}
@@ -414,7 +418,7 @@ func (s *Searcher) readHits(ctx context.Context, f found, explain bool) ([]memor
 }
 
 // passes checks a record that was read against the filter that the index applied
-// to what it knew of it.
+// to what it knew of it: against what of a record can change, and its time.
 func passes(h memory.Hit, f index.Filter) bool {
 	if len(f.Types) > 0 && (h.Observation == nil || !slices.Contains(f.Types, h.Observation.Type)) {
 		return false

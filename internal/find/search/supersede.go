@@ -77,7 +77,8 @@ func (s *Searcher) lowerSuperseded(ctx context.Context, ranked []*scored) error 
 }
 
 // replaceSuperseded returns ranked with the observation that holds now in place of each
-// that is superseded, none twice.
+// that is superseded, none twice. It has the score and the evidence of the first record of
+// ranked that it stands for, and only its number is its own: the caller reads the record.
 func (s *Searcher) replaceSuperseded(ctx context.Context, ranked []*scored) ([]*scored, error) {
 	by, err := s.superseding(ctx, ranked)
 	if err != nil || len(by) == 0 {

@@ -28,7 +28,8 @@ const KindAnchor memory.RecordKind = "anchor"
 const anchorHint = "an anchor is the number of an observation (123 or #123), a session (S12), a date or time (2026-01-02, 2026-01-02T15:04:05Z) or a text to search for"
 
 // Timeline returns what happened around an anchor. An anchor of no known form is
-// searched for, as Text is. It returns CodeNotFound when there is no such record and
+// searched for, as Text is, in the request's project; an anchor that names a record may be of
+// another one than its neighbours. It returns CodeNotFound when there is no such record and
 // CodeInvalid when there is no anchor at all.
 func (s *Searcher) Timeline(ctx context.Context, r memory.TimelineRequest) (memory.Timeline, error) {
 	item, name, err := s.anchor(ctx, r)

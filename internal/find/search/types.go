@@ -10,8 +10,9 @@ import (
 // readTypes reads a request for records of a type at the beginning of words, mostly in the
 // plural: a "bug" in a text is most often one bug. The
 // type becomes a filter only where nothing else is asked for; with a topic it makes
-// such records stand higher, so that it loses none. It returns the words that are
-// left to search for.
+// such records stand higher, so that it loses none: r.named is the type and r.strict says that
+// it is a filter. dated says that a time was taken out of the words. It returns the words that
+// are left to search for, and whether there was a type.
 func (r *reading) readTypes(words []word, dated bool) ([]word, bool) {
 	i, request := 0, false
 	if i < len(words) && lang.Is(words[i].text, "query-request") {

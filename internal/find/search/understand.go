@@ -59,7 +59,8 @@ func (s *Searcher) byName(ctx context.Context, p plan) (f found, ok bool, err er
 	return found{refs: refs, total: 1, understood: p.understood}, true, nil
 }
 
-// bySession lists the records of a session.
+// bySession lists the records of a session. ok is false when there is no such session, when none
+// of its records passes the filter, and when the request has a session already.
 func (s *Searcher) bySession(ctx context.Context, p plan, id memory.SessionID) (f found, ok bool, err error) {
 	if p.query.Session != 0 {
 		return found{}, false, nil
@@ -151,7 +152,7 @@ func (r *reading) describe() string {
 }
 
 // parse reports whether the text names dates or types; rest is then the rest of the
-// text.
+// text, "" if only filler words are left. Long texts, code and subjects of commits are not parsed.
 func (r *reading) parse(text string) bool {
 	r.rest = text
 	if len(text) > maxReadBytes || isCode(text) {
@@ -220,7 +221,7 @@ func isCode(text string) bool {
 
 // isSubject reports whether words read like the subject of a commit, or like an
 // order for a change, and not like a question about what has been: "fix: …",
-// "Add a filter for last week". Questions after a time are left alone as well.
+// "Add a filter for last week". Questions that ask for a time ("when", "how long") count too.
 func isSubject(text string, words []word) bool {
 	first := words[0]
 	if lang.Is(first.text, "query-order") || strings.Contains(text[first.start:first.end], ":") {

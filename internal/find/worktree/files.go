@@ -41,7 +41,9 @@ type sum struct {
 	hash    string
 }
 
-// Compare implements recall.WorkTree. The only error is the context's.
+// Compare implements recall.WorkTree: it returns a state for each of the files, in their order,
+// which is FileUnknown for all if root is no directory that can be opened. It waits while
+// atOnce other calls run. The only error is the context's.
 func (t *Tree) Compare(ctx context.Context, root string, files []memory.FileRef) ([]memory.FileState, error) {
 	states := make([]memory.FileState, len(files))
 	if !filepath.IsAbs(root) {
@@ -125,7 +127,7 @@ func (c *comparison) state(f memory.FileRef) memory.FileState {
 // a file that has changed. FileUnknown when the file does not parse, or when too much has
 // been read.
 func (c *comparison) symbolState(name, hash string, f memory.FileRef) memory.FileState {
-	key := fileKey{hash, f.Path}
+	key := fileKey{hash, f.Path} // equal content has equal symbols in any root; the path tells the language
 	c.mu.Lock()
 	now, ok := c.outlines[key]
 	c.mu.Unlock()

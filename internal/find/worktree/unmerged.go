@@ -32,7 +32,8 @@ type answer struct {
 	refs refState
 }
 
-// Unmerged implements recall.WorkTree. It returns no error: records that git cannot
+// Unmerged implements recall.WorkTree: it returns a branch that has the work for each
+// observation whose work is not in the checkout. It returns no error: records that git cannot
 // answer for are left out.
 func (t *Tree) Unmerged(ctx context.Context, c memory.Checkout, observations []memory.Observation) (map[memory.ObservationID]string, error) {
 	if !filepath.IsAbs(c.Root) || !repo.IsObjectID(c.HeadCommit) {
@@ -154,6 +155,7 @@ func (t *Tree) ask(ctx context.Context, c memory.Checkout, open map[question]boo
 		case unmerged:
 			lost[q.commit] = append(lost[q.commit], q)
 		case away && known[q.commit] && !q.onlyRead && ahead.leaves(tip) == q.commit:
+			// The record's HEAD is where its branch begins: the work was committed after it.
 			answers[q] = answer{unmerged: true, branch: q.branch}
 		}
 	}

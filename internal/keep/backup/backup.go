@@ -91,8 +91,9 @@ var ErrDamaged = errors.New("memory.db is damaged")
 
 // Make writes a backup of memory.db, verifies it, and deletes the oldest ones of the same
 // memory beyond keep. It works beside the worker. The codes of its errors: CodeNoMemory when
-// there is no database, CodeStorage; a damaged database is ErrDamaged, and no backup is
-// deleted then.
+// there is no database, CodeConflict when something was forgotten meanwhile, CodeStorage; a
+// damaged database is ErrDamaged. No backup is deleted then. The error may be that of
+// deleting the oldest: made exists and is whole then.
 func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Backup, err error) {
 	source := filepath.Join(dataDir, databaseName)
 	has, err := care.ReadContents(ctx, source)
@@ -236,12 +237,13 @@ func rotate(dataDir string, made Backup, keep int) error {
 	return nil
 }
 
-// RemoveUnfinished deletes all incomplete backups. One that is being made fails.
+// RemoveUnfinished deletes all incomplete backups, which may have what is being forgotten. One
+// that is being made fails.
 func RemoveUnfinished(dataDir string) {
 	removeUnfinished(dataDir, func(fs.FileInfo) bool { return true })
 }
 
-// removeUnfinished deletes the incomplete backups that are old, of processes that died.
+// removeUnfinished deletes the incomplete backups for which old returns true.
 func removeUnfinished(dataDir string, old func(fs.FileInfo) bool) {
 	entries, _ := os.ReadDir(Folder(dataDir))
 	for _, entry := range entries {

@@ -53,7 +53,9 @@ func readErasures(dataDir string) (list []care.Erasure, broken [][]byte, err err
 func lineSum(entry []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(entry)) }
 
 // NoteErasure adds an erasure to the file of a data directory, before the database has it: a
-// line that the database lacks is applied to it by ApplyErasures.
+// line that the database lacks is applied to it by ApplyErasures. It reads the file and replaces
+// it: one call at a time, which the one writer of the store, inside whose transaction it is
+// called, sees to.
 func NoteErasure(dataDir string, e *care.Erasure) error {
 	path := filepath.Join(dataDir, erasuresName)
 	content, err := openfile.Read(path)
@@ -115,7 +117,8 @@ func applyLacking(ctx context.Context, dataDir, like, path string) (done Applied
 }
 
 // missing returns the erasures of the database at path, if it is the memory, that are neither
-// among has nor in list: those from before there was the file, or of a file that was lost.
+// among has nor in list: those from before there was the file, or of a file that was lost. It
+// returns nil for a database that cannot be read.
 func missing(ctx context.Context, path string, mem int64, has []memory.ULID, list []care.Erasure) []memory.ULID {
 	of, ids, err := care.Erased(ctx, path)
 	if err != nil || of != mem {

@@ -60,7 +60,7 @@ func fragmentName(code uint8) string {
 
 // fragmentsOf lists the texts of a document that get vectors of their own: an
 // observation's title, narrative and facts, a summary's title and text, a
-// prompt's text.
+// prompt's text. Empty ones, and facts beyond maxFacts, have none.
 func fragmentsOf(d *memory.Document) []fragment {
 	f := make([]fragment, 0, 2+len(d.Facts))
 	if d.Title != "" {
@@ -107,7 +107,8 @@ func analyseAll(documents []memory.Document, table *embed.Table) []*analysed {
 const maxGap = 4
 
 // add appends the hashes of words to a field of the document, with a gap between calls;
-// the parts of compound words go to the field parts.
+// the parts of compound words go to the field parts. Each word that the document did not have yet
+// goes to a.text, and those of titles go there as tokens, too.
 func (a *analyser) add(field, parts rank.Field, list []words.Word) {
 	at := &a.scored.Words[field]
 	start := len(*at)

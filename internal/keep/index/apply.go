@@ -65,7 +65,7 @@ type termKey struct {
 
 // apply brings a batch into the index in one transaction: all of it or, after an
 // error, nothing. The vectors are in their file, and on the disk, before the commit,
-// so a crash leaves at most unused slots.
+// so a crash leaves at most unused slots. Only the goroutine that writes calls it.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
 		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: blockChanges{}, totals: totals{}, projects: map[string]uint32{},
@@ -150,7 +150,8 @@ func (a *application) commit(batch *batch) {
 	b.deletions = b.deletions || a.deleted
 }
 
-// put inserts a document, in place of the one it was before.
+// put inserts a document, in place of the one it was before. One that has not changed (by its
+// digest) only gets the vectors that it waits for.
 func (a *application) put(d *analysed) {
 	b := a.b
 	doc := &d.document
@@ -196,7 +197,8 @@ func (a *application) change(ch change, d *analysed) {
 	*a.blocks.at(a.tx, ch.document) = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
 }
 
-// putVectors writes a document's vectors and returns their slots.
+// putVectors writes a document's vectors, one for each fragment, and returns their slots. It has
+// the successor, if a table is being replaced, take note of the document.
 func (a *application) putVectors(document uint32, d *analysed) []uint32 {
 	b := a.b
 	fragments := make([]vectors.Fragment, len(d.fragment))
@@ -307,8 +309,8 @@ func (a *application) writeSums() {
 	}
 }
 
-// writePosition stores the positions in the feed and in the build up to which the index
-// has read; a zero build position ends the build.
+// writePosition stores, within a transaction, the positions in the feed and in the build up to
+// which the index has read; a zero build position ends the build.
 func (a *application) writePosition(cursor int64, build buildPosition) {
 	if cursor != a.b.cursor {
 		a.exec("UPDATE cursor SET seq = ?", cursor)
@@ -330,7 +332,8 @@ type stored struct {
 	digest, previous  int64
 }
 
-// stored returns the row of a record's document; found is false without one.
+// stored returns the row of a record's document, as the writer's transaction sees it; found is
+// false without one.
 func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
 	err = b.write.first(ctx, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
 		[]any{k.kind, k.record}, &s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)

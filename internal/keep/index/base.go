@@ -100,8 +100,8 @@ func parseBuildPosition(s string) (buildPosition, error) {
 
 func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + ".vec" }
 
-// openBase opens the index at path for writing, or makes it. The errors for
-// which only a new one helps are those that damaged reports.
+// openBase opens the index at path for writing, or makes it: then fresh is set, and the caller
+// begins a build. The errors for which only a new one helps are those that damaged reports.
 func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table, mayRepair func(file, reason string) bool) (b *base, err error) {
 	db, err := sqlite.OpenWriter(path, writeSource(path))
 	if err != nil {
@@ -166,7 +166,8 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 
 // openBaseReadOnly opens the index at path without ever writing. tableFor
 // returns the trained table of a model; nil for a glance, for which the catalogue
-// has no records and there are no vectors.
+// has no records and there are no vectors. It returns CodeNoMemory without a file, and
+// CodeUnavailable for one that is damaged or of another version.
 func openBaseReadOnly(ctx context.Context, path string, tableFor func(model string) (*embed.Table, bool)) (b *base, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, memory.Errorf(memory.CodeNoMemory, "open index: there is no index yet").

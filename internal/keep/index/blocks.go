@@ -79,7 +79,7 @@ func (r *blockReader) skip(size int) {
 	r.b = r.b[size:]
 }
 
-// unsigned returns a number of at most most.
+// unsigned returns a number of at most most; a larger one is damage.
 func (r *blockReader) unsigned(most uint64) uint64 {
 	n, size := binary.Uvarint(r.b)
 	if n > most {
@@ -103,7 +103,7 @@ func (r *blockReader) byte() (n byte) {
 	return n
 }
 
-// decode reads the stored form.
+// decode reads the stored form; sqlite.ErrDamaged for what encode does not write.
 func (k *block) decode(b []byte) error {
 	r := blockReader{b: b}
 	var last blockEntry
@@ -162,7 +162,7 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number 
 // blockChanges are the blocks that a batch changes, read when they are first needed.
 type blockChanges map[uint32]*block
 
-// at returns a document of its block, for reading and changing.
+// at returns a document of its block, for reading and changing: write stores the change.
 func (c blockChanges) at(t *tx, document uint32) *blockEntry {
 	number, place := blockOf(document)
 	if c[number] == nil {
@@ -198,6 +198,7 @@ func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool,
 			if e.kind == 0 || only != nil && !only[document] {
 				continue
 			}
+			// A damaged number must not ask for memory without bound.
 			if document == 0 || int(e.project) >= len(c.paths) || int(document) > len(c.entries)+1<<24 {
 				return sqlite.ErrDamaged
 			}

@@ -126,8 +126,9 @@ type progress struct{ done, total int }
 func nextPath(path string) string { return path + ".new" }
 
 // Reindex builds the index anew beside the old one, which answers until the new
-// one takes its place, and reports its progress. When it fails or ctx ends, the old
-// one stays.
+// one takes its place, and reports its progress unless report is nil. When it fails or ctx ends,
+// the old one stays. The codes of its errors: CodeConflict while another rebuild is under way,
+// CodeUnavailable for an index that is closed or open for reading only, CodeStorage.
 func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) error {
 	const what = "reindex"
 	if ix.readOnly {
@@ -154,7 +155,7 @@ func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) erro
 	}
 }
 
-// begin starts a requested rebuild.
+// begin starts a requested rebuild. If it cannot, r.done gets why.
 func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 	if f.next != nil {
 		r.done <- memory.Errorf(memory.CodeConflict, "the index is being rebuilt already")
@@ -204,7 +205,8 @@ func (r *reindexing) tell(p progress) {
 	r.progress <- p
 }
 
-// abandon ends a rebuild that failed.
+// abandon ends a rebuild that failed, deletes its files and gives its caller the error; nothing
+// if none is under way.
 func (f *follower) abandon(ix *Index, err error) {
 	r := f.next
 	if r == nil {

@@ -57,7 +57,7 @@ type tally struct {
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
 // gather lists the documents that are best at first sight, by the rarer words, with their
-// scores.
+// scores: at most limit of the eligible ones, of all for nil. cat.mu is held.
 func (b *base) gather(ctx context.Context, q *query, eligible vectors.Documents, limit int) ([]candidate, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
@@ -182,7 +182,8 @@ func (t *tally) highest(n int) []uint32 {
 	return t.best
 }
 
-// reached returns a score that n of the documents reach, and few more. There are at least n.
+// reached returns a score that n of the touched documents reach, and few more. There are at least
+// n. It leaves the scores in touchedScores.
 func (t *tally) reached(n int) float32 {
 	const steps = 1 << 10
 	t.touchedScores = t.touchedScores[:0] // by touched: they lie scattered in scores
@@ -234,6 +235,7 @@ func (b *base) documentsWith(ctx context.Context, tokens []string, fn func(token
 }
 
 // checkLayout reports whether lists of documents can be read from the pages of the full-text index.
+// It asks for a token that no document has.
 func (b *base) checkLayout(ctx context.Context) (known bool, err error) {
 	err = b.documentsWith(ctx, []string{"_"}, func(int, []uint32) {})
 	return !b.unknownLayout.Load(), err

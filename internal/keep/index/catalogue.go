@@ -253,7 +253,7 @@ func (c *catalogue) among(set vectors.Documents) iter.Seq[uint32] {
 }
 
 // predicate returns a function that reports whether a document passes f, its Only apart;
-// nil when all do.
+// nil when all do. The function is good while mu is held.
 func (c *catalogue) predicate(f Filter) func(*entry) bool {
 	if len(f.Projects) == 0 && len(f.Kinds) == 0 && len(f.Types) == 0 && f.Session == 0 && f.Since == 0 && f.Until == 0 {
 		return nil

@@ -78,7 +78,7 @@ func (c *clause) exact(in fieldSet) bool {
 }
 
 // match returns the expression for FTS5, which matches every document that c does in the
-// fields.
+// fields, and others unless c is exact.
 func (c *clause) match(in fieldSet) string {
 	if c.op == clauseIn {
 		in &= c.fields

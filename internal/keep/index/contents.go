@@ -13,7 +13,8 @@ type content struct {
 	words, pieces sql.RawBytes
 }
 
-// readContents calls fn with the words of documents.
+// readContents calls fn with the words and pieces of documents, in any order; one without a row is
+// left out. sqlite.ErrDamaged for a row that was not written as it is.
 func (b *base) readContents(ctx context.Context, documents []uint32, fn func(document uint32, row content) error) error {
 	var d uint32
 	var row content

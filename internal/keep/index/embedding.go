@@ -156,7 +156,7 @@ func ask(ctx context.Context, model Embedder, texts ...string) ([][]float32, err
 			return nil, fmt.Errorf("embed texts: a vector of %d dimensions beside one of %d", len(v), len(answer[0]))
 		}
 		for i, x := range v {
-			if x-x != 0 {
+			if x-x != 0 { // infinite or not a number
 				return nil, fmt.Errorf("embed texts: number %d of a vector is none", i)
 			}
 		}

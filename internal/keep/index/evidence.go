@@ -46,8 +46,9 @@ type witness struct {
 	best, told []float64
 }
 
-// newWitness weighs the words of a query before any of its terms is left out; without
-// a table it does not know what they tell.
+// newWitness weighs the words of a query before any of its terms is left out, and sets the place,
+// worth and telling of its terms; without a table it does not know what they tell. Terms of one
+// position are one word.
 func newWitness(q *query, table *embed.Table) *witness {
 	w := &witness{query: q}
 	var masses []float64
@@ -146,7 +147,7 @@ func (w *witness) ofText(list []candidate, common memory.Evidence) memory.Eviden
 }
 
 // shorten bounds the weights of a prose text's terms and keeps the maxProseWords that
-// weigh most, in their order, here and in w.
+// weigh most, in their order. A witness keeps what it knows of those left out.
 func (q *query) shorten() {
 	for i := range q.terms {
 		q.terms[i].Weight = min(q.terms[i].Weight, maxProseWeight)
@@ -178,7 +179,7 @@ func (q *query) shorten() {
 // them.
 func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	if len(f.Projects) == 0 {
-		return nil // it was told
+		return nil // readQuery has set it
 	}
 	hashes := make([]uint32, len(q.terms))
 	for i, t := range q.terms {

@@ -18,7 +18,8 @@ const (
 )
 
 // Syntax returns the records that match a full-text expression (see syntax.go),
-// the best first. Of very many it looks at the newest only.
+// the best first. Of very many it looks at the newest only; there may be more than limit in the
+// answer.
 //
 // The codes of its errors: CodeInvalid when the text is no such expression, for
 // instance plain words; CodeUnavailable, CodeStorage.

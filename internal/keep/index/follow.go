@@ -171,7 +171,7 @@ func (f *follower) comparePages(ctx context.Context, ix *Index) {
 	}
 }
 
-// mend replaces a damaged index, unless that was done already; then queries no longer use it.
+// mend replaces a damaged index. If Options.MayRepair forbids that, queries no longer use it.
 func (f *follower) mend(ctx context.Context, ix *Index, cause error) {
 	ix.log.Error("the index is damaged", "err", cause)
 	if err := f.replace(ctx, ix, cause); err != nil {
@@ -239,7 +239,8 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 	}
 }
 
-// timer returns when the follower has something to do though the feed is silent.
+// timer returns a channel that receives when the follower has something to do though the feed is
+// silent; nil for never.
 func (f *follower) timer(ix *Index) <-chan time.Time {
 	var wait time.Duration
 	in := func(d time.Duration) {
@@ -266,8 +267,8 @@ func (f *follower) sweepIn(ix *Index) time.Duration {
 	return ix.until(f.sweptAt.Add(sweepEvery), sweepEvery)
 }
 
-// until returns the time until at, which is at most so far away: with a clock that
-// was set back since, it is 0.
+// until returns the time until at, negative once it is over. at is at most so far away: with a
+// clock that was set back since, it is 0.
 func (ix *Index) until(at time.Time, most time.Duration) time.Duration {
 	if d := at.Sub(ix.clock()); d <= most {
 		return d
@@ -408,7 +409,8 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 			list = append(list, ref)
 		}
 	}
-	// addAround adds a prompt, 0 for none, and those that the index has after another.
+	// addAround adds a prompt, 0 for none, and those that the index has after another; kind 3 is
+	// that of prompts.
 	addAround := func(session, previous, of int64) error {
 		ids, err := b.write.ints(ctx, "SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3", session, of)
 		if previous != 0 {
@@ -455,7 +457,7 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 	}
 }
 
-// without returns the refs that are of none of the documents.
+// without returns the refs that are of none of the documents, in the memory of refs.
 func without(refs []memory.RecordRef, documents []memory.Document) []memory.RecordRef {
 	there := make(map[memory.RecordRef]bool, len(documents))
 	for _, d := range documents {
@@ -511,7 +513,8 @@ func (f *follower) replace(ctx context.Context, ix *Index, cause error) error {
 }
 
 // CatchUp returns when everything that was committed before the call is found.
-// Vectors of a model that is far away may come later.
+// Vectors of a model that is far away may come later. An index open for reading only returns
+// at once.
 func (ix *Index) CatchUp(ctx context.Context) error {
 	const what = "catch up"
 	if ix.readOnly {

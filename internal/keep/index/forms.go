@@ -53,8 +53,9 @@ func otherForms(list []words.QueryWord, table *embed.Table) [][]form {
 	return all
 }
 
-// weightBeside returns the weight of a form that documents of all have, beside its word,
-// which of have. A form that is rarer than the word is worth no more than its share of it.
+// weightBeside returns the weight of a form beside its word: documents is the number of documents
+// that have the form, of that of those that have the word, all that of all. It is lowered for a
+// form that is rarer than its word, so that it adds no more than f.weight times the word does.
 func (f form) weightBeside(of, documents, all int) float64 {
 	if of == 0 || documents == 0 {
 		return f.weight

@@ -57,8 +57,8 @@ func (g *Glance) Close() error {
 	return err
 }
 
-// Rank returns the records that fit the text best by its words. Of the filter it
-// knows projects and kinds; with another part of it, it finds nothing.
+// Rank returns the records that fit the text best by its words, at most glanceCandidates. Of the
+// filter it knows projects and kinds; with another part of it, it finds nothing.
 //
 // The codes of its errors: CodeUnavailable, CodeStorage.
 func (g *Glance) Rank(ctx context.Context, r Request) (Answer, error) {
@@ -162,8 +162,8 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 	return documents[:min(len(documents), glanceLookups)], nil
 }
 
-// lookUp loads the catalogue's entries of some documents, which a glance does not have
-// from the start.
+// lookUp loads the catalogue's entries of some documents, at least one, which a glance does not
+// have from the start.
 func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 	c := b.cat
 	most := slices.Max(documents)

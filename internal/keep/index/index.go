@@ -153,7 +153,8 @@ func newIndex(path string, opts Options) (*Index, error) {
 }
 
 // openOrRebuild opens the base; what is damaged, foreign or of another version
-// makes way for a new one.
+// makes way for a new one, if Options.MayRepair allows it. Else the error is one that damaged
+// reports.
 func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 	b, err := ix.openBase(ctx, ix.path)
 	if !damaged(err) {

@@ -25,7 +25,8 @@ type File struct {
 }
 
 // Fault wraps err with what was attempted and gives it the code that tells others
-// what to do about it. Errors that have a code keep it.
+// what to do about it; nil stays nil. Errors that have a code keep it, and those of a context
+// get none; a statement that was interrupted is context.Canceled.
 func (f File) Fault(what string, err error) error {
 	if err == nil {
 		return nil

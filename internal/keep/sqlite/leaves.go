@@ -32,7 +32,8 @@ const (
 // its header, its schema and the pages that lead to others. It has the pages read by SQLite:
 // two tables without types take the place of the schema, and of these each page becomes the root.
 // Pages that are free (the file has a map of them: auto_vacuum) are left out, as their rows were
-// deleted. The file is a copy without a log, open nowhere else; afterwards it is as before.
+// deleted. A page that cannot be read is left out without an error; an error of take ends it.
+// The file is a copy without a log, open nowhere else; afterwards it is as before.
 func Leaves(ctx context.Context, path string, take func(Row) error) (err error) {
 	f, err := openfile.Open(path, os.O_RDWR, 0)
 	if err != nil {
@@ -126,7 +127,8 @@ func leafNames() string {
 }
 
 // readLeaf calls take with the rows of one page: from the first on until one cannot be read,
-// then from the last backwards. It only returns the errors of take and ctx.
+// then from the last backwards. A page that is damaged ends without an error: it returns those of
+// take and ctx, and SQLite's others when it cannot make the page a root.
 func readLeaf(ctx context.Context, db *sql.DB, kind byte, number int64, take func(Row) error) error {
 	table, id, order := "leaf", "rowid", "rowid DESC"
 	switch kind {

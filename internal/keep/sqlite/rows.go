@@ -21,7 +21,8 @@ type Result struct {
 // Rows takes the return values of a query.
 func Rows(rows *sql.Rows, err error) Result { return Result{rows, err} }
 
-// Each calls row for each of the rows and closes them. An error of row ends it.
+// Each calls row for each of the rows and closes them. An error of row ends it and is returned,
+// but for ErrStop.
 func (r Result) Each(row func(scan Scan) error) error {
 	if r.err != nil {
 		return r.err

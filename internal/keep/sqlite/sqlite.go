@@ -51,7 +51,8 @@ func Source(path string, parameters []string, pragmas ...string) string {
 }
 
 // OpenWriter opens the only connection that writes to the file at path. It makes
-// what is not there: the directory with mode 0700, the file with 0600.
+// what is not there: the directory with mode 0700, the file with 0600. It does not read the file:
+// a damaged one fails with the first statement.
 func OpenWriter(path, source string) (*sql.DB, error) {
 	if err := checkRegular(path); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ type Header struct {
 }
 
 // ReadHeader reads the header of the file at path; nil for a file that is too short
-// to have one, because nothing was ever committed to it. For a file of another
+// to have one, because nothing was ever committed to it, or that cannot be read. For a file of another
 // format the error is ErrNotADatabase. A process that has the database open must not call it:
 // see KeepOpen.
 func ReadHeader(path string) (*Header, error) {

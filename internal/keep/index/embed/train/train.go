@@ -181,7 +181,9 @@ func (t *trainer) embed(s *side, i int, pieces []uint16) {
 	}
 }
 
-// compare computes the loss's gradient by the unit vectors of n titles and texts.
+// compare computes the loss's gradient by the unit vectors of n titles and texts. The loss is the
+// cross entropy with which each title picks its text among all, plus that with which each text
+// picks its title.
 func (t *trainer) compare(n int) {
 	d := t.dims
 	unit := func(s *side, i int) []float32 { return s.units[i*d : (i+1)*d] }
