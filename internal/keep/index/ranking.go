@@ -93,7 +93,8 @@ func (b *base) tableVectors(table *embed.Table, text string, untrained float32) 
 	return q
 }
 
-// queryVector asks a far model for the text's vector; nil when there is none.
+// queryVector asks a far model for the text's vector; nil when there is none. A failure is noted
+// in the state, where Status finds it, and the model rests for queryRest.
 func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	ix.state.mu.Lock()
 	failed := ix.state.embedding.err != nil
@@ -272,8 +273,8 @@ func (b *base) promising(list []candidate, most int) []candidate {
 	return list[:most]
 }
 
-// cutNearest returns the first most of the matches, of those that are as near as the last of
-// these the newest: records often have a sentence in common.
+// cutNearest returns the first most of the matches, which have the nearest first, of those that
+// are as near as the last of these the newest: records often have a sentence in common.
 func (c *catalogue) cutNearest(near []vectors.Match, most int) []vectors.Match {
 	near = slices.DeleteFunc(near, func(m vectors.Match) bool { return !c.has(m.Document) })
 	if len(near) <= most {
@@ -307,7 +308,7 @@ func addLikeness(list []candidate, near []vectors.Match) {
 	}
 }
 
-// score reads the words of the candidates and scores them.
+// score reads the words of the candidates and scores them. One whose row is gone has no words.
 func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 	at := make(map[uint32]int, len(list))
 	documents := make([]uint32, len(list))
@@ -377,7 +378,8 @@ func (b *base) order(list []candidate) {
 	})
 }
 
-// compareWords adds MaxSim to the best.
+// compareWords adds MaxSim to the first rank.MaxSimBest candidates of a list that is in order, and
+// puts it in order again. It needs the pieces that score has read.
 func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	best := list[:min(rank.MaxSimBest, len(list))]
 	numbers, shares := q.pieceShares(table)

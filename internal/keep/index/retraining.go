@@ -69,7 +69,8 @@ func (b *base) dropSuccessor() {
 	}
 }
 
-// beginRetraining begins a change to another table.
+// beginRetraining begins a change to another table. If it cannot, r.done gets why: errReplaced
+// while the index is built or changed in another way.
 func (f *follower) beginRetraining(ix *Index, r *retraining) {
 	if f.next != nil || f.retrained != nil || ix.base == nil || ix.base.build.kind != 0 {
 		r.done <- errReplaced
@@ -92,7 +93,8 @@ func (f *follower) beginRetraining(ix *Index, r *retraining) {
 	f.retrained = r
 }
 
-// endRetraining ends a change to another table without it; the old one stays.
+// endRetraining ends a change to another table, if one is under way, without it: the old one
+// stays, and Train gets err.
 func (f *follower) endRetraining(err error) {
 	r := f.retrained
 	if r == nil {

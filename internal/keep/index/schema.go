@@ -136,7 +136,8 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 }
 
 // clearAway removes the index at path so that it is built anew. A database of
-// another program, which somebody put there by mistake, is renamed instead.
+// another program, which somebody put there by mistake, is renamed instead: aside is its new
+// path, "" for none.
 func clearAway(path string) (aside string, err error) {
 	if header, err := sqlite.ReadHeader(path); err == nil && header != nil && header.ApplicationID != applicationID {
 		aside = path + ".foreign"

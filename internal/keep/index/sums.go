@@ -72,7 +72,8 @@ func writeSums(path string, sums []uint32) error {
 	return atomicfile.WriteOwn(sumsPath(path), binary.LittleEndian.AppendUint32(file, sumOf(file)), 0o600)
 }
 
-// eachPage calls fn with the first n pages of a file behind its head, and with their own heads.
+// eachPage calls fn with the first n pages of a file behind its head, and with their own heads. If
+// it has fewer, the error is io.EOF or io.ErrUnexpectedEOF.
 func eachPage(f io.ReaderAt, n, fileHead, head int, fn func(head, page []byte)) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(f, int64(fileHead), 1<<62), 1<<20)
 	buffer := make([]byte, head+pageSize)
@@ -109,7 +110,7 @@ func comparePages(f *os.File, sums []uint32, logged map[uint32]bool) error {
 }
 
 // checkpoint copies the log into the database, takes the sums of the pages that it copied, and
-// cuts the log to nothing.
+// cuts the log to nothing. CodeConflict when a reader keeps the log from that.
 func (b *base) checkpoint(ctx context.Context) error {
 	var busy, frames, copied int
 	if err := b.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(FULL)").Scan(&busy, &frames, &copied); err != nil {

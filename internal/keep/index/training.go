@@ -100,6 +100,7 @@ func (ix *Index) TrainingDue() bool {
 	return b.build.kind == 0 && trainingStep(b.cat.counts[kindObservation]) > of
 }
 
+// train is Train for an index that can be trained, with ix.training held.
 func (ix *Index) train(ctx context.Context, p *pace) error {
 	if err := ix.CatchUp(ctx); err != nil {
 		return err

@@ -202,7 +202,8 @@ type guess struct {
 }
 
 // correct finds the known word one typing error away that most documents have, or
-// else the two known words that stand together in the unknown one.
+// else the two known words that stand together in the unknown one. shown is what a person is told
+// that the word was taken for, "" if there is no guess.
 func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Table) (guesses []guess, shown string, err error) {
 	found, pairs := words.Variants(w.Raw), words.Splits(w.Raw)
 	// What the table has as a whole is a word, or a usual mistake, whose vector is near that
@@ -280,7 +281,8 @@ func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
 	return len(list) > 0, err
 }
 
-// frequencies counts the documents that have each word, of some projects or of all.
+// frequencies counts the documents that have each word, of some projects or, for nil, of all. A
+// word that none has is not in the map.
 func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint32) (map[uint32]int, error) {
 	found := make(map[uint32]int, len(hashes))
 	if len(hashes) == 0 {
@@ -307,7 +309,7 @@ func jsonList(numbers []uint32) string {
 }
 
 // projectNumbers returns the numbers of the filter's projects that the index
-// knows; nil when it chooses none.
+// knows: nil when the filter is for all projects, empty when the index knows none of its.
 func (c *catalogue) projectNumbers(f Filter) []uint32 {
 	if len(f.Projects) == 0 {
 		return nil
@@ -329,7 +331,7 @@ func quote(word string) string {
 
 var quoted = strings.NewReplacer(`"`, `""`, "\x00", " ")
 
-// words lists the query's words that a document has.
+// words lists the query's words that a document has: those of the bits in rank.Score.Matched.
 func (q *query) words(matched uint64) []string {
 	var list []string
 	for i, t := range q.terms {
@@ -341,7 +343,7 @@ func (q *query) words(matched uint64) []string {
 }
 
 // pieceShares returns the pieces of the query's words and how much each counts: the
-// inverse frequency of its word, shared by the pieces of the word.
+// inverse frequency of its word, shared by the pieces of the word, all together 1.
 func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float64) {
 	sum := 0.0
 	for _, t := range q.terms {

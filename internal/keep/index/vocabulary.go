@@ -163,7 +163,7 @@ func (w *wordChanges) commit() {
 }
 
 // encodeWords returns the row's form of a document's words: the number of words of each
-// field, then the words.
+// field, then the words, new ones with new numbers.
 func (w *wordChanges) encodeWords(d *rank.Document) []byte {
 	var row []byte
 	for _, field := range d.Words {

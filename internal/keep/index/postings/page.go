@@ -24,7 +24,8 @@ type span struct{ from, to int }
 // read reads the next page of a walk: two bytes with the place of its first document, two with
 // that of its directory, then terms with their lists, and the directory, the places of the terms,
 // each as the distance from the one before. What stands before the first term is the rest of a
-// list that began on an earlier page.
+// list that began on an earlier page. The documents go to r.documents, and where to w.spans; w.done
+// is set at the end of the list.
 func (r *reading) read(w *walk, page []byte) error {
 	if len(page) < 4 {
 		return sqlite.ErrDamaged
@@ -146,7 +147,7 @@ func (r *reader) number() (n uint64) {
 	return 0
 }
 
-// within returns a number of at most most.
+// within returns a number of at most most; a larger one is damage, as for broken.
 func (r *reader) within(most int) int {
 	n := r.number()
 	if n > uint64(max(most, 0)) {

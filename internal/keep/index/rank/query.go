@@ -101,8 +101,8 @@ type Score struct {
 	Matched uint64
 }
 
-// NewQuery makes terms ready for scoring documents of a collection. No two terms
-// have the same hash; of those that have, the first counts.
+// NewQuery makes terms, the first maxTerms of them, ready for scoring documents of a collection. No
+// two terms should have the same hash: only the first of them is found.
 func NewQuery(terms []Term, c Collection) *Query {
 	terms = terms[:min(len(terms), maxTerms)]
 	q := &Query{terms: make([]term, len(terms)), numbers: make(map[uint32]int, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}

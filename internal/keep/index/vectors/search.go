@@ -388,7 +388,8 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 	return kept
 }
 
-// InHalves calls do for both halves of the numbers below n, which two processors share.
+// InHalves calls do for both halves of the numbers below n, at the same time, and waits for both:
+// from is 0 for the one and n/2 for the other.
 func InHalves(n int, do func(from, to int)) {
 	var working sync.WaitGroup
 	working.Go(func() { do(0, n/2) })

@@ -339,7 +339,8 @@ func (s *Set) Delete(slots ...uint32) error {
 	return s.delete(slots)
 }
 
-// delete empties slots in memory and overwrites them with zeros in the file.
+// delete empties slots in memory and overwrites them with zeros in the file. The caller holds
+// s.writing.
 func (s *Set) delete(slots []uint32) error {
 	slots = slices.Clone(slots)
 	slices.Sort(slots)

@@ -168,7 +168,7 @@ func (a *analyser) cutAt(at int, kind cutKind) {
 }
 
 // join reads a character of width bytes that may join two runs, and returns
-// where to go on.
+// where to go on. Joiners take half of maxCuts, so that the last runs have room for theirs.
 func (a *analyser) join(s string, i int, k class, width int) int {
 	next := i + width
 	if len(a.id) == 0 || !wordAt(s, next) || len(a.id) > maxWord || len(a.cuts) >= maxCuts/2 {
