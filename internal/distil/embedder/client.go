@@ -81,7 +81,9 @@ func ModelName(model string) string { return "openai-compatible:" + model }
 // Close ends idle connections.
 func (c *Client) Close() { _ = c.endpoint.Close() }
 
-// Embed returns the texts' vectors, all or none.
+// Embed returns the texts' vectors, of length 1, all or none. A text without a letter or digit, and
+// one whose beginning too the server refuses, has a vector of zeros. The error is CodeUnavailable,
+// at once during the pause after a failure, or context.Canceled.
 func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	var send []string
@@ -180,7 +182,8 @@ func (c *Client) embedRefused(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// normalise scales v to length 1. Its numbers are from JSON, which has none that are not finite.
+// normalise scales v to length 1, unless it is all zeros. Its numbers are from JSON, which has none
+// that are not finite.
 func normalise(v []float32) {
 	length := 0.0
 	for _, x := range v {

@@ -35,7 +35,8 @@ type problem struct {
 }
 
 // classify returns the failure that an error answer reports. A status of 200
-// means that the error was in a successful answer's body.
+// means that the error was in a successful answer's body: the model may have worked for
+// it, so that it is not free.
 func (e *Endpoint) classify(status int, header http.Header, body []byte) *memory.ModelError {
 	p := parseProblem(status, body)
 	f := &memory.ModelError{Class: p.class(), Wait: cmp.Or(RetryAfter(header, e.now()), p.wait)}
@@ -57,8 +58,8 @@ func failed(class memory.ErrorClass, format string, args ...any) *memory.ModelEr
 const maxMessage = 16 << 10
 
 // parseProblem returns what the status and body of an API's refusal say, in the shapes
-// of all vendors: message, code, kind, time to wait. An unreadable body gives the status
-// alone.
+// of all vendors: message, code, kind, time to wait. An unreadable body gives the status and
+// its text. In place of a status of 200 stands the one that the error corresponds to.
 func parseProblem(status int, body []byte) problem {
 	p := problem{status: status}
 	body = bytes.TrimSpace(body)
@@ -178,7 +179,7 @@ func (p problem) class() memory.ErrorClass {
 }
 
 // limitClass returns ClassRateLimit for a limit that passes within minutes, else
-// ClassQuota.
+// ClassQuota. said is what class looks for words in. said is what class looks for words in.
 func (p problem) limitClass(said string) memory.ErrorClass {
 	if strings.Contains(strings.Join(p.quotaIDs, " "), "PerDay") || len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
 		return memory.ClassQuota
@@ -326,7 +327,8 @@ func errorInText(text string) memory.ErrorClass {
 	return cmp.Or(errorOfStatus(text), errorOfStatus(bare), errorInWords(bare))
 }
 
-// errorOfStatus classifies a text that is an HTTP status and what belongs to it.
+// errorOfStatus classifies a text that is an HTTP status and what belongs to it; "" for another
+// text.
 func errorOfStatus(text string) memory.ErrorClass {
 	m := statusLine.FindStringSubmatch(text)
 	if m == nil {
@@ -359,7 +361,7 @@ func errorOfPage(page string) memory.ErrorClass {
 	return memory.ClassTransient
 }
 
-// errorInWords recognises an error by the beginning of an answer.
+// errorInWords recognises an error by the beginning of an answer; "" for none.
 func errorInWords(said string) memory.ErrorClass {
 	for _, e := range errorText {
 		if e.begin.MatchString(said) {

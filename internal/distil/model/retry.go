@@ -31,7 +31,7 @@ type Retry struct {
 	jitter func() float64 // in [0, 1)
 }
 
-// NewRetry wraps next.
+// NewRetry wraps next; now is not nil.
 func NewRetry(next Provider, now func() time.Time) *Retry {
 	return &Retry{wrapped{next}, now, Sleep, rand.Float64}
 }

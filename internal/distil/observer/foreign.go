@@ -20,7 +20,8 @@ type Marking struct {
 	Foreign *store.Store
 }
 
-// Distil implements Distiller.
+// Distil implements Distiller. It drops learnings that repeat a foreign text, and adds foreign texts
+// to the outcome. A failure of the store is Transient.
 func (m Marking) Distil(ctx context.Context, b memory.Batch) (memory.Outcome, error) {
 	out, err := m.Distiller.Distil(ctx, b)
 	if err != nil {

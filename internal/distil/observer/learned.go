@@ -8,7 +8,8 @@ import (
 )
 
 // learned returns the learnings of an answer with the provenance of each. The words of the
-// user or the project have to support it, else it is the agent's; if the turn has shown text
+// user or the project have to support it, by half of its subject words and by no fewer than the
+// texts of others have of them, else it is the agent's; if the turn has shown text
 // of others, or of nobody knows whom, it may have asked for that one, and it is dropped. So
 // is an order to run or fetch something.
 func learned(t *turn, evidence []memory.PendingEvent, learnings []memory.Learning) []memory.Learning {

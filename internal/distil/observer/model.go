@@ -165,7 +165,9 @@ func (m *Model) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome,
 	w.dropOtherAnswers()
 	if choice.Provider == nil {
 		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
-		return w.outcome, w.distilEvents(ctx, batch.Events, "")
+		// First, as it fills in the outcome: Go does not say which of two results comes first.
+		err := w.distilEvents(ctx, batch.Events, "")
+		return w.outcome, err
 	}
 	if slices.ContainsFunc(batch.Events, isOffline) { // no model may be shown these
 		rest := slices.DeleteFunc(slices.Clone(batch.Events), isOffline)

@@ -35,8 +35,8 @@ type name struct {
 	last   int // tick
 }
 
-// note adds weight to a name, and adds the name if it is new, in place of another when
-// the list is full.
+// note adds weight to a name, and adds the name if it is new, when the list is full in place of the
+// oldest behind the first heldNames.
 func (n *names) note(text string, weight int) {
 	text = oneLine(text, nameLength)
 	if text == "" {

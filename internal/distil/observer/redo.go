@@ -225,7 +225,8 @@ func (o *Observer) lookAtUnread() {
 	o.signal()
 }
 
-// Redo implements Redoer. It asks in a run of its own, which ends with it.
+// Redo implements Redoer. It asks in a run of its own, which ends with it. One call runs at a time;
+// answers of the last one to the same questions are used again.
 func (m *Model) Redo(ctx context.Context, batch memory.Batch) (memory.Outcome, error) {
 	choice := m.opts.Choose(batch.Session)
 	if choice.Provider == nil {

@@ -281,7 +281,7 @@ func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 }
 
 // resumeRun continues the run that an earlier worker had with a provider that
-// keeps conversations.
+// keeps conversations; false if there is none, or if it is full: then it ends.
 func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	id := w.batch.Session.MemorySessionID
 	if id == "" || !w.choice.KeepsRuns || w.redo {

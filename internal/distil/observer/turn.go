@@ -145,7 +145,7 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []memory.PendingEven
 		n -= (n + 3) / 4
 	}
 	n = max(n, 1)
-	size()
+	size() // sets kind
 	return n, kind, nil
 }
 
@@ -226,8 +226,8 @@ func (w *task) earlier(t *turn) []memory.Observation {
 	return slices.DeleteFunc(slices.Clone(w.batch.Earlier), func(o memory.Observation) bool { return o.PromptNumber != t.number })
 }
 
-// addSummary adds the checkpoint of an answer to the outcome. missing: an answer
-// without one should have had it, so the fallback makes one.
+// addSummary adds the checkpoint of an answer to the outcome, of a turn that has a stop. missing: an
+// answer without one should have had it, so the fallback makes one.
 func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
 	w.thread.finalized = t.number
 	if a.Summary == nil || a.Summary.Empty() {

@@ -25,7 +25,10 @@ const (
 	maxGiveBackPause = 30 * time.Second
 )
 
-// workBatch claims one batch of a session and distils it.
+// workBatch claims one batch of a session, of p.limit events and the stop behind them, and distils
+// it. Before, it takes off the queue what the settings no longer allow, and gives back the turn
+// that is still going on, unless p.open, and a last turn that the limit has cut. No claim is left
+// when it returns.
 func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p plan) laneResult {
 	result := laneResult{session: session}
 	claim, err := o.queue.Claim(ctx, session, p.limit+o.stopsBeside())
@@ -164,8 +167,8 @@ func subClaim(claim memory.Claim, from, to int) memory.Claim {
 	return claim
 }
 
-// finishClaim confirms, gives back or buries a claim. It reports whether the
-// events are off the queue.
+// finishClaim confirms, gives back or buries a claim. From the third attempt on it looks for the
+// event that is at fault. It reports whether the events are off the queue.
 func (o *Observer) finishClaim(ctx context.Context, claim memory.Claim) (done bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -266,7 +269,7 @@ func (o *Observer) distilOrBury(ctx context.Context, claim memory.Claim, cause e
 
 // distilAndConfirm distils a claim and stores the outcome, and with it why no model has
 // read the events, unless unread is "". A failure that the events did not cause gives them
-// back for later; any other goes to failed.
+// back for later; any other goes to failed. It reports whether the events are off the queue.
 func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memory.Claim, unread memory.UnreadReason, failed func(error) bool) bool {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {

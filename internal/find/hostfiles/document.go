@@ -132,7 +132,7 @@ func loadedMemory(content string) string {
 	return content[:end]
 }
 
-// says reports whether the document says a statement.
+// says reports whether the document says a statement, which has fewestWords words at least.
 func (d *document) says(s statement) bool {
 	if len(s) < fewestWords {
 		return false

@@ -124,7 +124,7 @@ func (l *loading) first(s statement) string {
 	return ""
 }
 
-// startDir returns the start directory if it is one of the project's.
+// startDir returns the start directory, without symbolic links, if it is one of the project's, else "".
 func (l *loading) startDir() string {
 	if !filepath.IsAbs(l.req.StartDir) {
 		return ""
@@ -151,7 +151,8 @@ func within(dir, root string) bool {
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
 }
 
-// add reads a file and what it imports from below root; root "" follows no imports.
+// add reads a file and what it imports from below root; root "" follows no imports. It does nothing
+// for a file that was added before or cannot be read, and none beyond maxFiles.
 func (l *loading) add(ctx context.Context, path, name, root string, depth int) {
 	if l.seen[path] || len(l.files) == maxFiles || ctx.Err() != nil {
 		return

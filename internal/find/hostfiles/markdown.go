@@ -73,6 +73,7 @@ func withoutFrontMatter(md string) string {
 	return md
 }
 
+// line takes the next line of the file, without its end.
 func (p *parser) line(line string) {
 	s := strings.TrimSpace(line)
 	if p.until != "" {

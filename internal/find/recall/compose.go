@@ -7,10 +7,10 @@ import (
 	"claudemem/internal/memory"
 )
 
-// TitleAndDetail returns a record in two parts, both cleaned by plain: its title, and
-// the first of subtitle and facts that says more than that; one that isRoutine only
+// TitleAndDetail returns a record in two parts: its title, which the caller has cleaned, and, cleaned
+// by plain, the first of subtitle and facts that says more than that; one that isRoutine only
 // if there is no other. A record without a title has the first of them, or its
-// narrative, for a title.
+// narrative, for a title. isRoutine is asked about a part as the record has it. Either part may be "".
 func TitleAndDetail(o *memory.Observation, title string, plain func(string) string, isRoutine func(string) bool) (string, string) {
 	spare := ""
 	for _, part := range append([]string{o.Subtitle}, o.Facts...) {
@@ -31,7 +31,7 @@ func TitleAndDetail(o *memory.Observation, title string, plain func(string) stri
 	return title, spare
 }
 
-// Compose joins "title: detail" within limit. The title goes first; of the
+// Compose joins "title: detail" within limit units (text.Width). The title goes first; of the
 // detail even a piece is worth having, unless it would be too short to tell anything.
 func Compose(title, detail string, limit int) string {
 	const leastDetail = 30

@@ -50,8 +50,8 @@ func WordsOf(line string) []string {
 	return slices.Compact(words)
 }
 
-// Echoes reports whether nearly all words of a line (echoShare) are in said, which is
-// sorted. A line of fewer than echoWords words is no echo.
+// Echoes reports whether nearly all words of a line (echoShare) are in said; both are as WordsOf
+// returns them. A line of fewer than echoWords words is no echo.
 func Echoes(words, said []string) bool {
 	return len(words) >= echoWords && float64(text.SharedSorted(words, said)) >= echoShare*float64(len(words))
 }

@@ -145,7 +145,8 @@ func telling(o *memory.Observation) []memory.FileRef {
 	return slices.DeleteFunc(slices.Clone(o.Files), func(f memory.FileRef) bool { return f.Hash == "" || isModified(f) != modified })
 }
 
-// fileStateNote returns a note on how many of an observation's files changed since; "" for none.
+// fileStateNote returns a note on how many of an observation's files changed since, of those whose
+// state is known; "" for none.
 func fileStateNote(states []memory.FileState) string {
 	known, changed, gone := 0, 0, 0
 	for _, s := range states {

@@ -90,7 +90,9 @@ func Find(command string, environ []string) (string, error) {
 	return "", err
 }
 
-// detect returns the capabilities and the path of the CLI.
+// detect returns the capabilities and the path of the CLI, which is asked once for each state of
+// its file. The error is ClassLogin for one that is missing or too old, ClassTransient for one that
+// does not answer, or ctx's.
 func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 	path, err := Find(p.opts.Command, p.opts.Environ)
 	if err != nil {

@@ -146,7 +146,7 @@ func New(options Options) (*Provider, error) {
 func (p *Provider) Name() string { return Name }
 
 // Complete continues the run's conversation by one turn. Calls of one run wait for
-// each other.
+// each other, and all for one of MaxProcesses slots. The error is ctx's or a *memory.ModelError.
 func (p *Provider) Complete(ctx context.Context, request memory.ModelRequest) (memory.ModelAnswer, error) {
 	if err := ctx.Err(); err != nil {
 		return memory.ModelAnswer{}, err
@@ -176,8 +176,8 @@ func (p *Provider) Complete(ctx context.Context, request memory.ModelRequest) (m
 
 var errClosed = failed(memory.ClassTransient, true, "the provider is closed")
 
-// EndRun ends the run's process and deletes its transcript, after a running call.
-// The run may begin again, from nothing.
+// EndRun ends the run's process and deletes its transcript. It waits for that, but not for a call
+// that is running: after that one it happens. The run may begin again, from nothing.
 func (p *Provider) EndRun(run string) {
 	p.mu.Lock()
 	if p.closed {

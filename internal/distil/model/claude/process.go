@@ -92,8 +92,8 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	return c, nil
 }
 
-// handleLine passes a line of stdout to the running turn. The reader's goroutine
-// calls it.
+// handleLine passes a line of stdout, nil for one that was too long, to the running turn. The
+// reader's goroutine calls it.
 func (c *process) handleLine(line []byte) {
 	var e event
 	ok := decodeLine(line, &e) && e.Type != ""

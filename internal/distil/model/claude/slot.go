@@ -91,7 +91,8 @@ func (p *Provider) conversation(run string) *conversation {
 	return c
 }
 
-// idlest returns the conversation whose process has been idle for longest.
+// idlest returns the conversation whose process has been idle for longest, nil if none is idle. The
+// caller holds mu.
 func (p *Provider) idlest() *conversation {
 	var oldest *conversation
 	for _, c := range p.runs {

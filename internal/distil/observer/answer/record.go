@@ -229,7 +229,9 @@ func (p *parser) ends(f *frame, t *token) bool {
 	return t.role == wrapper || t.role == skip || t.nativeTo(f.record.kind)
 }
 
-// field opens the field or the list's item at token i, in the record that it belongs to.
+// field opens the field or the list's item at token i, in the record that it belongs to: outside
+// of records in an implicit one. It opens none for what is text within a learning, and for an
+// item outside of a list.
 func (p *parser) field(i int) {
 	t, f := &p.tokens[i], p.top()
 	r := f.record

@@ -237,7 +237,8 @@ var synonyms = map[string]string{
 
 var notInType = regexp.MustCompile(`[^\pL\p{Nd}_-]+`)
 
-// observationType returns the mode's type for the type that the model wrote.
+// observationType returns the mode's type for the type that the model wrote: that of the whole
+// text, else of the first word that spells one or a synonym, else FallbackType.
 func (o *Options) observationType(s string) memory.ObservationType {
 	s = text.TruncateBytes(s, maxConcept)
 	for _, w := range append([]string{s}, notInType.Split(s, -1)...) {
@@ -300,7 +301,8 @@ var confidences = map[string]float64{
 	"high": 0.9, "veryhigh": 0.9, "certain": 0.9, "strong": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3, "weak": 0.3,
 }
 
-// confidence parses "0.8", "80%", "8/10" and "high".
+// confidence parses "0.8", "80%", "8/10" and "high" as a number from 0 to 1; a number alone is out
+// of 10 if it is above 1, out of 100 above 10. Anything else is unsaidConfidence.
 func confidence(s string) float64 {
 	if n, ok := confidences[letters(text.TruncateBytes(s, 20))]; ok {
 		return n

@@ -67,7 +67,8 @@ func digestLines(observations []memory.Observation, room int) []string {
 	return lines
 }
 
-// thinOut returns the first lines, for a quarter of the room, and the last ones.
+// thinOut returns the first lines, for a quarter of the room (in tokens), and the last ones, with a
+// line that says how many are left out; nil if not one fits.
 func thinOut(lines []string, room int) []string {
 	room -= memory.EstimateTokens(leftOut(len(lines)))
 	first, head := 0, room/4

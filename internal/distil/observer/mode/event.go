@@ -180,7 +180,7 @@ func (v View) shownDialog(questions []toolcall.Question) (asked, answered string
 	return raw(v.relative(strings.TrimSpace(q.String())), maxParameters), "the user answered: " + raw(v.relative(strings.TrimSpace(a.String())), maxParameters)
 }
 
-// shownEdits returns edits as patches, within maxParameters bytes.
+// shownEdits returns edits, of which there is one at least, as patches, within maxParameters bytes.
 func (v View) shownEdits(edits []toolcall.Edit) string {
 	var all []string
 	share := maxParameters/len(edits) - 1

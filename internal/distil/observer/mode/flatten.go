@@ -42,8 +42,8 @@ func flatten(raw json.RawMessage) []entry {
 	}
 }
 
-// appendValue appends the texts of a JSON value under key. A list of texts is one text of
-// several lines.
+// appendValue appends the texts of a JSON value, which is valid and begins without space, under
+// key. A list of texts is one text of several lines.
 func appendValue(entries []entry, key string, value []byte, depth int) []entry {
 	switch value[0] {
 	case 'n', 'f': // null, false
@@ -193,7 +193,7 @@ func (v View) show(entries []entry, limit int) string {
 }
 
 // Brief returns what a tool was called with, in few words: a command's line, else its first
-// short parameter.
+// short parameter, else its first one; "" without any.
 func Brief(e *memory.Event) string {
 	if line := toolcall.ParseInput(e).Line; line != "" {
 		return line

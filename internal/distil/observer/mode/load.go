@@ -192,7 +192,7 @@ func (m *Mode) inherit(d definition) []Problem {
 }
 
 // inherited returns the parent's types or concepts without those that are dropped, with
-// what own says of the others, and then the new ones.
+// what own says of the others, and then the new ones, in the memory of parent.
 func inherited(kind string, parent, own []Term, drop []string) (all []Term, problems []Problem) {
 	all = parent
 	for i, id := range drop {
@@ -215,7 +215,9 @@ func inherited(kind string, parent, own []Term, drop []string) (all []Term, prob
 	return all, problems
 }
 
-// readDefinition reads and decodes a mode's file; own: it is the user's.
+// readDefinition reads and decodes a mode's file; own: it is the user's. builtinOnly is for a mode
+// that inherits from the built-in one of its own name. CodeNotFound if there is no such mode;
+// problems in the file are mistakes.
 func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
 		return d, false, memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")

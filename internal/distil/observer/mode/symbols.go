@@ -14,7 +14,8 @@ const (
 )
 
 // changedSymbols returns which functions and types an edit changed: "added Parse, changed
-// Lexer.next and 3 more"; "" for none. A command that takes edits back restores them.
+// Lexer.next and 3 more"; "" for none. A command that takes edits back restores them. An unchanged
+// symbol followed by one of the same name has moved there.
 func changedSymbols(changes []memory.SymbolChange) string {
 	renamed := map[string]bool{}
 	for i := range changes {

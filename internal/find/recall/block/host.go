@@ -18,7 +18,8 @@ func (b *built) add(l line, file string) {
 	b.known = append(b.known, l)
 }
 
-// loadHost reads what the host loads by itself, nil for nothing.
+// loadHost reads what the host loads by itself, nil for nothing. The only error is ctx's: what was
+// read may lack files then.
 func (r *run) loadHost(ctx context.Context) (func(line ...string) string, error) {
 	if r.opts.HostFiles == nil {
 		return nil, nil

@@ -19,7 +19,7 @@ const observationChars = 240
 // observationLine returns the line of an observation without its number: "title: detail
 // [file]". The detail is the subtitle, else what the record says of reasons and choices;
 // the file is a modified one that neither names. The other sentences that tell something
-// are its more; `claude-mem show` prints all.
+// are its more; `claude-mem show` prints all. The line is empty for a record without any text.
 func observationLine(o *memory.Observation, projectPath string) line {
 	plain := func(s string) string { return recall.RecordLine(s, projectPath) }
 	weak := func(s string) bool { return recall.IsRoutine(s) || recall.IsProof(s) }

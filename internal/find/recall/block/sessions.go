@@ -119,7 +119,8 @@ func (r *run) isNews(d memory.SessionDigest, waiting *freshSession) bool {
 }
 
 // sessionLine returns a session's line without its age and number: its most substantial
-// turn, how that was proven and, with request, what for and the last next step.
+// turn, how that was proven and, with request, what for and the last next step. It is empty if
+// nothing is known of the session.
 func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request bool) line {
 	stored := d.Turns
 	if len(stored) == 0 && d.Summary != nil {

@@ -55,8 +55,9 @@ func (l reminderLine) parts() []part {
 	return parts
 }
 
-// claim reserves for a session the lines that it was not given yet, and their
-// file, under a time that no other claim of the session has.
+// claim reserves for a session the lines that it was not given yet, momentLines at most, and their
+// file, under a time that no other claim of the session has: release takes it. It returns none if
+// all was given since the last compaction, or lines on that file were.
 func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now memory.Millis) ([]reminderLine, memory.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +102,8 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 }
 
 // book claims what a line of a record that the session was shown says, and reports whether
-// any of it is neither in the books nor in another claim.
+// any of it is neither in the books nor in another claim. said are the keys of the statements
+// that the line says, shown those in the books, at the time of the claim.
 func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID, said, shown []uint32) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,8 +65,8 @@ func (m reminder) write(lines []reminderLine) (string, []memory.ObservationID, f
 	}
 }
 
-// render writes the line within limit units and where foreign words are from; its number and mark stay whole. all is the
-// line's text before a detail of it was cut.
+// render writes the line within limit units, and besides, in labelWidth units, where foreign words
+// are from; its number and mark stay whole. all is the line's text before a detail of it was cut.
 func (l reminderLine) render(limit int) (rendered, all string) {
 	tail := l.Tail()
 	line, all := composeDetails(l.title, l.details, limit-text.Width("- "+tail+"\n"))
@@ -109,7 +109,7 @@ func titleBeside(title string, details []recall.Statement, limit int) string {
 }
 
 // chosen returns those of the details, the best first, that stand beside a title within
-// limit; the first alone if it has to be cut.
+// limit, from the third on only those that answer the prompt; the first alone if it has to be cut.
 func chosen(title string, details []recall.Statement, limit int) []recall.Statement {
 	if len(details) == 0 {
 		return nil

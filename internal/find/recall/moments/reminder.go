@@ -27,7 +27,7 @@ type Given interface {
 	Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error)
 }
 
-// ReminderOptions shape a Reminder. What is nil is done without.
+// Options shape a Reminder. What is nil is done without.
 type Options struct {
 	// Finder finds records for a prompt or a failure; nil = none are shown at either.
 	Finder recall.Finder
@@ -58,7 +58,7 @@ type Reminder struct {
 	passPrompt func(found []memory.Related, told func(memory.Related) bool) []memory.Related
 }
 
-// NewReminder returns a Reminder. given lists the records that a session was shown
+// New returns a Reminder. given lists the records that a session was shown
 // before, at its start too; of these it is told only what was not said.
 func New(given Given, opts Options) *Reminder {
 	if opts.Relative == nil {
@@ -190,7 +190,7 @@ func (r *reminding) isNew(o *memory.Observation) bool {
 	return o.ID != 0 && !r.isOwn(o) && !slices.Contains(r.shown.Observations, o.ID)
 }
 
-// related finds records near a text.
+// related finds records near a text, none without a Finder.
 func (r *reminding) related(ctx context.Context, text string) ([]memory.Related, error) {
 	if r.opts.Finder == nil {
 		return nil, nil
