@@ -44,14 +44,14 @@ type chooser struct {
 	open bool
 	// said: the agent's message has candidates.
 	said bool
-	// asked are the rare words of the prompt, work the names of what was edited, failed
-	// those of tests and commands that failed.
+	// asked are the rare words of the prompt, work the names of files and symbols that were
+	// edited, failed the names of tests that failed.
 	asked  map[string]bool
 	work   []string
 	failed []string
 }
 
-// maxCandidates bounds them for one turn, maxCandidate what is looked at of one, in bytes.
+// maxCandidates bounds them for one episode, maxCandidate what is looked at of one, in bytes.
 const (
 	maxCandidates = 160
 	maxCandidate  = 800
@@ -59,7 +59,7 @@ const (
 
 // newChooser gathers the candidates of an episode: sentences of the closing message, their
 // clauses, outlines of its lists, bodies of commits, answers of subagents, and the part of
-// the prompt that says what to do.
+// the prompt that says what to do. The turn's choosing must be set; e itself is not changed.
 func newChooser(e *episode) *chooser {
 	t := e.turn
 	c := &chooser{episode: e, weights: t.choosing.weights, asked: rareWords(t.request.text[:min(len(t.request.text), 2000)]), failed: e.failedTests()}
@@ -105,7 +105,9 @@ func newChooser(e *episode) *chooser {
 	return c
 }
 
-// add adds a sentence and its clauses, unless it says nothing that is worth showing.
+// add adds a sentence and its clauses, unless it is not worth showing: an offer, a question, a
+// report that tests pass or that something was committed, what was merely looked at, fewer than
+// three words, or "done" while something fails. late is how far down it stands, 0 to 1.
 func (c *chooser) add(s sentence, from source, late float64) {
 	s.text = text.FirstBytes(s.text, maxCandidate)
 	whole := s.text
@@ -149,7 +151,7 @@ func capitalWord(s string) string {
 	return capital(s)
 }
 
-// asks reports whether a sentence is a question or an offer.
+// asks reports whether a sentence ends with a question mark.
 func asks(s string) bool {
 	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 }
@@ -167,7 +169,8 @@ func looksOnly(s string) bool {
 var clauseBreak = regexp.MustCompile(`; |: | [–—] `)
 
 // clauses splits a long sentence where a statement ends that can stand alone: at a
-// semicolon or a dash. A guess is not split: its parts sound certain.
+// semicolon or a dash. A sentence without such a place is returned alone. For a guess it returns
+// nil: its parts would sound certain.
 func clauses(s string) (out []string) {
 	if lang.Has(s, "guess") {
 		return nil
@@ -196,7 +199,7 @@ func withoutOpening(s string) string {
 	return s
 }
 
-// pick is what was chosen: a title, a subtitle, and the candidates that they say.
+// pick is what was chosen: a title, a subtitle, and the indexes of the candidates that they say.
 type pick struct {
 	title, subtitle string
 	used            []int
@@ -204,8 +207,9 @@ type pick struct {
 	before string
 }
 
-// choose returns the best title and what goes best with it. A title that is given stays.
-// ok is false when the agent said nothing usable.
+// choose returns the best title and what goes best with it; "" as given has it choose the title,
+// another one stays. ok is false when the agent said nothing usable: then out has the given title
+// alone. It calls the distiller's trace with a choice that it made.
 func (c *chooser) choose(given string) (out pick, ok bool) {
 	if !c.said && len(c.episode.answers) == 0 {
 		return pick{title: given}, false
@@ -252,8 +256,9 @@ func (c *chooser) decisions() []int {
 	return out
 }
 
-// second returns a second thing worth remembering beside the first: a decision with what
-// was rejected, a limit that stays. decided tells which of the two it is.
+// second returns a second thing worth remembering beside out, which choose returned: a decision
+// with what was rejected (then decided is true), a limit that stays, or a value before and after.
+// ok is false if the agent's message has none.
 func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	taken := slices.Clone(out.used)
 	said := out.title + " " + out.subtitle
@@ -287,7 +292,8 @@ func limits(s string) bool { return lang.Has(s, "limit") && hasCode(s) }
 // compares reports whether a sentence gives a value before and after.
 func compares(s string) bool { return strings.Contains(s, "→") && lang.Has(s, "measure") }
 
-// addRest adds what a title that ends with a clause leaves of its sentence.
+// addRest adds, as a candidate for the subtitle, what a title made of candidate i leaves of its
+// sentence, if that is four words or more.
 func (c *chooser) addRest(i int, title string) {
 	x := c.list[i]
 	_, rest, ok := strings.Cut(plain(x.text), strings.TrimLeft(title, " "))
@@ -308,8 +314,9 @@ func (c *chooser) addRest(i int, title string) {
 	c.list = append(c.list, x)
 }
 
-// bestTitle returns the candidate with the highest score as a title; -1 for none. taken
-// are candidates that are told already.
+// bestTitle returns the candidate with the highest score and the title made of it; -1 for none.
+// taken are candidates that are told already. Words of subagents and commits count only where
+// the agent's message has none that make a title.
 func (c *chooser) bestTitle(taken []int) (at int, title string) {
 	at, best := -1, 0.0
 	for i := range c.list {
@@ -329,7 +336,8 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 	return at, title
 }
 
-// titleOf returns a sentence as a title; "" when cutting it would say something else.
+// titleOf returns a sentence as a title of at most maxTitle characters; "" when the cut would say
+// something else or leave fewer than four words.
 func titleOf(s string) string {
 	s = imperative(withoutReports(withoutCausePhrase(strings.TrimRight(s, ". 。"))))
 	short := shown(s, maxTitle)
@@ -350,8 +358,9 @@ func cutsContrast(whole, short string) bool {
 	return lang.Is(firstWord(dropped), "exception") || lang.Has(dropped, "guess") && !lang.Has(short, "guess")
 }
 
-// subtitle returns the statements that go best with the title, in their order, as far as
-// they fit.
+// subtitle returns the statements that go best with the title of out, at most three, in the order
+// in which they were said, as far as they fit; "" for none. It adds them to out.used, whose
+// candidates it does not choose.
 func (c *chooser) subtitle(out *pick) string {
 	var picked []int
 	room := maxSubtitle
@@ -398,8 +407,8 @@ func (c *chooser) subtitle(out *pick) string {
 // leans reports whether a sentence cannot stand without the one before it.
 func leans(s string) bool { return lang.Begins(s, "leaning") }
 
-// follows reports whether the statement before candidate i, or a clause of it, is among those
-// that are shown.
+// follows reports whether the statement of the message before candidate i, or a clause of it, is
+// among those that are shown.
 func (c *chooser) follows(i int, shown []int) bool {
 	for i--; i >= 0 && c.list[i].source == fromMessage; i-- {
 		if slices.Contains(shown, i) {
@@ -412,7 +421,8 @@ func (c *chooser) follows(i int, shown []int) bool {
 	return false
 }
 
-// fitting returns a sentence cut to room characters, "" when too little is left of it.
+// fitting returns a sentence cut to room characters, "" when the cut leaves fewer than 30 or says
+// something else.
 func fitting(s string, room int) string {
 	s = strings.TrimRight(plain(s), ". 。")
 	if !strings.Contains(text.Before(s, " "), "-") {

@@ -10,7 +10,8 @@ import (
 
 // resolve sets fixedBy of each failed check to the later check that proves the fix, and
 // last to the last time that it failed before. A pass that a later failure of the same
-// thing contradicts, with nothing changed between, proves nothing.
+// thing contradicts, with nothing changed between, proves nothing. It also sets at and without of
+// the checks, and changes of the steps. It runs once, over all turns in their order.
 func resolve(turns []*turn) {
 	var checks []*check
 	changes := 0
@@ -50,7 +51,8 @@ func resolve(turns []*turn) {
 	}
 }
 
-// sameFailure reports whether two failed checks failed of the same thing.
+// sameFailure reports whether two failed checks failed of the same thing: a test in common or,
+// where one of them names no test, the same message.
 func sameFailure(a, b *check) bool {
 	if a.text != b.text && !covers(a, b) && !covers(b, a) {
 		return false
@@ -113,7 +115,8 @@ func (c *check) called() string {
 	return shown(strings.TrimSpace(strings.Join(c.Env, " ")+" "+c.text), 140)
 }
 
-// passedBy returns the command that passed where c failed, as it has to be called.
+// passedBy returns the command that passed where c failed, as it has to be called. c.fixedBy must
+// be set.
 func (c *check) passedBy() string {
 	if c.fixedBy.text == c.text && added(c.fixedBy, c.last) == "" {
 		return c.text
@@ -140,7 +143,7 @@ func (c *cures) none() bool {
 }
 
 // curesOf returns what was done in steps, a stretch of a turn, between the last failure
-// of c and the pass.
+// of c and the pass, which must be known: c.fixedBy is set.
 func curesOf(t *turn, steps []*step, c *check) cures {
 	out := cures{added: added(c.fixedBy, c.last)}
 	in := !holdsStep(steps, c.last.step) // it failed before the stretch
@@ -177,7 +180,8 @@ func (t *turn) says(what string) bool {
 }
 
 // replaceFailing pairs what fails, in a turn without edits, with a command of the same
-// kind that works in its place and that the agent tells the user.
+// kind that works in its place and that the agent tells the user: it sets fixedBy and replaced. It
+// goes backwards, since an earlier failure takes over what its last one was paired with.
 func replaceFailing(steps []*step, t *turn) {
 	for i, s := range slices.Backward(steps) {
 		for _, c := range s.checks {
@@ -216,7 +220,8 @@ func (c *cures) cure() string {
 	return ""
 }
 
-// cureTitle returns the title for a failure that went away without an edit.
+// cureTitle returns the title for a failure that went away without an edit. The episode must have
+// one that was fixed or recovered.
 func (e *episode) cureTitle() string {
 	c := e.proof()
 	by := curesOf(e.turn, e.steps, c)

@@ -11,7 +11,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// decisions returns what the user decided in the dialogs of the turn.
+// decisions returns what the user decided in the dialogs of the turn, without session and project,
+// which the caller sets; nil for none.
 func (t *turn) decisions() []memory.Observation {
 	var out []memory.Observation
 	for _, s := range t.dialogs {
@@ -130,7 +131,7 @@ func described(o *toolcall.Option) string {
 	return plain(o.Label) + " (" + strings.TrimRight(plain(o.Description), ". ") + ")"
 }
 
-// sentencesOf joins texts as sentences; the last has no full stop.
+// sentencesOf joins texts as sentences; it adds no full stop to the last.
 func sentencesOf(parts []string) string {
 	var b strings.Builder
 	for i, p := range parts {

@@ -23,15 +23,17 @@ type turn struct {
 	message []sentence
 	// outlines are those of its lists.
 	outlines []sentence
-	// choosing has the weights by which titles are chosen.
+	// choosing has the weights by which titles are chosen; Distil sets it before observe.
 	choosing *Distiller
 	// raw is that message as it was written.
 	raw     string
 	stopped bool
 	// attempts are the edits that it took back.
 	attempts []attempt
-	last     *memory.PendingEvent
-	earlier  []memory.Observation
+	// last is the last event of the turn: turnsOf always sets it.
+	last *memory.PendingEvent
+	// earlier are the observations that earlier batches made of the turn.
+	earlier []memory.Observation
 }
 
 // episode is a sequence of a turn's steps that becomes one observation.
@@ -55,20 +57,23 @@ type episode struct {
 	wanted []*check
 	// undone are those that edits caused which were taken back.
 	undone []*check
-	// passes are the checks that passed after the last edit.
+	// passes are the checks that passed after, or in, the last step that edited.
 	passes []*check
 	// failedFirst: something failed before the first edit.
 	failedFirst bool
 	// reverts are the commits that it took back; takenOut: its own were, later.
 	reverts  []string
 	takenOut bool
-	commits  []string
-	bodies   []string
-	deps     []string
-	read     []string
-	sources  []string
-	answers  []*step
-	tokens   int
+	// commits are the subjects of its commits, bodies the rest of their messages: as many.
+	commits []string
+	bodies  []string
+	// deps are sentences about dependencies, read the paths of files, sources pages on the web.
+	deps    []string
+	read    []string
+	sources []string
+	// answers are the steps in which a subagent answered.
+	answers []*step
+	tokens  int
 }
 
 // turnsOf groups a batch's events by turn, in the order of each turn's first event. A
@@ -115,8 +120,8 @@ func turnsOf(batch *memory.Batch) []*turn {
 	return turns
 }
 
-// episodesOf returns the episodes of all turns. A failure of one turn may be fixed in a
-// later one; it then belongs to the episode that fixed it.
+// episodesOf returns the episodes of all turns, which it also sets in each turn. A failure of one
+// turn may be fixed in a later one; it then belongs to the episode that fixed it.
 func episodesOf(turns []*turn) []*episode {
 	for _, t := range turns {
 		reviveFailures(t)
@@ -160,7 +165,7 @@ func episodesOf(turns []*turn) []*episode {
 }
 
 // reviveFailures puts the failures that an earlier batch of the same turn left
-// open at the turn's beginning, from the observation that told of them.
+// open at the turn's beginning, from the observation that told of them. Such a step has no event.
 func reviveFailures(t *turn) {
 	var revived []*step
 	for i := range t.earlier {
@@ -196,7 +201,8 @@ func isIdent(s string) bool {
 }
 
 // segments cuts a turn's steps into stretches: after a commit, and where one
-// thing was repaired and another one fails that has nothing to do with it.
+// thing was repaired and another one fails that has nothing to do with it. Every step is in one
+// stretch, in order.
 func segments(steps []*step) [][]*step {
 	var out [][]*step
 	start := 0
@@ -217,9 +223,9 @@ func segments(steps []*step) [][]*step {
 	return out
 }
 
-// secondTrouble reports whether after begins with a failure that the stretch
-// before has not caused: all that failed there passes, no edit came since, and
-// what is edited now are other files.
+// secondTrouble reports whether after, the steps to the end of the turn, begins with a failure that
+// the stretch before has not caused: something failed there and all of it passes, no edit came
+// since, and what is edited from now on are other files.
 func secondTrouble(before, after []*step) bool {
 	if !slices.ContainsFunc(after[0].checks, func(c *check) bool { return !c.passed }) {
 		return false
@@ -264,6 +270,7 @@ func holdsStep(steps []*step, s *step) bool {
 	return len(steps) > 0 && s.turn == steps[0].turn && steps[0].at <= s.at && s.at <= steps[len(steps)-1].at
 }
 
+// holds reports whether a step is one of the episode's; false for nil.
 func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s) }
 
 // fixedElsewhere returns the failures of this episode that ended in another turn.
@@ -279,7 +286,9 @@ func (e *episode) fixedElsewhere() []*check {
 	return out
 }
 
-// newEpisode collects what a stretch of steps shows.
+// newEpisode collects what a stretch of steps shows: it tells each failed check as fixed,
+// recovered, cured, open, wanted or undone, and sets early of those that ended. One of a trial, or
+// that ended in another stretch, is none of them. No steps are a talk.
 func newEpisode(t *turn, steps []*step) *episode {
 	e := &episode{turn: t, steps: steps}
 	first := func(is func(*edit) bool) int {
@@ -370,8 +379,8 @@ func (e *episode) works() bool {
 }
 
 // mergeIdle joins stretches without work of their own to the one before, so that
-// looking around after a commit is no episode, and lets reads go with the work
-// that they led to.
+// looking around after a commit is no episode; what was read then goes with that one. A commit
+// joins the work before it, and further commits in a row join the first. A revert stays alone.
 func mergeIdle(list []*episode) []*episode {
 	var out []*episode
 	for _, e := range list {

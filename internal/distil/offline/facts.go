@@ -8,7 +8,8 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// dependencyFact says what a package manager's call changed.
+// dependencyFact says in a sentence what a package manager's call changed. Its first word is the
+// verb.
 func dependencyFact(d toolcall.Dependency) string {
 	names := make([]string, len(d.Names))
 	for i, n := range d.Names {
@@ -19,7 +20,8 @@ func dependencyFact(d toolcall.Dependency) string {
 	return verb + list(names, 4) + " (" + d.Manager + ")"
 }
 
-// manifestChanges reads from an edit of a manifest which dependencies came and went.
+// manifestChanges returns sentences about the versions of dependencies that an edit of a manifest
+// set, at most four. Lines that it only removed are left out.
 func manifestChanges(p string, hunks []toolcall.Hunk) []string {
 	var facts []string
 	for _, h := range hunks {
@@ -38,7 +40,8 @@ func manifestChanges(p string, hunks []toolcall.Hunk) []string {
 	return facts
 }
 
-// manifestEntry reads `module v1.2.3`, `"name": "^1.2"`, `name = "1.2"`, `name==1.2`.
+// manifestEntry reads `module v1.2.3`, `"name": "^1.2"`, `name = "1.2"`, `name==1.2`. It returns ""
+// for another line, and for what sets the version of the project itself, of the language or of Node.
 func manifestEntry(line string) (name, version string) {
 	s := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), ","))
 	s = strings.TrimPrefix(s, "require ")

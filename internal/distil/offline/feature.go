@@ -67,8 +67,8 @@ var featureCues = map[int][2]string{
 // number is a number, with a unit or not.
 var number = regexp.MustCompile(`(?:^|[^\pL\d_#.-])\d[\d.,_]*`)
 
-// featuresOf returns what can be told of a candidate without a title beside it. most is
-// how many characters fit.
+// featuresOf returns what can be told of a candidate without a title beside it: the caller sets
+// repeatsTitle. most is how many characters fit. It keeps x.values.
 func (c *chooser) featuresOf(x *candidate, most int) features {
 	if x.values == nil {
 		f := c.textFeatures(x)
@@ -108,9 +108,9 @@ func (c *chooser) textFeatures(x *candidate) features {
 	return f
 }
 
-// rareWords returns the words of a text that tell what it is about: names in code, words
-// of four letters and more that are not in every prompt; cut to their first six letters,
-// so that forms of a word are one.
+// rareWords returns the words of a text that tell what it is about, in lower case: those of four
+// bytes and more, and those that begin with a digit, without words that are in every prompt. They
+// are cut to their first six letters, so that forms of a word are one.
 func rareWords(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -10,7 +10,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// choice returns the index of the agent's sentence that records a decision, -1 for none.
+// choice returns the index, in the turn's message, of the sentence that records a decision best,
+// -1 for none.
 func (e *episode) choice() int {
 	asked := e.turn.request.is(wantDecision)
 	best, bestScore := -1, 0
@@ -78,7 +79,9 @@ func (t *turn) investigates() bool {
 }
 
 // finds reports whether an investigation found something out that is worth keeping: what
-// was said explains something and names something; an inventory does not.
+// was said has 14 words, explains something and names something. An inventory does not, unless the
+// user asked and the answer is a table or a list of causes. A turn without steps counts only where
+// the user asked for an answer or a decision.
 func (e *episode) finds() bool {
 	t := e.turn
 	caused := len(t.steps) > 0 && t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
@@ -115,8 +118,8 @@ func givesCause(s string) bool {
 	return lang.Has(s, "cause-word") && !isFluff(s) && !strings.HasSuffix(s, "?")
 }
 
-// locates reports whether the message names several places of the program: a subagent was
-// sent out for them.
+// locates reports whether the message has minAnswer words and names two places of the program. That
+// is enough for a subagent's answer, since it was sent out for them.
 func (e *episode) locates() bool {
 	said, names := 0, 0
 	for _, s := range e.turn.message {
@@ -128,8 +131,8 @@ func (e *episode) locates() bool {
 	return said >= minAnswer && names >= 2
 }
 
-// found returns what the agent says as a record of type t; ok is false when nothing
-// usable was said.
+// found returns what the agent says as a record of type t. Its subtitle is what was read, if nothing
+// said goes with the title. ok is false when nothing usable was said.
 func (e *episode) found(t memory.ObservationType) (o memory.Observation, ok bool) {
 	say, ok := newChooser(e).choose("")
 	if !ok {
@@ -143,8 +146,8 @@ func (e *episode) found(t memory.ObservationType) (o memory.Observation, ok bool
 	return o, true
 }
 
-// fromAgents returns what subagents found as observations, if the turn itself says
-// nothing of it.
+// fromAgents returns what the first two subagents of the episode found, as observations, if their
+// answers find or locate something. observe calls it where the turn itself says nothing of it.
 func (e *episode) fromAgents() []memory.Observation {
 	var out []memory.Observation
 	for _, s := range e.answers[:min(len(e.answers), 2)] {

@@ -10,7 +10,8 @@ import (
 )
 
 // typeOf decides what sort of work an episode was: first by what happened, then by
-// what was asked for.
+// what was asked for. Edits that end with a blocking failure are a discovery. It never returns a
+// decision: observe finds those.
 func (e *episode) typeOf() memory.ObservationType {
 	r := &e.turn.request
 	switch {
@@ -96,8 +97,8 @@ func (e *episode) blocking() []*check {
 	return out
 }
 
-// excuses reports whether the agent says of all tests that failed that it is not the
-// work's fault.
+// excuses reports whether the agent says of all tests that failed in c that it is not the
+// work's fault; false if no test is known.
 func (t *turn) excuses(c *check) bool {
 	for _, name := range c.failure.Tests {
 		excused := false
@@ -134,11 +135,13 @@ func (e *episode) any(is func(*edit) bool) bool {
 	return slices.ContainsFunc(e.edits, is)
 }
 
+// all reports whether is holds for each of the edits; false if there are none.
 func (e *episode) all(is func(*edit) bool) bool {
 	return len(e.edits) > 0 && !e.any(func(x *edit) bool { return !is(x) })
 }
 
-// files returns the paths that the episode edited, the program's own first.
+// files returns the paths that the episode edited, each once, those of code first. Lock files are
+// left out, so it may be empty although there are edits.
 func (e *episode) files() []string {
 	var code, rest []string
 	for _, x := range e.edits {

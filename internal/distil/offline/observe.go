@@ -20,7 +20,7 @@ const (
 )
 
 // parseOpenFact returns the command that failed, and its message, from a fact about an
-// open failure; false for another fact.
+// open failure; false for another fact. The directory in which the command ran is left out.
 func parseOpenFact(fact string) (command, says string, ok bool) {
 	rest, ok := cutPrefixes(fact, openFact, failsFact, midwayFact)
 	if !ok {
@@ -30,7 +30,7 @@ func parseOpenFact(fact string) (command, says string, ok bool) {
 	return text.Before(command, " (in "), strings.TrimPrefix(says, ": "), ok
 }
 
-// cutPrefixes returns s without the first of prefixes that it has.
+// cutPrefixes returns s without the first of prefixes that it has; s and false if it has none.
 func cutPrefixes(s string, prefixes ...string) (string, bool) {
 	for _, p := range prefixes {
 		if rest, ok := strings.CutPrefix(s, p); ok {
@@ -40,8 +40,8 @@ func cutPrefixes(s string, prefixes ...string) (string, bool) {
 	return s, false
 }
 
-// observe returns the observations of an episode; none if nothing happened that is
-// worth one.
+// observe returns the observations of an episode, without session and project, which the caller
+// sets; none if nothing happened that is worth one. A title may be "": the caller leaves that out.
 func (e *episode) observe() []memory.Observation {
 	r := &e.turn.request
 	if e.onlyTried() {
@@ -126,8 +126,8 @@ func (e *episode) concludes() (memory.ObservationType, bool) {
 	return "", false
 }
 
-// earlierFiles returns the files that the turn modified in an earlier batch, and those of
-// refs.
+// earlierFiles returns the files of the turn's earlier observations, of which there must be one, and
+// those of refs, each path once, at most maxFiles.
 func (e *episode) earlierFiles(refs []memory.FileRef) []memory.FileRef {
 	var out []memory.FileRef
 	for i := range e.turn.earlier {
@@ -146,7 +146,8 @@ func (e *episode) onlyCommits() bool {
 	return len(e.commits) > 0 && len(e.edits)+len(e.fixed)+len(e.deps)+len(e.reverts) == 0 && !e.onlyTried() && len(e.blocking()) == 0
 }
 
-// observation fills in what all types share.
+// observation fills in what all types share; session, project, subtitle and facts are not set. It has
+// an agent only if all steps are of the same one.
 func (e *episode) observation(t memory.ObservationType, title string) memory.Observation {
 	o := memory.Observation{
 		PromptNumber:    e.turn.number,
@@ -186,7 +187,8 @@ func (e *episode) observation(t memory.ObservationType, title string) memory.Obs
 	return o
 }
 
-// subtitle returns the evidence in one line: what failed and passes, what was edited.
+// subtitle returns the evidence in one line, for a record of type t of which the agent says nothing:
+// what failed and passes, what was edited; "" for none.
 func (e *episode) subtitle(t memory.ObservationType) string {
 	if len(e.reverts) > 0 && len(e.edits) == 0 {
 		return e.whyReverted()
@@ -226,7 +228,7 @@ func (e *episode) whyReverted() string {
 }
 
 // proof returns the failure that best shows what was overcome: the last one, a test's
-// before others; nil when nothing failed.
+// before others. It is one of fixed or, if that is empty, of recovered; nil if both are.
 func (e *episode) proof() *check {
 	fixed := e.fixed
 	if len(fixed) == 0 {
@@ -241,7 +243,7 @@ func (e *episode) proof() *check {
 	return best
 }
 
-// overcome returns which command failed and which one passes now, "" if none failed.
+// overcome returns which command failed and which one passes now, "" if none was overcome.
 func (e *episode) overcome() string {
 	c := e.proof()
 	if c == nil {
@@ -272,7 +274,8 @@ func (e *episode) lastMeasure() string {
 	return measure
 }
 
-// facts returns single statements about the episode that later questions ask for. told
+// facts returns single statements about the episode that later questions ask for, at most
+// maxFacts: failures first, then edits, measures, commits, dependencies, and what the agent said. told
 // is what title and subtitle say where they are all that the agent said, "" elsewhere.
 func (e *episode) facts(told string) []string {
 	var facts []string
@@ -359,7 +362,7 @@ func (e *episode) facts(told string) []string {
 	return facts
 }
 
-// workaround notes a program that is not there and what served in its place.
+// workaround notes a program that is not there and what served in its place; "" for none.
 func (e *episode) workaround() string {
 	missing := ""
 	for _, s := range e.turn.steps {
@@ -377,7 +380,8 @@ func (e *episode) workaround() string {
 // maxFiles bounds the files of a record.
 const maxFiles = 40
 
-// fileRefs returns the files of the episode; a file that was modified is not also read.
+// fileRefs returns the files of the episode, at most maxFiles; a file that was modified is not also
+// read. One that a command wrote to after it was last looked at has no hash.
 func (e *episode) fileRefs() []memory.FileRef {
 	hashes := map[string]string{}
 	for _, s := range e.steps {
@@ -418,7 +422,8 @@ func without(list, others []string) (left []string) {
 	return left
 }
 
-// concepts returns the concepts, of the mode's list, that fit the episode and its type.
+// concepts returns up to four concepts, of the list of the mode "code", that fit the episode and its
+// type.
 func (e *episode) concepts(t memory.ObservationType) []string {
 	var c []string
 	switch t {
@@ -450,7 +455,8 @@ func (e *episode) concepts(t memory.ObservationType) []string {
 	return c[:min(len(c), 4)]
 }
 
-// narrative returns the agent's own account without its fluff, then the evidence.
+// narrative returns the agent's own account without its fluff, then the evidence. A sentence that
+// would make it longer than maxNarrative bytes is left out.
 func (e *episode) narrative() string {
 	var b strings.Builder
 	put := func(s string) {
@@ -479,14 +485,15 @@ func (e *episode) narrative() string {
 	return b.String()
 }
 
-// reports reports whether a text already says that a command passes.
+// reports reports whether evidence only says that a command passes which text names already.
 func reports(text, evidence string) bool {
 	_, rest, ok := strings.Cut(evidence, "`")
 	command, _, ok2 := strings.Cut(rest, "`")
 	return ok && ok2 && strings.HasSuffix(evidence, "passes.") && strings.Contains(text, "`"+command+"`")
 }
 
-// evidence describes what was seen to happen.
+// evidence describes, in sentences, what was seen to happen; nil if nothing was edited or
+// fixed.
 func (e *episode) evidence() []string {
 	var out []string
 	files := list(e.files(), 4)

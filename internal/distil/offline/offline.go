@@ -22,8 +22,9 @@ func New() *Distiller { return With(learnt, nil) }
 // makes; nil for none.
 func With(w *Weights, trace func(Choice)) *Distiller { return &Distiller{weights: w, trace: trace} }
 
-// Distil extracts observations of the batch's turns, and a summary of each turn
-// that the batch closes, and learnings of the rules that its prompt states. The only error is that of ctx.
+// Distil extracts observations of the batch's turns, a summary of each turn that the batch closes,
+// and learnings of the rules that its prompt states. An observation that the turn has already, of
+// this or an earlier batch, is left out. The only error is that of ctx.
 func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outcome, error) {
 	var out memory.Outcome
 	if err := ctx.Err(); err != nil {
@@ -64,7 +65,8 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 	return out, nil
 }
 
-// repeats reports whether an observation says what another one has said already.
+// repeats reports whether an observation says what another one has said already: the first of known
+// with its title and type modified all the files that it modified.
 func repeats(o memory.Observation, known []memory.Observation) bool {
 	for i := range known {
 		if known[i].Title != o.Title || known[i].Type != o.Type {

@@ -32,7 +32,8 @@ type edit struct {
 // maxLines bounds the lines of a new text that are read for prose.
 const maxLines = 20000
 
-// newEdit reads an edit; symbols is what it is known to have changed.
+// newEdit reads an edit; symbols is what it is known to have changed, nil if that is not known.
+// Without a text or a patch the edit has its path and kind alone.
 func newEdit(x *toolcall.Edit, symbols []memory.SymbolChange) *edit {
 	e := &edit{path: shown(x.Path, maxPath), created: x.Created, deleted: x.Deleted, from: shown(x.From, maxPath), symbols: symbols}
 	e.kind = toolcall.KindOfFile(e.path)
@@ -107,7 +108,7 @@ func (e *edit) parseProse(line string, heading *string) {
 	}
 }
 
-// firstSentence returns the first sentence of s, at most 100 bytes; "" for none.
+// firstSentence returns the first sentence of s, at most 100 characters; "" for none.
 func firstSentence(s string) string {
 	for _, x := range sentences(s) {
 		return cut(x.text, 100)

@@ -54,7 +54,7 @@ type request struct {
 }
 
 // parseRequest returns what a user's prompt asks for (a fix, a feature, an answer …), by
-// its words, and the clause that says it best.
+// its words, and the clause that says it best. It looks for wants in the first 2000 bytes only.
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
@@ -94,15 +94,16 @@ func parseRequest(prompt string) request {
 	return r
 }
 
-// complains reports whether a prompt says that something is broken.
+// complains reports whether a prompt, or a sentence of one, says that something is broken.
 func complains(prompt string) bool {
 	return lang.Has(prompt, "complaint", "trouble") || slices.ContainsFunc(words(prompt), func(w string) bool { return lang.Is(w, "complaint-word") && !isName(prompt, w) })
 }
 
+// is reports whether the prompt wants one of what want names.
 func (r *request) is(want intent) bool { return r.wants&want != 0 }
 
-// isName reports whether a word occurs in the prompt only as a name, capitalised in
-// mid-sentence or inside code: Allow, `add`.
+// isName reports whether a word, in lower case, occurs in the prompt only as a name, capitalised in
+// mid-sentence or inside code: Allow, `add`. It returns true for one that does not occur.
 func isName(prompt, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(text.LowerASCII(prompt[from:]), word)
@@ -123,12 +124,13 @@ func isName(prompt, word string) bool {
 	}
 }
 
-// negated reports whether the verb at i is forbidden rather than asked for.
+// negated reports whether the verb at i is forbidden rather than asked for: one of the three words
+// before it is a "not".
 func negated(ws []string, i int) bool {
 	return slices.ContainsFunc(ws[max(0, i-3):i], func(w string) bool { return lang.Is(w, "not-word") })
 }
 
-// bestClause picks the clause of a prompt that says best what to do.
+// bestClause returns the clause of a prompt that says best what to do, "" if none has a score of 3.
 func bestClause(prompt string) string {
 	best, bestScore := "", 2
 	for _, s := range sentences(prompt) {

@@ -32,7 +32,8 @@ type rule struct{ category, content string }
 // against one.
 type ruleCues struct{ *lang.Table }
 
-// learnings returns the rules that the turn's prompt states, once the turn is over.
+// learnings returns the rules that the turn's prompt states, once the turn is over: it has stopped,
+// a later prompt came, or the session is completed. Before that it returns nil.
 func (t *turn) learnings(session *memory.Session) []memory.Learning {
 	if !t.stopped && t.number >= session.PromptCount && session.CompletedAt == 0 {
 		return nil // its end comes in a later batch
@@ -117,7 +118,8 @@ type utterance struct {
 }
 
 // typed returns the sentences of a prompt that the user has typed, apart from blocks of
-// code, quotations, blocks between tags and lines of logs.
+// code, quotations, blocks between tags and lines of logs. It returns at most maxSentences, of the
+// first maxText bytes.
 func typed(prompt string) []utterance {
 	prompt = withoutTagged(prompt[:min(len(prompt), maxText)])
 	var out []utterance
@@ -375,7 +377,7 @@ func (c ruleCues) clauses(low string) [][]string {
 	return out
 }
 
-// begins reports whether a clause begins with a phrase of the cue and goes on.
+// begins reports whether one of the clauses begins with a phrase of the cue and goes on.
 func (c ruleCues) begins(clauses [][]string, cue string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
 		_, ok := c.Cut(strings.Join(ws, " "), cue)
@@ -468,7 +470,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// category returns which kind of learning a rule is.
+// category returns which kind of learning a rule is: "preference", "workflow", else "convention".
 func category(rule string) string {
 	switch {
 	case lang.Has(rule, "taste"):

@@ -62,6 +62,7 @@ type reader struct {
 	header    []string
 }
 
+// read reads the next line of the text; after the last one flush has to be called.
 func (r *reader) read(line string) {
 	s := strings.TrimSpace(line)
 	if r.fenced != "" {
@@ -117,7 +118,7 @@ func (r *reader) read(line string) {
 	}
 }
 
-// flush ends a paragraph.
+// flush ends a paragraph: it puts its sentences, none if it is empty.
 func (r *reader) flush() {
 	for _, s := range text.Sentences(plain(text.Unmark(r.paragraph.String())), beginsSentence) {
 		r.put(sentence{text: s, item: r.item})
@@ -127,6 +128,8 @@ func (r *reader) flush() {
 	r.item = false
 }
 
+// put adds a sentence under the present section, and sets whether it is so: by its own label, else by
+// the section's heading, which it then puts in front of the text. Beyond maxSentences it drops it.
 func (r *reader) put(s sentence) {
 	if len(r.out) >= maxSentences {
 		return
@@ -158,7 +161,8 @@ func (r *reader) lead(code string) {
 // maxLead is how much of a code block is kept with its sentence, in characters.
 const maxLead = 110
 
-// row makes a sentence of a row of a table: "first cell: heading value, heading value".
+// row makes a sentence of a row of a table: "first cell: heading value, heading value". The first row
+// has the headings; it and the line of dashes below it make none.
 func (r *reader) row(line string) {
 	cells := strings.Split(strings.Trim(line, "| "), "|")
 	rule := true
@@ -196,7 +200,8 @@ func (r *reader) row(line string) {
 	r.put(sentence{text: cells[0] + ": " + strings.Join(parts, ", ") + ".", row: true})
 }
 
-// rows returns the rows of a text's tables in one statement, nil for none.
+// rows returns the first maxHeads rows of a text's tables in one statement, nil if there are fewer
+// than two.
 func rows(said []sentence) []sentence {
 	var list []string
 	for _, s := range said {
@@ -211,7 +216,8 @@ func rows(said []sentence) []sentence {
 }
 
 // outlines returns, for each list with a heading or a sentence that leads to it, both in
-// one: "It is an ordered chain: starts with `http://`; exactly `-`; …".
+// one: "It is an ordered chain: starts with `http://`; exactly `-`; …". It returns at most four; a
+// list of one item, or of next steps, makes none.
 func outlines(md string) []sentence {
 	var out []sentence
 	var heads []string
@@ -253,7 +259,7 @@ func outlines(md string) []sentence {
 const maxHeads = 8
 
 // headOf returns what a list item is about: what stands before an arrow, a dash or a
-// semicolon, without what is in brackets.
+// semicolon, without what is in brackets, at most 60 characters.
 func headOf(item string) string {
 	s := plain(text.Unmark(item))
 	for _, mark := range []string{" → ", " -> ", " – ", " — ", " - ", "; ", ". "} {
@@ -284,12 +290,14 @@ func beginsSentence(s string) bool {
 	return true
 }
 
+// isPathLike reports whether a word has a slash or ends as a file's name does.
 func isPathLike(w string) bool {
 	w = strings.Trim(w, ".,;:")
 	return strings.Contains(w, "/") || text.HasExtension(w)
 }
 
-// isFluff reports whether a sentence says nothing by itself.
+// isFluff reports whether a sentence says nothing by itself: it is empty, ends with a colon, is a
+// pleasantry with at most three words more, or has fewer than four words and names no code.
 func isFluff(s string) bool {
 	low := text.LowerASCII(strings.TrimRight(s, ".!:? "))
 	if low == "" || strings.HasSuffix(s, ":") {
@@ -304,7 +312,7 @@ func isFluff(s string) bool {
 }
 
 // tellsUnspaced reports whether a sentence in a script without blanks is long enough to say
-// something: it has a dozen characters.
+// something: it has ten characters of Chinese or Japanese.
 func tellsUnspaced(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -315,10 +323,10 @@ func tellsUnspaced(s string) bool {
 	return n >= 10
 }
 
-// hasCode reports whether a sentence names something of the program.
+// hasCode reports whether a word of a sentence looks like code or a path.
 func hasCode(s string) bool { return codeWords(s, 1) > 0 }
 
-// codeWords counts such names, up to most.
+// codeWords counts the words of a sentence that look like code or a path, up to most.
 func codeWords(s string, most int) int {
 	n := 0
 	for _, w := range strings.Fields(s) {

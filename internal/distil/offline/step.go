@@ -44,8 +44,8 @@ type check struct {
 	// early: it came before the first edit of the program itself; edits of tests do not
 	// count.
 	early bool
-	// fixedBy is the later check that passed where this one failed, last the last
-	// failure of the same thing before it, often this one.
+	// fixedBy is the later check that passed where this one failed, nil for none. last is the last
+	// failure of the same thing before it, often this one; resolve sets both.
 	fixedBy, last *check
 	// replaced: fixedBy is another command that works where this one still fails.
 	replaced bool
@@ -59,7 +59,8 @@ type check struct {
 	scratch bool
 }
 
-// newStep reads an event: what it does not understand is a step that says nothing.
+// newStep reads an event: what it does not understand is a step that says nothing. episodesOf sets
+// turn and at, resolve changes.
 func newStep(pe *memory.PendingEvent) *step {
 	e := &pe.Event
 	s := &step{Call: toolcall.Parse(e), event: pe}
@@ -129,7 +130,8 @@ func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	return v
 }
 
-// failureText returns a failure in a few words for a fact: where and what.
+// failureText returns a failure in at most maxErrorLine characters for a fact: where and what; ""
+// when nothing is known of it.
 func failureText(v *toolcall.Verdict) string {
 	text := v.Message
 	if v.File != "" && !strings.Contains(text, v.File) {
@@ -148,7 +150,8 @@ func failureText(v *toolcall.Verdict) string {
 	return cut(strings.TrimSuffix(text, ": "), maxErrorLine)
 }
 
-// covers reports whether pass is evidence that what fail complained of is gone.
+// covers reports whether pass ran all that failed in fail: the same command, or one that includes it.
+// It compares commands alone; whether pass passed is for the caller to see.
 func covers(pass, fail *check) bool {
 	return pass.text == fail.text || toolcall.Covers(pass.Command, fail.Command, &fail.failure)
 }

@@ -16,7 +16,8 @@ const (
 )
 
 // summarise makes the checkpoint of a turn that ended; ok is false when there is
-// nothing to say of it. known are the observations of the turn, old and new.
+// nothing to say of it or it goes on. known are the observations of the turn, old and new. The caller
+// sets the session.
 func (t *turn) summarise(known []memory.Observation) (s memory.Summary, ok bool) {
 	if !t.stopped {
 		return s, false
@@ -86,7 +87,7 @@ func (t *turn) investigated(read []string) string {
 }
 
 // completed says what is different now, the evidence with it: it stands alone in
-// lists of sessions.
+// lists of sessions. A discovery is told only if it is the turn's one observation.
 func (t *turn) completed(known []memory.Observation) string {
 	var parts []string
 	for i := range known {
@@ -110,7 +111,8 @@ func (t *turn) completed(known []memory.Observation) string {
 	return shown(strings.TrimPrefix(text, ". "), maxField)
 }
 
-// learned returns the reasons that the agent gave.
+// learned returns the reasons that the agent gave, else the tests that failed before a fix; "" for
+// none.
 func (t *turn) learned() string {
 	parts := t.excerpt(maxField, func(s sentence) bool {
 		return !isFluff(s.text) && !reportsTests(s.text) && !looksAhead(s) && !lang.Has(s.text, "committed") && lang.Has(s.text, "explain") &&

@@ -9,7 +9,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// supersede marks, in the observations of a batch, the earlier records that they reverse.
+// supersede marks, in the observations made of a batch, the records of batch.Nearby that they
+// reverse: it adds to Supersedes, in place. What a turn reverses is marked in an observation of that turn.
 // A false mark hides something true, so each rule wants evidence that cannot mean another
 // thing: a commit that was reverted, symbols that have their old code again, a value that
 // was put back, the other answer to the same question, a finding that is taken back in
@@ -80,8 +81,8 @@ func (t *turn) reversals(batch *memory.Batch) reversals {
 	return r
 }
 
-// by returns the one of the turn's observations that reverses an earlier record, nil if
-// none does.
+// by returns the one of own, the turn's observations, that is to tell of the reversal of an earlier
+// record; nil if the turn does not reverse it. own must not be empty.
 func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memory.Observation {
 	switch {
 	case r.revertedCommits(old):
@@ -101,7 +102,8 @@ func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memo
 	return nil
 }
 
-// firstWith returns the first of the observations for which fits is true, else the first.
+// firstWith returns the first of the observations for which fits is true, else the first of all.
+// There must be one.
 func firstWith(own []*memory.Observation, fits func(*memory.Observation) bool) *memory.Observation {
 	if i := slices.IndexFunc(own, fits); i >= 0 {
 		return own[i]
@@ -171,7 +173,8 @@ func isHash(name string) bool {
 }
 
 // undoneRecords returns the records of which the turn took back all changes of functions
-// and types: each has the code that it had before, or is gone again.
+// and types: each has the code that it had before, or is gone again. The map is nil if the turn
+// changed none.
 func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool {
 	type name struct{ file, symbol string }
 	changes := map[name]memory.SymbolChange{}
@@ -223,7 +226,8 @@ func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool 
 // choicePair is a thing that was chosen over another, both as words in lower case.
 type choicePair struct{ chosen, rejected string }
 
-// choicePairs returns what a sentence says of one thing in place of another.
+// choicePairs returns what a sentence says of one thing in place of another: the words around
+// "instead of" and the like; nil for none.
 func choicePairs(s string) []choicePair {
 	low := strings.ToLower(s)
 	var out []choicePair
@@ -240,6 +244,8 @@ func choicePairs(s string) []choicePair {
 	return out
 }
 
+// lastName returns the last word of s, without the marks around it; "" if that is a filler or one
+// byte long.
 func lastName(s string) string {
 	for _, w := range slices.Backward(strings.Fields(s)) {
 		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" {
@@ -252,6 +258,7 @@ func lastName(s string) string {
 	return ""
 }
 
+// firstName returns the first word of s that is no filler, without the marks around it; "" for none.
 func firstName(s string) string {
 	for _, w := range strings.Fields(s) {
 		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" && !lang.Is(w, "filler") {
@@ -339,7 +346,8 @@ func otherAnswer(o, old *memory.Observation) bool {
 	})
 }
 
-// dialogOf returns the question and the answer of a decision's narrative.
+// dialogOf returns the question and the answer of a decision's narrative, as decisionStory wrote it;
+// "" for another one.
 func dialogOf(narrative string) (question, answer string) {
 	rest, ok := strings.CutPrefix(narrative, askedStory)
 	if !ok {

@@ -31,7 +31,8 @@ func (e *episode) evidentTitle(t memory.ObservationType) string {
 	return ""
 }
 
-// title says in one line what is worth remembering of the episode.
+// title says in one line what is worth remembering of the episode, as a record of type t, from the
+// evidence and the user's words. A discovery must have a blocking failure, or one that was overcome.
 func (e *episode) title(t memory.ObservationType) string {
 	var s string
 	switch {
@@ -132,7 +133,8 @@ func (e *episode) proofTail(room int) string {
 	return tail
 }
 
-// openTitle returns the title of work that ends with something failing.
+// openTitle returns the title of work that ends with something failing. The episode must have a
+// blocking failure.
 func (e *episode) openTitle() string {
 	c := e.blocking()[0]
 	name := text.First(c.failure.Tests)
@@ -223,7 +225,8 @@ func (e *episode) bareTitle() string {
 	}
 }
 
-// withNames adds to a title the symbols that it should have named.
+// withNames adds to a title, in brackets, the symbols or else the files that it should have named. A
+// title that names one, or that would exceed maxTitle bytes, stays as it is.
 func (e *episode) withNames(title string) string {
 	names := telling(e.newCode())
 	if len(names) == 0 {
@@ -253,7 +256,8 @@ func (e *episode) withNames(title string) string {
 	return short + tail
 }
 
-// place names where the work was: symbols and their file, else files.
+// place names where the work was: symbols and their file, else files; "" if only lock files were
+// edited.
 func (e *episode) place() string {
 	files := baseNames(e.files())
 	if sym := e.touched(); len(sym) > 0 {
@@ -310,7 +314,8 @@ func (e *episode) tell(fix bool) string {
 	return imperative(withoutReports(s))
 }
 
-// relevance scores a sentence by how much it is about the episode.
+// relevance scores a sentence by how much it is about the episode. 0 and less: not at all. Beside
+// other episodes with work, only a sentence that names what this one touched has a score.
 func (e *episode) relevance(s sentence) int {
 	if isFluff(s.text) || reportsTests(s.text) {
 		return 0

@@ -12,15 +12,16 @@ import (
 // attempt is an edit that the turn took back.
 type attempt struct {
 	edit *edit
-	// from and to are the steps that made it and took it back.
+	// from and to are the indexes, in turn.steps, of the steps that made it and took it back.
 	from, to int
 	// stashed: it waits in the stash.
 	stashed bool
 }
 
 // undo takes back the edits of a turn that a later command threw away or a later edit
-// reversed, and files that came and went within it. The failures that they caused are
-// closed.
+// reversed, and files that came and went within it: it removes them from the steps and keeps all
+// but the last kind in t.attempts. It marks the failures that they caused as undone. resolve must
+// have run before.
 func undo(t *turn) {
 	for i, s := range t.steps {
 		if s.Unstashed {
@@ -80,7 +81,8 @@ func (t *turn) forget(i int, path string) {
 	}
 }
 
-// takeBack makes attempts of the edits that is names, of the steps from first up to step i.
+// takeBack makes attempts of the edits for which is returns true, of the steps from first up to, and
+// without, step i, which took them back.
 func (t *turn) takeBack(i int, is func(*edit) bool, first int) {
 	for j := first; j < i; j++ {
 		s := t.steps[j]
@@ -94,7 +96,7 @@ func (t *turn) takeBack(i int, is func(*edit) bool, first int) {
 	}
 }
 
-// unstash puts back what waits in the stash.
+// unstash puts all edits that wait in the stash back into their steps.
 func (t *turn) unstash() {
 	t.attempts = slices.DeleteFunc(t.attempts, func(a attempt) bool {
 		if a.stashed {
@@ -187,7 +189,8 @@ func markTakenOut(all []*episode) {
 	}
 }
 
-// gaveUp returns the files of the edits that the episode took back.
+// gaveUp returns the paths of the files whose edits the episode took back, each once. They may have
+// been made in an earlier episode of the turn.
 func (e *episode) gaveUp() []string {
 	var files []string
 	for _, a := range e.turn.attempts {

@@ -25,6 +25,7 @@ type Weights struct {
 // vector is a set of weights in the order of the features.
 type vector [numFeatures]float64
 
+// score returns the sum of the features, each times its weight.
 func (v *vector) score(f *features) float64 {
 	sum := 0.0
 	for i := range v {
@@ -84,7 +85,8 @@ type Candidate struct {
 	Values []float64
 }
 
-// FeatureNames returns the names of the features.
+// FeatureNames returns the names of the features in the order of a candidate's values. The caller
+// must not change them.
 func FeatureNames() []string { return featureNames[:] }
 
 // trainingExample returns the choice for proof/eval/choose. It has no titles if free is false: then

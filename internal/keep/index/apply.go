@@ -309,8 +309,8 @@ func (a *application) writeSums() {
 	}
 }
 
-// writePosition stores, within a transaction, the positions in the feed and in the build up to
-// which the index has read; a zero build position ends the build.
+// writePosition stores the positions in the feed and in the build up to which the index
+// has read; a zero build position ends the build.
 func (a *application) writePosition(cursor int64, build buildPosition) {
 	if cursor != a.b.cursor {
 		a.exec("UPDATE cursor SET seq = ?", cursor)
@@ -332,8 +332,8 @@ type stored struct {
 	digest, previous  int64
 }
 
-// stored returns the row of a record's document, as the writer's transaction sees it; found is
-// false without one.
+// stored returns the row of a record's document as the writer sees it, with what its open
+// transaction wrote; found is false without one.
 func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
 	err = b.write.first(ctx, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
 		[]any{k.kind, k.record}, &s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
