@@ -36,7 +36,8 @@ type Sizes struct {
 	Total int64 `json:"total"`
 }
 
-// SizesOf returns the sizes of a data directory. What cannot be read counts as nothing.
+// SizesOf returns the sizes of the regular files in a data directory and below. What cannot be
+// read, or is not there, counts as nothing.
 func SizesOf(dataDir string) (s Sizes) {
 	_ = filepath.WalkDir(dataDir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -54,7 +54,8 @@ func Repairs(dataDir string) (list []Repair) {
 	return list
 }
 
-// EditRepairs replaces the repairs in a data directory by what edit returns; nil leaves them.
+// EditRepairs replaces the repairs in a data directory by what edit returns; nil leaves them. edit
+// may change the list that it gets. Calls of this process take turns.
 func EditRepairs(dataDir string, edit func([]Repair) []Repair) error {
 	repairing.Lock()
 	defer repairing.Unlock()
@@ -88,7 +89,7 @@ func AllowRepairs(dataDir string, ofMemory bool) error {
 	})
 }
 
-// WriteJSON writes a file that is for its owner only.
+// WriteJSON writes v into a file that is for its owner only (mode 0600), whole or not at all.
 func WriteJSON(path string, v any) error {
 	content, err := json.Marshal(v)
 	if err != nil {

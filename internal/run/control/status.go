@@ -71,7 +71,8 @@ type IndexHealth struct {
 func (h *IndexHealth) IsOpening() bool { return h.State == IndexOpening }
 
 // Look returns the status of a data directory's worker. It is running if it answers on its
-// socket, whatever its files say.
+// socket, whatever its files say; that none runs, or none answers, is no error. A worker whose
+// statistics cannot be had has the reason under the stage "http".
 func Look(ctx context.Context, dataDir string) (Status, error) {
 	status := Status{DataDir: dataDir}
 	peer, err := api.FindWorker(dataDir)
@@ -102,7 +103,9 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 const stopPoll = 200 * time.Millisecond
 
 // Stop asks a data directory's worker to stop and waits until its lock is free,
-// at most for limit. It reports whether there was a worker to stop.
+// at most for limit. It reports whether there was a worker to stop; CodeUnavailable when it has
+// the lock after that. When it returns without an error the files are free, but a hook may start
+// the next worker at any time.
 func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error) {
 	if held, err := LockHeld(dataDir); err != nil || !held {
 		return false, err

@@ -65,7 +65,8 @@ func (f *fileSync) start() {
 	})
 }
 
-// follow reads what the feed reports until ctx ends.
+// follow reads what the feed reports until ctx ends or the store closes, and syncs the projects
+// with new summaries filesPause after the first of them.
 func (f *fileSync) follow(ctx context.Context, changed <-chan struct{}) {
 	due := map[string]bool{} // projects
 	var pause <-chan time.Time
@@ -93,8 +94,8 @@ func (f *fileSync) follow(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// note adds the projects of the summaries after the position in the feed to due. With the
-// setting off there are none.
+// note adds the projects of the summaries after the position in the feed to due, and moves the
+// position to the feed's end, with an error to where it has got. With the setting off it adds none.
 func (f *fileSync) note(ctx context.Context, due map[string]bool) error {
 	if len(f.targets()) == 0 {
 		_, newest, err := f.store.ChangeRange(ctx)
@@ -165,7 +166,8 @@ func syncFiles(ctx context.Context, s *store.Store, dataDir, project string, tar
 	return written, failed, err
 }
 
-// notice keeps the notice of a project whose files could not be written, or clears it.
+// notice keeps the notice of a project whose files could not be written, or clears it if failed is
+// empty. It names the first three.
 func (f *fileSync) notice(ctx context.Context, project string, failed []string) error {
 	key := agentfiles.Notice + project
 	if len(failed) > 0 {

@@ -18,8 +18,8 @@ const spoolBeforeContext = 300 * time.Millisecond
 // spoolBeforeEvent is how long the arrival of an event waits for the spool.
 const spoolBeforeEvent = 2 * time.Second
 
-// Context implements api.Blocks: it stores the spool's events, then builds a session's
-// context block.
+// Context implements api.Blocks: it stores the spool's events, for at most 300 ms, then builds a
+// session's context block with what is stored by then.
 func (w *Worker) Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext+settings.Slack(os.Getenv))
 	// An unreadable spool is reported by health; the block is built without it.
@@ -90,7 +90,7 @@ func (w *Worker) noteEnd(host memory.Host, hostSessionID string) {
 	w.model.Ended(w.life, session)
 }
 
-// ingestAll takes events of the spool in, in one transaction.
+// ingestAll takes events of the spool in, in one transaction: with an error none of them is stored.
 func (w *Worker) ingestAll(ctx context.Context, events ...memory.Event) error {
 	taken, err := w.intake.IngestAll(ctx, events...)
 	if err == nil {

@@ -80,7 +80,8 @@ func (f foresight) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]m
 	return receipts, nil
 }
 
-// newPastIntake returns an intake for events of transcripts with the rules of opts.
+// newPastIntake returns an intake for events of transcripts with the rules of opts. q may be nil
+// if it only takes in dry runs; inWork is set by a worker, which alone asks what waits.
 func newPastIntake(known knower, q *queue.Queue, opts intake.Options) *pastIntake {
 	return &pastIntake{known: known, queue: q, intake: intake.New(q, opts), foresight: intake.New(foresight{known: known}, opts)}
 }
@@ -124,8 +125,8 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 	return events, bytes, nil
 }
 
-// roomFor reports whether there is room for more events, and how many wait. It waits a while
-// for room.
+// roomFor reports whether there is room for more events, and how many wait. It waits up to
+// pastWait for room; that there is none by then is no error.
 func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err error) {
 	for end := time.Now().Add(pastWait); ; {
 		events, bytes, err := p.waiting(ctx)
@@ -138,7 +139,9 @@ func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err er
 	}
 }
 
-// take takes events in and returns their statuses.
+// take takes events in, those that are not in the books in one transaction, and returns their
+// statuses, in order. In a dry run nothing is stored, and the statuses are what they would get. It
+// sets the Backfill of the caller's events that have none.
 func (p *pastIntake) take(ctx context.Context, events []memory.Event, dryRun bool) ([]memory.Status, error) {
 	statuses, err := p.inBooks(ctx, events, dryRun)
 	if err != nil {
@@ -174,8 +177,8 @@ func (p *pastIntake) take(ctx context.Context, events []memory.Event, dryRun boo
 }
 
 // inBooks returns StatusDuplicate for the events that are in the books, so that a second backfill
-// redacts little and commits nothing. The key of a stop is made of its redacted text: in a dry
-// run it is not looked up.
+// redacts little and commits nothing, and "" for the others. The key of a stop is made of its
+// redacted text: in a dry run it is not looked up, since take foresees all events then.
 func (p *pastIntake) inBooks(ctx context.Context, events []memory.Event, dryRun bool) ([]memory.Status, error) {
 	keys := make([]string, len(events))
 	var stops []memory.Event
@@ -205,7 +208,8 @@ func (p *pastIntake) inBooks(ctx context.Context, events []memory.Event, dryRun 
 }
 
 // Backfill implements httpapi.Worker. The events of a request are stored in one
-// transaction, so that the observer sees whole turns.
+// transaction, so that the observer sees whole turns, or not at all: Busy then says that too much
+// waits, and the client sends them again. Without events it only tells how many wait.
 func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
 	answer.Statuses = []memory.Status{}
 	if len(r.Events) > 0 {
@@ -285,7 +289,8 @@ func OpenBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
 	return b, b.connect(ctx)
 }
 
-// connect finds a worker, or makes this process the worker.
+// connect finds a worker, or makes this process the worker. If a hook has started one meanwhile,
+// it looks again, up to three times, half a second apart.
 func (b *Backfiller) connect(ctx context.Context) error {
 	for try := 0; ; try++ {
 		if remote, _, missing := askPeer(ctx, b.cfg.DataDir); missing == nil {
@@ -360,7 +365,8 @@ func ForeseeBackfill(ctx context.Context, cfg Config) (*Backfiller, error) {
 	return b, nil
 }
 
-// Close ends the worker of this process, if there is one.
+// Close ends the worker of this process, if there is one, and waits up to CloseLimit for that, also
+// when ctx has ended. It may be called more than once.
 func (b *Backfiller) Close(ctx context.Context) error {
 	if b.end != nil {
 		return b.end()
@@ -388,7 +394,8 @@ func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
 	return nil
 }
 
-// Flush sends what was added since the last call.
+// Flush sends what was added since the last call, and waits while the worker is busy. It counts
+// what became of each event. With an error the events are kept, and the next call sends them again.
 func (b *Backfiller) Flush(ctx context.Context) error {
 	if len(b.events) == 0 {
 		return interruption(ctx.Err())
@@ -442,7 +449,8 @@ func interruption(err error) error {
 	return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
 }
 
-// Finish sends the rest and waits until all backfilled events are distilled.
+// Finish sends the rest and waits until all backfilled events are distilled; one that takes
+// nothing in does not wait. CodeUnavailable when ctx ends: the worker distils the rest.
 func (b *Backfiller) Finish(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil || b.dryRun {
 		return err

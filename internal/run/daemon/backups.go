@@ -23,6 +23,8 @@ func (w *Worker) backUp(ctx context.Context) error {
 	return err
 }
 
+// backUpChanged makes a backup, unless the newest one has the same contents, nothing is remembered
+// yet, or the setting BACKUP_KEEP is 0. backup.ErrDamaged for a damaged memory.
 func (w *Worker) backUpChanged(ctx context.Context) error {
 	keep := w.settings.get().Int(settings.KeyBackupKeep)
 	has, err := w.store.Contents(ctx)
@@ -52,7 +54,8 @@ const (
 	firstTime    = time.Hour
 )
 
-// firstBackupDue reports whether the memory has no backup yet and something to lose.
+// firstBackupDue reports whether the memory has no backup yet and something to lose. It is false
+// while the user wants no backups, and when the backups or the memory cannot be read.
 func (w *Worker) firstBackupDue(ctx context.Context) bool {
 	if list, err := backup.List(w.cfg.DataDir); err != nil || len(list) > 0 || w.settings.get().Int(settings.KeyBackupKeep) <= 0 {
 		return false

@@ -115,8 +115,8 @@ func (c *chores) start() {
 // look makes the goroutine run the chores that are due, and returns at once.
 func (c *chores) look() { wakeUp(c.wake) }
 
-// due reports whether a chore has to be done. One that was done in the future is due: the
-// clock was set back.
+// due reports whether a chore has to be done: it was never done, is old enough or due early, and
+// did not fail within choreRetry. One that was done in the future is due: the clock was set back.
 func (c *chores) due(ctx context.Context, ch *chore) bool {
 	now := c.clock()
 	passed := func(at time.Time, wait time.Duration) bool { return now.Before(at) || now.Sub(at) >= wait }
@@ -131,7 +131,8 @@ func (c *chores) due(ctx context.Context, ch *chore) bool {
 	return done == 0 || passed(done.Time(), ch.every) || ch.early != nil && ch.early(ctx)
 }
 
-// run does a chore and notes its end.
+// run does a chore and notes its end. After an error it is tried again after choreRetry, at once
+// by the next worker.
 func (c *chores) run(ctx context.Context, ch *chore) {
 	start := time.Now()
 	err := ch.do(ctx)

@@ -123,7 +123,8 @@ func writeErasure(dataDir string, e api.Erasure) error {
 	return nil
 }
 
-// ReportErasure notes how the Forget ended that a worker has started for a page.
+// ReportErasure notes how the Forget ended that a worker has started for a page: done, with what
+// is left, or failed by an error. The command calls it in its own process.
 func ReportErasure(dataDir string, f *Forgetting, failed error) error {
 	e, err := readErasure(dataDir)
 	if err != nil {
@@ -172,7 +173,8 @@ func (w *Worker) Examine(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// examine returns the last report if it is fresh, or else a new one.
+// examine returns the last report if it is fresh, or else a new one, which it puts into last. The
+// caller has taken last from w.examined, so that one at a time runs.
 func (w *Worker) examine(ctx context.Context, last *examined) ([]byte, error) {
 	now := w.cfg.Clock()
 	if age := now.Sub(last.at); last.report != nil && age >= 0 && age < examineAge {

@@ -270,7 +270,9 @@ func (w *Worker) lock(ctx context.Context) error {
 }
 
 // readSettings loads the settings unless the configuration has them, logs their problems
-// and fills in port and idle time.
+// and fills in port and idle time: none of the three is nil afterwards. A file that cannot be
+// read is only logged: settings.LoadForWorker gives the last good copy, or those by which
+// nothing is captured.
 func (w *Worker) readSettings() {
 	if w.cfg.Settings == nil {
 		resolved, err := settings.LoadForWorker(w.cfg.DataDir, os.Getenv)
@@ -351,8 +353,8 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// handler returns the handler of all HTTP routes. It makes the token if there is none
-// yet.
+// handler returns the handler of all HTTP routes, over the stages, which have to be open. It makes
+// the token if there is none yet.
 func (w *Worker) handler() (http.Handler, error) {
 	token, err := readToken(w.cfg.DataDir)
 	if err != nil {

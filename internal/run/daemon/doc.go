@@ -14,8 +14,8 @@
 //     from the last commit.
 //   - The index, which is derived, is opened in the background once the worker
 //     serves. If that fails, events are stored all the same, and it is tried again.
-//   - A hidden record is erased after ten minutes, by a timer that sleeps while
-//     nothing is hidden.
+//   - A hidden observation is erased in the first round of housekeeping after ten
+//     minutes.
 //   - A worker that is newer than the running one takes over from it; an older
 //     one leaves it alone.
 //   - After Close no goroutine, socket or lock of the worker is left.

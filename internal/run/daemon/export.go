@@ -67,7 +67,8 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFi
 }
 
 // ExportFile is Export into a file of mode 0600, which is whole or not there. A file of that
-// name is replaced only with replace; else the error is CodeConflict.
+// name is replaced only with replace; else the error is CodeConflict. CodeInvalid for what is no
+// regular file. The path is noted in the data directory first, so that forget looks there.
 func ExportFile(ctx context.Context, dataDir, path string, replace bool, f memory.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
 	if _, err := os.Lstat(path); !replace && !errors.Is(err, fs.ErrNotExist) {
 		return result, memory.Errorf(memory.CodeConflict, "there is a file %q", path).WithHint("name another one, or replace it with --force")

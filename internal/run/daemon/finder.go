@@ -63,7 +63,7 @@ func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) 
 }
 
 // start opens the index in the background, and tries again after each failure until it
-// is open or the finder closes.
+// is open or the finder closes. After close it does nothing.
 func (f *finder) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,8 @@ func (f *finder) start() {
 	})
 }
 
-// try opens the index and reports whether that worked.
+// try opens the index and reports whether that worked. Searches wait for the end of the first
+// call. pause, after which it is called again, is for the log.
 func (f *finder) try(pause time.Duration) bool {
 	start := time.Now()
 	opened, err := f.open(f.life)
@@ -116,7 +117,8 @@ func (f *finder) close() error {
 }
 
 // current returns the open index. It waits up to openWait for one that is being opened.
-// CodeUnavailable when it is not open by then, cannot be opened or is closed.
+// CodeUnavailable when it is not open by then, cannot be opened or is closed; the error of ctx
+// when that ends first.
 func (f *finder) current(ctx context.Context) (openIndex, error) {
 	select {
 	case <-f.tried:
@@ -162,7 +164,8 @@ func (f *finder) Syntax(ctx context.Context, expression string, filter index.Fil
 	return ix.Syntax(ctx, expression, filter, limit)
 }
 
-// StartReindex begins a rebuild; CodeConflict when one is running.
+// StartReindex begins a rebuild, which a training of the vectors ends, in the background, and
+// returns; Reindexing tells of it. CodeConflict when one is running, CodeUnavailable as current.
 func (f *finder) StartReindex() error {
 	ix, err := f.current(f.life)
 	if err != nil {
@@ -224,7 +227,8 @@ type indexStatus struct {
 	*index.Status
 }
 
-// status returns the state of the index: opening, open, or failed with the error.
+// status returns the state of the index: opening, open, or failed with the error. One that is
+// open may have failed too.
 func (f *finder) status() indexStatus {
 	f.mu.Lock()
 	ix, err := f.index, f.err

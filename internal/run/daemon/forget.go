@@ -149,7 +149,9 @@ type eraser struct {
 	words, sought *needles
 }
 
-// complete completes an earlier Forget whose process died.
+// complete completes an earlier Forget whose process died; nothing without one. What could not be
+// erased then is added to e.result.Left. A note of it that cannot be read is deleted, with an
+// error: it may name what was to be forgotten.
 func (e *eraser) complete(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, forgettingName)
 	atomicfile.RemoveOwnLeftovers(path) // they name what was to be forgotten
@@ -173,8 +175,9 @@ func (e *eraser) complete(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// run erases from the database first: after that nothing comes back. The file that names
-// what is erased stays when the process dies in between.
+// run erases what u selects, from the database first: after that nothing comes back. The file that
+// names what is erased stays when the process dies in between, or if clean fails, so that the next
+// worker completes it; it goes if nothing was erased.
 func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if err := e.takeSpool(ctx, s); err != nil {
 		return err
@@ -211,7 +214,9 @@ func merged(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// clean erases from everything else than the rows of the database.
+// clean erases from everything else than the rows of the database: its bytes, index, logs,
+// conversations, agent files, backups and what search finds. Only the database itself and the end
+// of ctx are errors; what else fails is in e.result.Left.
 func (e *eraser) clean(ctx context.Context, s *store.Store, f *memory.Forgetting) error {
 	if err := s.Scrub(ctx); err != nil {
 		return err
@@ -263,8 +268,8 @@ func (e *eraser) takeSpool(ctx context.Context, s *store.Store) error {
 	return errors.Join(box.takeAll(ctx), q.Close())
 }
 
-// index removes the erased records from the index, and their words from its files. An
-// index that cannot be opened is deleted; the next worker builds it.
+// index removes the erased records from the index, and their words from its files. One that is
+// damaged is built anew (index.Open); with an error it stays as it is.
 func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, control.Index)
 	// The words of what is erased moved the vectors of the trained table, if by a trace: the
@@ -349,7 +354,7 @@ func (e *eraser) conversations() {
 }
 
 // dropForgotten is the chore that replaces backups from before something was forgotten,
-// which the command could not.
+// which the command could not. It has no more to do once they are gone.
 func (w *Worker) dropForgotten(ctx context.Context) error {
 	removed, err := backup.Replace(ctx, w.cfg.DataDir, w.settings.get().Int(settings.KeyBackupKeep), w.cfg.Clock(), func(backup.Backup) bool { return false })
 	if len(removed) > 0 {

@@ -38,6 +38,8 @@ type needles struct {
 // shortestNeedle is the length of the shortest needle in bytes.
 const shortestNeedle = 4
 
+// newNeedles returns needles for names, without blanks at their ends. One shorter than
+// shortestNeedle is none: it would stand everywhere.
 func newNeedles(names []string) *needles {
 	n := &needles{heads: map[uint32][]string{}}
 	for _, name := range names {
@@ -76,7 +78,8 @@ func lowerASCII(text []byte) []byte {
 	return lower
 }
 
-// in returns the needles that stand in a text; with first only one of them.
+// in returns the needles that stand in a text, one for each place, in any case of their ASCII
+// letters; with first only the first.
 func (n *needles) in(text []byte, first bool) (found []string) {
 	lower := lowerASCII(text)
 	for i := range max(0, len(lower)-shortestNeedle+1) {
@@ -120,6 +123,8 @@ func (n *needles) stream(r io.Reader, packed bool) (bool, error) {
 }
 
 // file reports whether one of the needles stands in a file, also a compressed one or a database.
+// memory.db stays open to the end of the process: to close it would take SQLite's locks off it
+// (sqlite.KeepOpen).
 func (n *needles) file(ctx context.Context, path string) (found bool, err error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -70,7 +70,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 	return stats
 }
 
-// health returns for each stage "ok" or what is wrong with it.
+// health returns for each stage "ok" or what is wrong with it. It looks for changed settings first.
 func (w *Worker) health(ctx context.Context) map[string]string {
 	w.settings.get() // notices a change: `config set` requests the stats for that
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
@@ -105,7 +105,9 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 	return stages
 }
 
-// Flush makes the observer process a session now, with its open turn.
+// Flush makes the observer process a session now, with its open turn, after what is spooled. It
+// returns before that is done. host is "" where the caller does not know it; a session of which
+// nothing was captured is ignored.
 func (w *Worker) Flush(host memory.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()

@@ -157,7 +157,8 @@ func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) erro
 	}
 }
 
-// idle reports whether there was no request for the idle time and no event waits.
+// idle reports whether there was no request for the idle time, none is open, no event waits, and
+// neither a chore nor a rebuild of the index runs. Without an idle time it never is.
 func (w *Worker) idle(ctx context.Context) bool {
 	limit := *w.cfg.IdleExit
 	if limit <= 0 || w.open.Load() > 0 || w.finder.Reindexing().Running || w.chores.busy.Load() {

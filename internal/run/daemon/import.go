@@ -171,7 +171,8 @@ func CountRecords(from Records) (Importing, error) {
 	return f.result, err
 }
 
-// projectOf returns the project of a record, by its session where it names none itself.
+// projectOf returns the project of a record, by its session where it names none itself, "" for a
+// session that did not come before it. It adds a session's project to sessions.
 func projectOf(p *memory.Portable, sessions map[memory.ULID]string) string {
 	switch {
 	case p.Session != nil:
@@ -205,7 +206,8 @@ type fileImport struct {
 	sessions map[memory.ULID]memory.Imported
 }
 
-// alone imports the file without a worker.
+// alone imports the file without a worker: this process is the worker meanwhile, and makes the
+// database if there is none. errBusy if another one has the lock for turnLimit.
 func (f *fileImport) alone(ctx context.Context, dataDir string) error {
 	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
 	if err != nil {
@@ -344,7 +346,8 @@ func (f *fileImport) named(p *memory.Portable, line int) bool {
 	return true
 }
 
-// flush imports what is in the batch.
+// flush imports what is in the batch, counts the outcomes and empties it. With an error it stays as
+// it is. CodeUnavailable when ctx has ended, also for an empty batch.
 func (f *fileImport) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err)
@@ -402,8 +405,9 @@ func (f *fileImport) refused(line int, reason string) {
 
 // Import answers the route that imports records. Private and secret text is taken out of records before
 // they are stored, as it is from events. Records of projects in which nothing is captured are
-// left out; CodeUnavailable while the settings are broken. Some records are redacted while
-// those before them are stored.
+// left out; CodeUnavailable while the settings are broken. Some records are redacted, in place, while
+// those before them are stored. After an error those before it are stored, and the caller imports
+// the same records again.
 func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
 	captured, err := k.intake.Captured()
 	if err != nil {

@@ -104,7 +104,8 @@ func (in *inbox) takeNew(ctx context.Context) error {
 	}
 }
 
-// waiting returns the files that requests may take in now.
+// waiting returns the files that requests may take in now, the oldest first: none within
+// pauseAfterTrouble, and none that is held.
 func (in *inbox) waiting() ([]string, error) {
 	names, err := in.spool.List(in.clock())
 	if err != nil || len(names) == 0 {
@@ -131,8 +132,8 @@ const (
 	groupBytes = 4 << 20
 )
 
-// takeSome takes in the first group of the files and returns its length. An error
-// means that the rest would fail as well.
+// takeSome takes in the first group of the files and returns how many files it has dealt with,
+// also those that were gone, set aside or held. An error means that the rest would fail as well.
 func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error) {
 	var group []string
 	var events []memory.Event

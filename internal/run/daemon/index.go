@@ -30,8 +30,8 @@ const (
 	embedderOff    = "off"
 )
 
-// openSearch makes the search. The index itself is opened in the background once the
-// worker serves: capturing events comes first.
+// openSearch makes the search and the chores, which do not start yet. The index itself is opened
+// in the background once the worker serves: capturing events comes first.
 func (w *Worker) openSearch() {
 	options, closeEmbedder := indexOptions(w.cfg.Settings, w.cfg.Clock, w.log)
 	options.MayRepair, options.CheckEvery = w.mayRepair, w.cfg.CheckIndex
@@ -60,7 +60,8 @@ func (w *Worker) openSearch() {
 // the embedding table again.
 const trainEvery = 15 * time.Minute
 
-// trainTable trains the embedding table on the observations if enough of them are new.
+// trainTable is the chore that trains the embedding table on the observations if enough of them
+// are new. errChoreLater while the index is not open or is being rebuilt.
 func (w *Worker) trainTable(ctx context.Context) error {
 	ix, err := w.finder.current(ctx)
 	if err != nil {
@@ -146,8 +147,9 @@ func (e noEmbedder) Embed(_ context.Context, texts ...string) ([][]float32, erro
 // noticeIndex is the notice that the index was found to lack rows.
 const noticeIndex = "index"
 
-// mendIndex is the chore that compares the search index with the database, and rebuilds it if
-// it is wrong.
+// mendIndex is the chore that compares the search index with the database, and starts to rebuild
+// it if it is wrong, unless it did so within a day (mayRepair). errChoreLater while the index is
+// behind.
 func (w *Worker) mendIndex(ctx context.Context) error {
 	status := w.finder.status()
 	if status.State != indexOpen || status.Building || status.Behind > 0 {
@@ -206,7 +208,8 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	return records, err
 }
 
-// followReindex asks the worker for its progress until it is done.
+// followReindex asks the worker for its progress until it is done and returns the number of its
+// records. CodeUnavailable when the worker stops or ctx ends, CodeInternal for a rebuild that failed.
 func followReindex(ctx context.Context, worker *api.Remote, report func(done, total int)) (int, error) {
 	for {
 		var state api.Reindexing
@@ -230,7 +233,8 @@ func followReindex(ctx context.Context, worker *api.Remote, report func(done, to
 	}
 }
 
-// reindexStore builds the index at path in this process.
+// reindexStore builds the index at path in this process, trains its vectors, and returns how many
+// records of the memory can be searched.
 func reindexStore(ctx context.Context, s *store.Store, path string, options index.Options, report func(done, total int)) (records int, err error) {
 	_, missing := os.Stat(path)
 	ix, err := index.Open(ctx, path, s, options)

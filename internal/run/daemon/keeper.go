@@ -41,8 +41,9 @@ func (k keeper) Revive(ctx context.Context, keys ...string) (int, error) {
 	return k.Store.Revive(ctx, keys...)
 }
 
-// AddObservation implements api.Keeper. Private and secret text is taken out first, as
-// it is from events.
+// AddObservation implements api.Keeper. Private and secret text is taken out of every text first,
+// as it is from events; the store then refuses one without a title. Files without a path are left
+// out. Facts and concepts of which nothing is left are left out.
 func (k keeper) AddObservation(ctx context.Context, n memory.NewObservation) (memory.Observation, error) {
 	n.Title, n.Subtitle, n.Narrative = k.intake.Text(n.Title), k.intake.Text(n.Subtitle), k.intake.Text(n.Narrative)
 	n.ProjectPath, n.Type = k.intake.Text(n.ProjectPath), memory.ObservationType(k.intake.Text(string(n.Type)))

@@ -47,7 +47,8 @@ func (l *live) get() *settings.Settings {
 	return l.current
 }
 
-// policy returns the intake's policy by the current settings.
+// policy returns the intake's policy by the current settings: the same one until they change. The
+// caller does not change it.
 func (l *live) policy() *intake.Policy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +76,9 @@ func (l *live) mode() (mode.Mode, error) {
 	return m, err
 }
 
-// refresh reads the file again when it has changed. The caller holds mu.
+// refresh reads the file again when it has changed, and tells changed. A file that cannot be read
+// leaves the settings as they are, unless they were closed and others may hold now. The caller
+// holds mu.
 func (l *live) refresh() {
 	now := settings.Stat(l.dataDir)
 	if sameFile(l.file, now) {

@@ -22,7 +22,8 @@ const (
 	noticeBackup      = "backup"
 )
 
-// notify adds and clears the worker's notices by the current state.
+// notify adds and clears the worker's notices by the current state. Only the housekeeper calls it,
+// and Open before that begins.
 func (w *Worker) notify(ctx context.Context) {
 	books, err := w.store.Books(ctx)
 	if err != nil {

@@ -63,8 +63,9 @@ func newProviders(dataDir string, l *live, books model.Ledger, clock func() time
 	return p
 }
 
-// choose returns the provider and the prompts for a session by the current settings, no
-// provider for the offline distiller. It is observer.ModelOptions.Choose.
+// choose returns the provider and the prompts for a session by the current settings; the zero
+// Choice means the offline distiller. A provider that cannot be set up refuses every call
+// (unusable), so that events wait for it. It is observer.ModelOptions.Choose.
 func (p *providers) choose(session memory.Session) observer.Choice {
 	s := p.live.get()
 	name := s.Text(settings.KeyProvider)
@@ -116,7 +117,7 @@ type identity struct {
 }
 
 // changed reports whether the settings name another provider or model, or reach it in
-// another way, than at its last call.
+// another way, than when this method was last called. Limits do not count, nor what auto stands for.
 func (p *providers) changed() bool {
 	s := p.live.get()
 	name := s.Text(settings.KeyProvider)
@@ -143,7 +144,7 @@ func (p *providers) cliLogin() claude.Login {
 	return p.login
 }
 
-// loginChanged reports whether the CLI was logged in or out since its last call.
+// loginChanged reports whether the CLI was logged in or out since this method was last called.
 func (p *providers) loginChanged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +209,8 @@ func (p *providers) provider(c providerConfig) model.Provider {
 	return made
 }
 
-// make returns a new provider with its decorators.
+// make returns a new provider with its decorators: each call is booked, and waits for the rate
+// limit; those of an API are retried.
 func (p *providers) make(c providerConfig) (model.Provider, error) {
 	if c.name == claude.Name {
 		cli, err := claude.New(claude.Options{

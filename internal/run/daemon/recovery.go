@@ -116,7 +116,8 @@ func erasedText(a backup.Applied) (text string) {
 func (w *Worker) databasePath() string { return filepath.Join(w.cfg.DataDir, control.Database) }
 
 // verifyChanged verifies memory.db if it was changed since a worker closed it, or a worker
-// has found damage. It returns what is wrong.
+// has found damage. It returns what is wrong. A large one without known damage is left to the
+// background (verifyLater).
 func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 	info, err := os.Stat(w.databasePath())
 	if err != nil || mark.Damage == "" && (!mark.Clean || mark.Fits(info)) {
@@ -194,8 +195,8 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 }
 
 // secureOlder notices that the database lacks changes that it had: its write-ahead log was
-// deleted, or an older copy was put in its place. If the newest backup has more, it is
-// restored.
+// deleted, or an older copy was put in its place. The newest backup of the same memory that has
+// more and can be restored is. It returns what is told, "" if nothing is lacking.
 func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Contents) (string, error) {
 	reached := mark.Position
 	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, control.Index)); err == nil {
@@ -225,7 +226,8 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Con
 	return text + " No backup is newer.", nil
 }
 
-// openMark adds the step to Close that writes the mark after the store is closed.
+// openMark adds the step to Close that writes the mark after the store is closed. Steps run in
+// reverse order: it is called before the store is opened.
 func (w *Worker) openMark() {
 	w.opened("mark", func(ctx context.Context) error {
 		if w.store == nil || w.lockFile() != lockKept {
@@ -269,7 +271,8 @@ func (w *Worker) began(ctx context.Context, mark backup.Mark, told string) error
 	return nil
 }
 
-// keepMark writes the mark if the memory has changed since it was last written.
+// keepMark writes the mark if the memory has changed since it was last written, or the mark still
+// says that it was closed. A mark of damage stays.
 func (w *Worker) keepMark(ctx context.Context) {
 	place, err := w.store.Place(ctx)
 	if err != nil {

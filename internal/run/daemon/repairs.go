@@ -25,8 +25,9 @@ func (w *Worker) mayRepair(file, reason string) bool {
 	return w.heldRepair(file, reason) == nil && w.noteRepair(file, reason)
 }
 
-// heldRepair returns the repair of a file for the same reason within the last day, with a notice
-// for the user, nil without one.
+// heldRepair returns the repair of a file for the same reason within the last day, nil without
+// one. The first call that finds it notes that it was needed again, and tells the user once the
+// store is open.
 func (w *Worker) heldRepair(file, reason string) (held *control.Repair) {
 	now := w.cfg.Clock()
 	err := control.EditRepairs(w.cfg.DataDir, func(list []control.Repair) []control.Repair {
@@ -91,7 +92,8 @@ func pausing(ctx context.Context) func() error {
 }
 
 // mendRecords compares all records with their hashes, repairs those that were changed on the
-// disk, and adds a notice about them.
+// disk from the backups, and adds a notice about them. pause is called after every 200 records; its
+// error ends the work before anything is repaired. Of two calls at once the second waits.
 func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 	w.mending.Lock()
 	defer w.mending.Unlock()

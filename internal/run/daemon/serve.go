@@ -57,7 +57,8 @@ func listenTCP(port int) (net.Listener, error) {
 		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")
 }
 
-// readToken returns the token for TCP clients and creates it at the first start.
+// readToken returns the token for TCP clients and creates it at the first start, and anew in place
+// of one that others may know or that is too short.
 func readToken(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "token")
 	// One that is a link, or that others have access to, may be known to others.

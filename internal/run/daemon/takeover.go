@@ -33,7 +33,8 @@ const (
 )
 
 // becomeWorker returns the lock of the data directory. If an older worker runs, it is asked
-// to stop; if another worker runs, the error is CodeConflict.
+// to stop; if another worker runs, or who holds the lock does not answer for answerLimit, the
+// error is CodeConflict.
 func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *slog.Logger) (*os.File, error) {
 	deadline := time.Now().Add(answerLimit)
 	for {
@@ -60,7 +61,7 @@ func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *s
 }
 
 // askPeer returns the worker of a data directory and its version. It fails when none is
-// found or it does not answer in identityLimit.
+// found or it does not answer in identityLimit: a nil error means that a worker runs.
 func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, error) {
 	peer, err := api.FindWorker(dataDir)
 	if err != nil {
@@ -143,8 +144,9 @@ func workerOr(ctx context.Context, dataDir string, create bool, ask func(*api.Re
 }
 
 // asWorker calls do with the store while this process is the worker. It waits up to wait for
-// the lock, then errBusy. Without create, CodeNoMemory when there is no database. It first completes a restore that was interrupted;
-// CodeStorage when the database is not the memory that the last worker left.
+// the lock, then errBusy. Without create, CodeNoMemory when there is no database. It first
+// completes a restore that was interrupted; CodeStorage when the database is not the memory that
+// the last worker left.
 func asWorker(ctx context.Context, dataDir string, create bool, wait time.Duration, do func(*store.Store) error) error {
 	path := filepath.Join(dataDir, control.Database)
 	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {

@@ -29,8 +29,11 @@ import (
 	"claudemem/internal/run/install"
 )
 
+// A check returns its problems, and a line that the report has if there are none (checkFunc); a
+// line beside problems is not shown. It tells nothing of what another check reports.
+
 // checkData checks that the data directory exists, is a directory of this user alone and
-// on a fitting file system.
+// on a fitting file system. One that does not exist yet is no problem.
 func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.DataDir == "" {
 		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}, ""
@@ -74,7 +77,9 @@ func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 }
 
 // modes returns the findings about owner and modes of the data directory and of its
-// entries.
+// entries: which others can read, or this user cannot. Links and sockets are left out, files that
+// are not claude-mem's, and a memory.db or spool that this user cannot use, which have checks of
+// their own.
 func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 	if foreign(info) {
 		return []Finding{e.found("data-owner", e.DataDir+" belongs to another user")}
@@ -114,7 +119,8 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 	return list
 }
 
-// withMode puts the mode that a path should have into its fix.
+// withMode puts the mode that a path should have into its fix, in place of the three digits of
+// "chmod NNN …"; another fix stays as it is.
 func (f Finding) withMode(mode fs.FileMode) Finding {
 	if rest, ok := strings.CutPrefix(f.Fix, "chmod "); ok && len(rest) > 3 {
 		f.Fix = "chmod " + strconv.FormatUint(uint64(mode), 8) + rest[3:]
@@ -137,7 +143,7 @@ const (
 )
 
 // checkDisk checks that the disk has room and files left, and that the data directory
-// can be written.
+// can be written, by a file of 64 kB. It finds what is kept of former databases if that is large.
 func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 	on, err := e.Statfs(e.DataDir)
 	if err != nil {
@@ -204,8 +210,8 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%d GB", n/1_000_000_000)
 }
 
-// checkSettings checks that the settings file can be read and each value is valid. It
-// disregards the environment.
+// checkSettings checks that the settings file can be read and each value is valid, and finds an
+// older settings.json whose values are not in force. It disregards the environment.
 func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 	// Without the environment: that of this shell is not the worker's.
 	s, err := settings.Inspect(e.DataDir, func(string) string { return "" })
@@ -252,7 +258,8 @@ const minute = "2006-01-02 15:04"
 // clockSlack allows for rounded times and for a clock that was just corrected.
 const clockSlack = 2 * time.Minute
 
-// checkClock checks that the clock is not behind the newest received event.
+// checkClock checks that the clock is not behind the newest received event by more than clockSlack.
+// Without a database the time alone is told.
 func checkClock(_ context.Context, e *exam) ([]Finding, string) {
 	now := e.now.Format(minute + " -07:00")
 	activity, err := e.activity()
@@ -342,8 +349,8 @@ func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 }
 
 // losses returns the finding of each record of lost events with one of the last day, and whether
-// there are such records. Events that the worker took in after their hook had given them up are
-// not lost.
+// there are such records, also of events that were not lost after all: the worker took them in
+// after their hook had given them up. log is the path of the hook's log.
 func (e *exam) losses(ctx context.Context, log string) (list []Finding, counted bool) {
 	for _, r := range wire.LossesOf(e.DataDir, e.Getenv).Read() {
 		if e.now.Sub(r.Last.Time()) > recent || r.Recent == 0 {
@@ -406,7 +413,9 @@ func spooled(spool wire.Spool) (names []string, err error) {
 	return names, err
 }
 
-// spoolFiles returns the findings about the deliveries in the spool.
+// spoolFiles returns the findings about the deliveries in the spool: unreadable ones, those of a
+// newer hook, and others that wait although a worker runs, or because none does. Beyond
+// mostSpoolFiles they are only counted.
 func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 	var list []Finding
 	var unread []file

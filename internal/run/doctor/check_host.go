@@ -37,8 +37,9 @@ func checkBinaries(ctx context.Context, e *exam) ([]Finding, string) {
 		fmt.Sprintf("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real))
 }
 
-// twin returns the findings about claude-mem-hook, which is beside the path by which
-// claude-mem was called or beside the file that a link leads to.
+// twin returns the findings about claude-mem-hook, which is beside real, the file that a link
+// leads to, or beside the path by which claude-mem was called. Its version is compared only if
+// programs may be run (RunVersion).
 func (e *exam) twin(ctx context.Context, real string) []Finding {
 	name, bin := install.ProgramFile(install.HookProgram, runtime.GOOS), filepath.Dir(real)
 	path := filepath.Join(bin, name)
@@ -105,7 +106,8 @@ func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 	return nil
 }
 
-// launches reports whether the file at path is a script of the plugin that runs program.
+// launches reports whether the file at path is a script, such as the plugin's launcher, that names
+// program.
 func launches(path, program string) bool {
 	const largest = 4096 // scripts have some hundred bytes
 	text, _, err := openfile.Beginning(path, largest)
@@ -162,7 +164,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// registration returns the findings about a plugin or a settings file with our hooks.
+// registration returns the findings about a plugin or a settings file with our hooks: files that
+// are gone, or a program of another version. It returns one at most, the first that it finds.
 func (e *exam) registration(ctx context.Context, r install.Registration) []Finding {
 	hook, programs := r.Hook, []string{r.Hook}
 	if r.Plugin {
@@ -283,8 +286,8 @@ func (e *exam) lastTranscript(ctx context.Context) memory.Millis {
 // endOfTranscript is how much of a transcript is read, in bytes.
 const endOfTranscript = 512 << 10
 
-// answered reports whether the end of a transcript has an answer of the model. A session
-// that was only opened, or renamed, runs no hook.
+// answered reports whether the last endOfTranscript bytes of a transcript have an answer of the
+// model. A session that was only opened, or renamed, runs no hook. false for one that cannot be read.
 func answered(path string) bool {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -348,7 +351,8 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 	return list, strings.Join(fine, "; ")
 }
 
-// agent returns the findings about one agent.
+// agent returns the findings about one agent, none if its hooks and MCP server are complete and run
+// this version. Files that cannot be read, or a program that is gone, are told alone.
 func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	host := string(s.Host)
 	var list []Finding
@@ -381,8 +385,8 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	return list
 }
 
-// lastHeard returns when the agent's last event came, and what the user may have to do if
-// none has come.
+// lastHeard returns in words when the agent's last event came, and what the user may have to do if
+// none has come, or the database cannot be read.
 func (e *exam) lastHeard(s install.AgentState) string {
 	activity, err := e.activity()
 	if err == nil {

@@ -30,8 +30,8 @@ const integrityLimit = 5 * time.Second
 // largeWAL is far above the size at which a commit copies the log into the database.
 const largeWAL = 256 << 20
 
-// checkDatabase checks the database for damage, within integrityLimit, and the size of
-// its log.
+// checkDatabase checks the database for damage, and the size of its log. It ends the look for
+// damage after integrityLimit, which is no problem; a deep examination reads all of it.
 func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	if list := e.heldRepairs("recovery-stopped", true); len(list) > 0 {
 		return list, ""
@@ -78,7 +78,8 @@ func (e *exam) heldRepairs(kind string, ofMemory bool) (list []Finding) {
 	return list
 }
 
-// unopened returns why the database cannot be read.
+// unopened returns what checkDatabase reports of a database that cannot be read: a finding by the
+// error's kind, or none where there is nothing to read yet.
 func (e *exam) unopened(err error) ([]Finding, string) {
 	kind := "database-unreadable"
 	switch code := memory.CodeOf(err); {
@@ -108,7 +109,8 @@ func (e *exam) unopened(err error) ([]Finding, string) {
 	return []Finding{f.instead("see who may read " + dir + ": ls -la " + dir)}, ""
 }
 
-// unread returns what the other checks of the database report when it cannot be read.
+// unread returns the line of the other checks when the database cannot be read: they have no
+// finding, since checkDatabase tells of it.
 func unread(err error) string {
 	if memory.CodeOf(err) == memory.CodeNoMemory {
 		return "nothing yet"
@@ -260,7 +262,8 @@ func (e *exam) searchRecord(ctx context.Context, s *store.Store) []Finding {
 // noRecords is the line of a memory that needs no index yet.
 const noRecords = "no records yet"
 
-// indexState returns the findings about the state of the index.
+// indexState returns the findings about the state of the index, by the word of the worker if one
+// runs, else by its file; noRecords for a memory that needs none yet.
 func (e *exam) indexState(ctx context.Context, s *store.Store) ([]Finding, string) {
 	_, newest, err := s.ChangeRange(ctx)
 	if err != nil {
@@ -284,7 +287,8 @@ func (e *exam) indexState(ctx context.Context, s *store.Store) ([]Finding, strin
 	return []Finding{e.found("index-missing", "there is no index.db")}, ""
 }
 
-// index returns the findings about an index that can be read.
+// index returns the findings about an index by its health, and its size in words. What is being
+// built or opened is no problem.
 func (e *exam) index(ix control.IndexHealth) ([]Finding, string) {
 	switch {
 	case ix.Error != "":
@@ -326,8 +330,8 @@ const namedRecords = 5
 // took returns how long something took that began at start, for a finding.
 func took(start time.Time) string { return time.Since(start).Round(time.Millisecond).String() }
 
-// checkRecords reports the records that are withheld. A deep examination compares all records
-// with their hashes.
+// checkRecords reports the records that are withheld since their text was changed on the disk. A
+// deep examination compares all records with their hashes.
 func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 	db, err := e.database()
 	if err != nil {

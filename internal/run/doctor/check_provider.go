@@ -90,7 +90,8 @@ const manyUnusable = 2
 // that of a call during which the worker died.
 var notFailures = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true, memory.CallUnusable: true}
 
-// ask sends the provider a request and returns a finding when it fails.
+// ask sends the provider a request, which costs nothing, and returns a finding when it does not
+// answer, or refuses the login; none when it refuses only this request.
 func (e *exam) ask(ctx context.Context, provider string) []Finding {
 	err := e.Ask(ctx, provider)
 	if err == nil {
@@ -107,7 +108,8 @@ func (e *exam) ask(ctx context.Context, provider string) []Finding {
 	return nil // it answers, but not this request: many servers imitate only a part of the API
 }
 
-// providerTrouble returns the finding about a provider that does not answer.
+// providerTrouble returns the finding about a provider that does not answer, by the class of its
+// error, with the text and time of the notice.
 func (e *exam) providerTrouble(provider string, class memory.ErrorClass, n accounts.Notice) Finding {
 	text := fmt.Sprintf("%s, %s", strings.TrimPrefix(oneLine(n.Text), "claude-mem: "), e.ago(n.At.Time()))
 	switch {
@@ -128,7 +130,8 @@ func (e *exam) providerTrouble(provider string, class memory.ErrorClass, n accou
 	return e.found("provider-away", text)
 }
 
-// checkCaps reports the token caps that have been reached.
+// checkCaps reports the token caps that have been reached, by the notices that hold: that of a day
+// holds for the day. The fix suggests twice the cap.
 func checkCaps(_ context.Context, e *exam) ([]Finding, string) {
 	notices, err := e.notices()
 	if err != nil {

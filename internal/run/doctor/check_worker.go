@@ -66,7 +66,9 @@ func (e *exam) runningWorker(state control.Status) []Finding {
 	return list
 }
 
-// absentWorker returns the findings about a worker that does not answer.
+// absentWorker returns the findings about a worker that does not answer: one that holds the lock
+// and is mute, what a dead one has left, starts that failed, and events that wait for one. None of
+// these: none runs, and none is needed.
 func (e *exam) absentWorker(lockHeld bool) []Finding {
 	info, unread := wire.ReadWorkerInfo(e.DataDir)
 	switch {
@@ -136,7 +138,8 @@ func (e *exam) socket() []Finding {
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }
 
-// port finds that the port of the settings is taken, and suggests another.
+// port finds that the port of the settings is taken, and suggests another: that of the worker, 0
+// for none, or the next on which nothing answers.
 func (e *exam) port(ctx context.Context, state control.Status) []Finding {
 	want := control.WantedPort(e.settings(), e.DataDir)
 	if want == 0 || want == state.Port {

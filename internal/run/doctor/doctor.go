@@ -165,8 +165,9 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 // grace is the time that a check has to return when its context has ended.
 const grace = 200 * time.Millisecond
 
-// found returns a finding of a kind. values are pairs of a name and its value, which
-// replaces {name} in the fix, quoted for the shell.
+// found returns a finding of a kind, with the status, fix and remedy that the table has for it. values
+// are pairs of a name and its value, which replaces {name} in the fix, quoted for the shell; {dir} is
+// the data directory unless they name another. It panics for a kind that is not in the table.
 func (e *exam) found(kind, text string, values ...string) Finding {
 	kinds := Kinds()
 	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == kind })
@@ -272,7 +273,8 @@ const (
 	settlePause = 100 * time.Millisecond
 )
 
-// apply applies a remedy to the findings that have it.
+// apply applies a remedy to the findings that have it, at least one. Most remedies end with the
+// start of the worker, which does the repair; errNotLooked if the configuration cannot start one.
 func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 	switch r {
 	case RemedyModes:
@@ -344,7 +346,8 @@ func setModes(dataDir string, wanted []Finding) error {
 	return errors.Join(errs...)
 }
 
-// clearMarks removes files that dead processes left behind.
+// clearMarks removes files that dead processes left behind: worker.json and the starting marker by
+// the finding's name, else the files of the finding. One that is gone is no error.
 func clearMarks(cfg Config, wanted []Finding) error {
 	var errs []error
 	for _, f := range wanted {

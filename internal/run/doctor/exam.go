@@ -140,7 +140,8 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	return e
 }
 
-// stored returns a function that reads a value from the database, once.
+// stored returns a function that reads a value from the database, once: later calls get the same
+// value or the same error. Several checks may call it at once.
 func stored[T any](e *exam, read func(*store.Store) (T, error)) func() (T, error) {
 	return sync.OnceValues(func() (value T, err error) {
 		db, err := e.database()

@@ -109,7 +109,8 @@ func (in *AgentInstaller) Install(ctx context.Context) (*AgentPlan, error) {
 	})
 }
 
-// replace makes the change of a user's file, unless another program has changed it since.
+// replace makes the change of a user's file, unless another program has changed it since the plan:
+// CodeConflict. A file that a change removes takes its directory along if that is empty then.
 func (in *AgentInstaller) replace(verb string, c Change) error {
 	now, err := readUserFile(c.Path)
 	if err != nil {
@@ -130,7 +131,8 @@ func (in *AgentInstaller) replace(verb string, c Change) error {
 	})
 }
 
-// backUpAgent writes the backups and the manifest, before anything is changed.
+// backUpAgent writes the backups and the manifest, before anything is changed. A backup is the file
+// without our entries; that of an earlier install stays while only we have changed the file.
 func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
 	book := &manifest{Host: in.agent.Host, ConfigDir: p.ConfigDir, Method: MethodSettings, State: installing, Plugin: p.Version}
 	err := in.do("write", in.manifestPath(), func() error {
@@ -151,7 +153,8 @@ func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
 	return book, err
 }
 
-// bare returns a file without our entries.
+// bare returns a file of the agent's without our entries. before is the file before the install, if
+// known.
 func (in *AgentInstaller) bare(s *agentState, before []byte, known bool) ([]byte, error) {
 	return bare(s.now, before, known, s.file.form.isBlank, func() ([]byte, error) { return s.file.form.strip(in.Installer, s.now, before) })
 }
@@ -174,7 +177,8 @@ type AgentRemoval struct {
 // Empty reports whether there is nothing to remove.
 func (r *AgentRemoval) Empty() bool { return len(r.Files)+len(r.Directories) == 0 && r.book == nil }
 
-// PlanRemoval returns the changes of an uninstall; it makes none.
+// PlanRemoval returns the changes of an uninstall; it makes none. The programs go with the last
+// install that uses this memory. CodeInvalid for a broken file of the agent's.
 func (in *AgentInstaller) PlanRemoval() (*AgentRemoval, error) {
 	book, err := readManifest(in.backups)
 	if err != nil {

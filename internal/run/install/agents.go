@@ -124,7 +124,8 @@ func (a *Agent) IsFound(getenv func(string) string, home string) bool {
 	return err == nil
 }
 
-// path returns the path of a file in the configuration directory dir.
+// path returns the path of a file in the configuration directory dir: of its names the first that
+// exists, else the first.
 func (f *agentFile) path(dir string) string {
 	for _, name := range f.names {
 		if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
@@ -179,7 +180,8 @@ func ReadAgents(dataDir string, getenv func(string) string, home string) []Agent
 	return list
 }
 
-// read reads the agent's files in a configuration directory.
+// read reads the agent's files in a configuration directory. A file that is not there has nothing of
+// ours; one that cannot be read is in Unreadable.
 func (a *Agent) read(dir string) AgentState {
 	s := AgentState{Host: a.Host, Label: a.Label, ConfigDir: dir, Note: a.Note}
 	for i := range a.files {

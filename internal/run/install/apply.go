@@ -55,7 +55,8 @@ func locked[P interface{ Empty() bool }](ctx context.Context, in *Installer, swe
 	return p, do(p)
 }
 
-// backUp writes the backups and the manifest, before anything is changed.
+// backUp writes the backups and the manifest, before anything is changed. A backup is the file
+// without our entries; that of an earlier install stays while only we have changed the file.
 func (in *Installer) backUp(p *Plan) (*manifest, error) {
 	book := &manifest{ConfigDir: p.ConfigDir, Method: p.Method, State: installing, Plugin: p.Version}
 	if p.book != nil {
@@ -100,8 +101,8 @@ func (in *Installer) backUpFile(book *manifest, path string, without []byte, old
 	return err
 }
 
-// bare returns a file without our entries, which strip takes out; nil when it did not exist before
-// the install and has no other entries.
+// bare returns a file without our entries, which strip takes out; nil when it does not exist, or did
+// not exist before the install (known, and before is nil) and has no other entries.
 func bare(now, before []byte, known bool, isBlank func([]byte) bool, strip func() ([]byte, error)) ([]byte, error) {
 	if now == nil {
 		return nil, nil
@@ -150,8 +151,9 @@ func (in *Installer) writeUserFiles(p *Plan) error {
 	return nil
 }
 
-// isChanged reports whether the host's CLI has changed settings.json from now to after, but
-// for the layout and the path of our marketplace.
+// isChanged reports whether now, the settings.json that the host's CLI has written, says what after
+// says, but for the layout and the path of our marketplace: then after may take its place. false if
+// another program has changed more.
 func (in *Installer) isChanged(now, after []byte) bool {
 	d, err := jsonscan.Parse(now)
 	if err != nil {

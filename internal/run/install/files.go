@@ -133,7 +133,8 @@ func (in *Installer) programFiles() ([]treeFile, error) {
 	return files, nil
 }
 
-// setString returns a JSON object with one string in it replaced.
+// setString returns a JSON object with one string in it set, at the keys from the outermost on; every
+// other byte stays.
 func setString(data []byte, value string, keys ...string) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err == nil {
@@ -204,7 +205,8 @@ const (
 	DoRemove  = "remove"
 )
 
-// changed returns the changes that give the data directory the files want.
+// changed returns the changes that give the data directory the files want: of those that are missing
+// or have another content. Not nil, so that it is no null in JSON.
 func (in *Installer) changed(want []treeFile) ([]Change, error) {
 	changes := []Change{}
 	for _, f := range want {
@@ -270,7 +272,8 @@ func (in *Installer) inUse(full string) bool {
 	return err != nil || in.opts.Clock().Sub(launcher.ModTime()) < sessionLife
 }
 
-// write writes the file to full, whole or not at all.
+// write writes the file to the path full, whole or not at all, and makes its directory. A program
+// that is running is set aside.
 func (f treeFile) write(full string) error {
 	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 		return err
@@ -349,7 +352,8 @@ func writeOver(path string, write func() error) error {
 	return nil
 }
 
-// setAside renames a program that is running and returns its new path.
+// setAside renames a program that is running to the first free PATH.old-N, N below 100, and returns
+// that path; false if it cannot be renamed.
 func setAside(path string) (aside string, ok bool) {
 	for i := range 100 {
 		aside = path + asideSuffix + strconv.Itoa(i)

@@ -79,7 +79,8 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 	return d.Bytes(), nil
 }
 
-// entry returns the entry of one command as JSON.
+// entry returns the entry of one command as JSON: a group of one hook, or the hook alone in a flat
+// file.
 func (f jsonHooks) entry(c hook.Command) []byte {
 	pairs := []any{"type", "command", "command", c.Line, "timeout", int64(c.Timeout)}
 	if f.flat {
@@ -118,7 +119,7 @@ func (jsonHooks) read(data []byte) (ours, error) {
 	return o, nil
 }
 
-// note adds a hook if it runs our program.
+// note adds a hook of an event if it runs claude-mem-hook, of whatever directory.
 func (o *ours) note(event, command string) {
 	program, ok := hook.ProgramOf(command)
 	if !ok {
@@ -131,7 +132,8 @@ func (o *ours) note(event, command string) {
 }
 
 // stripJSON removes our entries by remove from JSON that may have comments, and then the
-// members of empties that are empty objects and were not there before.
+// members of empties that are empty objects and were not there before. Without an entry of ours, now
+// itself is returned. A before that cannot be parsed counts as empty.
 func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empties ...string) ([]byte, error) {
 	d, err := jsonscan.ParseRelaxed(now)
 	if err != nil {
@@ -165,8 +167,8 @@ func (in *Installer) server(key string, pairs ...any) []byte {
 // dataDirVariable names the data directory.
 const dataDirVariable = "CLAUDE_MEM_DATA_DIR"
 
-// addServer adds the memory's MCP server to the object at key. A server of that name that
-// is not ours is an error.
+// addServer adds the memory's MCP server to the object at key, in place of an older one of ours.
+// CodeConflict for a server of that name that is not ours.
 func (in *Installer) addServer(d *jsonscan.Document, entry []byte, key string) error {
 	now := d.Get(key, ServerName)
 	switch {
@@ -242,7 +244,7 @@ type wholeFile struct {
 	handled []string
 }
 
-// isOurs reports whether a file begins as ours does.
+// isOurs reports whether a file begins with the first line of ours: also that of an earlier version.
 func (f wholeFile) isOurs(data []byte) bool {
 	first, _, _ := strings.Cut(f.text, "\n")
 	return bytes.HasPrefix(data, []byte(first))

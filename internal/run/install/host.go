@@ -154,7 +154,7 @@ func (in *Installer) isHookProgram(path string) bool {
 
 func slashes(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
-// isGone reports whether there is no file at an absolute path.
+// isGone reports whether path is absolute and nothing is there; false where that cannot be seen.
 func isGone(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
@@ -253,7 +253,8 @@ func readHost(dir string) (*host, error) {
 	return h, nil
 }
 
-// entries reads what the host's files say about our plugin and hooks.
+// entries reads what the host's files say about our plugin and hooks. What has an unexpected shape
+// counts as present: known is "?" then, and version "unknown".
 func (in *Installer) entries(h *host) entries {
 	var e entries
 	if raw := h.docs[atKnown].Get(Marketplace); raw != nil {

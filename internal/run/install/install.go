@@ -175,7 +175,8 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	return p, nil
 }
 
-// wanted returns the new settings.json: the user's bytes with our entries.
+// wanted returns the new settings.json: the user's bytes with our entries, and the plugins of disable
+// disabled. CodeInvalid if it cannot be edited.
 func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, error) {
 	d, err := jsonscan.Parse(h.files[atSettings])
 	if err != nil {
@@ -210,7 +211,8 @@ func (in *Installer) declare(d *jsonscan.Document) error {
 	return d.Set(source, "extraKnownMarketplaces", Marketplace)
 }
 
-// commands returns the commands of the host's CLI that install version, for the entries is.
+// commands returns the commands of the host's CLI that install version, in the order of their runs,
+// given the entries that there are; none if that version is installed and enabled.
 func (in *Installer) commands(is entries, version string, disable []string) [][]string {
 	commands := [][]string{}
 	run := func(args ...string) { commands = append(commands, append([]string{"plugin"}, args...)) }
@@ -254,7 +256,8 @@ func userChange(path string, before, after []byte) Change {
 
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && string(a) == string(b) }
 
-// takeLock takes the lock that keeps a second install or uninstall waiting.
+// takeLock takes the lock that keeps a second install or uninstall waiting, for at most LockWait;
+// CodeConflict then. It makes the data directory. A process that dies frees the lock.
 func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(in.opts.DataDir, 0o700); err != nil {
 		return nil, storage("make", in.opts.DataDir, err)
@@ -275,7 +278,8 @@ func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 		WithHint("wait for it, then run the command again")
 }
 
-// command runs the host's CLI. The error has the last line of its output.
+// command runs the host's CLI. CodeUnavailable with the last line of its output if that fails; the
+// error of ctx if that has ended.
 func (in *Installer) command(ctx context.Context, args []string) error {
 	line := "claude " + strings.Join(args, " ")
 	if err := in.step(line); err != nil {
@@ -299,7 +303,7 @@ func (in *Installer) command(ctx context.Context, args []string) error {
 }
 
 // do runs one step of a change to the file at path. An error without a code becomes a
-// CodeStorage.
+// CodeStorage. The hook in.step is for tests, which end a run between any two steps.
 func (in *Installer) do(verb, path string, step func() error) error {
 	if err := in.step(verb + " " + filepath.Base(path)); err != nil {
 		return err

@@ -22,7 +22,8 @@ type Program struct {
 	Env  []string
 }
 
-// Run runs it without a terminal and returns its standard output and error.
+// Run implements CLI: it runs the program without a terminal, for at most 2 minutes, and returns the
+// first 64 KB of its standard output and error together, also when it fails.
 func (p Program) Run(ctx context.Context, configDir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -38,7 +39,7 @@ func (p Program) Run(ctx context.Context, configDir string, args ...string) (str
 	return out.String(), err
 }
 
-// ShellWord returns a path as one word of a shell command, quoted if necessary.
+// ShellWord returns a text as one word of a POSIX shell's command, in single quotes if necessary.
 func ShellWord(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/._-+:@%,=`, r)

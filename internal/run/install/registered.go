@@ -100,8 +100,8 @@ func readDocument(path string) (*jsonscan.Document, error) {
 	return d, json.Unmarshal(jsonscan.TrimBOM(data), &shape)
 }
 
-// isOurs reports whether a plugin named like ours is ours: by its marketplace, else by
-// the program that its hooks run.
+// isOurs reports whether a plugin named like ours is ours: by its marketplace, else, such as one of a
+// checkout, by the program that its hooks run.
 func (r Registration) isOurs() bool {
 	if r.ID == PluginID || r.ID == NodePluginID || r.Root == "" {
 		return r.ID == PluginID

@@ -142,6 +142,8 @@ func (tomlServers) read(data []byte) (ours, error) {
 	return ours{Server: commandIn(server)}, nil
 }
 
+// parseTOML returns the values of a TOML file, an empty map for an empty one. CodeInvalid with the
+// line where it is broken.
 func parseTOML(data []byte) (map[string]any, error) {
 	values := map[string]any{}
 	err := toml.Unmarshal(jsonscan.TrimBOM(data), &values)
@@ -167,7 +169,8 @@ func commandIn(server map[string]any) string {
 
 var errTOMLShape = errors.New("its " + tomlTable + " are written in a way that cannot be changed without touching others")
 
-// onlyServerChanged is an error when a change of a file would change more than our server.
+// onlyServerChanged returns errTOMLShape when a change of a file would change more than our server,
+// or one of the two cannot be parsed.
 func onlyServerChanged(before, after []byte) error {
 	x, errX := parseTOML(before)
 	y, errY := parseTOML(after)

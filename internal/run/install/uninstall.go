@@ -45,7 +45,8 @@ func (r *Removal) Empty() bool {
 	return len(r.Files)+len(r.Uses)+len(r.Commands)+len(r.Directories) == 0 && r.book == nil
 }
 
-// PlanRemoval returns the changes of an uninstall; it makes none.
+// PlanRemoval returns the changes of an uninstall; it makes none. Programs and marketplace go with the
+// last install that uses them. CodeInvalid for a broken file of the host's.
 func (in *Installer) PlanRemoval() (*Removal, error) {
 	h, err := readHost(in.opts.ConfigDir)
 	book, err2 := readManifest(in.backups)
@@ -131,7 +132,8 @@ func (in *Installer) withoutInstall(i int, h *host, book *manifest) (after []byt
 	return after, false, nil
 }
 
-// enable sets the plugins that an install has disabled to enabled.
+// enable returns settings in which the plugins that an install has disabled are enabled again: those
+// that are still disabled.
 func enable(data []byte, ids []string) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err != nil {
@@ -261,7 +263,9 @@ func (in *Installer) removePrograms() error {
 	return nil
 }
 
-// removeOwn removes directories of our own files, then the manifest.
+// removeOwn removes directories of our own files, of which binDir only loses our programs, then the
+// manifest and the backups that nobody needs (book may be nil). The worker is stopped first if its
+// program goes.
 func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifest) error {
 	if err := in.step("stop the worker"); err != nil {
 		return err

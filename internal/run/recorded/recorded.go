@@ -69,7 +69,8 @@ func Sessions() []Session {
 	return inOrder(all)
 }
 
-// inOrder keeps the order by name but moves sessions behind the one they follow.
+// inOrder keeps the order by name but moves sessions behind the one they follow. It panics if one
+// follows a session that is not there.
 func inOrder(all []Session) []Session {
 	done := map[string]bool{"": true}
 	out := make([]Session, 0, len(all))
@@ -88,6 +89,8 @@ func inOrder(all []Session) []Session {
 	return out
 }
 
+// load reads the session of a folder: meta.json, and a payload for each other file, whose name is
+// NUMBER-EVENT.json.
 func load(dir string) (Session, error) {
 	b, err := sessions.ReadFile(path.Join(dir, "meta.json"))
 	if err != nil {
