@@ -92,7 +92,7 @@ type Recovered struct {
 // where it was.
 func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered, err error) {
 	ready := filepath.Join(dataDir, restoring)
-	if err := removeDatabase(ready); err != nil {
+	if err := removeFiles(dataDir, readyFiles); err != nil {
 		return done, err
 	}
 	list, err := List(dataDir)
@@ -112,7 +112,7 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 		}
 		done.From = &b
 		if done.Applied, err = ApplyErasures(ctx, dataDir, ready); err != nil {
-			return done, errors.Join(err, removeDatabase(ready))
+			return done, errors.Join(err, removeFiles(dataDir, readyFiles))
 		}
 		break
 	}
@@ -120,7 +120,7 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 		return done, err
 	}
 	if done.Aside, err = SetAside(dataDir, now); err != nil || done.From == nil && done.Rows == 0 {
-		return done, errors.Join(err, removeDatabase(ready))
+		return done, errors.Join(err, removeFiles(dataDir, readyFiles))
 	}
 	return done, putInPlace(dataDir, ready)
 }
@@ -202,14 +202,4 @@ func readThrough(path string) error {
 	defer func() { _ = f.Close() }()
 	_, err = io.Copy(io.Discard, f)
 	return err
-}
-
-// removeDatabase deletes a database of ours that is not in place.
-func removeDatabase(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return memory.Errorf(memory.CodeStorage, "delete %s: %w", filepath.Base(path), err)
-		}
-	}
-	return nil
 }

@@ -131,7 +131,7 @@ func TestFirstDay(t *testing.T) {
 			complete++
 		}
 		least, all = min(least, n), all+n
-		must(t, removeDatabase(path))
+		must(t, removeFiles(dir, databaseFiles))
 	}
 	t.Logf("%d damages without a backup: all records are back after %d, at least %d of %d, %.1f on average", len(harms), complete, least, records-1, float64(all)/float64(len(harms)))
 }

@@ -36,6 +36,8 @@ var (
 	// databaseFiles are memory.db and its log, in the order in which they are set aside: a
 	// log without its database is never applied to another one.
 	databaseFiles = []string{databaseName, databaseName + "-wal", databaseName + "-shm"}
+	// readyFiles are the database that is being put in place, and its log.
+	readyFiles = []string{restoring, restoring + "-wal", restoring + "-shm"}
 	// derivedFiles are made from memory.db: they are deleted when it is replaced.
 	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.db-sums", "index.vec", "index.vec.new", "index.table", "index.table.new"}
 )
@@ -91,14 +93,15 @@ func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (asid
 		return "", applied, err
 	}
 	ready := filepath.Join(dataDir, restoring)
-	if err := copyFile(b.Path, ready); err != nil {
+	// A log that is left is of another copy: SQLite must not apply it to this one.
+	if err := errors.Join(removeFiles(dataDir, readyFiles[1:]), copyFile(b.Path, ready)); err != nil {
 		return "", applied, memory.Errorf(memory.CodeStorage, "copy backup: %w", err)
 	}
 	if applied, err = ApplyErasures(ctx, dataDir, ready); err == nil {
 		aside, err = SetAside(dataDir, now)
 	}
 	if err != nil {
-		return "", applied, errors.Join(err, removeDatabase(ready))
+		return "", applied, errors.Join(err, removeFiles(dataDir, readyFiles))
 	}
 	return aside, applied, putInPlace(dataDir, ready)
 }
@@ -117,10 +120,10 @@ func Resume(ctx context.Context, dataDir string, now time.Time) (resumed bool, e
 		return false, nil //nolint:nilerr // no file is ready
 	}
 	if _, err := os.Lstat(filepath.Join(dataDir, databaseName)); !errors.Is(err, fs.ErrNotExist) {
-		return false, removeDatabase(ready)
+		return false, removeFiles(dataDir, readyFiles)
 	}
 	if _, err := os.Lstat(ready + "-wal"); err == nil {
-		return false, removeDatabase(ready) // something was being erased from it
+		return false, removeFiles(dataDir, readyFiles) // something was being erased from it
 	}
 	if _, err := Check(ctx, Backup{Name: restoring, Path: ready}); err != nil {
 		return false, ctx.Err() // Recover replaces it
@@ -177,10 +180,13 @@ func SetAside(dataDir string, now time.Time) (string, error) {
 }
 
 // RemoveDerived deletes the files that are made from memory.db, which the worker makes again.
-func RemoveDerived(dataDir string) error {
-	for _, name := range derivedFiles {
+func RemoveDerived(dataDir string) error { return removeFiles(dataDir, derivedFiles) }
+
+// removeFiles deletes files of a data directory; one that is not there is no error.
+func removeFiles(dataDir string, names []string) error {
+	for _, name := range names {
 		if err := os.Remove(filepath.Join(dataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return memory.Errorf(memory.CodeStorage, "delete index: %w", err)
+			return memory.Errorf(memory.CodeStorage, "delete %s: %w", name, err)
 		}
 	}
 	return nil

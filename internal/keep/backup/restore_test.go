@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"claudemem/internal/keep/store"
 )
 
 // TestResume checks what the next start makes of a restore whose process died before and
@@ -79,5 +81,25 @@ func TestSetAsideUndone(t *testing.T) {
 	}
 	if folders := Asides(dir); len(folders) != 0 {
 		t.Errorf("set aside: %v", folders)
+	}
+}
+
+// TestRestoreBesideLog: the log of a database that was ready when an earlier restore was
+// killed is not applied to the backup that is restored then.
+func TestRestoreBesideLog(t *testing.T) {
+	dir, other := makeMemory(t, 3), makeMemory(t, 1)
+	old, err := Make(t.Context(), dir, 3, day)
+	must(t, err)
+	forget(t, dir, "decision 1 of")
+	open, err := store.Open(t.Context(), filepath.Join(other, databaseName), store.Options{})
+	must(t, err)
+	add(t, other, 20)
+	must(t, copyFile(filepath.Join(other, databaseName+"-wal"), filepath.Join(dir, restoring+"-wal")))
+	must(t, open.Close())
+	if _, applied, err := Restore(t.Context(), dir, old, day); err != nil || applied.Erasures != 1 {
+		t.Fatalf("restored with %+v: %v", applied, err)
+	}
+	if n := observations(t, dir); n != 2 {
+		t.Errorf("%d observations, want 2", n)
 	}
 }
