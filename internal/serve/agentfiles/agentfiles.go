@@ -131,8 +131,8 @@ func (r *Report) Failed() int {
 
 // Sync gives the files of a project the blocks that they should have, and takes those
 // away that they should not; without targets all. What cannot be done with a file is
-// said in its Problem. CodeInvalid and CodeNotFound for a directory that is no project's,
-// CodeUnavailable when another call does not end.
+// said in its Problem, and is no error. CodeInvalid and CodeNotFound for a directory that is no
+// project's, CodeUnavailable when another call does not end within 10 s.
 func Sync(ctx context.Context, r Request) (Report, error) {
 	t, err := openTree(r.Project)
 	if err != nil {
@@ -228,7 +228,8 @@ type want struct {
 	own bool
 }
 
-// plan returns what the targets want. Without records it is nothing.
+// plan returns what the targets want. Without records it is nothing, so that all files lose their
+// blocks.
 func plan(t *tree, r *Request) []want {
 	var wanted []want
 	zone := cmp.Or(r.Zone, time.Local)
@@ -259,8 +260,9 @@ func plan(t *tree, r *Request) []want {
 	return wanted
 }
 
-// apply gives the file at a place what is wanted, and returns what that is; "" if there
-// is nothing to say about the file.
+// apply gives the file at a place what is wanted, and returns what was done, or in a dry run would
+// be; "" if there is nothing to say about the file. Its errors are for File.Problem: they follow
+// on the file's name, and the file is as it was.
 func (t *tree) apply(at string, w *want) (Action, error) {
 	if !t.dry {
 		atomicfile.RemoveOwnLeftovers(filepath.Join(t.dir, filepath.FromSlash(at)))
@@ -297,7 +299,8 @@ func (t *tree) apply(at string, w *want) (Action, error) {
 	return action, t.write(at, text, old, mode)
 }
 
-// create makes a file of nothing but its head and a block.
+// create makes a file of nothing but its head and a block, whose attributes say what was made for
+// it, so that take can undo that.
 func (t *tree) create(at string, w *want) error {
 	attrs, made := []string{attrCreated}, 0
 	if w.mkdir && !t.dry {
@@ -317,8 +320,8 @@ func (t *tree) create(at string, w *want) error {
 	return err
 }
 
-// take takes the block out of a file, and deletes a file that we made and that has
-// nothing else.
+// take takes the block out of a file with the content old, and deletes a file that we made and
+// that has nothing else, with the directories that were made for it.
 func (t *tree) take(at string, d *document, old []byte, mode fs.FileMode) (Action, error) {
 	rest := d.without()
 	own := strings.TrimSpace(string(rest)) == ""

@@ -32,8 +32,9 @@ type row struct {
 	file   string
 }
 
-// lines returns the lines of a block: the records by day and by file, the newest first.
-// Paths are relative to folder, "." for the project. It is nil without records.
+// lines returns the lines of a block: the first most of the records, which are in order, by day and
+// by file, the newest first. Paths are relative to folder, "." for the project. It is nil without
+// records.
 func lines(records []api.Observation, folder string, most int, zone *time.Location) []string {
 	if len(records) == 0 {
 		return nil
@@ -153,8 +154,8 @@ func byFolder(records []api.Observation) (folders []string, of map[string][]api.
 // maxRecords bounds the records that are read for the blocks of a project.
 const maxRecords = 500
 
-// Records returns the observations of a project for Sync, the newest first, without foreign
-// text that asks for something.
+// Records returns the observations of a project for Sync, the newest first, up to about maxRecords,
+// without foreign text that asks for something.
 func Records(ctx context.Context, m api.Memory, project string) ([]api.Observation, error) {
 	var records []api.Observation
 	for {

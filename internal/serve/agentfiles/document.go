@@ -108,8 +108,8 @@ func eolOf(line []byte) string {
 	return ""
 }
 
-// with returns the text with a block of these lines: in the place of the old block, or at
-// the end. attrs are added to a new block.
+// with returns the text with a block of these lines: in the place of the old block, which keeps its
+// attributes, or at the end. attrs are those of a new block.
 func (d document) with(lines []string, attrs ...string) []byte {
 	if !d.block {
 		d.attrs, d.endEOL = attrs, d.eol

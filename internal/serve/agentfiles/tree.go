@@ -102,7 +102,8 @@ func (t *tree) locate(name string, mkdir bool) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// read returns the content and the mode of a file; fs.ErrNotExist if there is none.
+// read returns the content and the mode of a file; fs.ErrNotExist if there is none, another error
+// for what is no regular file or larger than maxFile.
 func (t *tree) read(name string) ([]byte, fs.FileMode, error) {
 	info, err := t.root.Lstat(name)
 	if err != nil {
@@ -116,7 +117,8 @@ func (t *tree) read(name string) ([]byte, fs.FileMode, error) {
 }
 
 // write replaces a file, which had the content old (nil: it did not exist), unless
-// somebody has written to it or protects it.
+// somebody has written to it since or protects it: these are errors. In a dry run it only looks
+// whether it may.
 func (t *tree) write(name string, data, old []byte, mode fs.FileMode) error {
 	if err := t.mayChange(name, mode); err != nil || t.dry {
 		return err
@@ -215,7 +217,7 @@ func (t *tree) fits(folder string) bool {
 }
 
 // marked returns the files of the project that may have a block, by their names and
-// content. all is false if there are more than limit folders.
+// content, each once. all is false if there are more than limit folders, or ctx has ended.
 func (t *tree) marked(ctx context.Context, limit int) (names []string, all bool) {
 	look := func(name string) {
 		at, err := t.locate(name, false)

@@ -37,7 +37,8 @@ type SearchPage struct {
 	Results    []Hit              `json:"results"`
 }
 
-// Unscored returns the number of lines at the end whose hits only passed the filter.
+// Unscored returns the number of lines at the end whose hits only passed the filter. The lines are
+// those of p.Lines.
 func (p *SearchPage) Unscored(lines []Line) int {
 	n := 0
 	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {

@@ -83,7 +83,7 @@ func (l *Local) now() time.Time {
 	return l.Clock()
 }
 
-// stats answers Memory.Stats.
+// stats answers Memory.Stats. Its parts are of moments that may differ a little.
 func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error) {
 	if out.Queue, err = l.Store.Books(ctx); err != nil {
 		return out, err
@@ -113,7 +113,7 @@ func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	return out, sums.Wait()
 }
 
-// queue answers Memory.Queue.
+// queue answers Memory.Queue. Of the notices that hold it has those that say why events wait.
 func (l *Local) queue(ctx context.Context, _ QueueRequest) (Queue, error) {
 	counts, err := l.Store.Books(ctx)
 	backlog, err2 := l.Store.Backlog(ctx, memory.MillisOf(l.now()))

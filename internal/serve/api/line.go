@@ -48,7 +48,8 @@ func Lines(entries []Entry, most int) (lines []Line, used int) {
 }
 
 // add makes the line of a prompt or of a summary that of the turn; e is the other one, at
-// position i. It returns false for a second record of a kind.
+// position i. It returns false for a second record of a kind, which gets a line of its own. The
+// line keeps its place and time.
 func (l *Line) add(e Entry, i int) bool {
 	if l.Shown != l.First || l.Asked != "" || l.Kind == e.Kind {
 		return false
@@ -65,7 +66,8 @@ func (l *Line) add(e Entry, i int) bool {
 	return true
 }
 
-// repeats reports whether one of two titles begins with the words of the other.
+// repeats reports whether one of two titles begins with the words of the other, in any letter case
+// and without regard to signs. An empty b repeats every title.
 func repeats(a, b string) bool {
 	a, b = wordsOf(a), wordsOf(b)
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) && a != ""

@@ -24,7 +24,7 @@ type Store interface {
 	// deleted.
 	RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) ([]memory.Hit, error)
 	Session(ctx context.Context, id memory.SessionID) (memory.Session, error)
-	// Sessions filters by project and time only.
+	// Sessions filters by project, session and time only.
 	Sessions(ctx context.Context, q memory.Query) ([]memory.SessionDigest, error)
 	CountSessions(ctx context.Context, q memory.Query) (int, error)
 	// SessionNamed returns the session of a number (12, S12), a ULID, the host's id or its
@@ -107,7 +107,8 @@ func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind memory.Rec
 }
 
 // hits answers a search; withKind adds the kind to each hit. Of a text without a
-// filter only hits that match count: others would be just the newest records.
+// filter only hits that match count: others would be just the newest records. CodeInvalid for a
+// range that ends before it begins, and an unknown type or concept.
 func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
 	q, err := l.query(ctx, &r)
 	if err != nil {
@@ -133,7 +134,9 @@ func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (Searc
 		Results:    mapped(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
 }
 
-// query returns the strict filter of a request, in which it writes types in lower case.
+// query returns the strict filter of a request, in which it writes types in lower case. CodeInvalid
+// for a range that ends before it begins, and for a type or concept that neither the mode nor any
+// observation has.
 func (l *Local) query(ctx context.Context, r *SearchRequest) (memory.Query, error) {
 	for i := range r.Types {
 		r.Types[i] = strings.ToLower(r.Types[i])
@@ -199,7 +202,7 @@ func understood(query string, u memory.Understood) *memory.Understood {
 	return &u
 }
 
-// timeline answers Memory.Timeline.
+// timeline answers Memory.Timeline. An anchor counts before a query; CodeInvalid without both.
 func (l *Local) timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
 	switch {
 	case r.Anchor != "":
@@ -243,7 +246,8 @@ func (l *Local) countObservations(ctx context.Context, q memory.Query) (int, err
 	return l.Store.CountRecords(ctx, q, []memory.RecordKind{memory.RecordObservation})
 }
 
-// pageOf returns the page of a list that q asks of the store.
+// pageOf returns the page of a list that q asks of the store, and how many there are without the
+// page's limit. q and r ask for the same page.
 func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Context, Q) ([]S, error), count func(context.Context, Q) (int, error), shape func(*S) T) (Page[T], error) {
 	found, err := list(ctx, q)
 	if err != nil {
@@ -253,7 +257,8 @@ func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Co
 	return Page[T]{len(found), total, r.Limit, r.Offset, mapped(found, shape)}, err
 }
 
-// observation answers Memory.Observation.
+// observation answers Memory.Observation: CodeInvalid for what is neither a number nor a ULID,
+// CodeNotFound for an observation that is not there or hidden.
 func (l *Local) observation(ctx context.Context, r ObservationRequest) (Observation, error) {
 	var o memory.Observation
 	id, err := ObservationNumber(r.Name)
@@ -265,7 +270,8 @@ func (l *Local) observation(ctx context.Context, r ObservationRequest) (Observat
 	return ObservationOf(&o, true), err
 }
 
-// batch answers Memory.Batch.
+// batch answers Memory.Batch: CodeInvalid for no id or more than MaxBatch. An id that was asked for
+// twice is answered twice.
 func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	format, err := ParamNamed("format").checkChoice(cmp.Or(r.Format, FormatFull))
 	if err != nil {
@@ -341,7 +347,8 @@ func LearningOf(l *memory.Learning) Learning {
 	return Learning{memory.ProjectLabel(l.ProjectPath), *l}
 }
 
-// preview answers Memory.Preview.
+// preview answers Memory.Preview: the block with the reason for each line. It is not booked as
+// shown.
 func (l *Local) preview(ctx context.Context, r ContextRequest) (Preview, error) {
 	req := r.Block()
 	req.Explain = true

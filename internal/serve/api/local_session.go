@@ -37,7 +37,8 @@ func (l *Local) sessions(ctx context.Context, r SessionsRequest) (Page[SessionDi
 // sessions have a few hundred.
 const maxRecords = 1000
 
-// session answers Memory.Session.
+// session answers Memory.Session, with at most maxRecords records; RecordsTotal counts all.
+// Prompts and summaries are in full, observations if the format says so.
 func (l *Local) session(ctx context.Context, r SessionRequest) (SessionRecords, error) {
 	s, err := l.sessionNamed(ctx, r.Name)
 	if err != nil {
@@ -63,7 +64,8 @@ func (l *Local) session(ctx context.Context, r SessionRequest) (SessionRecords, 
 	return out, nil
 }
 
-// sessionNamed returns the session of a number or a ULID.
+// sessionNamed returns the session of a number (12, S12) or a ULID; CodeInvalid for other names,
+// CodeNotFound for a session that is not there.
 func (l *Local) sessionNamed(ctx context.Context, name string) (memory.Session, error) {
 	id, err := SessionNumber(name)
 	switch {
@@ -76,7 +78,7 @@ func (l *Local) sessionNamed(ctx context.Context, name string) (memory.Session, 
 	}
 }
 
-// receipt answers Memory.Receipt.
+// receipt answers Memory.Receipt, by any name of SessionNamed.
 func (l *Local) receipt(ctx context.Context, r ReceiptRequest) (accounts.SessionReceipt, error) {
 	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
 	if err != nil {

@@ -31,7 +31,10 @@ func (l *Local) addObservation(ctx context.Context, n NewObservation) (Observati
 	return ObservationOf(&o, true), err
 }
 
-// checked checks a new observation and returns it with defaults for missing fields.
+// checked checks a new observation and returns it with defaults for missing fields: the first
+// sentence of the text as title, type discovery, origin agent. Files whose role is not said count
+// as modified. CodeInvalid for one without text, without both project and session, with too long
+// lists, or with a wrong type, origin, session or time.
 func (b *NewObservation) checked() (memory.NewObservation, error) {
 	n := memory.NewObservation{
 		ProjectPath: cmp.Or(b.ProjectPath, b.Project), Type: memory.ObservationType(strings.ToLower(strings.TrimSpace(b.Type))),
@@ -153,7 +156,8 @@ func (l *Local) editObservation(ctx context.Context, r ObservationEdit) (Observa
 	return ObservationOf(&o, true), err
 }
 
-// hideObservation answers Memory.HideObservation.
+// hideObservation answers Memory.HideObservation: CodeNotFound for one that is not there or hidden
+// already.
 func (l *Local) hideObservation(ctx context.Context, r HideRequest) (Hidden, error) {
 	purged, err := l.Keeper.HideObservation(ctx, r.ID, r.Purge)
 	return Hidden{ID: r.ID, Hidden: true, PurgedAtEpoch: purged,
@@ -166,7 +170,8 @@ func (l *Local) restoreObservation(ctx context.Context, r RestoreRequest) (Obser
 	return ObservationOf(&o, true), err
 }
 
-// addLearning answers Memory.AddLearning.
+// addLearning answers Memory.AddLearning. Without a confidence it is sure (1); what is not said to be
+// the user's is the agent's, whose confidence the store bounds.
 func (l *Local) addLearning(ctx context.Context, n NewLearning) (Learning, error) {
 	learning := memory.Learning{ProjectPath: cmp.Or(n.ProjectPath, n.Project), Category: n.Category, Content: n.Content, Confidence: 1}
 	if n.Confidence != nil {
@@ -192,7 +197,8 @@ func (l *Local) editLearning(ctx context.Context, r LearningEdit) (Learning, err
 	return LearningOf(&learning), err
 }
 
-// retryQueue answers Memory.RetryQueue.
+// retryQueue answers Memory.RetryQueue. Without keys (nil) it retries all dead letters, and has the
+// turns that no model has read shown to one.
 func (l *Local) retryQueue(ctx context.Context, r RetryRequest) (Revived, error) {
 	if r.Keys != nil && len(r.Keys) == 0 {
 		return Revived{}, nil // an empty list names none; to the queue it would mean all
@@ -205,7 +211,7 @@ func (l *Local) retryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 	return Revived{n, unread}, err
 }
 
-// noteLookups answers Memory.NoteLookups.
+// noteLookups answers Memory.NoteLookups. A session whose host is not named is that of the host raw.
 func (l *Local) noteLookups(ctx context.Context, n LookupNote) (Status, error) {
 	if err := n.Check(); err != nil {
 		return Status{}, err

@@ -212,7 +212,8 @@ func (m Memory) NoteLookups(ctx context.Context, n LookupNote) (Status, error) {
 	return ask(ctx, m, "POST", NotePath, n, (*Local).noteLookups)
 }
 
-// RootsOf returns the roots of the projects with records that have this name or this root.
+// RootsOf returns the roots of the projects with records that have this name or this root, none for
+// an unknown one. It reads all projects, page by page.
 func (m Memory) RootsOf(ctx context.Context, name string) (roots []string, err error) {
 	for offset := 0; ; {
 		page, err := m.Projects(ctx, ProjectsRequest{Brief: true, Limit: MaxLimit, Offset: offset})

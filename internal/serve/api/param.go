@@ -72,7 +72,9 @@ func parseTime(text string, end bool) (memory.Millis, bool) {
 }
 
 // Parse sets the fields of *request from the declared parameters: those in the path by
-// pathValue, the others of a query string. A parameter that is not sent has its default.
+// pathValue, the others of a query string. A parameter that is not sent has its default, and an
+// unknown one is ignored. CodeInvalid, CodeTooLarge or CodeNotFound (a name in the path) for the
+// first wrong one; request is half set then.
 func Parse(request any, declared []Param, query string, pathValue func(name string) string) error {
 	if len(declared) == 0 {
 		return nil
@@ -105,7 +107,8 @@ func Parse(request any, declared []Param, query string, pathValue func(name stri
 	return nil
 }
 
-// parse sets a field to what was sent, or else to what is meant when nothing is.
+// parse sets a field to what was sent, or else to missing, what is meant when nothing is, or else
+// to the default, and checks it. CodeInvalid for a wrong value, CodeTooLarge above maxText.
 func (d Param) parse(field reflect.Value, sent url.Values, missing string) error {
 	v := cmp.Or(first(sent, append([]string{d.Name}, d.Also...)...), missing, d.Default)
 	if len(v) > maxText {
@@ -134,7 +137,8 @@ func (d Param) parse(field reflect.Value, sent url.Values, missing string) error
 	return d.check(field)
 }
 
-// parseNumber returns a number, the number of a record, or a time in milliseconds.
+// parseNumber returns a number, the number of a record, or a time in milliseconds; CodeInvalid for
+// another text.
 func (d Param) parseNumber(text string) (int64, error) {
 	switch d.Kind {
 	case SessionParam:
@@ -185,8 +189,9 @@ func parseList(d Param, sent url.Values, missing string) []string {
 	return items
 }
 
-// parseRange returns the bounds of a range that is sent as JSON or in brackets. The
-// parameters since and until are declared after it and win.
+// parseRange returns the texts of the bounds of a range that is sent as JSON or in brackets, "" for
+// none. The parameters since and until, which are declared after it, parse them; they win if they
+// are sent too.
 func (d Param) parseRange(sent url.Values) (start, end string, err error) {
 	start, end = first(sent, d.Name+"[start]", d.Name+"[since]", d.Name+"[from]"), first(sent, d.Name+"[end]", d.Name+"[until]", d.Name+"[to]")
 	v := first(sent, append([]string{d.Name}, d.Also...)...)
@@ -259,7 +264,8 @@ func (d Param) checkChoice(text string) (string, error) {
 	return chosen, nil
 }
 
-// checkList returns the choices that a list means, each once.
+// checkList returns the choices that a list means, each once; nil if one of them means all of them.
+// CodeInvalid for an unknown one. A list without choices is returned as it is.
 func (d Param) checkList(items []string) ([]string, error) {
 	if d.Choices == nil {
 		return items, nil
@@ -404,7 +410,8 @@ func check(request any) error {
 	return nil
 }
 
-// check is check for the field that holds a parameter.
+// check is check for the field that holds a parameter. Kinds that Parse cannot leave wrong are not
+// looked at.
 func (d Param) check(value reflect.Value) error {
 	switch d.Kind {
 	case NumberParam:

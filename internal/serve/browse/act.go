@@ -28,7 +28,9 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.inList(actionOf(name))
 }
 
-// edit acts on a key in the field of the filter.
+// edit acts on a key in the field of the filter: Enter searches and leaves it, unless the filter
+// has an error, Esc leaves it and returns to the former filter, other keys change the text, which is
+// searched for once typing pauses.
 func (m *Model) edit(name, typed string) tea.Cmd {
 	switch name {
 	case "enter", "down":
@@ -222,7 +224,7 @@ func (m *Model) openTimeline() tea.Cmd {
 	return m.ask(m.timeline, atStart)
 }
 
-// reload reads the list and the record again.
+// reload reads the list and the record again. What is shown stays until the answers arrive.
 func (m *Model) reload() tea.Cmd {
 	l := m.list()
 	l.restart()
@@ -259,7 +261,7 @@ func (m *Model) alter(verb string, hidden bool) tea.Cmd {
 	return m.change(undoable{row: *r, hidden: hidden}, false)
 }
 
-// undo undoes the last change.
+// undo undoes the last change that was made here and not undone yet.
 func (m *Model) undo() tea.Cmd {
 	if m.busy {
 		return nil
@@ -298,7 +300,9 @@ func (m *Model) change(c undoable, undoes bool) tea.Cmd {
 	}
 }
 
-// changeMade shows a change that was made.
+// changeMade shows a change that was made or undone, in all lists, or its error. One that was made
+// can be undone from then on; one that cannot be undone any more, as the record was deleted, leaves
+// the list of these.
 func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	m.busy = false
 	m.noteAway()

@@ -73,7 +73,7 @@ func width(s string) int {
 	return ansi.StringWidthWc(s)
 }
 
-// cut shortens s to at most n columns, "…" at its end included.
+// cut shortens s, which has no styles, to at most n columns, "…" at its end included.
 func cut(s string, n int) string {
 	if n <= 0 {
 		return ""

@@ -144,7 +144,7 @@ func (l *list) unknown(rows []row) []row {
 
 // refresh replaces the begin of a window that is at the start by the newest page: records that
 // came in are added, changed ones are changed, those that are hidden now leave. The cursor
-// stays on its record.
+// stays on its record. Of a window that is further down only the counts change.
 func (l *list) refresh(p page) {
 	if l.first > 0 {
 		l.first += max(p.total-l.total, 0)
@@ -180,7 +180,8 @@ func (l *list) refresh(p page) {
 	}
 }
 
-// remove takes a row out of the window and returns its place, -1 if it was not there.
+// remove takes a row out of the window and returns its place, -1 if it was not there. The total
+// counts one less, unless it is not known.
 func (l *list) remove(k key) (at int) {
 	if at = l.find(k); at < 0 {
 		return at

@@ -222,7 +222,8 @@ func (m *Model) ask(l *list, at place) tea.Cmd {
 	}
 }
 
-// pageArrived puts a page into its list.
+// pageArrived puts a page into its list, unless the list was begun anew since it was asked for. After
+// an error the list keeps what it has; an empty memory is no error.
 func (m *Model) pageArrived(a pageAnswer) tea.Cmd {
 	m.noteAway()
 	if a.generation != a.of.generation {
@@ -328,7 +329,8 @@ func (m *Model) readAgain() tea.Cmd {
 // pollLater looks for new records after a while.
 func (m *Model) pollLater() tea.Cmd { return m.later(pollPause, pollTime{}) }
 
-// poll reads the newest page of the feed again.
+// poll reads the newest page of the feed again. While another list is base, or a page is on its way,
+// it only looks whether the worker answers.
 func (m *Model) poll() tea.Cmd {
 	l, mem, ctx := m.base, m.opts.Memory, m.ctx
 	p, ok := l.pages.(byTime)
@@ -344,7 +346,7 @@ func (m *Model) poll() tea.Cmd {
 	}
 }
 
-// polled brings the feed up to date.
+// polled brings the feed up to date, unless it or a record was changed since the question.
 func (m *Model) polled(a pollAnswer) {
 	m.noteAway()
 	if a.of == nil || a.generation != a.of.generation || a.changes != m.changes || m.busy {

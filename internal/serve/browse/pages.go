@@ -66,7 +66,8 @@ func edgeOf(rows []row, at place, first int) edge {
 	return e
 }
 
-// pages reads the pages of a list, beside the program: it sees no row.
+// pages reads the pages of a list, beside the program: it sees no row. load returns the page at a
+// place; e is the edge of the rows that it is added to. It runs in a goroutine of its own.
 type pages interface {
 	load(ctx context.Context, m api.Memory, at place, e edge) (page, error)
 }

@@ -13,7 +13,8 @@ import (
 	"claudemem/internal/serve/api"
 )
 
-// readRecord reads the record of a row in full. That a person reads it is no lookup of a session.
+// readRecord reads the record of a row in full; CodeNotFound if it is not there any more. That a
+// person reads it is no lookup of a session.
 func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
 	if r.Kind == memory.RecordObservation {
 		o, err := m.Observation(ctx, api.ObservationRequest{Name: number(r.ID)})

@@ -42,7 +42,8 @@ func (m *Model) View() tea.View {
 
 func (m *Model) tooSmall() bool { return m.width < minColumns || m.height < minLines }
 
-// screen returns the lines of the screen, height lines of at most width columns.
+// screen returns the lines of the screen, height lines of at most width columns; one line on a
+// screen that is too small.
 func (m *Model) screen() []string {
 	if m.tooSmall() {
 		return []string{cut("too small", m.width)}

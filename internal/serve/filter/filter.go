@@ -38,7 +38,8 @@ var tokenNames = func() map[string]string {
 // shortNames are those that a filter is written with, where the API's is a plural.
 var shortNames = map[string]string{"concepts": "concept", "files": "file", "session_id": "session"}
 
-// Parse reads the text of a filter. A token with an unknown name is a word.
+// Parse reads the text of a filter. A token with an unknown name, or without a value, is a word.
+// Values are not checked: the API's search does that.
 func Parse(s string) Filter {
 	var f Filter
 	var words []string

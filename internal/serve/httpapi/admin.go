@@ -16,8 +16,8 @@ func (a *server) health(context.Context, struct{}) (api.Status, error) {
 	return api.Status{Status: "ok"}, nil
 }
 
-// readiness answers {"status": "ready"}, or CodeUnavailable with the stage that is not
-// up.
+// readiness answers {"status": "ready"}, or the error of the stage that is not up: 503 unless it
+// has a code with another status.
 func (a *server) readiness(context.Context, struct{}) (api.Status, error) {
 	err := a.Worker.Ready()
 	if err != nil && memory.CodeOf(err) == memory.CodeInternal {
@@ -70,6 +70,7 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (memory.Status
 // erasure answers how the last erasure went.
 func (a *server) erasure(context.Context, struct{}) (api.Erasure, error) { return a.Worker.Erasure() }
 
+// reindex starts a rebuild of the search index, CodeConflict if one runs, and answers its progress.
 func (a *server) reindex(context.Context, struct{}) (api.Reindexing, error) {
 	err := a.Worker.StartReindex()
 	return a.Worker.Reindexing(), err

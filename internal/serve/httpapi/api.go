@@ -199,8 +199,10 @@ func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// fail answers with an error. The text of an error that is no memory.Error may contain
-// paths or content: it is logged, and the client gets "internal error".
+// fail answers with an error, in the shape and with the status of package api. The text of an error
+// that is no memory.Error may contain paths or content: it is logged, and the client gets "internal
+// error". An error of the server's own (500 and above) is logged and given to the option Failed,
+// unless the client has left.
 func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	body := api.NewErrorBody(err)
 	status := api.StatusOf(body.Error.Code)
@@ -255,7 +257,7 @@ type Reminder interface {
 type Books interface {
 	// RecordInjection books a text that was shown to a session.
 	RecordInjection(ctx context.Context, injection memory.Injection) error
-	// TakeNotices returns the notices for the next session start and deletes them.
+	// TakeNotices returns the notices that no session start has shown yet, and marks them as shown.
 	TakeNotices(ctx context.Context) ([]string, error)
 }
 

@@ -71,7 +71,8 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 }
 
 // acquireLarge waits for a place for a large body, at most largeTime, and limits the time
-// of reading it. leave frees the place.
+// of reading it. leave frees the place; it is nil with an error: CodeUnavailable if none became
+// free.
 func (a *server) acquireLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	wait := time.NewTimer(largeTime + a.opts.Slack)
 	defer wait.Stop()

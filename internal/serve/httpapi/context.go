@@ -158,7 +158,8 @@ const (
 )
 
 // remind answers an event that was stored: the receipt, with the Reminder's text if that
-// is there in time. An error or panic of the Reminder only costs the text.
+// is there in time. An error or panic of the Reminder only costs the text. A text that came too
+// late, or that the client did not receive, is forgotten, so that it may be shown another time.
 func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Time, e *memory.Event, answer receipt) error {
 	limit := toolTime
 	if e.Kind == memory.KindPrompt {
@@ -201,7 +202,8 @@ type recalled struct {
 }
 
 // ask starts a call of the Reminder; the channel gets its one answer even if nobody
-// receives it.
+// receives it. The call waits for what the session was shown before to be booked. An error has no
+// text.
 func (a *server) ask(ctx context.Context, e memory.Event, session memory.SessionID) <-chan recalled {
 	asked := make(chan recalled, 1)
 	go func() {

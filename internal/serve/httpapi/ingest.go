@@ -36,7 +36,7 @@ const maxDeliveryID = 128
 
 // event returns the event of a body: aliases resolved, missing kind, time and delivery
 // id filled in, and validated. kinds are those of the route, the first of which is the
-// default.
+// default. CodeInvalid for another kind, a wrong delivery id, or an event that is not valid.
 func (a *server) event(body eventBody, kinds []memory.EventKind) (memory.Event, error) {
 	e := body.Event
 	e.HostSessionID = cmp.Or(e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)

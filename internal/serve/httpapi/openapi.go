@@ -221,7 +221,8 @@ func hasDetail(v reflect.Value) bool {
 	return last >= 0 && v.Type().Field(last).Anonymous && v.Field(last).Kind() == reflect.Pointer && !v.Field(last).IsNil()
 }
 
-// open reports whether a type has a field that may hold anything.
+// open reports whether a struct type has a field, or a list of them, that may hold anything: an
+// interface, or a value with a Shape.
 func open(t reflect.Type) bool {
 	for i := range t.NumField() {
 		f := t.Field(i).Type

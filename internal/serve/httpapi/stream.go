@@ -25,9 +25,9 @@ const (
 
 // stream tells of changes of records as server-sent events, in the order of their commits:
 // event: the record's kind, id: its place in the change feed, data: api.StreamEvent. It begins
-// after Last-Event-ID, without it with the next change. The event reset says that changes
-// before it are no longer known; the client reads anew. A client that reads too slowly is
-// dropped; it resumes where it was.
+// after Last-Event-ID, without it with the next change. The first event says so: ready, or reset
+// if changes before it are no longer known, so that the client reads anew. A client that reads too
+// slowly is dropped; it resumes where it was.
 func (a *server) stream(w http.ResponseWriter, r *http.Request, _ []api.Param) error {
 	select {
 	case a.streams <- struct{}{}:
@@ -82,7 +82,8 @@ func (a *server) stream(w http.ResponseWriter, r *http.Request, _ []api.Param) e
 	}
 }
 
-// sendChanges sends the changes after a place and returns the place of the last of them.
+// sendChanges sends the changes after a place and returns the place of the last of them. After an
+// error the client may not have got all up to there.
 func (a *server) sendChanges(out *eventWriter, r *http.Request, after int64) (int64, error) {
 	for {
 		changes, err := a.Changes.Changes(r.Context(), after, streamBatch)

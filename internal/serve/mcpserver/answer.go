@@ -73,8 +73,9 @@ func (a *answer) offer(record string, item any) bool {
 	return true
 }
 
-// offerTruncated adds a record of any length if it fits. If it is the first one, it is
-// truncated to most code points, and from there to least, until it does.
+// offerTruncated adds a record of any length if it fits, and reports whether it did. If it is the
+// first one, it is truncated to most code points, and from there to least, until it does: so an
+// answer has one record at least. format returns the record truncated, as text and as JSON.
 func (a *answer) offerTruncated(most, least int, format func(most int) (string, any)) bool {
 	text, item := format(wholeRecord)
 	if a.offer(text, item) {
@@ -88,10 +89,12 @@ func (a *answer) offerTruncated(most, least int, format func(most int) (string, 
 	return false
 }
 
-// heading adds a short line between the records; it is not in the structured content.
+// heading adds a short line between the records if it fits, and reports whether it did; it is not
+// in the structured content.
 func (a *answer) heading(text string) bool { return a.offer(text, nil) }
 
-// tail adds a line below the records while there is room.
+// tail adds a line below the records while there is room: it is shortened, or left out when less
+// than a few words fit.
 func (a *answer) tail(format string, args ...any) {
 	left := room(tailTokens) - a.tailed - 30
 	if left < 20 {
@@ -118,7 +121,7 @@ func (a *answer) text() string {
 	return strings.Join(append(parts, a.tails...), "\n")
 }
 
-// result returns the answer as MCP sends it.
+// result returns the answer as MCP sends it, with its structured content only if structured.
 func (a *answer) result(structured bool) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text()}}}
 	if !structured {

@@ -42,7 +42,9 @@ func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// parseArguments parses the JSON object of a call's arguments.
+// parseArguments parses the JSON object of a call's arguments; CodeInvalid for other JSON, and no
+// arguments for nothing or null. Names are compared without their case, - and _. Values are not
+// looked at yet.
 func parseArguments(declared []argument, raw json.RawMessage) (*arguments, error) {
 	a := &arguments{declared: declared, values: map[string]any{}}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
@@ -114,7 +116,8 @@ func (c *call) refused(err error) *answer {
 	return nil
 }
 
-// bind sets the fields of *request from the tool's arguments for its parameters.
+// bind sets the fields of *request from the tool's arguments for its parameters; fields without an
+// argument stay as they are.
 func (c *call) bind(request any) {
 	for p, field := range api.Fields(request) {
 		i := slices.IndexFunc(c.args.declared, func(d argument) bool { return d.Key == p.Key })
@@ -238,8 +241,8 @@ func (a *arguments) list(name string) []string {
 	return list
 }
 
-// number returns a whole number within the argument's limits, or its default when it
-// was not sent.
+// number returns a whole number, bounded to the argument's limits, or its default when it
+// was not sent. What is no whole number is an error, one outside the limits is not.
 func (a *arguments) number(name string) int {
 	d, value := a.argument(name), a.value(name)
 	if value == nil {

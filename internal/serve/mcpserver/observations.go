@@ -16,10 +16,11 @@ import (
 // lookupLimit bounds the wait for noting a lookup, which only a statistic needs.
 const lookupLimit = 300 * time.Millisecond
 
-// getObservations shows observations in full, as many as fit.
+// getObservations shows observations in full, in the order asked for, as many as fit, and notes
+// those that it shows as read. CodeNotFound if none of them is there.
 func getObservations(ctx context.Context, c *call) *answer {
 	ids := c.args.ids("ids")
-	// Lookup is false: noteShown reports those that are shown.
+	// Lookup is false: those that are shown are noted below.
 	page := ask(ctx, c, api.Memory.Batch, api.BatchRequest{IDs: ids, Format: api.FormatFull, Lookup: new(bool)})
 	if memory.CodeOf(c.args.err) == memory.CodeNoMemory {
 		c.args.err = memory.Errorf(memory.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
@@ -80,7 +81,8 @@ func numbers(ids []memory.ObservationID) string {
 // maxNote bounds a memory, in bytes: an answer can show all of it.
 const maxNote = 8000
 
-// saveMemory adds an observation.
+// saveMemory adds an observation of the agent's, in the project of the call. It says if a part of the
+// text was not kept.
 func saveMemory(ctx context.Context, c *call) *answer {
 	content := c.args.text("text")
 	switch {
@@ -106,7 +108,8 @@ func saveMemory(ctx context.Context, c *call) *answer {
 	return a
 }
 
-// forgetMemory hides observations, or with undo restores them.
+// forgetMemory hides observations, or with undo restores them, one after the other: an error leaves
+// those before it done, and names them. CodeNotFound if none of them is there.
 func forgetMemory(ctx context.Context, c *call) *answer {
 	ids, undo := c.args.ids("ids"), c.args.flag("undo")
 	if c.args.err != nil {

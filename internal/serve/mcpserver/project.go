@@ -123,7 +123,8 @@ func (c *call) known(ctx context.Context) string {
 	return strings.Join(names, ", ")
 }
 
-// rootOf returns the root directory of the project with that name or path.
+// rootOf returns the root directory of the project with that name or path. CodeNotFound for an
+// unknown one, CodeInvalid for a name that several have, of which it still returns the first.
 func (c *call) rootOf(ctx context.Context, label string) string {
 	paths := ask(ctx, c, api.Memory.RootsOf, label)
 	switch len(paths) {
@@ -164,7 +165,8 @@ func getProjectContext(ctx context.Context, c *call) *answer {
 	return a
 }
 
-// place returns the named project and the state of its checkout.
+// place returns the named project and the state of its checkout, that of the client when none is
+// named; only the project where nothing is checked out. CodeInvalid when none is known.
 func (c *call) place(ctx context.Context, named string) repo.Identity {
 	switch named {
 	case "", "this", "this project", "current", ".":

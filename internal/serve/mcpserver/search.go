@@ -89,7 +89,8 @@ func totalOf(page *api.SearchPage, q api.SearchRequest) (total int, open bool) {
 	return q.Offset + len(page.Results), len(page.Results) == q.Limit && page.Total > q.Offset+q.Limit
 }
 
-// nothingFound says that there are no hits, and whether other projects have some.
+// nothingFound says in a that there are no hits, and whether other projects have some, for which it
+// searches again.
 func (c *call) nothingFound(ctx context.Context, a *answer, q api.SearchRequest) {
 	if q.Offset > 0 {
 		a.say("Nothing more found in %s from offset %d on.", in(q.Project), q.Offset)

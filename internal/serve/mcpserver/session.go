@@ -52,8 +52,8 @@ func getSessionSummary(ctx context.Context, c *call) *answer {
 	return a
 }
 
-// offerSummaries adds summaries, the code that changed below the first of them, and
-// returns how many fit.
+// offerSummaries adds summaries, the code that changed below the first of them ("" for none), and
+// returns how many summaries fit.
 func (c *call) offerSummaries(a *answer, summaries []api.Summary, changed string) (shown int) {
 	for i := range summaries {
 		if !a.offerTruncated(2000, 100, func(most int) (string, any) { return c.summary(&summaries[i], most) }) {

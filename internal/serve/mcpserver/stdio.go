@@ -25,7 +25,8 @@ const (
 )
 
 // ServeStdio serves one client, a message a line, until it ends its input or ctx
-// ends. Calls made before that are still answered.
+// ends. Calls made before the end of the input are still answered, within answerLimit; the end of
+// ctx is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	client := &stdio{in: text.NewLines(in, maxLine), out: out}
 	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: client, Writer: client, MaxLineLength: -1}, nil)

@@ -82,7 +82,8 @@ func timeline(ctx context.Context, c *call) *answer {
 	return a
 }
 
-// timelineRequest makes the request from the arguments.
+// timelineRequest makes the request from the arguments. CodeInvalid without anchor and query. Around
+// the number of a record its own project counts, unless the call names one.
 func (c *call) timelineRequest(ctx context.Context) (r api.TimelineRequest) {
 	c.bind(&r)
 	if r.Anchor == "" && r.Query == "" {

@@ -56,7 +56,8 @@ func (v *visit) code() view {
 	return view{Title: "Code " + line(shown.File), JSON: inAPI(api.Memory.Symbols, q), Data: shown}
 }
 
-// byFile groups changes, the latest first, by file and project.
+// byFile groups changes, which are the latest first, by file and project, in the order of the latest
+// change of each.
 func byFile(changes []api.Symbol) (files []codeFile) {
 	at := map[[2]string]int{}
 	for i := range changes {

@@ -129,7 +129,8 @@ func (v *visit) goingOn(q *api.ContextRequest) string {
 	return sessionName(s.ID)
 }
 
-// contextLines returns the lines of a block, and whether some are cut off.
+// contextLines returns the lines of a block with the reasons that p has for them, and whether some
+// are cut off.
 func contextLines(p *api.Preview) (lines []contextLine, cut bool) {
 	if p.Text == "" {
 		return nil, false

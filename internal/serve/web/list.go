@@ -251,7 +251,8 @@ func (v *visit) feed() view {
 	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}
 }
 
-// continueAt makes q the request for the page that begins at a place of placeOf.
+// continueAt makes q the request for the page that begins at a place of placeOf, "" for the first
+// page. CodeInvalid for another text.
 func continueAt(q *api.SearchRequest, before string) error {
 	if before == "" {
 		return nil

@@ -44,7 +44,8 @@ func (v *visit) session() view {
 	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
 }
 
-// turnsOf returns the records of a session by turn, the first first.
+// turnsOf returns the records of a session by turn: turns with a prompt in order, then those of
+// which only other records are there.
 func turnsOf(records *api.SessionRecords) []turn {
 	var turns []turn
 	at := map[int]int{}

@@ -101,7 +101,7 @@ func (s *statsView) drawRecorded(days *timeColumns) {
 }
 
 // typeSeries returns the types that there are, those of other modes as one, and the place of a
-// type among them.
+// type among them; place must only be asked for a type of there.
 func typeSeries(there []accounts.RecordedAs) (all []series, place func(memory.ObservationType) int) {
 	at := map[string]int{}
 	for _, t := range slices.Concat(types, []memory.ObservationType{"other"}) {
@@ -205,8 +205,8 @@ const (
 	barWidth    = 1000
 )
 
-// drawColumns draws a column for each of labels, whose values are those of the series; format
-// writes a value.
+// drawColumns draws a column for each of labels, with a part for each of all, the series; values has
+// those of a column in a row, and format writes one. A chart of zeros has no columns.
 func drawColumns(id, title, about string, all []series, labels []string, values [][]float64, format func(float64) string) chart {
 	c := chart{ID: id, Title: title, About: about, Series: all, Width: columnWidth * max(1, len(labels)), Height: chartHeight}
 	peak := 0.0
@@ -237,7 +237,7 @@ func drawColumns(id, title, about string, all []series, labels []string, values 
 	return c
 }
 
-// drawBars draws a bar that lies for each of the series, whose values are these.
+// drawBars draws a bar that lies for each of the series, whose values are these; none if all are 0.
 func drawBars(id, title, about string, all []series, values []float64, format func(float64) string) chart {
 	c := chart{ID: id, Title: title, About: about, Width: barWidth, Height: barHeight * max(1, len(all))}
 	peak := slices.Max(append(values, 0))

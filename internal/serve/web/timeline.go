@@ -74,7 +74,8 @@ func timelineHref(e *api.Entry, project string) string {
 // around is the number of lines of the timeline on each side of an observation.
 const around = 5
 
-// observation shows one observation in full, with what happened around it.
+// observation shows one observation in full, with what happened around it. That it is shown is not
+// noted as read.
 func (v *visit) observation() view {
 	o := ask(v, api.Memory.Observation, request[api.ObservationRequest](v, nil)).Whole()
 	if v.err != nil {

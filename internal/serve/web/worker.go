@@ -49,7 +49,7 @@ type health struct {
 	} `json:"index"`
 }
 
-// readHealth returns the worker's statistics.
+// readHealth returns the worker's statistics as a client of GET /api/stats would read them.
 func readHealth(ctx context.Context, w Worker) (h health, err error) {
 	raw, err := json.Marshal(w.Stats(ctx))
 	if err == nil {
