@@ -108,7 +108,7 @@ func (p *payload) setFileRead(text string, firstLine int64) {
 }
 
 // setFileWritten sets the result of writing a file: whether it is new, and its text before
-// as JSON, nil if the host does not tell.
+// as a JSON string, nil if the host does not tell; of a new file it does not count.
 func (p *payload) setFileWritten(created bool, before []byte) {
 	kind := "update"
 	if created {

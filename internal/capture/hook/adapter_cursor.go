@@ -31,7 +31,8 @@ var cursorAdapter = adapter{
 		"afterAgentResponse", "stop", "preCompact", "sessionEnd"},
 }
 
-// cursorTake takes the first of the directories that are open, and what afterFileEdit tells.
+// cursorTake takes the first of the directories that are open, and what afterFileEdit tells: that
+// goes into p.extra as members of an object, each with a comma before it, for cursorFinish.
 func cursorTake(p *payload, key string, value []byte) bool {
 	switch key {
 	case "workspace_roots":
@@ -52,7 +53,8 @@ func cursorTake(p *payload, key string, value []byte) bool {
 }
 
 // cursorFinish gives a tool call Claude Code's shape. Edits come by
-// afterFileEdit, which has the texts; the call of the tool itself would be a second event.
+// afterFileEdit, which has the texts; the call of the tool itself would be a second event, so it
+// gets a name that no event has and is ignored.
 func cursorFinish(p *payload) {
 	e := &p.event
 	if p.hostName == "afterFileEdit" {

@@ -28,7 +28,7 @@ var geminiAdapter = adapter{
 
 // geminiFinish gives a tool call Claude Code's shape. The response has the text
 // for the model (llmContent), what the user sees (returnDisplay: text, or an object for an
-// edit), and an error.
+// edit), and an error, which makes the call a failure. A response of another form stays as it is.
 func geminiFinish(p *payload) {
 	e := &p.event
 	var content, display, message string

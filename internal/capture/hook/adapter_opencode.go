@@ -36,7 +36,8 @@ func openCodeTake(p *payload, key string, value []byte) bool {
 	return takeProjectDir(p, key, value)
 }
 
-// openCodeInput gives the arguments of a tool Claude Code's names.
+// openCodeInput gives the arguments of a tool Claude Code's names; JSON that is no object stays as
+// it is.
 func openCodeInput(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return raw

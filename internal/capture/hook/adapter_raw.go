@@ -20,7 +20,8 @@ var rawAdapter = adapter{
 	take: takeProjectDir,
 }
 
-// snake converts camelCase to snake_case; snake_case stays as it is.
+// snake converts camelCase to snake_case; snake_case stays as it is. A key above 64 bytes, which is
+// none of ours, is returned as it is.
 func snake(key string) string {
 	if len(key) > 64 {
 		return key // none of ours

@@ -16,7 +16,8 @@ import (
 
 var errNoBinary = errors.New("claude-mem is neither beside the hook nor on PATH")
 
-// bigBinary finds claude-mem: beside this executable, else on PATH.
+// bigBinary finds claude-mem: beside this executable, or what that links to, else on PATH, where
+// only absolute directories count; errNoBinary.
 func bigBinary() (string, error) {
 	name := "claude-mem"
 	if runtime.GOOS == "windows" {
@@ -45,7 +46,9 @@ func isProgram(path string) bool {
 // StartWorker starts `claude-mem worker run` for a data directory, detached from
 // this process and its terminal, and does not wait for it. The worker serves all
 // projects, so it gets a cleaned environment (WorkerEnviron), not the variables of
-// the project that happens to start it.
+// the project that happens to start it. The data directory exists: wire.ClaimStart, by which a
+// caller makes sure that nobody else starts one, has made it. What the worker writes to its
+// standard error goes into that marker.
 func StartWorker(dataDir string) error {
 	path, err := bigBinary()
 	if err != nil {
@@ -75,8 +78,8 @@ func StartWorker(dataDir string) error {
 	return process.Release()
 }
 
-// WorkerEnviron returns the variables that a worker may have: those that any program
-// needs, and the data directory.
+// WorkerEnviron returns those of the variables NAME=value that a worker may have: what any program
+// of the user needs, and the data directory, which comes last.
 func WorkerEnviron(environ []string, dataDir string) []string {
 	var kept []string
 	for _, entry := range environ {
@@ -119,7 +122,8 @@ func neededByWorker(name string) bool {
 const largestReply = 1 << 20
 
 // runBigBinary runs claude-mem to build the context block from the database and
-// returns its output, the hook's reply.
+// returns its output, the hook's reply; errNothing for none. When ctx ends, the program is killed
+// and the error is that of ctx.
 func runBigBinary(ctx context.Context, request memory.ContextRequest) ([]byte, error) {
 	path, err := bigBinary()
 	if err != nil {

@@ -16,7 +16,9 @@ import (
 // largestPost is the largest body that the worker takes; a larger event is spooled.
 const largestPost = 16 << 20
 
-// capture redacts an event and delivers it.
+// capture redacts an event and delivers it, unless it belongs to a private turn. The order matters:
+// what is private is dropped before anything else sees it, and secrets are masked before texts are
+// truncated.
 func (r *run) capture(p *payload) {
 	e := &p.event
 	if !r.captured(e) {
@@ -37,7 +39,8 @@ func Shape(e *memory.Event, s *settings.Settings) {
 
 // captured keeps the marks of private turns and reports whether e is captured: not
 // in a private turn, and not a prompt that the host made. The end of a session has
-// no content and is always captured.
+// no content and is always captured. A prompt that is not private, and the end of the session, end
+// a private turn. Where no mark can be written, e becomes Unmarked.
 func (r *run) captured(e *memory.Event) bool {
 	marks := wire.MarksOf(r.DataDir, r.Getenv)
 	switch e.Kind {
@@ -89,7 +92,8 @@ func (r *run) name(e *memory.Event) {
 }
 
 // deliver posts the event. If the worker does not take it in time, deliver spools
-// it and starts a worker.
+// it and starts a worker, if that can help. An Unmarked event is never spooled, a flush has nothing
+// to spool. What cannot be spooled is logged as lost.
 func (r *run) deliver(p *payload) {
 	e := &p.event
 	body := wire.EncodeEvent(e)
@@ -151,7 +155,7 @@ type busyError struct{ said string }
 func (e busyError) Error() string        { return e.said }
 func (e busyError) Is(target error) bool { return target == errBusy }
 
-// refusalOf returns in a few words why the worker has not taken an event.
+// refusalOf returns in a few words, for the log, why the worker has not taken an event.
 func refusalOf(err error) string {
 	if os.IsTimeout(err) {
 		return "no answer in time"
@@ -168,8 +172,9 @@ func cause(err error) error {
 	return err
 }
 
-// accept evaluates the worker's answer; an error means that the worker has not
-// taken the event in.
+// accept evaluates the worker's answer; an error, for which errors.Is(err, errBusy) holds, means
+// that the worker has not taken the event in. One that it calls invalid counts as taken in: it
+// would be refused from the spool too.
 func (r *run) accept(p *payload, resp wire.Response) error {
 	answer, err := wire.ParseAnswer(resp.Body)
 	switch {
@@ -195,8 +200,9 @@ func worthStarting(err error) bool {
 }
 
 // start starts a worker unless another process is starting one or the last try was
-// too recent. It returns false when the worker cannot be started; then there is
-// none to wait for.
+// too recent (which does not count for an impatient caller, whose user waits). It returns false
+// when the worker cannot be started; then there is none to wait for. True does not mean that
+// this process has started one.
 func (r *run) start(impatient bool) bool {
 	mine, err := wire.ClaimStart(r.DataDir, time.Now(), impatient)
 	if err == nil && mine {

@@ -25,7 +25,8 @@ const (
 )
 
 // context gives the session its memory: from the worker, else from the
-// database, else nothing.
+// database, else nothing. It goes into the reply, with messages to the user about what keeps the
+// memory from working; faults are logged.
 func (r *run) context(p *payload) {
 	e := &p.event
 	request := memory.ContextRequest{
@@ -88,8 +89,8 @@ func (r *run) notStarted() string {
 	return "claude-mem's worker does not start: " + why + ". Until it does, nothing new is in the memory. `claude-mem doctor` shows what to do."
 }
 
-// cannotWrite returns the message to the user that the hooks cannot write. Where events were
-// lost it says that the worker does not take them either.
+// cannotWrite returns the message to the user that the hooks cannot write, with err as the reason.
+// Where events were lost within recentLoss it says that the worker does not take them either.
 func (r *run) cannotWrite(err error) string {
 	message := "claude-mem can't write to " + r.DataDir + " (" + cause(err).Error() + "): "
 	for _, record := range wire.LossesOf(r.DataDir, r.Getenv).Read() {
@@ -106,7 +107,8 @@ const recentLoss = time.Hour
 
 // hostDirs returns the directory in which the host was started and the host's
 // configuration directory, as far as it loads instructions and memory from there by
-// itself. The worker cannot know them: its environment is not the host's.
+// itself; "" where it loads none. Only Claude Code's configuration directory is known. The worker
+// cannot know them: its environment is not the host's.
 func (r *run) hostDirs(p *payload) (start, config string) {
 	start = cmp.Or(p.projectDir, p.event.Cwd)
 	if p.event.Host != memory.HostClaudeCode {
@@ -126,7 +128,9 @@ var errNotNow = errors.New("no context from the worker in time")
 // errNothing: there is no context block, and this is no fault.
 var errNothing = errors.New("no memory yet")
 
-// askWorker asks for the block, starting a worker when there is none.
+// askWorker asks for the block, starting a worker when there is none, and waits for one that starts
+// until workerTime is over. Its errors: errNotNow, errBusy for an answer that is no block, a wire
+// version that differs, an answer that is no JSON.
 func (r *run) askWorker(request *memory.ContextRequest) (wire.ContextAnswer, error) {
 	until := r.arrived.Add(workerTime + r.slack)
 	client := wire.Client{Address: wire.Find(r.DataDir, r.Getenv), Deadline: until}
@@ -162,7 +166,8 @@ func (r *run) askWorker(request *memory.ContextRequest) (wire.ContextAnswer, err
 	}
 }
 
-// fallback builds the block from the database.
+// fallback builds the block from the database, within fallbackTime, and returns the reply as it is
+// printed; errNothing when there is none and nothing to log.
 func (r *run) fallback(request memory.ContextRequest) ([]byte, error) {
 	until := r.arrived.Add(workerTime + fallbackTime + r.slack)
 	if now := time.Now().Add(fallbackTime + r.slack); now.Before(until) {

@@ -8,8 +8,9 @@ import (
 )
 
 // decode parses the members that are needed of a payload of the adapter's host;
-// tool_input and tool_response stay raw JSON. The verb names the event where the payload
-// does not.
+// tool_input and tool_response stay raw JSON, as parts of input. The verb names the event where
+// the payload does not; it may be "". An unknown event leaves p.verb "". The error is
+// jsonscan.ErrNotObject, or errWrongPrompt.
 func (p *payload) decode(input []byte, a *adapter, verb Verb) error {
 	e, fields := &p.event, p.fields()
 	if err := jsonscan.Members(input, func(key string, value []byte) {
@@ -56,7 +57,8 @@ func (p *payload) fields() map[string]any {
 }
 
 // setPrompt sets the event's prompt when it is one. A note that the host sends when a
-// background task ends is no prompt; what the user typed behind it is.
+// background task ends is no prompt; what the user typed behind it is. A payload with notes only
+// is ignored (verb ""); an empty prompt is one. errWrongPrompt if there is no text.
 func (p *payload) setPrompt() error {
 	if p.verb != VerbNew {
 		return nil
@@ -106,7 +108,8 @@ func EventNamed(name string) (Verb, memory.EventKind) {
 	return "", ""
 }
 
-// eventOf returns Claude Code's name for the event that a verb is run for, "" for none.
+// eventOf returns Claude Code's name for the event that a verb is run for, "" for none: the first
+// of the verb's, unless what is known of the event tells another.
 func eventOf(verb Verb, e *memory.Event) string {
 	switch {
 	case verb == VerbSave && e.ToolError != "":

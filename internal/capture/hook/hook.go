@@ -165,7 +165,8 @@ func newRun(o Options) *run {
 	return r
 }
 
-// setDeadline computes the deadline from the verb and the arrival of the payload.
+// setDeadline computes the deadline from the verb and the arrival of the payload; that of a
+// session's end also from the start of the process.
 func (r *run) setDeadline() {
 	r.deadline = r.arrived.Add(r.Verb.times().budget + r.slack)
 	if latest := r.StartedAt.Add(sessionEndTime + r.slack); r.Verb == VerbEnd && latest.Before(r.deadline) {
@@ -174,7 +175,7 @@ func (r *run) setDeadline() {
 }
 
 // endBy replaces the time at which the process exits 0 whatever it is doing. The
-// fault is logged then, unless it is empty.
+// fault is logged then, unless what is "". It does nothing where exit is nil, as in tests.
 func (r *run) endBy(at time.Time, what, fault string) {
 	if r.exit == nil {
 		return
@@ -189,7 +190,8 @@ func (r *run) endBy(at time.Time, what, fault string) {
 	}
 }
 
-// endByLastResort bounds the work on a payload that has arrived.
+// endByLastResort bounds the work on a payload that has arrived. It is called again when the verb is
+// known and when the event is kept, as both change the time or the message.
 func (r *run) endByLastResort() {
 	at := r.arrived.Add(lastResort)
 	switch r.Verb {
@@ -219,8 +221,9 @@ func panicText(cause any) string {
 	return "unexpected panic"
 }
 
-// handle reads the payload and captures the event, or prints the context or status line.
-// Nothing is captured in excluded projects or with broken settings.
+// handle reads the payload and captures the event, or collects the context in the reply, or prints
+// the status line. Nothing is captured in excluded projects or with broken settings. In a run that
+// claude-mem itself started (CLAUDE_MEM_INTERNAL) it only reads the payload.
 func (r *run) handle() {
 	patience := r.StartedAt.Add(r.Verb.times().patience)
 	if internal := r.Getenv("CLAUDE_MEM_INTERNAL"); internal != "" && internal != "0" {

@@ -22,7 +22,8 @@ const pluginRoot = "${CLAUDE_PLUGIN_ROOT}"
 //
 // On Windows, where there may be no shell that understands the quoting, a command
 // has the exec form (program and args apart). A hook without a verb takes it from
-// the payload, so a host that ignores args works too.
+// the payload, so a host that ignores args works too. The same arguments give the same bytes:
+// installs compare them.
 func HooksJSON(goos, path string) []byte {
 	var events []any // in the order of a session's life
 	for _, event := range claudeCodeAdapter.registered {
@@ -80,7 +81,7 @@ type Command struct {
 
 // Commands returns the hooks that the configuration of a host asks for, in the order of a
 // session's life, for an operating system as runtime.GOOS names it and the program at
-// path. A host whose hooks are no commands has none.
+// path. A host whose hooks are no commands, or that is unknown, has none.
 func Commands(host memory.Host, goos, path string) []Command {
 	a := adapterOf(host)
 	if a == nil {
@@ -114,7 +115,8 @@ func shellUnescape(s string) string {
 }
 
 // ProgramOf returns the path of our program in a hook's command: a shell line of
-// this or an earlier version, or a path. ok is false when the command does not run it.
+// this or an earlier version, or a path. ok is false when the command does not name it. The path is
+// not looked for.
 func ProgramOf(command string) (path string, ok bool) {
 	command = strings.TrimPrefix(command, guard)
 	at := strings.LastIndex(command, program)

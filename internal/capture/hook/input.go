@@ -8,8 +8,9 @@ import (
 
 var errTooLarge = errors.New("payload of 50 MB or more")
 
-// readInput reads the payload. The rest of one that reaches the limit is read and
-// dropped: a host may report a broken pipe as a failed hook.
+// readInput reads the payload, of less than limit bytes; errTooLarge for another one, of which the
+// rest is read and dropped: a host may report a broken pipe as a failed hook. It waits for the end
+// of the input; the time is bounded by endBy, which ends the process.
 func readInput(r io.Reader, limit int64) ([]byte, error) {
 	input := make([]byte, 0, usualInput)
 	for int64(len(input)) < limit {

@@ -24,7 +24,8 @@ type ending struct {
 // every hook is done before the first step.
 const limitStep = 50 * time.Millisecond
 
-// check ends the process when its time is over, otherwise it comes back.
+// check ends the process when its time is over, otherwise it comes back by a timer. A fault is
+// logged first, for at most logTime: the file system may hang.
 func (l *limit) check() {
 	e := l.next.Load()
 	if left := time.Until(e.at); left > 0 {

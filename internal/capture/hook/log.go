@@ -40,6 +40,7 @@ func (r *run) journal() journal {
 	return journal{r.DataDir, r.Getenv, r.stamp, r.Verb, r.deliveryID, r.refusal}
 }
 
+// log is run.log for a journal, which another goroutine may use: it is a copy.
 func (j journal) log(what, fault string) {
 	if j.dataDir == "" {
 		return

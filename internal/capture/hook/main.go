@@ -10,8 +10,8 @@ import (
 )
 
 // Main runs the hook with the arguments of the process: a verb, which may be
-// missing, and --host NAME. Fields that o sets take precedence. At a terminal it
-// prints Help. The process exits 0.
+// missing, and --host NAME. Fields that o sets take precedence. At a terminal, and for help, it
+// prints Help. It returns when the hook is done, or ends the process with 0 when its time is over.
 func Main(args []string, o Options) {
 	verb, host, help := parseArguments(args)
 	o.StartedAt, o.Verb, o.Host = cmp.Or(o.StartedAt, time.Now()), cmp.Or(o.Verb, verb), cmp.Or(o.Host, host)
@@ -23,7 +23,8 @@ func Main(args []string, o Options) {
 	Run(o)
 }
 
-// parseArguments ignores unknown arguments: a hook must not fail.
+// parseArguments returns the first verb and the last host of the arguments, "" without one. It
+// ignores unknown arguments, as a hook must not fail, and does not check the verb.
 func parseArguments(args []string) (verb Verb, host memory.Host, help bool) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {

@@ -48,7 +48,9 @@ var (
 	errNoAdapter   = errors.New("unknown host")
 )
 
-// understand parses the payload of a known host.
+// understand parses the payload of a known host, and notes in the reply how the host calls the event.
+// A payload with verb "" and no error is to be ignored. The errors: errEmptyInput, errNoAdapter,
+// those of decode and check.
 func (r *run) understand(input []byte) (*payload, error) {
 	if len(input) == 0 {
 		return nil, errEmptyInput
@@ -77,7 +79,8 @@ func (r *run) understand(input []byte) (*payload, error) {
 	return p, p.check()
 }
 
-// check refuses a payload without session or tool name, and bounds names and ids.
+// check refuses a payload without session or tool name, with errNoSession or errNoTool, and bounds
+// names, ids and paths: what is too long is dropped, of a name the first longestName bytes stay.
 func (p *payload) check() error {
 	e := &p.event
 	if strings.TrimSpace(e.HostSessionID) == "" || len(e.HostSessionID) > longestName {
@@ -118,8 +121,9 @@ func textOrJSON(value []byte) string {
 	return string(orNil(value))
 }
 
-// classify sets kind and verb by Claude Code's name of the event. The end of a subagent
-// becomes a tool event; the agent of a compaction has no type and is ignored.
+// classify sets kind and verb by Claude Code's name of the event, both "" for an unknown one. The end
+// of a subagent becomes a tool event; the agent of a compaction has no type and is ignored. A tool
+// event is left with either a response or an error.
 func (p *payload) classify() {
 	e := &p.event
 	p.verb, e.Kind = EventNamed(p.name)
@@ -162,7 +166,7 @@ func (p *payload) keepOwnFields() {
 }
 
 // locate sets project, worktree, branch and commit. The project is where the host
-// was started, wherever a command has changed to since.
+// was started, by the payload or CLAUDE_PROJECT_DIR, wherever a command has changed to since.
 func (r *run) locate(p *payload) {
 	e := &p.event
 	p.projectDir = cmp.Or(p.projectDir, runes.FirstBytes(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath))

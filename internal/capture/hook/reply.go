@@ -27,8 +27,8 @@ type reply struct {
 	system  []string
 }
 
-// addContext sets the text for the model, without unsafe characters, if the event is one
-// whose reply may have it.
+// addContext sets the text for the model, without unsafe characters, if the event (Claude Code's
+// name) is one whose reply may have it, and the text is not blank.
 func (r *reply) addContext(event, block string) {
 	block = safe(block)
 	if strings.TrimSpace(block) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
@@ -92,8 +92,8 @@ func (r *reply) print(w io.Writer) {
 
 const contextEnd = "</claude-mem-context>"
 
-// truncateContext shortens a text of more than longestContext by length at the end of a
-// line and closes the frame of a context block again. Builders stay below the limit.
+// truncateContext shortens a text of more than longestContext units, which length counts, at the
+// end of a line and closes the frame of a context block again. Builders stay below the limit.
 func truncateContext(text string, length func(string) int) string {
 	if len(text) <= longestContext || length(text) <= longestContext { // a unit has a byte at least
 		return text
@@ -116,7 +116,8 @@ func truncateContext(text string, length func(string) int) string {
 	return text[:at] + end
 }
 
-// parseReply parses the reply that claude-mem printed in the hook's place.
+// parseReply parses the reply that claude-mem printed in the hook's place, into the text for the
+// model and the message to the user; an error if it is no JSON object.
 func parseReply(data []byte) (context, system string, err error) {
 	var output []byte
 	err = jsonscan.Decode(data, map[string]any{"systemMessage": &system, "hookSpecificOutput": &output})

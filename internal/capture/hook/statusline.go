@@ -21,8 +21,8 @@ const statuslineTime = 100 * time.Millisecond
 // largestStatus bounds the input of a status line; hosts send about 2 KB.
 const largestStatus = 1 << 20
 
-// statusline prints the worker's status of the session in one short line. Without a
-// worker it prints nothing; it starts none and writes no file.
+// statusline prints the worker's status of the session in one short line, an empty one if all
+// figures are 0. Without a worker it prints nothing; it starts none and writes no file.
 func (r *run) statusline() {
 	input, err := readInput(r.Stdin, largestStatus)
 	if err != nil || r.DataDir == "" {

@@ -57,8 +57,8 @@ func dropMiddles(e *memory.Event) (cut []string) {
 	return cut
 }
 
-// dropMiddle returns s, a long one without private tags and without its middle, at
-// longestWhole bytes.
+// dropMiddle returns s; one above longestWhole bytes without tags and, if it still is, without its
+// middle: earlyEnd bytes of each end stay.
 func dropMiddle(s string) string {
 	if len(s) <= longestWhole {
 		return s
@@ -88,7 +88,7 @@ func truncateEvent(e *memory.Event, cut []string) {
 	e.ToolResponse = truncateJSON(e.ToolResponse, nil)
 }
 
-// dropFiles leaves the texts of whole files over longestField out of the response of a
+// dropFiles leaves the texts of whole files over longestField bytes out of the response of a
 // tool that edits one: the file as it was, a notebook as it is, and a written file that
 // the input has too. Nobody needs them from the hook: the file on disk is the text after
 // the edit, and the input and the patch, which stay, turn it back into the text before.
@@ -117,7 +117,7 @@ func dropFiles(e *memory.Event) {
 }
 
 // truncateJSON truncates the texts and lists in valid JSON and keeps it valid.
-// Members named in whole are contents of files. Images are left out.
+// Members named in whole are contents of files: they stay up to longestWhole. Images are left out.
 func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
 	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
 		return raw
@@ -142,7 +142,9 @@ type truncator struct {
 	list, innerList int
 }
 
-// value returns v truncated, and how many bytes of it are contents that stay whole.
+// value returns v truncated, and how many bytes of it are contents that stay whole, which do not
+// count to the limit of the lists around them. key is the member that v belongs to, "" for none;
+// depth is 0 for the outermost value. v itself is not written to.
 func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt int) {
 	if len(v) == 0 {
 		return v, 0
@@ -186,7 +188,8 @@ func partsOf(v []byte) (list []part) {
 // label returns what precedes the value of a member: its key and a colon.
 func (p part) label() []byte { return append(jsonscan.AppendQuote(nil, p.key), ':') }
 
-// members truncates an object or array: each member, then the list of members.
+// members truncates an object or array: each member, then the list of members. It returns v itself
+// if nothing changes.
 func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	object, changed, total := v[0] == '{', false, 0
 	list := partsOf(v)
@@ -269,9 +272,9 @@ func isImage(members []part) bool {
 	return image && data
 }
 
-// truncateList keeps as many members from both ends as fit into limit bytes, and
-// puts one between them that says how many were removed. That member has the type
-// of its neighbour where that is text or an object.
+// truncateList keeps as many members from both ends as fit into limit bytes, about half at each,
+// and puts one between them that says how many were removed. That member has the type
+// of its neighbour where that is text or an object. A list that fits is returned as it is.
 func truncateList(list []part, object bool, limit int) []part {
 	head, tail, room := 0, len(list), limit
 	for ; head < tail && list[head].size(object) <= room-limit/2; head++ {
@@ -297,7 +300,8 @@ func truncateList(list []part, object bool, limit int) []part {
 	return slices.Concat(list[:head], []part{mark}, list[tail:])
 }
 
-// truncateString is redact.TruncateMiddle for a raw JSON string.
+// truncateString is redact.TruncateMiddle for a raw JSON string, whose text it does not decode: v has
+// more than longestField bytes with its quotes. No escape is split.
 func truncateString(v []byte) []byte {
 	in := v[1 : len(v)-1]
 	head := boundary(in, longestField/2)
@@ -319,8 +323,8 @@ func truncateString(v []byte) []byte {
 	return append(out, '"')
 }
 
-// boundary returns the first offset at or after p within a JSON string that splits
-// neither an escape nor a character.
+// boundary returns the first offset at or after p within a JSON string, without its quotes, that
+// splits neither an escape nor a character. It may split a surrogate pair of two escapes.
 func boundary(in []byte, p int) int {
 	for p < len(in) && in[p]&0xC0 == 0x80 {
 		p++

@@ -13,7 +13,9 @@ import (
 // Event cleans an event in place: contents of files that match withhold are
 // blanked, tags are stripped, secrets are masked, in every text of the event,
 // paths and names too. It returns how many secrets and withheld texts there
-// were by rule, nil when there were none.
+// were by rule, nil when there were none. The bytes of its JSON are not written to: a changed
+// value gets new ones. Ids that hold a secret become a mask, so whoever needs different ids to
+// stay different hashes them before.
 func Event(e *memory.Event, withheld glob.Set) map[string]int {
 	var counts map[string]int
 	withhold(e, withheld, &counts)
@@ -61,7 +63,8 @@ func markStripped(path string) string {
 	return stripped[:at] + shapes.Mask(rulePrivate) + stripped[at:]
 }
 
-// dirty reports whether s has a tag or a secret. typed: the user typed it.
+// dirty reports whether s has a tag or a secret, so that scrub would change it. typed: the user
+// typed it. The cheap tests come first, as nearly all texts are clean.
 func dirty(s string, typed bool) bool {
 	tagged, plain := tags.Look(s)
 	if plain {

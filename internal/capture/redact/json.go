@@ -76,7 +76,8 @@ func scrubStrings(d *documents.Document, counts *map[string]int) {
 	}
 }
 
-// maskByKey masks the value of a key that names a secret.
+// maskByKey masks the value s of a key that names a secret; of a key such as "value" the name is in
+// another member. A value with a mask stays.
 func maskByKey(d *documents.Document, s *documents.String, counts *map[string]int) {
 	key := d.KeyOf(s)
 	if s.Text == "" || strings.Contains(s.Text, shapes.MaskStart) {
@@ -91,8 +92,8 @@ func maskByKey(d *documents.Document, s *documents.String, counts *map[string]in
 	}
 }
 
-// nameOf returns the name that another member of its object gives to the value s; ""
-// for none.
+// nameOf returns the name that another member of its object gives to the value s, which has a key;
+// "" for none within maxMembers strings.
 func nameOf(d *documents.Document, s *documents.String) string {
 	own := d.Strings[s.Key].Object
 	for i := max(0, s.Key-maxMembers); i < min(len(d.Strings), s.Key+maxMembers); i++ {
@@ -142,7 +143,7 @@ func stripAcross(d *documents.Document, counts *map[string]int) {
 	}
 }
 
-// privateKeys returns the PEM blocks of text, and counts them.
+// privateKeys returns the PEM blocks with private keys in text, in order and apart, and counts them.
 func privateKeys(text string, counts *map[string]int) (found []shapes.Span) {
 	for at := 0; ; at++ {
 		n := strings.Index(text[at:], tokens.PEMBegin)

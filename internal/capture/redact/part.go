@@ -15,7 +15,8 @@ import (
 
 // withholdParts masks the lines of withheld files in the output of a command or a
 // search, and the assignments in the report of an agent that names one. shell: the tool
-// has run a command. It returns the response with the masks.
+// has run a command. It returns the response with the masks, itself if there is nothing to mask
+// or it is not JSON. The input names no withheld file: that case is withhold's.
 func withholdParts(e *memory.Event, shell bool, globs glob.Set, counts *map[string]int) []byte {
 	raw := e.ToolResponse
 	agent := e.ToolName == "Task" || e.ToolName == "Agent"
@@ -91,7 +92,8 @@ func foundIn(line, cwd string, globs glob.Set) int {
 }
 
 // headedPath returns the path of the file that begins with a line of a diff or of the
-// output of head; false if no file does. next is the text behind the line.
+// output of head; false if no file does. next is the text behind the line. A line "commit" ends
+// the file before it: "" and true. The path may begin with "a/" or "b/".
 func headedPath(line, next string) (string, bool) {
 	if strings.HasPrefix(line, "diff --") { // --git a/x b/x, --cc x, --combined x
 		return strings.Trim(line[strings.LastIndexByte(line, ' ')+1:], `"`), true
@@ -122,8 +124,8 @@ func diffHead(line string) bool {
 const maxReport = 64 << 10
 
 // withholdReported masks the values of assignments to variables (NAME=value) in an
-// agent's report that names a withheld file. Other texts that name one have the
-// assignments of commands.
+// agent's report that names a withheld file within its first maxReport bytes. Only reports are
+// treated so: in another text that names one, the assignments are those of commands.
 func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) string {
 	var cuts []shapes.Span
 	for i := 1; i+1 < len(text); i++ {

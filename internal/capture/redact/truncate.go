@@ -39,7 +39,8 @@ const wordReach = 512
 func TruncateMiddle(s string, limit int) string { return TruncateMiddleTo(s, limit, limit/2) }
 
 // TruncateMiddleTo is like TruncateMiddle for a text over longest bytes, but keeps
-// at most end bytes at each end.
+// at most end bytes at each end. longest is at least twice end, so that the ends are apart; what
+// it returns may be longer than longest by the mark.
 func TruncateMiddleTo(s string, longest, end int) string {
 	if len(s) <= longest {
 		return s

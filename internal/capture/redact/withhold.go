@@ -17,7 +17,8 @@ const maxPath = 1024
 const ruleWithheld = "withheld-file"
 
 // withhold removes the contents of withheld files from a tool event. The file's
-// name and the host's own words stay.
+// name and the host's own words stay. If the input names one, all of the response and the error
+// go; else those parts of the response that can be told to be of one.
 func withhold(e *memory.Event, globs glob.Set, counts *map[string]int) {
 	if globs.Empty() || e.Kind != memory.KindTool {
 		return
@@ -81,7 +82,8 @@ func pathForm(s string) bool {
 	return s != "" && len(s) < maxPath && strings.IndexByte(s, '\n') < 0
 }
 
-// commandNames reports whether a shell command names a withheld file.
+// commandNames reports whether a shell command, or another text, names a withheld file in one of
+// its words.
 func commandNames(command, cwd string, globs glob.Set) bool {
 	for word := range strings.FieldsFuncSeq(command, betweenWords) {
 		if len(word) < maxPath && wordNames(word, cwd, globs) {
@@ -94,8 +96,9 @@ func commandNames(command, cwd string, globs glob.Set) bool {
 // betweenWords reports whether c separates the words of a command.
 func betweenWords(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`=;|&<>(){},:@", c) }
 
-// wordNames reports whether a word of a command names a withheld file. The filter
-// ".key" of jq is no file "*.key": a name that begins with a dot needs a glob that does.
+// wordNames reports whether a word of a command, which is not empty, names a withheld file. The
+// filter ".key" of jq is no file "*.key": a name that begins with a dot needs a glob that does. A
+// word with a pattern counts if a withheld file may match it.
 func wordNames(word, cwd string, globs glob.Set) bool {
 	if strings.ContainsAny(word, "*?[") {
 		return globs.MayMatch(word)
@@ -106,8 +109,8 @@ func wordNames(word, cwd string, globs glob.Set) bool {
 	return globs.File(word, cwd)
 }
 
-// blank replaces the strings of raw with a mask. Keys that name the file or its
-// kind keep their values.
+// blank replaces the strings of raw with a mask, numbers and keys stay. Keys that name the file or
+// its kind keep their values. Text that is not JSON becomes a JSON string of the mask.
 func blank(raw []byte, counts *map[string]int) []byte {
 	if len(raw) == 0 {
 		return raw

@@ -33,7 +33,8 @@ type assignment struct {
 }
 
 // AtOperator returns the secret whose ':' or '=' is at i: an assignment's value, a
-// URL's password or curl's -u; false for none.
+// URL's password, curl's -u or a record's; false for none: then the span means nothing, as in all
+// functions of this package.
 func AtOperator(s string, i int) (shapes.Span, bool) {
 	opEnd := i + 1
 	next := byte(0)
@@ -89,7 +90,8 @@ func AtBackslash(s string, i int) (shapes.Span, bool) {
 }
 
 // secretAssigned returns the secret value of the assignment with the operator
-// s[op:opEnd]; false if its value is no secret.
+// s[op:opEnd]; false if its value is no secret. Of a only comparison and colon are set before; it
+// finds the name, or that in another member of the object, and the value itself.
 func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
 	a.nameStart, a.name = nameBefore(s, shapes.SkipBack(s, 0, op, "?|+&")) // ?= ||= +=
 	a.family = familyBefore(s, a.nameStart, a.name)
@@ -129,7 +131,7 @@ func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
 
 // parameter returns the value of an assignment without a telling name: of a literal of
 // kubectl create secret, or of a parameter of an address that is long and random; false
-// for none.
+// for none. Something stands before the name: a.nameStart is above 0.
 func (a assignment) parameter(s string) (shapes.Span, bool) {
 	switch s[a.nameStart-1] {
 	case '=':
@@ -154,8 +156,9 @@ func (a assignment) vendorSecret(s string) (shapes.Span, bool) {
 	return shapes.NewSpan(i, end, rule), end > 0
 }
 
-// nameBefore returns the name that ends before end, over white space, quotes and
-// the brackets of an index.
+// nameBefore returns the start of the name that ends before end, over white space, quotes and
+// the brackets of an index, at most 16 bytes of them, and the name, "" for none. Of a longer name
+// it returns the last shapes.MaxName+1 bytes, which has no family.
 func nameBefore(s string, end int) (int, string) {
 	limit := max(0, end-16)
 	end = shapes.SkipBack(s, limit, shapes.SkipBack(s, limit, end, " \t"), "\"'`\\]")
@@ -215,7 +218,8 @@ func (a assignment) quoted(s string, q shapes.Quote) (shapes.Span, bool) {
 	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle() && secretSetting(v)
 }
 
-// secretLiteral reports whether a literal string is a secret of the family.
+// secretLiteral reports whether a literal string is a secret of the family. comparison: it is
+// compared with, as in password == "x"; a password then has at least 6 bytes.
 func secretLiteral(fam family, v string, comparison bool) bool {
 	if shapes.Placeholder(v) {
 		return false
@@ -255,7 +259,8 @@ func secretSetting(v string) bool {
 		!shapes.PathLike(v) && !shapes.Sentence(v) && (strings.IndexByte(v, '.') < 0 || !shapes.Identifier(v))
 }
 
-// bare returns the secret in a value without quotes; false for none.
+// bare returns the secret in a value without quotes that begins at i; false for none. Where the
+// value ends depends on what the assignment looks like: code, a setting, a password in a command.
 func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, i, shapes.LineEnd(s, i))
@@ -305,8 +310,8 @@ func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 	return shapes.NewSpan(i, end, a.family.rule()), ok
 }
 
-// bareSecret reports whether a value without quotes is a secret. after is the byte
-// behind it.
+// bareSecret reports whether a value without quotes is a secret, rather than a variable, a field or
+// a word. env: it reads NAME=value; after is the byte behind it, '\n' at the end of s.
 func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	name := shapes.Identifier(v)
 	switch a.family {

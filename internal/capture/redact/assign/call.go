@@ -7,6 +7,9 @@ import (
 	"claudemem/internal/capture/redact/tokens"
 )
 
+// A function of this package that returns a span and false has found no secret: the span then
+// means nothing.
+
 // maxCall is how far the argument of a call is from the call's parenthesis, in bytes.
 const maxCall = 160
 
@@ -104,8 +107,8 @@ func portField(record string) bool {
 	return port == "*" || shapes.Number(port)
 }
 
-// tableCell returns the cell of a table in Markdown or a terminal whose ' |' is at i,
-// behind the name of a secret; false for none.
+// tableCell returns the first word of the cell of a table in Markdown or a terminal whose '|' is at
+// i, behind the name of a secret; false for one that reads like words.
 func tableCell(s string, i int) (shapes.Span, bool) {
 	i = shapes.SkipTo(s, i, " |`*")
 	end := shapes.BareEnd(s, i, i+shapes.MaxValue, shapes.SettingStops)

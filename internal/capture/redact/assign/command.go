@@ -7,7 +7,8 @@ import (
 	"claudemem/internal/capture/redact/tokens"
 )
 
-// Passwords of short options, and of settings whose neighbours tell what they are.
+// Passwords of short options, and of settings whose neighbours tell what they are. A function that
+// returns a span and false has found no secret: the span then means nothing.
 
 // passwordOptions has a line for each short option that takes a password: the option, how
 // the password stands behind it, and the beginnings of the programs' names. The form is
@@ -66,8 +67,8 @@ func startsOption(v string) bool {
 	return strings.HasPrefix(v, "assword") || strings.HasPrefix(v, "ort") || strings.HasPrefix(v, "rotocol")
 }
 
-// optionForm returns the form of the line of passwordOptions for an option of a command
-// in which a word starts with one of the line's; 0 for none.
+// optionForm returns the form (see passwordOptions) in which a short option of a command takes a
+// password, if a word of the command begins like a program that has the option; 0 for none.
 func optionForm(command string, option byte) byte {
 	for line := range strings.Lines(passwordOptions) {
 		if line[0] != option {
@@ -82,8 +83,8 @@ func optionForm(command string, option byte) byte {
 	return 0
 }
 
-// inConnection reports whether a name behind before belongs to a connection string, whose
-// pairs end in ';': Server=db;User Id=sa;
+// inConnection reports whether a name behind before, the text up to it, belongs to a connection
+// string, whose pairs end in ';': Server=db;User Id=sa;
 func inConnection(before string) bool {
 	before = strings.TrimRight(before[max(0, len(before)-maxBeside):], " ")
 	return strings.HasSuffix(before, ";") && shapes.HasOne(strings.ToLower(before),

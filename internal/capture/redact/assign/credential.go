@@ -10,12 +10,15 @@ import (
 	"claudemem/internal/capture/redact/tokens"
 )
 
+// A function of this package that returns a span and false has found no secret: the span then
+// means nothing.
+
 // maxAuthority bounds user, password and host of a URL, in bytes.
 const maxAuthority = 256
 
 // secretInURL returns the password of scheme://user:password@host, a token in place
 // of the user, or the path of a webhook. s[i] is the ':' before the slashes, which
-// may be escaped.
+// may be escaped; false where no slashes follow. A user alone counts only if it is long and random.
 func secretInURL(s string, i int) (shapes.Span, bool) {
 	start := i + 1
 	for range 2 {
@@ -98,7 +101,8 @@ func webhook(s string, start int) (shapes.Span, bool) {
 }
 
 // authorizationValue returns the credentials in the value s[i:end] of an
-// Authorization header: the part after the scheme, or all of it.
+// Authorization header: the part after the scheme, or all of it; false for a reference, and for
+// words such as those of documentation. The span may reach over end, where the token does.
 func authorizationValue(s string, i, end int) (shapes.Span, bool) {
 	// A quote ends the header of curl -H "Authorization: …", but not Digest a="…".
 	if shapes.HasPrefixFold(s[i:end], "digest ") {
@@ -135,8 +139,8 @@ func authorizationValue(s string, i, end int) (shapes.Span, bool) {
 	return shapes.NewSpan(start, shapes.RunEnd(s, start+len(word), shapes.Token), tokens.RuleAuthorization), true
 }
 
-// Credentials returns the credentials of "Bearer TOKEN" or "Basic BASE64" at i; false for
-// none.
+// Credentials returns the credentials of "Bearer TOKEN" or "Basic BASE64" whose B is at i; false
+// for none, and for words behind them.
 func Credentials(s string, i int) (shapes.Span, bool) {
 	if len(s)-i < 12 {
 		return shapes.Span{}, false
@@ -159,7 +163,8 @@ func Credentials(s string, i int) (shapes.Span, bool) {
 	return shapes.Span{}, false
 }
 
-// userAndPassword reports whether v is base64 of user:password.
+// userAndPassword reports whether v is base64 of user:password: text with a colon. Of a long one
+// only the beginning is decoded.
 func userAndPassword(v string) bool {
 	v = strings.TrimRight(v[:min(len(v), shapes.MaxValue)], "=")
 	v = v[:len(v)-len(v)%4]
@@ -206,7 +211,7 @@ func Flag(s string, i, start int) (shapes.Span, bool) {
 }
 
 // curlUser returns the password of curl -u user:password; false for none. s[i] is the
-// ':'.
+// ':'. A password that reads like words counts only behind curl, wget or the like.
 func curlUser(s string, i int) (shapes.Span, bool) {
 	start := i
 	limit := max(0, i-shapes.MaxName)

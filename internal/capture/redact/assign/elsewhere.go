@@ -8,7 +8,8 @@ import (
 )
 
 // Secrets whose name is not before an operator: it is in another member of the same
-// object, in a tag, in the argument before, in a column's head, or a blank away.
+// object, in a tag, in the argument before, in a column's head, or a blank away. A function that
+// returns a span and false has found no secret: the span then means nothing.
 
 // Named returns the rule under which the literal v is a secret of the given
 // name; "" for none.
@@ -136,7 +137,8 @@ func Element(s string, i int) (shapes.Span, bool) {
 	return shapes.NewSpan(start, end, rule), rule != ""
 }
 
-// longestWord returns the bounds of the longest word of s[start:end].
+// longestWord returns the bounds of the longest word of s[start:end], the first of equals; 0, 0 if
+// all are blanks.
 func longestWord(s string, start, end int) (from, to int) {
 	for i := start; i < end; {
 		word := shapes.RunEnd(s[:end], i, shapes.Visible)
@@ -221,7 +223,8 @@ func setsName(before string) bool {
 const maxTableHead = 1024
 
 // addColumns puts the cells of a table in CSV into a.Found whose column names a
-// secret. A comma of its head is at i. It reports whether there is such a table.
+// secret. A comma of its head is at i. It reports whether there is such a table. Within a table
+// that was read already it does nothing.
 func (a *Ahead) addColumns(s string, i int) bool {
 	if i < a.tableEnd {
 		return false
@@ -266,8 +269,8 @@ func NamesSecret(name string) bool { return nameFamily(name) != famNone || token
 func headByte(c byte) bool { return shapes.In(c, shapes.Ident) || shapes.OneOf(c, ",\"' ") }
 
 // addCells puts the cells of the row s[at:end] into a.Found whose cell in head, the
-// table's first line, names a secret. It returns false if the row does not belong to the
-// table.
+// table's first line, names a secret. It returns false, having added nothing, if the row does not
+// belong to the table: it has another number of cells.
 func (a *Ahead) addCells(s string, at, end int, head string) bool {
 	first := len(a.Found)
 	for more := true; more; {
@@ -298,7 +301,8 @@ func (a *Ahead) addCells(s string, at, end int, head string) bool {
 }
 
 // Manifest puts the values in the data of a Secret of Kubernetes into a.Found. The
-// ':' behind "data" is at i.
+// ':' behind "data" is at i. Whether "kind: Secret" is near is remembered in a for some text on, so
+// that many "data:" take linear time.
 func (a *Ahead) Manifest(s string, i int) {
 	if i < a.tableEnd {
 		return

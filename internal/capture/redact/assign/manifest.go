@@ -19,7 +19,8 @@ const (
 	ruleManifest = "kubernetes-secret"
 )
 
-// wordBefore is nameBefore without the letter of an escape (\nkind).
+// wordBefore returns the name that ends before end, over blanks and quotes, as nameBefore does, but
+// without the letter of an escape (\nkind).
 func wordBefore(s string, end int) string {
 	start, name := nameBefore(s, end)
 	if start > 0 && s[start-1] == '\\' && name != "" {

@@ -49,7 +49,8 @@ func (f family) shortest() int {
 }
 
 // nameFamily returns the family of a name: of a variable, a setting, a JSON key, a
-// header. The last word decides: token_type and passwordField name no secret.
+// header, in any spelling (DB_PASSWORD, dbPassword, db-password). The last word decides: token_type
+// and passwordField name no secret. A name above shapes.MaxName bytes has none.
 func nameFamily(name string) family {
 	if len(name) < 3 && !strings.EqualFold(name, "pw") || len(name) > shapes.MaxName || !mayBeSecretName(name) {
 		return famNone
@@ -103,7 +104,8 @@ func init() {
 	}
 }
 
-// mayBeSecretName returns false quickly for most names.
+// mayBeSecretName returns false quickly for most names: those without the beginning of a word that
+// lastWordFamily knows.
 func mayBeSecretName(name string) bool {
 	for i := 1; i < len(name); i++ {
 		third := byte(0)
@@ -132,7 +134,8 @@ func wordsFamily(words string) family {
 	}
 }
 
-// lastWordFamily returns the family by the last word and the words before it.
+// lastWordFamily returns the family by the last word of a name, in small letters, and the words
+// before it, joined by "_"; famNone for other words.
 func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {

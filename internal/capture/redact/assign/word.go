@@ -7,10 +7,12 @@ import (
 	"claudemem/internal/capture/redact/tokens"
 )
 
-// Secrets that stand a blank behind their name, or are told of in a sentence.
+// Secrets that stand a blank behind their name, or are told of in a sentence. A function that
+// returns a span and false has found no secret: the span then means nothing. before is the text in
+// front of a name, at most maxBeside bytes of it.
 
-// secretAfterWord returns the secret that stands a blank behind the name that ends at
-// end: ENV DB_PASSWORD x, the words of a netrc, of SQL and of a prompt; false for none.
+// secretAfterWord returns the secret that stands a blank, or a parenthesis, behind the name that
+// ends at end: ENV DB_PASSWORD x, the words of a netrc, of SQL and of a prompt; false for none.
 func secretAfterWord(s string, end int) (shapes.Span, bool) {
 	if end < len(s) && s[end] == '(' {
 		return secretPassed(s, end)
@@ -182,7 +184,8 @@ func promptedSecret(s string, i int) (shapes.Span, bool) {
 }
 
 // AtWord returns the secret behind a word at whose rare pair of letters the scanner
-// has stopped: pasSWord, tOKen, kEY, pasSPhrase, ENV, BY; false for none.
+// has stopped, i being the second of them: pasSWord, tOKen, kEY, pasSPhrase, eNV, BY; false for
+// none.
 func AtWord(s string, i int) (shapes.Span, bool) {
 	if i == 0 || i+1 >= len(s) {
 		return shapes.Span{}, false
@@ -215,8 +218,8 @@ func AtWord(s string, i int) (shapes.Span, bool) {
 	return shapes.Span{}, false
 }
 
-// dockerVariable returns the value of the variable at i of an ENV line of a Dockerfile;
-// false if it is no secret.
+// dockerVariable returns the value of the variable whose name begins at i, of an ENV line of a
+// Dockerfile without "="; false if it is no secret.
 func dockerVariable(s string, i int) (shapes.Span, bool) {
 	end := shapes.RunEnd(s[:min(len(s), i+shapes.MaxName)], i, shapes.Ident)
 	if end == i || end == len(s) || s[end] != ' ' {

@@ -37,7 +37,8 @@ type String struct {
 	Object int
 }
 
-// Parse finds the strings of raw; false means that it is not JSON.
+// Parse finds the strings of raw, keys too, in their order; false means that it is not JSON. The
+// document keeps raw, which must not change.
 func Parse(raw []byte) (Document, bool) {
 	d := Document{raw: raw}
 	type container struct {
@@ -96,7 +97,8 @@ func (s *String) Set(text string) {
 	}
 }
 
-// Encode returns the document with the strings that changed.
+// Encode returns the document with the strings that changed; without any the JSON that was parsed,
+// not a copy.
 func (d *Document) Encode() []byte {
 	var out []byte
 	last := 0
@@ -115,8 +117,8 @@ func (d *Document) Encode() []byte {
 	return append(out, d.raw[last:]...)
 }
 
-// Join returns the values as one text and the start of each string in it. Keys are
-// left out.
+// Join returns the values as one text, a line feed behind each, and the start of each string in it,
+// with the length of the text behind the last. Keys are left out: theirs is the start of the next.
 func (d *Document) Join() (string, []int) {
 	var b strings.Builder
 	starts := make([]int, len(d.Strings)+1)
@@ -132,7 +134,8 @@ func (d *Document) Join() (string, []int) {
 }
 
 // FieldEnd returns the end of the string at a position of the joined text, or the
-// end of the array that it, or the content block whose text it is, belongs to.
+// end of the array that it, or the content block whose text it is, belongs to. starts is what Join
+// has returned.
 func (d *Document) FieldEnd(starts []int, at int) int {
 	next, _ := slices.BinarySearch(starts[:len(d.Strings)], at+1)
 	last := next - 1
@@ -150,8 +153,9 @@ func (d *Document) FieldEnd(starts []int, at int) int {
 	return starts[last+1] - 1
 }
 
-// RemoveSpans applies spans of the joined text to the strings. The mask of a span over
-// several strings goes into the first.
+// RemoveSpans applies spans of the joined text, which are in order and apart, to the strings. The
+// mask of a span over several strings goes into the first. starts is what Join has returned; after
+// it, it no longer fits.
 func (d *Document) RemoveSpans(starts []int, cuts []shapes.Span) {
 	for i := range d.Strings {
 		s := &d.Strings[i]

@@ -51,7 +51,8 @@ var index = func() (x tokens.Index[*keyword]) {
 	return x
 }()
 
-// find returns the secrets in s, in order and without overlaps.
+// find returns the secrets in s that this package knows, in order and without overlaps. What is
+// masked already is left out.
 func find(s string) []shapes.Span {
 	var found []shapes.Span
 	index.Each(s, func(k *keyword, start, end int) bool {
@@ -111,7 +112,7 @@ func assigned(k *tokens.Kind, s string, i int, found []shapes.Span) []shapes.Spa
 // operators assign, the shortest first.
 var operators = [...]string{"=", ">", ":", ",", "=>", ":=", "||", "?=", "::=", ":::="}
 
-// near appends the tokens of kind k around its word.
+// near appends the tokens of kind k within nearness bytes before or behind its word s[start:end].
 func near(k *tokens.Kind, s string, start, end int, found []shapes.Span) []shapes.Span {
 	limit := min(len(s), end+nearness)
 	for i := max(0, start-nearness); i < limit; i++ {
@@ -156,7 +157,8 @@ func webTokenByte(c byte) bool { return wordByte(c) || c == '-' || c == '/' || c
 const maxHeaders = 1024
 
 // curlHeader appends the credentials in the headers of a curl command: -H
-// "X-Any-Key: VALUE". Package redact has masked values that do not read like words.
+// "X-Any-Key: VALUE", of which the name ends in "key" or "token" or is Authorization. Package
+// redact has masked values that do not read like words. s[:end] ends with "curl".
 func curlHeader(s string, _, end int, found []shapes.Span) []shapes.Span {
 	command := s[:min(len(s), end+maxHeaders)]
 	for i := end; i < len(command); i++ {

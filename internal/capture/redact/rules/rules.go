@@ -20,7 +20,8 @@ func Text(s string) (string, map[string]int) {
 // Event cleans an event in place as redact.Event does, masks what only this
 // package finds, and shortens: of a text over limit bytes half as much stays at
 // each end, with a mark between them that says how much was cut. A secret on the
-// edge of the cut is masked whole. Limit 0 shortens nothing.
+// edge of the cut is masked whole. Limit 0 shortens nothing. It returns the counts of
+// redact.Event with its own.
 func Event(e *memory.Event, withheld glob.Set, limit int) map[string]int {
 	counts := redact.Event(e, withheld)
 	for _, text := range redact.Texts(e) {
@@ -31,8 +32,8 @@ func Event(e *memory.Event, withheld glob.Set, limit int) map[string]int {
 	return counts
 }
 
-// maskJSON masks and cuts the strings of raw. It returns raw itself when it is
-// not JSON.
+// maskJSON masks and cuts the strings of raw, of which each may have limit bytes. It returns raw
+// itself when nothing changes or it is not JSON.
 func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
 	if (limit == 0 || len(raw) <= limit) && !mayMatch(raw) {
 		return raw
@@ -41,7 +42,8 @@ func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
 	return out
 }
 
-// mayMatch reports whether raw JSON has a keyword, or an escape that could hide one.
+// mayMatch reports whether raw JSON has a keyword, or an escape that could hide one: a \u00XX of a
+// printable character, except those that encoders of JSON escape and no keyword has (< > & ' DEL).
 func mayMatch(raw []byte) bool {
 	text := shapes.View(raw)
 	for i := 0; ; {
@@ -63,7 +65,8 @@ func mayMatch(raw []byte) bool {
 // and web tokens, which are longer, are found before.
 const margin = 4 << 10
 
-// mask masks what this package finds in s and cuts s to limit.
+// mask masks what this package finds in s and cuts s to limit bytes, 0 for none, plus the mark
+// between the halves. Secrets of the part that is cut out are not counted.
 func mask(s string, limit int, counts *map[string]int) string {
 	if limit == 0 || len(s) <= limit {
 		return applyFindings(s, 0, len(s), find(s), counts)
@@ -75,8 +78,9 @@ func mask(s string, limit int, counts *map[string]int) string {
 		applyFindings(tail, len(tail)-half, len(tail), find(tail), counts)
 }
 
-// applyFindings returns s[from:to] with the findings masked; one that reaches over
-// an edge is masked whole.
+// applyFindings returns s[from:to] with the findings masked, which are in order and apart; one
+// that reaches over an edge is masked whole. Bytes that are no UTF-8, such as a character that
+// the edge cuts, are dropped.
 func applyFindings(s string, from, to int, found []shapes.Span, counts *map[string]int) string {
 	if len(found) == 0 {
 		return strings.ToValidUTF8(s[from:to], "")

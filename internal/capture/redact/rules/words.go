@@ -7,7 +7,8 @@ import (
 )
 
 // Secrets whose words are common in text, so that the hook does not stop at them, or that
-// take more than a look at what is beside the word.
+// take more than a look at what is beside the word. Each function is a matcher (named.go): the
+// keyword is s[start:end], found has the secrets so far, and is returned as it is for none.
 
 const (
 	// maxJWK is how far the members of a JSON web key are from its "kty", in bytes.
@@ -33,7 +34,8 @@ func quotedSecret(s string, start, end int, found []shapes.Span) []shapes.Span {
 	return append(found, shapes.NewSpan(from, to, "password"))
 }
 
-// webKey appends the private members of a JSON web key with the "kty" at start.
+// webKey appends the private members of a JSON web key with the "kty" at start: values of 16 bytes
+// or more, before and behind it.
 func webKey(s string, start, end int, found []shapes.Span) []shapes.Span {
 	low, high := max(0, start-maxJWK), min(len(s), end+maxJWK)
 	for i := low; i+4 < high; i++ {
@@ -54,7 +56,8 @@ func webKey(s string, start, end int, found []shapes.Span) []shapes.Span {
 	return found
 }
 
-// walletPhrase appends the words behind the keyword of which a wallet is made.
+// walletPhrase appends the words behind the keyword of which a wallet is made: 12, 15, 18, 21 or 24
+// of 3 to 8 small letters, with one blank between them (BIP 39).
 func walletPhrase(s string, _, end int, found []shapes.Span) []shapes.Span {
 	from := skip(s, end, maxGap+4, func(c byte) bool { return !shapes.IsAlnum(c) })
 	words, at := 0, from

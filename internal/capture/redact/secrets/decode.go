@@ -19,7 +19,8 @@ const (
 
 // escapedSecrets returns the secrets in s that escapes hide from the scanner, in order
 // and apart from each other. from is the position of the first escape, depth how many
-// escapes may stand for one another.
+// escapes may stand for one another. The text is decoded part by part: escapes near each other,
+// with EscapeContext around them.
 func escapedSecrets(s string, from, depth int) []shapes.Span {
 	var found []shapes.Span
 	for at := shapes.NextEscape(s, from, len(s)); at < len(s); {
@@ -42,7 +43,8 @@ func escapedSecrets(s string, from, depth int) []shapes.Span {
 	return found
 }
 
-// secretsDecoded appends the secrets in s[start:end], whose escapes it decodes.
+// secretsDecoded appends the secrets in s[start:end], whose escapes it decodes. The spans are those
+// in s: seek finds them, and is asked for ascending positions only.
 func secretsDecoded(s string, start, end, depth int, found []shapes.Span) []shapes.Span {
 	decoded := make([]byte, 0, end-start)
 	for i := start; i < end; {

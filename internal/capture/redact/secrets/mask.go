@@ -18,8 +18,8 @@ func Text(s string) (string, map[string]int) {
 // mask may become an assignment.
 const maxMaskPasses = 6
 
-// Mask returns s with its secrets masked and adds to counts how often each rule
-// found one.
+// Mask returns s with its secrets masked, s itself without any, and adds to counts how often each
+// rule found one; it makes the map when it is needed.
 func Mask(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
 		cuts, _ := findAll(s, len(s), maxEscapes)
@@ -39,7 +39,8 @@ func Mask(s string, counts *map[string]int) string {
 	return s
 }
 
-// In reports whether s has a secret, and whether it has escapes.
+// In reports whether s has a secret, and whether it has escapes; if it has a secret, escapes may be
+// false because it stopped there.
 func In(s string) (found, escapes bool) {
 	secrets, escapes := findAll(s, 1, maxEscapes)
 	return len(secrets) > 0, escapes

@@ -74,8 +74,9 @@ func init() {
 	}
 }
 
-// find returns the secrets in s, which may overlap, and the position of the first escape, -1
-// for none. It stops looking when it has as many secrets as most.
+// find returns the secrets in s, which may overlap, and the position of the first escape that it
+// came by, -1 for none. It stops looking when it has as many secrets as most, so that callers that
+// only ask for one pass 1. Those of tables and manifests come last, out of order: see shapes.Merge.
 func find(s string, most int) (found []shapes.Span, escape int) {
 	var ahead assign.Ahead
 	from, escape := 0, -1
@@ -152,7 +153,7 @@ func find(s string, most int) (found []shapes.Span, escape int) {
 	return append(found, ahead.Found...), escape
 }
 
-// firstEscape returns first, or i if there is no first and i is that of an escape.
+// firstEscape returns first, or i if first is -1 and an escape is at i, else -1.
 func firstEscape(s string, first, i int) int {
 	if first < 0 {
 		if _, _, ok := shapes.EscapeAt(s, i); ok {
@@ -186,7 +187,7 @@ func nextStop(s string, i int) int {
 }
 
 // secretAtDash returns the secret that begins with the '-' at i, or the value of the
-// option there; false for none.
+// option there; false for none. At least two bytes follow it.
 func secretAtDash(s string, i int) (shapes.Span, bool) {
 	switch {
 	case s[i+1] != '-':

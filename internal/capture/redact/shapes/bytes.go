@@ -12,6 +12,9 @@ import (
 	"unsafe"
 )
 
+// Functions with many callers are not inlined (go:noinline), as the copies would make the hook
+// larger: see package redact.
+
 // OneOf is strings.IndexByte(chars, c) >= 0 for a few chars.
 //
 //go:noinline
@@ -30,7 +33,8 @@ func HasAlnum(v string) bool {
 	return strings.ContainsFunc(v, func(c rune) bool { return c >= 0x80 || IsAlnum(byte(c)) })
 }
 
-// LineEnd returns where the line of position i ends, at most maxHeader bytes on.
+// LineEnd returns where the line of position i ends, without its line end, at most maxHeader bytes
+// on.
 func LineEnd(s string, i int) int {
 	line := s[i:min(len(s), i+maxHeader)]
 	if n := strings.IndexAny(line, "\r\n"); n >= 0 {
@@ -129,7 +133,8 @@ func EndsInOne(s string, suffixes ...string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(s, suffix) })
 }
 
-// WordAt returns the word at i, behind blanks and quotes.
+// WordAt returns the word of Ident bytes at i, behind at most 8 blanks, quotes and backslashes; ""
+// for none. It ends MaxName bytes behind i.
 //
 //go:noinline
 func WordAt(s string, i int) string {
@@ -139,7 +144,7 @@ func WordAt(s string, i int) string {
 }
 
 // LineBounds returns where the line of i ends and where the next begins, -1 if it has no
-// end within limit bytes. The line feed may be written \n.
+// end within limit bytes: then end is that of the bytes or of s. The line feed may be written \n.
 //
 //go:noinline
 func LineBounds(s string, i, limit int) (end, next int) {

@@ -2,9 +2,9 @@ package shapes
 
 import "strings"
 
-// EscapeAt returns the byte that the escape at i stands for and where it ends; false if
-// there is none. A character beyond ASCII is 0xff. Backslashes and "%25" may be
-// repeated, as nested strings and addresses have them.
+// EscapeAt returns the byte that the escape at i, which is within s, stands for and where it ends;
+// false if there is none. A character beyond ASCII may be 0xff. Backslashes and "%25" may be
+// repeated, as nested strings and addresses have them. \n and \" are none here (see DecodedAt).
 func EscapeAt(s string, i int) (c byte, end int, ok bool) {
 	switch s[i] {
 	case '%':
@@ -35,7 +35,8 @@ func EscapeAt(s string, i int) (c byte, end int, ok bool) {
 	return 0, 0, false
 }
 
-// entityAt is EscapeAt for the entities of XML; i is behind the '&'.
+// entityAt is EscapeAt for the entities of XML; i is behind the '&'. Of a character reference at
+// most 6 digits are read, and a value above 0xff is 0xff.
 func entityAt(s string, i int) (c byte, end int, ok bool) {
 	if i >= len(s) || !OneOf(s[i], "#qalg") {
 		return 0, 0, false
@@ -93,7 +94,7 @@ func NextEscape(s string, from, to int) int {
 }
 
 // DecodedAt returns the byte at i, or that of the escape there, and where the next one
-// begins. Beside other escapes \n and \" are escapes too.
+// begins. Beside other escapes \n, \r and \t are escapes of a line feed, and \" and \/ of themselves.
 func DecodedAt(s string, i int) (byte, int) {
 	switch s[i] {
 	case '%', '&', 0xef:
@@ -138,9 +139,9 @@ func Bracket(s string, i int, c byte) int {
 	return 0
 }
 
-// Invisible returns the length of the character at i if it is a blank other than those
-// of ASCII, or has no width: a no-break space, a zero-width joiner, a soft hyphen; 0 for
-// others.
+// Invisible returns the length in bytes of the character at i, which is within s, if it is a blank
+// other than those of ASCII, or has no width: a no-break space, a zero-width joiner, a soft hyphen;
+// 0 for others.
 func Invisible(s string, i int) int {
 	switch s[i] {
 	case 0xc2: // U+00A0, U+00AD

@@ -2,8 +2,8 @@ package shapes
 
 import "strings"
 
-// PathLike reports whether v is a path or an address, of which package assign masks the
-// secrets alone.
+// PathLike reports whether v, which is not empty, is a path, an address or a version, of which
+// package assign masks the secrets alone (a URL's password).
 func PathLike(v string) bool {
 	switch v[0] {
 	case '/', '.', '~':
@@ -23,8 +23,8 @@ const standIns = " " +
 	"empty todo tbd yes no on off self this props input ctx err error value example " +
 	"optional[str] securestring chararray "
 
-// Placeholder reports whether a value stands for a secret: a type, a literal, a
-// word such as "password", or a reference.
+// Placeholder reports whether a value stands for a secret: "", a type, a literal, a
+// word such as "password" in any letter case, or a reference.
 func Placeholder(v string) bool {
 	if len(v) < 64 {
 		var lower [64]byte
@@ -47,8 +47,8 @@ func Placeholder(v string) bool {
 	return Reference(v)
 }
 
-// Reference reports whether a value refers to a secret elsewhere: a variable, a
-// template, stars, a mask.
+// Reference reports whether a value refers to a secret elsewhere or hides one: a variable, a
+// template, stars, a mask; also "".
 func Reference(v string) bool {
 	if v == "" || strings.HasPrefix(v, MaskStart[:len(MaskStart)-1]) { // a mask, or what a decoded window has of one
 		return true
@@ -91,7 +91,8 @@ func Identifier(v string) bool {
 }
 
 // Sentence reports whether v is prose: the value of a name such as "password" may
-// be a label ("Enter your password").
+// be a label ("Enter your password"). It has a blank (three if it begins with a small letter), no
+// digits and no signs that passwords have.
 func Sentence(v string) bool {
 	if blanks := strings.Count(v, " "); blanks < 1 || !IsUpper(v[0]) && v[0] < 0x80 && blanks < 3 {
 		return false

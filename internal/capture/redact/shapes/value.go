@@ -35,8 +35,10 @@ func QuoteAt(s string, i int) (Quote, bool) {
 	return q, true
 }
 
-// End returns the end of the quoted text: at the closing quote, or at the end of
-// the line or the text.
+// End returns the end of the quoted text: at the closing quote or its backslashes, else at
+// the end of the line (not in backquotes), after MaxQuoted bytes, or at the end of s. A quote
+// behind backslashes closes if the opening one had as many or more; if that had none, an even
+// number of backslashes escapes nothing.
 func (q Quote) End(s string) int {
 	limit := min(len(s), q.Start+MaxQuoted)
 	escapes := 0
@@ -45,7 +47,7 @@ func (q Quote) End(s string) int {
 		case c == '\\':
 			escapes++
 			continue
-		case c == q.Char && (escapes <= q.Escapes && (q.Escapes > 0 || escapes == 0) || q.Escapes == 0 && escapes%2 == 0):
+		case c == q.Char && (q.Escapes > 0 && escapes <= q.Escapes || q.Escapes == 0 && escapes%2 == 0):
 			return i - min(escapes, q.Escapes)
 		case c == '\n' && q.Char != '`':
 			return i
@@ -56,7 +58,7 @@ func (q Quote) End(s string) int {
 }
 
 // Closing reports whether the quote closes a string instead of opening one, as in
-// "--password=" + value.
+// "--password=" + value: what follows looks like code that goes on. end is q.End(s).
 func (q Quote) Closing(s string, end int) bool {
 	i := SkipTo(s[:end], q.Start, " ")
 	if i == end || strings.IndexByte("+,)%.;", s[i]) < 0 {
@@ -65,8 +67,8 @@ func (q Quote) Closing(s string, end int) bool {
 	return end == len(s) || s[end] != q.Char && s[end] != '\\' || i > q.Start && s[i] != ')'
 }
 
-// ConvertedLiteral parses []byte("…") and similar conversions at i; false if there is
-// none.
+// ConvertedLiteral parses []byte("…") and similar conversions at i and returns the quote of their
+// literal; false if there is none.
 func ConvertedLiteral(s string, i int) (Quote, bool) {
 	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
 		if strings.HasPrefix(s[i:], conversion) {
@@ -98,8 +100,9 @@ var stopSets = [256]byte{
 	'&': CodeStops | PasswordStops | FlagStops, '|': CodeStops | PasswordStops | FlagStops | CurlStops,
 }
 
-// BareEnd returns where a value without quotes that starts at i ends, at limit
-// at the latest.
+// BareEnd returns where a value without quotes that starts at i ends: at a byte of the sets of
+// stops, at an escape such as \n or \", or at limit. A caller that judges only the beginning of
+// a value asks again from there for the end.
 func BareEnd(s string, i, limit int, stops byte) int {
 	limit = min(limit, len(s))
 	for i < limit && stopSets[s[i]]&stops == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Entropy returns the Shannon entropy of s in bits per byte.
+// Entropy returns the Shannon entropy of s in bits per byte, 0 for "".
 func Entropy(s string) float64 {
 	var seen [256]int
 	for i := range len(s) {
@@ -28,7 +28,9 @@ func TokenBytes(v string) bool {
 }
 
 // Wordy reports whether v reads like words, names or a version rather than random
-// text: my-app-session, getUserById, "user.profile.v2".
+// text: my-app-session, getUserById, "user.profile.v2". It is false with less than three letters,
+// and for digits. Characters beyond ASCII count as letters. Short random text may be wordy by
+// chance, hardly one of MinRandom bytes.
 func Wordy(v string) bool {
 	letters, digits, words, odd, short, pairs, rare := 0, 0, 0, 0, 0, 0, 0
 	for i := 0; i < len(v); {
@@ -96,7 +98,7 @@ var letterPairs = [26]uint32{
 //go:noinline
 func Readable(v string) bool { return Wordy(v) && !Mixed(v) }
 
-// wordEnd returns the end of the word at i: Title, lower or UPPER.
+// wordEnd returns the end of the word whose first letter is at i: Title, lower or UPPER.
 func wordEnd(v string, i int) int {
 	j := i + 1
 	if IsUpper(v[i]) && j < len(v) && IsUpper(v[j]) {
@@ -114,8 +116,8 @@ func wordEnd(v string, i int) int {
 	return j
 }
 
-// pronounceable reports whether a word has vowels where words have them.
-// Abbreviations of up to four letters have none.
+// pronounceable reports whether a word of ASCII letters has vowels where words have them: no six
+// consonants in a row, and a sixth of it vowels. Abbreviations of up to four letters need none.
 func pronounceable(word string) bool {
 	consonants, vowels := 0, 0
 	for i := range len(word) {

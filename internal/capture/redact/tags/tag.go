@@ -46,7 +46,8 @@ func Strip(s string) string { return StripAs(s, false) }
 // or invisible characters count there even if they are not closed.
 func StripTyped(s string) string { return StripAs(s, true) }
 
-// StripAs is StripTyped if typed, Strip otherwise.
+// StripAs is StripTyped if typed, Strip otherwise. After MaxPasses with tags still left, the rest of
+// the text from the first one on is removed.
 func StripAs(s string, typed bool) string {
 	for range MaxPasses {
 		cuts := Spans(s, typed, nil)
@@ -61,9 +62,10 @@ func StripAs(s string, typed bool) string {
 	return s
 }
 
-// Spans returns the spans that one pass removes. If typed is false, tags that are not
-// written plainly count only if they are closed. fieldEnd returns the end of a
-// tag that is never closed by the position where it opens; nil means the end of s.
+// Spans returns the spans that one pass removes, in order and apart, without a rule. If typed is
+// false, tags that are not written plainly count only if they are closed. fieldEnd returns the end
+// of a tag that is never closed by the position where it opens; nil means the end of s. Closing
+// tags without an opening one are returned only if there is nothing else.
 func Spans(s string, typed bool, fieldEnd func(int) int) []shapes.Span {
 	var cuts, strays []shapes.Span
 	var searches [len(tagNames)]int     // that found no end, by name
@@ -111,7 +113,8 @@ func Spans(s string, typed bool, fieldEnd func(int) int) []shapes.Span {
 }
 
 // closingEnd returns the end of the closing tag of t, the last tag that tags
-// returned, and whether any closing tag of that name follows.
+// returned, and whether any closing tag of that name follows. tags is a copy: the caller's reader
+// stays where it is.
 func closingEnd(tags tagReader, t tag) (end int, closed, seen bool) {
 	depth := 1
 	for {
@@ -155,7 +158,7 @@ type tagReader struct {
 // tagStarts are what a tag begins with, the first two in host's time.
 var tagStarts = [...]string{"<", `\u003`, "&lt;", "&#", `\u0026`, `\x3`, "%3", "\uff1c"}
 
-// next returns the next tag and where it starts.
+// next returns the next tag and where it starts, with the backslashes before it; false at the end.
 func (r *tagReader) next() (int, tag, bool) {
 	for r.at < len(r.s) {
 		i := len(r.s)
@@ -189,7 +192,7 @@ func (r *tagReader) next() (int, tag, bool) {
 }
 
 // Look reports whether s has a tag that begins with '<' or \u003, and whether the first
-// is written plainly.
+// is written plainly. It is quick: false does not mean that Spans finds none.
 func Look(s string) (found, plain bool) {
 	if strings.IndexByte(s, '<') < 0 && !strings.Contains(s, tagStarts[1]) {
 		return false, false

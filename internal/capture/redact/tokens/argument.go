@@ -57,8 +57,8 @@ func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok 
 	return found, ok
 }
 
-// Cookies returns the values in the header of cookies that begins before i, but for those
-// that read like words.
+// Cookies returns the values in the header of cookies that begins before i, up to the end of its
+// line, but for those that are short or read like words.
 func Cookies(s string, i int) (found []shapes.Span) {
 	end := shapes.LineEnd(s, i)
 	for at := i; at < end; at++ {

@@ -21,7 +21,7 @@ func (k *Kind) MatchBody(s string, i int) (end int, ok bool) {
 }
 
 // matchStart is MatchBody without what exceeds maxRun; open is the class of the
-// run that goes on, 0 for none.
+// run without a bound at the end, which may go on there, 0 for none.
 func (k *Kind) matchStart(s string, i int) (end int, open uint16, ok bool) {
 	_, body := k.Forms()
 	if body == "" {
@@ -62,8 +62,9 @@ func ends(s string, i int, class uint16, k *Kind) bool {
 	return !shapes.IsAlnum(c) && c != '_' && !shapes.In(c, class)
 }
 
-// matchForm matches one form of a body at i. class is that of its last run, open
-// the same when that run has no bound.
+// matchForm matches one form of a body at i (see Kind.Body) and returns where it ends. class is
+// that of its last run, 0 for literal text, open the same when that run has no bound. Literal
+// letters match in any case.
 func matchForm(s string, i int, form string) (end int, class, open uint16, ok bool) {
 	for len(form) > 0 {
 		if form[0] != '{' {

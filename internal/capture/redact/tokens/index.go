@@ -29,7 +29,8 @@ type entry[T any] struct {
 	next   uint16 // the next entry for the same bytes, from 1
 }
 
-// Add adds a word with an anchor, which is found before the words that were added earlier.
+// Add adds a word with an anchor, an index of text from 1; it is found before the words that were
+// added earlier. More than maxEntries words panic.
 func (x *Index[T]) Add(text string, anchor int, value T) {
 	key := shapes.KeyOf(text[anchor-1], text[anchor])
 	third := ^uint32(0)
@@ -42,7 +43,8 @@ func (x *Index[T]) Add(text string, anchor int, value T) {
 	x.heads[key] = x.n
 }
 
-// first returns the number of the first entry that can have its anchor at i.
+// first returns the number of the first entry that can have its anchor at i, which is above 0; 0
+// for none. The caller compares the word: letter case and other bytes count only in part here.
 func (x *Index[T]) first(s string, i int) uint16 {
 	if key := shapes.KeyOf(s[i-1], s[i]); i < 2 || x.thirds[key]>>(s[i-2]&31)&1 != 0 {
 		return x.heads[key]
@@ -50,8 +52,8 @@ func (x *Index[T]) first(s string, i int) uint16 {
 	return 0
 }
 
-// Each calls visit with each word in s, in any letter case, until it returns true, and
-// reports whether it has. The anchors are third bytes.
+// Each calls visit with each word in s, in any letter case and within longer words too, until it
+// returns true, and reports whether it has. All words were added with the third byte as anchor.
 func (x *Index[T]) Each(s string, visit func(value T, start, end int) bool) bool {
 	for i := 2; i < len(s); i++ {
 		for n := x.first(s, i); n != 0; n = x.entries[n-1].next {
@@ -95,7 +97,8 @@ func eachBackwards(list, separator string, visit func(word string)) {
 	}
 }
 
-// addPrefix puts a prefix into the index. Its anchor is its first rarest byte.
+// addPrefix puts a prefix, of at least two bytes, into the index. Its anchor is its first rarest
+// byte behind the first.
 func (k *Kind) addPrefix(prefix string) {
 	anchor := 1
 	for i := 2; i < len(prefix); i++ {

@@ -6,7 +6,8 @@ import "claudemem/internal/capture/redact/shapes"
 const minVendor = 14
 
 // OfVendor returns the rule and the end of the token at i that a kind with one of
-// its Names in name has; "" and -1 for none.
+// its Names in name has; "" and -1 for none. Kinds that must fill a string in quotes are left to
+// package rules.
 func OfVendor(name, s string, i int) (rule string, end int) {
 	if len(s)-i < minVendor {
 		return "", -1

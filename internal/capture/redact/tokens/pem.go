@@ -24,8 +24,8 @@ const (
 )
 
 // PrivateKey returns the PEM block with a private key whose BEGIN line starts at
-// i. Its lines may stand in quotes, in a diff or after line numbers, and its end
-// may be missing.
+// i, false for another block and for text about keys. Its lines may stand in quotes, in a diff or
+// after line numbers, and its end may be missing: it then goes as far as a key can.
 func PrivateKey(s string, i int) (shapes.Span, bool) {
 	bodyStart := min(len(s), i+len(PEMBegin))
 	label := s[bodyStart:min(len(s), bodyStart+maxPEMLabel)]

@@ -6,7 +6,7 @@ import (
 	"claudemem/internal/capture/redact/shapes"
 )
 
-// RuleOf returns the rule of the token that v is, otherwise if it is none.
+// RuleOf returns the rule of the token that all of v is, the given one (otherwise) if it is none.
 func RuleOf(v, otherwise string) string {
 	for i := range min(len(v), 32) { // a prefix is shorter
 		var found shapes.Span
@@ -27,8 +27,8 @@ func RuleOf(v, otherwise string) string {
 	return otherwise
 }
 
-// At returns a token of [Kinds] whose prefix has its anchor at i; false for
-// none.
+// At returns a token of [Kinds] whose prefix has its anchor (a rare byte of it, see Index) at i;
+// false for none. The first kind of the table whose form fits wins.
 func At(s string, i int) (shapes.Span, bool) {
 	if i == 0 {
 		return shapes.Span{}, false
@@ -51,7 +51,8 @@ func At(s string, i int) (shapes.Span, bool) {
 	return shapes.Span{}, false
 }
 
-// token returns the token whose prefix is s[start:bodyStart]; false if no body follows.
+// token returns the token whose prefix is s[start:bodyStart]; false if no body follows, or
+// something else that the kind asks for is missing.
 func (k *Kind) token(s string, start, bodyStart int) (shapes.Span, bool) {
 	if before, _ := k.Forms(); before != "" {
 		n := formLength(before)
@@ -133,7 +134,7 @@ func MaskAWSSecrets(s string, counts *map[string]int) string {
 }
 
 // WebToken returns the JSON web token whose "eyJ" has its J at i. If there is no
-// token, the scanner can go on at skip.
+// token, the scanner can go on at skip, 0 for right behind i.
 func WebToken(s string, i int) (found shapes.Span, skip int, ok bool) {
 	if !strings.HasSuffix(s[:i], "ey") {
 		return shapes.Span{}, 0, false
