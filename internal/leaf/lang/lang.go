@@ -53,9 +53,10 @@ func Is(word string, cues ...string) bool { return parsed().all.Is(word, cues...
 // Begins reports whether a text begins with a phrase of one of the cues.
 func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues...) > 0 }
 
-// Find returns where the first phrase of the cue stands in a text, both 0 for nowhere.
+// Find returns where the first phrase of the cue, in any language, stands in a text of valid UTF-8, in
+// bytes, both 0 for nowhere. Of several that begin there it is any.
 func Find(s, cue string) (from, to int) {
-	c, low := parsed().all.cues[cue], strings.ToLower(s)
+	c, low := parsed().all.cues[cue], strings.Map(lowerAlike, s)
 	if c == nil {
 		return 0, 0
 	}
@@ -71,6 +72,14 @@ func Find(s, cue string) (from, to int) {
 		}
 	}
 	return min(from, to), to
+}
+
+// lowerAlike returns r in lower case if that takes as many bytes, so that positions stay: not of "Ⱥ" or "İ".
+func lowerAlike(r rune) rune {
+	if low := unicode.ToLower(r); utf8.RuneLen(low) == utf8.RuneLen(r) {
+		return low
+	}
+	return r
 }
 
 // Value returns what stands behind a word, in lower case, in the cue's pairs: "may 5"; "" for another word.
@@ -97,7 +106,8 @@ func Phrases(cue string) []string { return parsed().all.Phrases(cue) }
 // Knows reports whether the language has the cue.
 func (t *Table) Knows(cue string) bool { return t.cues[cue] != nil }
 
-// Phrases returns the phrases of a cue, without its patterns.
+// Phrases returns the phrases of a cue, in lower case and in the order of the table, without its
+// patterns; nil for an unknown cue.
 func (t *Table) Phrases(cue string) []string {
 	var out []string
 	if c := t.cues[cue]; c != nil {
@@ -108,7 +118,8 @@ func (t *Table) Phrases(cue string) []string {
 	return out
 }
 
-// Has reports whether a text holds a phrase of one of the cues, in any letter case.
+// Has reports whether a text holds a phrase of one of the cues as whole words, or matches a pattern of
+// one, in any letter case. An unknown cue has none.
 func (t *Table) Has(s string, cues ...string) bool {
 	s = fold(s)
 	ascii := IsASCII(s)
@@ -129,7 +140,8 @@ func (t *Table) Has(s string, cues ...string) bool {
 	return false
 }
 
-// Is reports whether a word, in lower case, is a phrase of one of the cues.
+// Is reports whether a word, or some words, in any letter case, is a phrase of one of the cues, as a
+// whole or, of an open phrase, beginning with it. Patterns do not count.
 func (t *Table) Is(word string, cues ...string) bool {
 	word = fold(word)
 	for _, name := range cues {
@@ -145,7 +157,8 @@ func (t *Table) Is(word string, cues ...string) bool {
 }
 
 // Front returns how many bytes of a text the longest phrase of the cues takes with which it
-// begins, in any letter case; 0 for none. A word that an apostrophe cuts short is another one.
+// begins, in any letter case; 0 for none. A word that an apostrophe cuts short is another one. A
+// pattern counts with what it matches at the beginning.
 func (t *Table) Front(s string, cues ...string) int {
 	n := 0
 	for _, name := range cues {
@@ -226,6 +239,8 @@ type tables struct {
 
 var parsed = sync.OnceValue(parse)
 
+// parse reads the tables of all languages; all has the cues of each together. A line "name: a | b"
+// begins a cue, lines behind a tab go on with it, "#" begins a comment (cues.txt).
 func parse() tables {
 	out := tables{all: &Table{cues: map[string]*cue{}}}
 	for _, code := range languages {
@@ -254,7 +269,8 @@ func parse() tables {
 	return out
 }
 
-// open returns the cue of a name, for phrases to be added.
+// open returns the cue of a name, which it makes, for phrases to be added. All are added before the
+// first question: whole is made once.
 func (t *Table) open(name string) *cue {
 	c := t.cues[name]
 	if c == nil {
@@ -271,7 +287,8 @@ func (t *Table) open(name string) *cue {
 	return c
 }
 
-// add adds the phrases of a line.
+// add adds the phrases of a line, separated by " | ": /…/ is a pattern, "…*" an open phrase, any other
+// stands for itself.
 func (c *cue) add(line string) {
 	line = strings.TrimSpace(line)
 	c.phrases = slices.Grow(c.phrases, strings.Count(line, " | ")+1)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var update = flag.Bool("update", false, "write testdata/cues.golden anew")
@@ -171,6 +172,11 @@ func TestCut(t *testing.T) {
 	if from, to := Find("Rename it and commit everything", "order-tail"); from != len("Rename it") || to != len("Rename it and commit everything") {
 		t.Errorf("Find = %d, %d", from, to)
 	}
+	for _, s := range []string{"ȺȺȺ it failed", "İİ it failed"} { // in lower case longer, shorter
+		if from, to := Find(s, "fail-sign"); from != len(s)-len("failed") || to != len(s) {
+			t.Errorf("Find(%q) = %d, %d", s, from, to)
+		}
+	}
 	if Value("may", "time-month") != "5" || Value("mayor", "time-month") != "" || Value("", "time-month") != "" {
 		t.Error("Value takes a whole word")
 	}
@@ -185,7 +191,7 @@ func FuzzText(f *testing.F) {
 			if n < 0 || n > len(s) {
 				t.Fatalf("Front(%q, %s) = %d", s, name, n)
 			}
-			if from, to := Find(s, name); from > to {
+			if from, to := Find(s, name); from > to || to > len(s) && utf8.ValidString(s) {
 				t.Fatalf("Find(%q, %s) = %d, %d", s, name, from, to)
 			}
 			if rest, _ := Cut(s, name); !strings.HasSuffix(s, rest) {

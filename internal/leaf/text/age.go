@@ -7,7 +7,8 @@ import (
 
 // Age says how long before now something was: "5m ago", "yesterday", "3w ago". Both
 // times count by the minute, so that the same minute gives the same words. A time
-// to come, from a clock that was set back, is "just now".
+// to come, from a clock that was set back, is "just now". Numbers are rounded down; "yesterday" is 24
+// to 48 hours ago, a month 30 days and a year 365.
 func Age(now, then time.Time) string {
 	const day = 24 * time.Hour
 	age := now.Truncate(time.Minute).Sub(then.Truncate(time.Minute))

@@ -33,7 +33,8 @@ func Plain(s string) string {
 	return b.String()
 }
 
-// PlainLines is Plain for a text of several lines, which keep their indentation.
+// PlainLines is Plain for a text of several lines, which keep their indentation and the blanks
+// within them. Blanks and empty lines at both ends of the text are removed.
 func PlainLines(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -47,7 +48,7 @@ func PlainLines(s string) string {
 }
 
 // eachPlain calls write with the characters of s that are safe to show, white
-// space of any kind among them.
+// space of any kind among them. Terminal sequences, invisible characters and pictographs are left out.
 func eachPlain(s string, write func(rune)) {
 	for i := 0; i < len(s); {
 		if s[i] == escape {
@@ -81,8 +82,8 @@ func Invisible(r rune) bool {
 // Unsafe is runes.Unsafe.
 func Unsafe(r rune) bool { return runes.Unsafe(r) }
 
-// Pictograph reports whether r is an emoji or another picture. Letters and
-// ideographs beyond the Basic Multilingual Plane are none.
+// Pictograph reports whether r is an emoji or another picture. Letters, marks, digits and
+// ideographs beyond the Basic Multilingual Plane are none; all else there is.
 func Pictograph(r rune) bool {
 	switch {
 	case r < 0x20e3:
@@ -96,9 +97,10 @@ func Pictograph(r rune) bool {
 }
 
 // OpensTag reports whether a '<' could be read as the begin of a tag by what follows
-// it, also by a lenient reader: a name, a slash, a declaration, or the bar of a model's own
-// tokens ("<|im_start|>"), with white space or invisible characters before it. It is false of "a < b" and "x <- y"; that it is
-// true of "List<T>" costs a reader nothing.
+// it (rest), also by a lenient reader: a name, a slash, a declaration, or the bar of a model's own
+// tokens ("<|im_start|>"), with white space or invisible characters before it; only a name must
+// follow at once. It is false of "a < b" and "x <- y"; that it is true of "List<T>" costs a reader
+// nothing.
 func OpensTag(rest string) bool {
 	first := true
 	for i := 0; i < len(rest); {
@@ -139,7 +141,8 @@ func TerminalLine(s string) string {
 	}, s), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// Terminal returns s without its hidden characters, but for line breaks and tabs.
+// Terminal returns s without its hidden characters, but for line breaks and tabs: of a terminal
+// sequence the escape character goes, and the rest is shown as text.
 func Terminal(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -156,9 +159,9 @@ func Terminal(s string) string {
 
 const escape = 0x1b
 
-// SequenceLen returns the length of the terminal sequence that s begins with: a
-// colour, a title, a character set. Of anything else it is the escape character
-// alone.
+// SequenceLen returns the length in bytes of the terminal sequence that s, whose first byte is the
+// escape character, begins with: a colour, a title, a character set. Of anything else it is the
+// escape character alone, or that with its bracket.
 func SequenceLen(s string) int {
 	if len(s) < 2 {
 		return 1

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Count returns a number with its noun: "1 event", "2 summaries", "0 days".
+// Count returns a number with its noun, which is regular and in the singular: "1 event", "2 summaries",
+// "0 days".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

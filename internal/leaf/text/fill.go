@@ -4,8 +4,8 @@ import "strings"
 
 // Fill replaces each {{name}} of a text by its value. What stands between {{#name}} and
 // {{/name}} is left out when the value is empty; a line end behind either is not kept.
-// Values are not read again. A name without a value is an error of the text's author and
-// panics.
+// Values are not read again. A name that values lacks is an error of the text's author and
+// panics, also in a section that is left out. Sections of one name do not nest.
 func Fill(template string, values map[string]string) string {
 	var b strings.Builder
 	b.Grow(len(template))

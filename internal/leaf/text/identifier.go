@@ -68,8 +68,8 @@ func isCommonError(w string) bool {
 
 var errorSuffixes = Set("error exception warning failure")
 
-// nameParts returns the words that an identifier is made of, in lower case: "io" and
-// "exception" of "IOException".
+// nameParts returns the words that an identifier of ASCII characters is made of, in lower case: "io"
+// and "exception" of "IOException". A digit belongs to the word before it.
 func nameParts(w string) []string {
 	var parts []string
 	capital := func(i int) bool { return i < len(w) && 'A' <= w[i] && w[i] <= 'Z' }

@@ -23,9 +23,9 @@ func NewLines(r io.Reader, most int) *Lines {
 	return &Lines{r: bufio.NewReaderSize(r, 64<<10), max: most}
 }
 
-// Next returns the next line with its end, valid until the next call; tooLong if it was
+// Next returns the next line with its end, valid until the next call; tooLong, with no line, if it was
 // skipped. A last line without its end is one too: a program may be writing it, or have been
-// killed. io.EOF when there is none.
+// killed. io.EOF when there is none; another error is the reader's.
 func (l *Lines) Next() (line []byte, tooLong bool, err error) {
 	if cap(l.buffer) > keptLine {
 		l.buffer = nil

@@ -20,8 +20,8 @@ type LogLine struct {
 	Fields string
 }
 
-// ParseLogLine parses a line of a log; ok is false if it is no JSON object. The texts are as
-// they are in the line.
+// ParseLogLine parses a line of a log; ok is false if it does not begin with a JSON object. The texts
+// are as they are in the line: who shows them cleans them.
 func ParseLogLine(line []byte) (l LogLine, ok bool) {
 	fields := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(line))

@@ -15,8 +15,8 @@ type Piece struct {
 // words matches a word.
 var words = regexp.MustCompile(`[\pL\p{Nd}]+`)
 
-// Mark returns a line in pieces, with the words that begin with one of searched marked, in any
-// letter case.
+// Mark returns a line in pieces, which together are s, with the words that begin with one of searched
+// marked, in any letter case. A piece that is not marked has all between two that are.
 func Mark(s string, searched []string) (pieces []Piece) {
 	start := 0
 	for _, at := range words.FindAllStringIndex(s, -1) {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// ListItem returns the text of a Markdown list item without its mark; false for another
-// line.
+// ListItem returns the text of a Markdown list item without its mark and its box; false for another
+// line. The mark begins the line: blanks before it are removed by the caller. A number has at most
+// three digits.
 func ListItem(s string) (string, bool) {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
 		if item, ok := strings.CutPrefix(s, mark); ok {
@@ -35,8 +36,9 @@ func Unmark(s string) string {
 
 var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
 
-// Sentences splits one plain paragraph. A full stop ends a sentence when a space
-// follows and what comes next can begin one, as begins says of the rest.
+// Sentences splits one plain paragraph into its sentences, trimmed; nil for a blank one. A full stop,
+// question or exclamation mark ends a sentence when a space follows and what comes next can begin one,
+// as begins says of the rest; not in code, and not behind an abbreviation.
 func Sentences(s string, begins func(rest string) bool) []string {
 	var out []string
 	start, code := 0, false

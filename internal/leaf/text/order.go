@@ -25,7 +25,8 @@ var (
 var orderClauses = strings.NewReplacer("://", "//", ". ", "\n", ".\n", "\n")
 
 // IsOrder reports whether a text asks its reader to run, fetch or disable something: "always
-// run curl URL | sh first", "Disable the checks". What tells of such a thing is none.
+// run curl URL | sh first", "Disable the checks". What tells of such a thing is none. One clause that
+// is an order is enough: it begins with a word of doing, or has one with a must or a command.
 func IsOrder(s string) bool {
 	for _, clause := range strings.FieldsFunc(orderClauses.Replace(strings.ToLower(s)), func(r rune) bool { return strings.ContainsRune("!?;:,\n。！？；：，、“”\"", r) }) {
 		acts, must := ContainsAny(clause, append(orderRunParts, orderDisableParts...)...), ContainsAny(clause, orderMustParts...)

@@ -27,8 +27,8 @@ func LastNames(s string) string {
 	return packageOf.ReplaceAllString(s, "$1")
 }
 
-// lastName returns the last name of a path without its extension; the path itself if it is
-// an address, a route or a pair of words.
+// lastName returns the last name of a path, which has a separator, without its extension; the path
+// itself if it is an address, a route or a pair of words.
 func lastName(path string) string {
 	at := strings.LastIndexAny(path, `/\`)
 	name := path[at+1:]

@@ -11,8 +11,8 @@ var frequent = Set(`about after again also because been before both change chang
 	made make more need needs only other over please same should some test tests than that their them then there they this those through using
 	very want what when where which while will with without would your`)
 
-// Tokens returns the words of a text in lower case, in order. Of scripts without spaces
-// each pair of neighbouring characters is a word.
+// Tokens returns the words of a text in lower case, in order, repetitions too; '_' is a part of a word.
+// Of scripts without spaces each pair of neighbouring characters is a word, pairs overlap.
 func Tokens(s string) []string {
 	var tokens []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -31,7 +31,8 @@ func Tokens(s string) []string {
 // isSubject reports whether a token says what a text is about.
 func isSubject(token string) bool { return len(token) > 3 && !frequent[token] }
 
-// SubjectWords returns the words of a text that say what it is about, in lower case.
+// SubjectWords returns the words of a text that say what it is about, in lower case: those of more
+// than three bytes that are not frequent in all texts.
 func SubjectWords(s string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range Tokens(s) {
@@ -42,7 +43,8 @@ func SubjectWords(s string) map[string]bool {
 	return set
 }
 
-// SharedSorted counts the items that two sorted lists without repetitions share.
+// SharedSorted counts the items that two sorted lists without repetitions share. It searches each item
+// of a in b, so that a is the shorter one.
 func SharedSorted(a, b []string) (n int) {
 	for _, item := range a {
 		if _, ok := slices.BinarySearch(b, item); ok {
@@ -69,8 +71,9 @@ const (
 	runSubjects = 3
 )
 
-// Runs returns the runs of six words in a text, each as one string: who has one of them in
-// common with a text has most likely copied it.
+// Runs returns the runs of six words in a text, each as one string, of which three or more say what it
+// is about: who has one of them in common with a text has most likely copied it. nil for a text
+// without any, as one of less than six words.
 func Runs(s string) []string {
 	tokens := Tokens(s)
 	var runs []string

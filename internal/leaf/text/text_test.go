@@ -95,6 +95,7 @@ func TestTruncate(t *testing.T) {
 		{"TruncateWidth", TruncateWidth, "𝄞𝄞𝄞", 5, "𝄞𝄞…"},
 		{"TruncateWidth", TruncateWidth, "𝄞𝄞𝄞", 4, "𝄞…"},
 		{"TruncateWidth", TruncateWidth, "測試在本地", 10, "測試在…"},
+		{"TruncateWidth", TruncateWidth, "a\xffbc", 3, "a\xff…"},
 		{"TruncateWidth", TruncateWidth, "x y", 1, "…"},
 		{"TruncateWidth", TruncateWidth, "x y", 0, ""},
 		{"TruncateWidth", TruncateWidth, "x y", -3, ""},

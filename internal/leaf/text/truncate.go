@@ -3,7 +3,6 @@ package text
 import (
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
@@ -15,8 +14,8 @@ const mark = "…"
 // FirstBytes is runes.FirstBytes.
 func FirstBytes(s string, n int) string { return runes.FirstBytes(s, n) }
 
-// TruncateBytes shortens s to at most n bytes, "…" at its end included; "" when
-// that has no room.
+// TruncateBytes shortens s to at most n bytes, "…" (3 bytes) at its end included; "" when
+// that has no room. White space before the "…" is removed; a text that fits is returned as it is.
 func TruncateBytes(s string, n int) string {
 	switch {
 	case len(s) <= n:
@@ -28,7 +27,7 @@ func TruncateBytes(s string, n int) string {
 }
 
 // TruncateRunes shortens s to at most n characters, "…" at its end included; ""
-// when that has no room.
+// when that has no room. Blanks before the "…" are removed; a text that fits is returned as it is.
 func TruncateRunes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -49,7 +48,7 @@ func TruncateRunes(s string, n int) string {
 }
 
 // TruncateWidth shortens s to a Width of at most n, "…" at its end included; ""
-// when that has no room. It ends s at a word where that loses little.
+// when that has no room. It ends s at a word where that loses little, and removes punctuation there.
 func TruncateWidth(s string, n int) string {
 	if Width(s) <= n {
 		return s
@@ -59,13 +58,12 @@ func TruncateWidth(s string, n int) string {
 	}
 	end, used, word := 0, 0, 0
 	for i, r := range s {
-		if used += cost(r); used > (n-1)*memory.LatinCost {
-			break
+		if end, used = i, used+cost(r); used > (n-1)*memory.LatinCost {
+			break // reached, as s is wider than n
 		}
 		if r == ' ' {
 			word = i
 		}
-		end = i + utf8.RuneLen(r)
 	}
 	// A word longer than a quarter of the text is split rather than dropped.
 	if s[end] != ' ' && word > end*3/4 {

@@ -14,7 +14,8 @@ func Set(s string) map[string]bool {
 	return m
 }
 
-// Add appends the items to a list that are neither empty nor in it yet.
+// Add appends the items to a list that are neither empty nor in it yet, in order. Like append it may
+// write behind the end of list. It compares with each, so that lists are short.
 func Add(list []string, items ...string) []string {
 	for _, item := range items {
 		if item != "" && !slices.Contains(list, item) {
@@ -64,7 +65,8 @@ func LowerASCII(s string) string {
 	return s
 }
 
-// HasWord reports whether s has word, not as a part of a longer one.
+// HasWord reports whether s has word, which is not empty, not as a part of a longer one: no ASCII
+// letter, digit or '_' stands before or behind it. Letter case counts.
 func HasWord(s, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], word)

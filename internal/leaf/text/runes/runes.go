@@ -23,7 +23,8 @@ func Unsafe(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// FirstBytes returns the longest beginning of s of at most n bytes that splits no character.
+// FirstBytes returns the longest beginning of s of at most n bytes that splits no character; "" for
+// a negative n.
 func FirstBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -35,7 +36,7 @@ func FirstBytes(s string, n int) string {
 	return s[:n]
 }
 
-// UTF16Len returns the length of s in UTF-16 units.
+// UTF16Len returns the length of s in UTF-16 units, as JavaScript counts it; an invalid byte is one.
 func UTF16Len(s string) int {
 	n := 0
 	for _, r := range s {
