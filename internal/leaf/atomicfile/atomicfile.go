@@ -26,7 +26,8 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return WriteFrom(path, bytes.NewReader(data), mode)
 }
 
-// WriteFrom is Write with the content of a reader.
+// WriteFrom is Write with the content of a reader. The directory exists. After an error path is as it
+// was.
 func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 	path = BehindLinks(path)
 	dir := filepath.Dir(path)
@@ -46,7 +47,8 @@ func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 }
 
 // WriteIn is Write for a file below dir, which it does not leave: not through links in
-// the path either. A link with the file's own name is replaced, not followed.
+// the path either. A link with the file's own name is replaced, not followed. path is relative to
+// dir, and its directory exists.
 func WriteIn(dir *os.Root, path string, data []byte, mode fs.FileMode) error {
 	temp := filepath.Join(filepath.Dir(path), tempPrefix(path)+strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -83,7 +85,8 @@ func IsTemp(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, tempInfix)
 }
 
-// finish writes content and mode of a temporary file to disk and closes it.
+// finish writes content and mode of a temporary file to disk and closes it, whatever fails; it
+// returns the first error.
 func finish(f *os.File, from io.Reader, mode fs.FileMode) error {
 	_, err := io.Copy(f, from)
 	if err == nil {
@@ -121,8 +124,8 @@ var (
 )
 
 // BehindLinks returns the file that a path leads to, also when the last link points
-// to a file that does not exist. People keep their settings in a repository and link
-// to them.
+// to a file that does not exist; a path that is no link is returned as it is. People keep their
+// settings in a repository and link to them. Of links in a circle it follows 40.
 func BehindLinks(path string) string {
 	for range 40 {
 		target, err := os.Readlink(path)
@@ -141,7 +144,8 @@ func BehindLinks(path string) string {
 // for path. Errors are ignored: such a file harms nobody.
 func RemoveLeftovers(path string) { RemoveOwnLeftovers(BehindLinks(path)) }
 
-// RemoveOwnLeftovers is RemoveLeftovers for WriteIn and WriteOwn. No process may be writing path.
+// RemoveOwnLeftovers is RemoveLeftovers for WriteIn and WriteOwn, which follow no link. No process
+// may be writing path: its temporary file would go.
 func RemoveOwnLeftovers(path string) {
 	dir, prefix := filepath.Dir(path), tempPrefix(path)
 	entries, _ := os.ReadDir(dir)
@@ -152,8 +156,8 @@ func RemoveOwnLeftovers(path string) {
 	}
 }
 
-// SyncDir makes the names in a directory durable. It does nothing on Windows, which
-// refuses to sync directories and does not need it.
+// SyncDir makes the names in a directory durable, such as that of a file just renamed. It does
+// nothing on Windows, which refuses to sync directories and does not need it.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -40,7 +40,7 @@ const maxSlug = 200
 
 // slug returns the CLI's name for a directory: each UTF-16 unit that is no ASCII
 // letter or digit becomes a hyphen; a name above 200 is cut and gets a hash of the
-// whole (seen in 2.1.197, short ones also in 2.0.60).
+// whole (seen in 2.1.197, short ones also in 2.0.60). Different directories may have one name.
 func slug(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	var b strings.Builder
@@ -65,7 +65,8 @@ func LoadsInstructions(getenv func(string) string) bool {
 }
 
 // LoadsMemory reports whether Claude Code loads its own memory of a project from the
-// configuration directory in this environment.
+// configuration directory in this environment: it loads none, or one from elsewhere, where the
+// environment says so.
 func LoadsMemory(getenv func(string) string) bool {
 	for _, elsewhere := range []string{"CLAUDE_CODE_REMOTE_MEMORY_DIR", "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE", "CLAUDE_COWORK_MEMORY_INDEX_CONTENT"} {
 		if getenv(elsewhere) != "" {
@@ -75,7 +76,7 @@ func LoadsMemory(getenv func(string) string) bool {
 	return LoadsInstructions(getenv) && !IsOn(getenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
 }
 
-// IsOn reports whether a variable that is a switch is set.
+// IsOn reports whether a variable that is a switch is on: set to anything but 0, false, no or off.
 func IsOn(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "0", "false", "no", "off":

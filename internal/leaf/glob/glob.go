@@ -54,7 +54,8 @@ func Local(getenv func(string) string) System {
 }
 
 // ResolveLinks returns a path without links, as far as it exists: a file that was just deleted
-// still has a directory. A path that is not absolute stays as it is.
+// still has a directory. A path that is not absolute stays as it is, also one that cannot be
+// resolved at all.
 func ResolveLinks(p string) string {
 	if !filepath.IsAbs(p) {
 		return p
@@ -124,7 +125,8 @@ func trimEnds(g string) string {
 	return g
 }
 
-// resolveGlob resolves the links of the part of a rooted glob that has no wildcard.
+// resolveGlob resolves the links of the part of a rooted glob that has no wildcard, up to the last
+// separator before one; g itself without Resolve.
 func (s System) resolveGlob(g string) string {
 	if s.Resolve == nil {
 		return g
@@ -237,7 +239,8 @@ func (s Set) MayMatch(pattern string) bool {
 }
 
 // file reports whether a glob covers a file, in any letter case; cwd is where a relative
-// path begins. With dotted only rooted globs and those that begin with a dot count.
+// path begins, "" if unknown: then rooted globs do not match it. With dotted only rooted globs and
+// those that begin with a dot count. "" is no file.
 func (s Set) file(file, cwd string, dotted bool) bool {
 	if file == "" {
 		return false
@@ -271,7 +274,8 @@ func (s Set) file(file, cwd string, dotted bool) bool {
 	return false
 }
 
-// covers reports whether a pattern names a path or something above it.
+// covers reports whether a pattern names a path or something above it; a rooted one no path that is
+// relative. On a system with drives a glob without one is for all. fold: in any letter case.
 func (s Set) covers(g pattern, p string, fold bool) bool {
 	if !g.rooted {
 		return matchParts(g.text, p, fold, true)
@@ -318,7 +322,8 @@ func matchParts(g, p string, fold, anywhere bool) bool {
 	}
 }
 
-// cutPart returns the first name of a path and what follows it.
+// cutPart returns the first name of a path, "" if none is left, and what follows it, with the
+// separator. Separators before the name are skipped.
 func cutPart(p string) (part, rest string) {
 	for p != "" && (p[0] == '/' || p[0] == '\\') {
 		p = p[1:]
@@ -333,7 +338,8 @@ func cutPart(p string) (part, rest string) {
 
 // Match reports whether a pattern matches a whole path from its first name on. Both have '/'
 // as separator and are compared in the same letter case; "**" stands for any number of
-// directories, at the end for at least one name.
+// directories, at the end for at least one name. Its time grows fast with the number of "**", so
+// callers bound that.
 func Match(pattern, path string) bool {
 	part, rest := cutPart(pattern)
 	name, after := cutPart(path)

@@ -7,7 +7,7 @@ import (
 
 // matchName reports whether a glob without separators matches a name. A glob also matches a
 // name that is the same text, whatever it means as a glob; where one of its classes is not
-// closed, "[" stands for itself.
+// closed, "[" stands for itself. fold: in any letter case. "[!" is the one for "outside".
 func matchName(glob, name string, fold bool) bool {
 	if glob == name {
 		return true

@@ -39,7 +39,8 @@ func Parse(data []byte) (*Document, error) { return parse(data, false) }
 func ParseRelaxed(data []byte) (*Document, error) { return parse(data, true) }
 
 // parse parses a JSON object, relaxed with comments and trailing commas, and keeps its
-// layout for edits. An empty file is an empty object; ErrNotObject for another value.
+// layout for edits. A file that is empty but for blanks (and comments) has no root, which Set makes.
+// ErrNotObject for another value, a SyntaxError for text that is no JSON.
 func parse(data []byte, relaxed bool) (*Document, error) {
 	d := &Document{relaxed: relaxed, newline: "\n", unit: "  "}
 	d.data, d.bom = bytes.CutPrefix(data, byteOrderMark)
@@ -70,7 +71,8 @@ func (d *Document) strict() []byte {
 	return d.data
 }
 
-// index finds every value again. The text has been checked.
+// index finds every value again, after each edit. The text is valid JSON, so that every bracket has
+// its partner.
 func (d *Document) index() {
 	d.root, d.clean = nil, d.strict()
 	var open []*Node
@@ -111,7 +113,7 @@ func (d *Document) Bytes() []byte {
 }
 
 // child returns the last member of a key and its index: of two of the same name
-// every reader takes the last.
+// every reader takes the last. nil and -1 for none.
 func (n *Node) child(key string) (*Node, int) {
 	for i := len(n.Keys) - 1; i >= 0; i-- {
 		if n.Keys[i] == key {
@@ -124,7 +126,8 @@ func (n *Node) child(key string) (*Node, int) {
 // IsEmpty reports whether the file has no object yet.
 func (d *Document) IsEmpty() bool { return d.root == nil }
 
-// Find returns the value at a path of keys from the root, nil when there is none.
+// Find returns the value at a path of keys from the root, which is the value of no keys; nil when
+// there is none.
 func (d *Document) Find(path ...string) *Node {
 	n := d.root
 	for _, key := range path {
@@ -155,7 +158,8 @@ func (d *Document) Keys(path ...string) []string {
 	return nil
 }
 
-// Set gives a member its value and makes the objects on the way to it. It fails,
+// Set gives a member its value, which is valid JSON, and makes the objects on the way to it. A new
+// member comes last in its object; of several of one name the last is changed. It fails,
 // and changes nothing, when something else than an object is in the way.
 func (d *Document) Set(value []byte, path ...string) error {
 	if d.root == nil {
@@ -190,7 +194,8 @@ func (d *Document) Set(value []byte, path ...string) error {
 	return nil
 }
 
-// Add appends to the array at path and makes it when there is none.
+// Add appends a value, which is valid JSON, to the array at path and makes it when there is none. It
+// fails when something else is there.
 func (d *Document) Add(value []byte, path ...string) error {
 	n := d.Find(path...)
 	if n == nil {
@@ -203,7 +208,8 @@ func (d *Document) Add(value []byte, path ...string) error {
 	return nil
 }
 
-// Remove takes out every member of that name and reports whether there was one.
+// Remove takes out every member of that name and reports whether there was one. path has at least one
+// key.
 func (d *Document) Remove(path ...string) bool {
 	removed := false
 	for {
@@ -221,7 +227,7 @@ func (d *Document) Remove(path ...string) bool {
 }
 
 // RemoveFunc takes out the elements of the array at path that match and returns
-// how many there were.
+// how many there were; 0 where there is no array. match gets an element as it stands.
 func (d *Document) RemoveFunc(match func([]byte) bool, path ...string) int {
 	n := d.Find(path...)
 	if n == nil || n.Kind != '[' {
@@ -238,7 +244,8 @@ func (d *Document) RemoveFunc(match func([]byte) bool, path ...string) int {
 	return removed
 }
 
-// insert adds a member, or an element when key is "", at the end of a container.
+// insert adds a member, or an element when key is "", at the end of a container: on a line of its own
+// if the others are, or there are none. key is quoted.
 func (d *Document) insert(n *Node, key string, value []byte) {
 	label := func(colon string) string {
 		if key == "" {
@@ -269,7 +276,7 @@ func (n *Node) begin(i int) int {
 }
 
 // removeAt takes out a member or an element with the comma and the white space
-// before it: the inverse of insert.
+// before it, or behind it if it is the first: the inverse of insert. Comments between go too.
 func (d *Document) removeAt(n *Node, i int) {
 	switch {
 	case len(n.Kids) == 1:
@@ -287,8 +294,8 @@ func (d *Document) replace(from, to int, with string) {
 	d.index()
 }
 
-// indentOf returns the white space before the first member or element that begins
-// its own line; false when none does.
+// indentOf returns the white space before the first member or element of n that begins
+// its own line; false when none does, and for a value that has none.
 func (d *Document) indentOf(n *Node) (string, bool) {
 	for i := range n.Kids {
 		at := n.begin(i)
@@ -312,7 +319,8 @@ func (d *Document) lineIndent(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// layOut returns a value indented like the file around it.
+// layOut returns a value indented like the file around it: on one line if inline, else its further
+// lines begin with indent. A value that is no JSON is returned as it is.
 func (d *Document) layOut(value []byte, indent string, inline bool) string {
 	var b bytes.Buffer
 	var err error

@@ -7,7 +7,8 @@ import "bytes"
 // Every other byte keeps its position, so that positions and lines in the result
 // are those of data. It returns data itself when there is nothing to blank.
 //
-// What is broken stays broken: a comment that never ends is left as it stands.
+// What is broken stays broken: a comment that never ends is left as it stands, and of several
+// commas none becomes a blank.
 func Relax(data []byte) []byte {
 	out, changed := data, false
 	blank := func(from, to int) {

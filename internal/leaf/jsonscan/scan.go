@@ -46,8 +46,8 @@ func Check(data []byte) error {
 // Members calls visit for each member of the JSON object in data, in order, with
 // the key decoded and the value as it stands. The whole of data is checked
 // first, so that visit only ever sees parts of valid JSON; a byte order mark and
-// surrounding white space are allowed. A repeated key is visited each time. The
-// error is an [ErrNotObject].
+// surrounding white space are allowed. A repeated key is visited each time. value is a part of data.
+// The error is an [ErrNotObject], also for nesting beyond MaxMemberDepth; nothing was visited then.
 func Members(data []byte, visit func(key string, value []byte)) error {
 	s := scanner{data: TrimBOM(data), limit: MaxMemberDepth}
 	s.space()
@@ -75,8 +75,9 @@ func Decode(data []byte, fields map[string]any) error {
 	return Members(data, func(key string, value []byte) { SetField(fields[key], value) })
 }
 
-// SetField sets a *string, *int, *int64 or *bool to a value, empty when the value is of
-// another type, and a *[]byte to the value as it stands. It ignores any other field.
+// SetField sets a *string, *int, *int64 or *bool to a value of valid JSON, empty ("", 0, false) when
+// the value is of another type, and a *[]byte to the value as it stands. It ignores any other field,
+// also nil.
 func SetField(field any, value []byte) {
 	switch field := field.(type) {
 	case *string:
@@ -122,7 +123,7 @@ func skipAny(data []byte, i int, chars string) int {
 	return i
 }
 
-// valueEnd returns the end of the value at i, part of valid JSON.
+// valueEnd returns the end of the value at i, part of valid JSON; i itself where none begins.
 func valueEnd(valid []byte, i int) int {
 	for depth := 0; i < len(valid); i++ {
 		switch valid[i] {
@@ -263,8 +264,9 @@ func (s *scanner) bracket(c byte) bool {
 	return true
 }
 
-// container steps over the object or array at pos; visit, if given, sees its members or
-// elements as they stand, an element with the key nil.
+// container steps over the object or array at pos, depth levels deep; visit, if given, sees its
+// members or elements as they stand, a key with its quotes, an element with the key nil. False for
+// what is no JSON, also if members were visited before.
 func (s *scanner) container(depth int, visit func(key, value []byte)) bool {
 	open := s.at()
 	end := open + 2 // } is { + 2, ] is [ + 2
@@ -305,7 +307,8 @@ func (s *scanner) container(depth int, visit func(key, value []byte)) bool {
 	}
 }
 
-// str steps over a string; pos is at its opening quote.
+// str steps over a string; pos is at its opening quote. False for one that does not end, has a
+// control character or an unknown escape.
 func (s *scanner) str() bool {
 	data := s.data
 	for i := s.pos + 1; ; i++ {
@@ -335,7 +338,8 @@ func (s *scanner) str() bool {
 	}
 }
 
-// number skips a number and reports whether it is one.
+// number skips a number and reports whether it is one by JSON's grammar: after 0 no digits, digits
+// behind a point.
 func (s *scanner) number() bool {
 	if s.at() == '-' {
 		s.pos++

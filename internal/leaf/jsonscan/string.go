@@ -12,7 +12,7 @@ import (
 
 // StringEnd returns the position after the closing quote of the string whose
 // opening quote is at i; len(data) when it has none. It looks at nothing but
-// quotes and backslashes, so data need not be JSON.
+// quotes and backslashes, so data need not be JSON. It takes linear time.
 func StringEnd(data []byte, i int) int {
 	for j := i + 1; j < len(data); {
 		n := bytes.IndexByte(data[j:], '"')
@@ -57,7 +57,8 @@ func plainLength(data []byte) int {
 }
 
 // Unquote decodes a JSON string; false means that raw is something else. As in
-// encoding/json lone surrogates and invalid UTF-8 become U+FFFD.
+// encoding/json lone surrogates and invalid UTF-8 become U+FFFD. raw is a value that this package has
+// found, without blanks around it: what is between the quotes is not checked.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
@@ -69,8 +70,9 @@ func Unquote(raw []byte) (string, bool) {
 	return string(AppendUnquoted(nil, body)), true
 }
 
-// AppendUnquoted appends the text of a string, given without its quotes. What
-// cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD.
+// AppendUnquoted appends the text of a string, given without its quotes, and returns dst as append
+// does. What cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD; a
+// backslash at the end is dropped.
 func AppendUnquoted(dst, body []byte) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, len(body))
@@ -128,7 +130,8 @@ func hex4(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+// AppendQuote appends s as a JSON string with its quotes. Invalid UTF-8 becomes U+FFFD; "<", ">" and
+// "&" are not escaped.
 func AppendQuote(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
@@ -169,7 +172,8 @@ func AppendQuote(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Object returns a JSON object of keys and values: texts, numbers, and JSON as it stands.
+// Object returns a JSON object of pairs of a key and a value, in their order: a string is a text, an
+// int64 a number, a []byte JSON as it stands. A value of another type would leave the object broken.
 func Object(pairs ...any) []byte {
 	b := []byte{'{'}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -189,7 +193,8 @@ func Object(pairs ...any) []byte {
 	return append(b, '}')
 }
 
-// Int64 decodes a JSON number and drops what follows the point; anything else is 0.
+// Int64 decodes a JSON number and drops what follows the point; anything else, and a number beyond
+// 2^62, is 0.
 func Int64(raw []byte) int64 {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n

@@ -14,7 +14,7 @@ import (
 const poll = 20 * time.Millisecond
 
 // Wait is Try until the lock is free or the context ends; then it returns nil
-// without an error.
+// without an error. The file, if it returns one, holds the lock until Release.
 func Wait(ctx context.Context, path string) (*os.File, error) {
 	for {
 		f, err := Try(path)

@@ -13,7 +13,8 @@ import (
 // Try opens the file for reading and writing, creating it with mode 0600, and locks
 // it until it is closed. A file that may not be written is opened for reading. It
 // returns nil without an error when another process, or another call in this one,
-// holds the lock.
+// holds the lock. An os.PathError with Op "lock" says that the file system has no locks. The lock is
+// advisory: whoever does not ask for it can read and write the file.
 func Try(path string) (*os.File, error) {
 	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {

@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// Try opens the file with no sharing allowed, which is the lock. It returns nil without an
-// error when another process, or another call in this one, holds the lock.
+// Try opens the file for reading and writing, creating it, with no sharing allowed, which is the
+// lock until it is closed. It returns nil without an error when another process, or another call
+// in this one, holds the lock: no other process can even read the file then.
 func Try(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

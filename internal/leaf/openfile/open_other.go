@@ -4,7 +4,7 @@ package openfile
 
 import "os"
 
-// Open is os.OpenFile for regular files; the error for anything else is ErrNotRegular.
+// Open is os.OpenFile for regular files; the error for anything else wraps ErrNotRegular.
 func Open(path string, flag int, mode os.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|nonblock, mode)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Open is os.OpenFile for regular files; the error for anything else is ErrNotRegular. It
-// waits for no writer of a FIFO and no device. A file that it may make is no link: another
-// user could have put it there.
+// Open is os.OpenFile for regular files; the error for anything else wraps ErrNotRegular. It
+// waits for no writer of a FIFO and no device. A file that it may make (os.O_CREATE) is no link:
+// another user could have put it there. Otherwise links are followed.
 func Open(path string, flag int, mode os.FileMode) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		flag |= syscall.O_NOFOLLOW

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// InDir is Open for a file that is made, with its directory if that is missing.
+// InDir is Open for a file that is made, with its directory (mode 0700) if that is missing; flag has
+// os.O_CREATE.
 func InDir(path string, flag int, mode os.FileMode) (*os.File, error) {
 	f, err := Open(path, flag, mode)
 	if os.IsNotExist(err) {

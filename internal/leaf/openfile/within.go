@@ -33,7 +33,7 @@ func ReadUpTo(path string, limit int64) ([]byte, error) {
 // Root is os.OpenRoot, which would wait for the writer of a FIFO.
 func Root(dir string) (*os.Root, error) { return os.OpenRoot(dir + string(os.PathSeparator)) }
 
-// WithinDir is Within for one file below the directory at a path, "" for none.
+// WithinDir is Within for one file below the directory at a path; fs.ErrNotExist for the path "".
 func WithinDir(path, name string, limit int64) (content []byte, written time.Time, err error) {
 	if path == "" {
 		return nil, time.Time{}, fs.ErrNotExist
@@ -48,7 +48,8 @@ func WithinDir(path, name string, limit int64) (content []byte, written time.Tim
 
 // Within returns the content of a regular file of at most limit bytes below dir, and when
 // it was written. It does not leave dir, through links either, and does not wait for the
-// writer of a FIFO.
+// writer of a FIFO. ErrUnfit for a larger file, one that is not regular, or one that changes while it
+// is read; fs.ErrNotExist for none.
 func Within(dir *os.Root, name string, limit int64) (content []byte, written time.Time, err error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -67,7 +68,7 @@ func Within(dir *os.Root, name string, limit int64) (content []byte, written tim
 }
 
 // Beginning returns the first limit bytes of a regular file, links followed, and its
-// properties.
+// properties, by which a caller sees that there is more. ErrUnfit if it changes while it is read.
 func Beginning(path string, limit int64) (content []byte, info fs.FileInfo, err error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -81,7 +82,8 @@ func Beginning(path string, limit int64) (content []byte, info fs.FileInfo, err 
 	return content, info, err
 }
 
-// beginning reads a file up to limit bytes; ErrUnfit if it changes meanwhile.
+// beginning reads a file, of which before are the properties, up to limit bytes; ErrUnfit if its size
+// or time changes meanwhile.
 func beginning(f *os.File, before fs.FileInfo, limit int64) ([]byte, error) {
 	content := make([]byte, min(before.Size(), limit))
 	if _, err := io.ReadFull(f, content); err != nil {

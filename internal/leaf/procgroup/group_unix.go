@@ -15,7 +15,8 @@ type Group struct {
 	released bool
 }
 
-// Start starts cmd as the leader of a group of its own.
+// Start starts cmd as the leader of a group of its own; it sets cmd.SysProcAttr. The caller waits
+// for cmd and then calls Release; on Linux it holds its thread until then (see the package).
 func Start(cmd *exec.Cmd) (*Group, error) {
 	cmd.SysProcAttr = leader()
 	if err := cmd.Start(); err != nil {
@@ -24,7 +25,8 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return &Group{id: cmd.Process.Pid}, nil
 }
 
-// Kill ends all members at once.
+// Kill ends all members at once. It may be called from any goroutine, also after Release, when it
+// does nothing.
 func (g *Group) Kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

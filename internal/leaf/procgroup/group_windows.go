@@ -18,8 +18,9 @@ type Group struct {
 	released bool
 }
 
-// Start starts cmd in its own job, without a console window. A process that cmd
-// starts before it is in the job escapes it; programs start none so early.
+// Start starts cmd in its own job, without a console window; it sets cmd.SysProcAttr. The caller
+// waits for cmd and then calls Release. A process that cmd starts before it is in the job escapes
+// it; programs start none so early. After an error nothing runs.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -58,7 +59,8 @@ func assign(job windows.Handle, pid int) error {
 	return windows.AssignProcessToJobObject(job, process)
 }
 
-// Kill ends all processes of the job at once.
+// Kill ends all processes of the job at once. It may be called from any goroutine, also after
+// Release, when it does nothing.
 func (g *Group) Kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +69,7 @@ func (g *Group) Kill() {
 	}
 }
 
-// Release closes the job and ends its remaining processes.
+// Release closes the job and ends its remaining processes. It may be called again.
 func (g *Group) Release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 const DataDirKey = "CLAUDE_MEM_DATA_DIR"
 
 // DataDir returns the absolute path of the data directory: CLAUDE_MEM_DATA_DIR
-// (with ~ for the home directory), else .claude-mem in the home directory; ""
-// when there is neither.
+// (with ~ for the home directory, relative to the current directory if it is relative), else
+// .claude-mem in the home directory; "" when there is neither. It is not made.
 func DataDir(getenv func(string) string) string {
 	home := HomeDir(getenv)
 	dir := getenv(DataDirKey)

@@ -18,7 +18,8 @@ import (
 
 // Set writes one value into config.json and keeps the rest of the file, comments too. The
 // file is replaced whole or not at all. CodeNotFound for an unknown key, CodeInvalid for
-// an invalid value or a broken file.
+// an invalid value or a broken file, CodeStorage if it cannot be written or another edit holds the
+// lock for 2 s.
 func Set(dataDir, name, value string) error {
 	setting, ok := Lookup(name)
 	if !ok {
@@ -32,7 +33,9 @@ func Set(dataDir, name, value string) error {
 	})
 }
 
-// Unset removes a key from config.json, so that the default is in force.
+// Unset removes a key from config.json, so that the default is in force. Without a settings file it
+// does nothing; with only an older one it makes config.json with what restricts in that, except
+// the key. The errors are those of Set.
 func Unset(dataDir, name string) error {
 	setting, ok := Lookup(name)
 	if !ok {
@@ -48,7 +51,8 @@ func Unset(dataDir, name string) error {
 	})
 }
 
-// memberOf returns a key as the file spells it, or the key itself if the file lacks it.
+// memberOf returns a key of the table as the file spells it the last time, which counts, or the key
+// itself if the file lacks it.
 func memberOf(d *jsonscan.Document, key string) string {
 	for _, member := range slices.Backward(d.Keys()) {
 		if at := indexOf(member); at >= 0 && table[at].Key == key {
@@ -80,7 +84,8 @@ func PendingImport(dataDir string) ([]Older, error) {
 }
 
 // OlderSettings returns the settings of the older file, whether or not there is a
-// config.json; nil when there is no older file.
+// config.json, in the table's order; nil when there is no older file. What is empty or the default is
+// left out. CodeInvalid if the file is broken.
 func OlderSettings(dataDir string) ([]Older, error) {
 	entries, _, err := readFile(OlderPath(dataDir), true)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +113,8 @@ func OlderSettings(dataDir string) ([]Older, error) {
 
 // Import writes the valid settings of the older file that the user has seen and wanted
 // into config.json, whose own values stay. Those that restrict are always written into a new
-// one.
+// one. From then on the older file is ignored, even if nothing was wanted. The errors are those of
+// Set.
 func Import(dataDir string, wanted func(Older) bool) error {
 	list, err := OlderSettings(dataDir)
 	if err != nil {
@@ -149,8 +155,10 @@ func WithoutKeys(list []Older) func(Older) bool {
 // lockLimit is how long an edit waits for another one, which takes milliseconds.
 const lockLimit = 2 * time.Second
 
-// edit reads, changes and replaces config.json under a lock. A new file starts with the
-// restricting settings of the older file, which is ignored from then on.
+// edit reads, changes and replaces config.json under a lock, and renews the last good copy. A new
+// file starts with the restricting settings of the older file, which is ignored from then on. A
+// broken file is not changed: CodeInvalid. All other errors, those of change too, become
+// CodeStorage.
 func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return storage(err)
@@ -206,7 +214,7 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	return nil
 }
 
-// encoded returns an entry's value as JSON.
+// encoded returns an entry's value as JSON: a text, or an array if it was one.
 func (e entry) encoded() []byte {
 	if e.items == nil {
 		return jsonscan.AppendQuote(nil, e.text)
@@ -225,7 +233,8 @@ func storage(err error) error {
 	return memory.Errorf(memory.CodeStorage, "write settings: %w", err)
 }
 
-// Describe returns a line about a setting of the older file, its secret masked.
+// Describe returns a line about a setting of the older file, its secret masked: its value, or why
+// it is not imported.
 func (o Older) Describe() string {
 	text := strings.TrimPrefix(o.Key, prefix) + " = " + o.Shown()
 	switch {

@@ -31,8 +31,8 @@ var nodeNames = []struct{ node, our string }{
 // nodeModes are its modes beside code, with other types and concepts than ours.
 var nodeModes = []string{"email-investigation", "law-study", "law-study-CLAUDE", "meme-tokens"}
 
-// readNode returns the members of a settings.json of claude-mem for Node by name; nil for
-// another file.
+// readNode returns the members of a settings.json of claude-mem for Node by name, with their values as
+// text; nil for another file (none of nodeMarks is in it) and for one that cannot be read.
 func readNode(dataDir string) map[string]string {
 	data, err := openfile.Read(OlderPath(dataDir))
 	if err != nil || len(data) > largestFile {
@@ -74,7 +74,8 @@ func NodePort(dataDir string) int {
 
 // fromNode translates the settings of claude-mem for Node: what has another name or other
 // values here. Its own port, values that it begins with, and what has no counterpart are
-// left out.
+// left out. entries are what our parser found in its file, members all that is in it (readNode).
+// origins has for each translated key what it was made of; "" where only the value was shortened.
 func fromNode(entries []entry, members map[string]string) (list []entry, origins map[string]string) {
 	origins = map[string]string{}
 	put := func(key, text, origin string) {

@@ -46,7 +46,8 @@ type Value struct {
 
 // Load reads the settings of a command or a hook: environment, then file, then
 // default. The settings are usable even with an error, which says that the file is
-// broken: then its last good copy is in force or, without one, they are Closed.
+// broken: then its last good copy is in force or, without one, they are Closed. Load may write:
+// it keeps the last good copy. The file is read once; getenv is asked each time.
 func Load(dataDir string, getenv func(string) string) (*Settings, error) {
 	s := &Settings{getenv: getenv, source: readSource(dataDir, true)}
 	return s, s.fault
@@ -83,7 +84,8 @@ func (s *Settings) List() []Value {
 	return values
 }
 
-// Problems returns the values that are set and can't be used.
+// Problems returns an error for each value that is set and can't be used, nil for none. It says
+// nothing about a broken file: that is Load's error.
 func (s *Settings) Problems() []error {
 	var problems []error
 	for _, v := range s.List() {
@@ -108,8 +110,8 @@ func unknownKey(name string) error {
 }
 
 // at returns the value of the setting at place i of the table, with its origin, and with
-// Err if a value that is set is invalid. Then, and if the file is broken, a setting with
-// a safe value has that.
+// Err if a value that is set is invalid. Then, and if the settings are Closed, a setting with
+// a safe value has that, another its default.
 func (s *Settings) at(i int) Value {
 	v := Value{Setting: table[i], Value: table[i].Default, Origin: FromDefault}
 	if s.closed && v.Safe != "" {
@@ -130,7 +132,8 @@ func (s *Settings) at(i int) Value {
 	return v
 }
 
-// find returns what is set for a key, whether or not it can be used.
+// find returns what is set for a key of the table and where, whether or not it can be used; false if
+// nothing is. An empty variable of the environment sets nothing.
 func (s *Settings) find(key string) (entry, Origin, bool) {
 	fromEnv := entry{key: key, text: s.env(key)}
 	if !s.fileFirst && fromEnv.text != "" {
@@ -173,7 +176,7 @@ func (s *Settings) Float(key string) float64 {
 	return f
 }
 
-// Duration returns the value of Minutes or Days.
+// Duration returns the value of Minutes or Days, of which there may be fractions.
 func (s *Settings) Duration(key string) time.Duration {
 	unit := time.Minute
 	if table[indexOf(key)].Kind == Days {
@@ -183,7 +186,8 @@ func (s *Settings) Duration(key string) time.Duration {
 }
 
 // Items returns the parts of a List, without blanks around them and without empty ones;
-// those of the default if one of them is no choice of the list.
+// those of the default if one of them is no choice of the list. An item of an array in the file may
+// have a comma. The caller must not write to the slice.
 func (s *Settings) Items(key string) []string {
 	v := s.at(indexOf(key))
 	if e, _, found := s.find(key); found && v.Err == nil {
@@ -202,7 +206,8 @@ func (s *Settings) WithheldFiles() glob.Set {
 	return glob.Local(s.env).Compile(s.Items(KeyWithholdFiles))
 }
 
-// Check returns why text can't be the value of the setting, nil when it can.
+// Check returns why text can't be the value of the setting, with CodeInvalid, nil when it can. The
+// error does not quote the text.
 func (s Setting) Check(text string) error {
 	var limit float64
 	switch s.Kind {
@@ -281,7 +286,7 @@ func (v Value) Shown() string {
 	return "…"
 }
 
-// withoutUser returns a URL without user and password, any other text as it is.
+// withoutUser returns a URL with "…" in the place of user and password, any other text as it is.
 func withoutUser(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {

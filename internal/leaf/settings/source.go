@@ -50,7 +50,9 @@ const replacing = 20 * time.Millisecond
 
 // readSource reads config.json or, if that is broken, its last good copy; without a
 // config.json the restricting settings of the older file. With keep it renews a copy that
-// is not of this version of the file, and removes it when the user has removed config.json.
+// is not of this version of the file, and removes it when the user has removed config.json. A file
+// that is missing while there is a copy is looked for again after replacing: an editor may be
+// saving it.
 func readSource(dataDir string, keep bool) source {
 	entries, info, err := readFile(Path(dataDir), false)
 	if os.IsNotExist(err) && exists(goodPath(dataDir)) {
@@ -112,8 +114,9 @@ func brokenError(path string, err error, meanwhile string) error {
 // unknown.
 var errLink = errors.New("a link to a missing file")
 
-// readFile reads and parses a settings file. fs.ErrNotExist says that there is none.
-// info describes the file as it was before it was read.
+// readFile reads and parses a settings file. fs.ErrNotExist says that there is none; every other
+// error that there are settings, which are not known. info describes the file as it was before
+// it was read. older: it may have the form of claude-mem for Node.
 func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -146,7 +149,8 @@ var (
 
 // parse returns the settings in a file. The file may have comments, a byte order mark,
 // trailing commas and arrays of texts. A key may lack the prefix and be in any letter
-// case. Unknown keys are ignored.
+// case. Unknown keys are ignored; values are not checked here, but for their JSON type. Entries
+// have the table's spelling of the key and are in the order of the file; null takes a key back.
 func parse(data []byte, older bool) (entries []entry, err error) {
 	if len(data) > largestFile {
 		return nil, errTooLarge
@@ -181,8 +185,9 @@ func parse(data []byte, older bool) (entries []entry, err error) {
 	return entries, cmp.Or(err, wrong)
 }
 
-// parseValue parses a setting's value: a text, a number, true or false, or an array of
-// these; null sets nothing. ok is false for any other value.
+// parseValue parses a setting's value, which is not empty: a text, a number, true or false, or an
+// array of these; null sets nothing. ok is false for any other value. Blank items of an array are
+// left out.
 func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
 	e.key = key
 	switch value[0] {
@@ -267,7 +272,8 @@ func splitList(text string) []string {
 }
 
 // keepGood copies a valid config.json, described by info, to the last good copy, unless that
-// has the same time and size. If it cannot be written, there is no copy, which restricts.
+// has the same time and size. If it cannot be written, there is no copy: an old one might allow what
+// the file restricts now, and without one a file that breaks later closes the settings.
 func keepGood(dataDir string, info fs.FileInfo) {
 	good := goodPath(dataDir)
 	if copied, err := os.Stat(good); err == nil && copied.Size() == info.Size() && copied.ModTime().Equal(info.ModTime()) {
@@ -287,8 +293,8 @@ func keepGood(dataDir string, info fs.FileInfo) {
 	_ = os.Chtimes(good, info.ModTime(), info.ModTime()) // else the next reader renews it again
 }
 
-// Stat describes the file of the settings, nil when there is none. When the description
-// changes, the settings must be loaded again.
+// Stat describes the file of the settings, nil when there is none or it cannot be looked at. When
+// time or size of the description change, the settings must be loaded again.
 func Stat(dataDir string) fs.FileInfo {
 	info, err := os.Stat(Path(dataDir))
 	if os.IsNotExist(err) {

@@ -181,7 +181,7 @@ var table = [...]Setting{
 func All() []Setting { return table[:] }
 
 // Lookup returns the row of a key, with or without the prefix CLAUDE_MEM_, in any letter
-// case.
+// case; false if there is none.
 func Lookup(name string) (Setting, bool) {
 	if i := indexOf(name); i >= 0 {
 		return table[i], true

@@ -124,8 +124,8 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 	return r, h, nil
 }
 
-// next returns the next line that is not blank, without its end. io.EOF when there is none;
-// a LineError for one that is too long.
+// next returns the next line that is not blank, without its end, valid until the next call. io.EOF
+// when there is none; a LineError for one that is too long; CodeStorage if the file cannot be read.
 func (r *Reader) next() ([]byte, error) {
 	for {
 		line, long, err := r.from.Next()
@@ -155,7 +155,8 @@ func (r *Reader) Size() int { return r.size }
 
 // Next returns the next record with its line, counted from 1. The errors: io.EOF after the
 // last one, ErrTruncated in its place if the file is not whole; a LineError, after which Next
-// goes on with the next line; CodeStorage.
+// goes on with the next line; CodeStorage. The record is of one kind, and not checked otherwise
+// (Portable.Check). Lines in which no record could be read count as records of the end line.
 func (r *Reader) Next() (p memory.Portable, line int, err error) {
 	content, err := r.next()
 	switch {
@@ -190,7 +191,8 @@ func (r *Reader) Next() (p memory.Portable, line int, err error) {
 	return read.Portable, r.line, nil
 }
 
-// describe says what is wrong with JSON, without its text.
+// describe says what is wrong with JSON, without its text, which may be private: as the end of a
+// sentence.
 func describe(err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)

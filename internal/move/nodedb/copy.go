@@ -43,8 +43,9 @@ type Copy struct {
 func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.dir)) }
 
 // Open copies the database at path, and its log, into a folder of its own in dir and opens the
-// copy. The codes of its errors: CodeNotFound, CodeInvalid for a file that is no such database,
-// CodeStorage.
+// copy, which Close removes; copies that killed imports left there go too. The codes of its errors:
+// CodeNotFound, CodeInvalid for a file that is no such database, CodeStorage, CodeConflict for one
+// that is being written all the time, CodeUnavailable when ctx ends.
 func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, memory.Errorf(memory.CodeStorage, "%w", err)
@@ -113,7 +114,7 @@ func check(ctx context.Context, db *sql.DB) error {
 }
 
 // copyUnchanged copies a database and its log of one moment: again, if one of them has changed
-// meanwhile.
+// meanwhile, up to copyAttempts times with a second between them. Its errors are those of Open.
 func copyUnchanged(ctx context.Context, path, to string) error {
 	for range copyAttempts {
 		before := state(path)
@@ -141,7 +142,7 @@ func copyUnchanged(ctx context.Context, path, to string) error {
 	return memory.Errorf(memory.CodeConflict, "the database is being written").WithHint("stop claude-mem for Node and import it again")
 }
 
-// state returns sizes and times of a database and its log.
+// state returns sizes and times of a database and its log as a text, to be compared.
 func state(path string) string {
 	text := ""
 	for _, suffix := range []string{"", "-wal"} {
@@ -152,6 +153,8 @@ func state(path string) string {
 	return text
 }
 
+// copyFile copies a file, replacing to; fs.ErrNotExist if from is not there. It does not sync, as the
+// copy is a temporary one.
 func copyFile(from, to string) error {
 	source, err := openfile.Open(from, os.O_RDONLY, 0)
 	if err != nil {
@@ -230,7 +233,7 @@ type remembered struct {
 }
 
 // Remember notes that the database at path was imported and how many observations it had, if it
-// is the one in the data directory.
+// is the one in the data directory; nil for another one, of which nothing is noted.
 func Remember(dataDir, path string, observations int) error {
 	of, err := os.Stat(path)
 	own, err2 := os.Stat(filepath.Join(dataDir, FileName))
@@ -241,8 +244,9 @@ func Remember(dataDir, path string, observations int) error {
 	return atomicfile.Write(filepath.Join(dataDir, rememberedName), append(content, '\n'), 0o600)
 }
 
-// Found returns the path of the Node program's database in a data directory and the number of
-// its observations, 0 if there is none or if they were imported.
+// Found returns the path of the Node program's database in a data directory, whether it is there or
+// not, and the number of its observations, 0 if there is none or if they were imported. After an
+// import it counts all again once there are more than then.
 func Found(ctx context.Context, dataDir string) (path string, observations int) {
 	path = filepath.Join(dataDir, FileName)
 	n := Count(ctx, path, dataDir)

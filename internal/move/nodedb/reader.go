@@ -73,8 +73,9 @@ type table struct {
 // row has the texts of a row by column; a column that is not there is "".
 type row map[string]string
 
-// NewReader starts to read: it reads all sessions and finds those that are missing. ctx is
-// that of the whole reading. The error is CodeInvalid for a damaged database.
+// NewReader starts to read: it reads all rows once, and finds the sessions that are missing. ctx is
+// that of the whole reading. The error is CodeInvalid for a damaged database. The copy stays open
+// until the reading is over.
 func (c *Copy) NewReader(ctx context.Context) (*Reader, error) {
 	r := &Reader{
 		db: c.db, ctx: ctx, byHost: map[string]*memory.PortableSession{}, byMemory: map[string]*memory.PortableSession{}, byRow: map[string]*memory.PortableSession{},
@@ -133,7 +134,7 @@ func (r *Reader) query(t *table) (err error) {
 	return err
 }
 
-// scan reads the row that is open.
+// scan reads the row that is open, and notes its size. Numbers come as text, NULL as "".
 func (r *Reader) scan() (row, error) {
 	values := make([]sql.NullString, len(r.column))
 	dest := make([]any, len(values))
@@ -152,7 +153,8 @@ func (r *Reader) scan() (row, error) {
 	return v, nil
 }
 
-// findSessions reads the sessions, and makes those that rows name and that are not there.
+// findSessions reads the sessions, and makes those that rows name and that are not there: r.stubs. It
+// also settles their projects, so that Next gives each session in its last form.
 func (r *Reader) findSessions() error {
 	for i := range r.tables {
 		t := &r.tables[i]
@@ -189,7 +191,7 @@ func followProject(s *memory.PortableSession, v row) {
 	}
 }
 
-// remember keeps a session under its names.
+// remember keeps a session under the names that its row v has; of two sessions the first keeps a name.
 func (r *Reader) remember(s *memory.PortableSession, v row) {
 	for _, n := range []struct {
 		by   map[string]*memory.PortableSession
@@ -201,7 +203,8 @@ func (r *Reader) remember(s *memory.PortableSession, v row) {
 	}
 }
 
-// parent returns the session of a row, and makes one if there is none.
+// parent returns the session of a row, and makes one if there is none; after findSessions there is one
+// for every row. Rows that name no session share one for each project.
 func (r *Reader) parent(v row) *memory.PortableSession {
 	mem, host := v["memory_session_id"], v["content_session_id"]
 	if s := cmp.Or(r.byRow[v["session_db_id"]], r.byHost[host], r.byMemory[mem]); s != nil {
@@ -273,7 +276,8 @@ func (r *Reader) Next() (p memory.Portable, line int, err error) {
 
 var hosts = map[string]memory.Host{"": memory.HostClaudeCode, "claude": memory.HostClaudeCode}
 
-// session reads a session, as findSessions has completed it.
+// session reads a session: a copy of the one that findSessions has completed, if it knows it. There is
+// no reason against a session.
 func (r *Reader) session(v row) (memory.Portable, string) {
 	if known := r.byRow[v["id"]]; known != nil {
 		s := *known // the caller may change it
@@ -300,7 +304,9 @@ func (r *Reader) session(v row) (memory.Portable, string) {
 	return memory.Portable{Session: s}, ""
 }
 
-// prompt reads a prompt. One whose number another prompt of the session has gets the next one.
+// prompt reads a prompt, or returns the reason why it is none. One whose number another prompt of the
+// session has gets the next one, but its ULID is that of its own number, so that a second import
+// finds it.
 func (r *Reader) prompt(v row) (memory.Portable, string) {
 	s := r.parent(v)
 	number := v.number("prompt_number")
@@ -320,7 +326,8 @@ func (r *Reader) prompt(v row) (memory.Portable, string) {
 
 const noText = "it has no text"
 
-// observation reads an observation of any layout: before version 8 it has only a text.
+// observation reads an observation of any layout, or returns the reason why it is none: before
+// version 8 it has only a text. Without a title the first line of what it says becomes one.
 func (r *Reader) observation(v row) (memory.Portable, string) {
 	s := r.parent(v)
 	o := &memory.PortableObservation{
@@ -353,7 +360,7 @@ func (r *Reader) observation(v row) (memory.Portable, string) {
 	return memory.Portable{Observation: o}, ""
 }
 
-// summary reads a summary.
+// summary reads a summary, or returns the reason why it is none.
 func (r *Reader) summary(v row) (memory.Portable, string) {
 	s := r.parent(v)
 	p := &memory.PortableSummary{
@@ -369,7 +376,8 @@ func (r *Reader) summary(v row) (memory.Portable, string) {
 	return memory.Portable{Summary: p}, ""
 }
 
-// nameOf returns the ULID of a row, by its time and natural key.
+// nameOf returns the ULID of a row, by its time and natural key: the same in every copy of the row. The
+// time is not negative.
 func nameOf(kind string, at memory.Millis, key ...string) memory.ULID {
 	sum := sha256.Sum256([]byte("claude-mem.db\x00" + kind + "\x00" + strings.Join(key, "\x00")))
 	var id ulid.ULID
@@ -452,7 +460,8 @@ func concepts(s string) (words []string) {
 	return words
 }
 
-// word returns s as a word of a vocabulary, other if it is none.
+// word returns s as a word of a vocabulary, in lower case, other if it is none that
+// memory.Portable.Check takes.
 func word(s, other string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" || len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.IsControl(r) }) {

@@ -2,7 +2,7 @@
 // have reported, so that intake computes the same keys for both.
 //
 // [Find] lists the sessions below a directory: a file for each, and the files of its
-// subagents. [Folder.Read] reads the events of one session in the order in which they
+// subagents. [Reader.Read] reads the events of one session in the order in which they
 // happened; what a resumed or forked session has copied from another one of its folder is
 // left out. [Parser] parses one file and does no I/O but to read it, line by line.
 //

@@ -54,7 +54,8 @@ type file struct {
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
 // written before since are left out. Within a folder the session that began first comes first,
 // so that a copy comes after what it was copied from. It reads the beginning of each file.
-// Sessions of claude-mem's own observer are found too: intake leaves them out.
+// Sessions of claude-mem's own observer are found too: intake leaves them out. The error is that of
+// path itself; a file below it that cannot be read is a session without id and time.
 func Find(path string, since time.Time) ([]Folder, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -96,8 +97,8 @@ func Find(path string, since time.Time) ([]Folder, error) {
 	return found, nil
 }
 
-// walk calls add for the transcripts below dir. What cannot be read is left out; links are
-// not followed.
+// walk calls add for the transcripts below dir, at most deepest directories down. What cannot be read
+// is left out; links are not followed. The error is that of dir, or of a file's properties.
 func walk(dir string, add func(path string, info fs.FileInfo)) error {
 	depth := strings.Count(filepath.Clean(dir), string(filepath.Separator))
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -124,8 +125,8 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 	})
 }
 
-// look reads the beginning of a file for its session, its first time and whether it is of a
-// subagent.
+// look reads the beginning of a file for its session and its first time, which stay empty if that does
+// not tell; by its name it is of a subagent ("agent-…").
 func look(path string, info fs.FileInfo) file {
 	f := file{Session{Path: path, Size: info.Size(), Written: info.ModTime()}, strings.HasPrefix(filepath.Base(path), "agent-")}
 	opened, err := openfile.Open(path, os.O_RDONLY, 0)
@@ -146,8 +147,9 @@ func look(path string, info fs.FileInfo) file {
 	return f
 }
 
-// sessionsOf returns the sessions of a folder's files, in order. The file of a subagent whose
-// session has none is a session by itself.
+// sessionsOf returns the sessions of a folder's files, the one that began first first, each with its
+// subagents' files in the order of their times. The file of a subagent whose session has none is a
+// session by itself, with the other subagents of that session. files is sorted in place.
 func sessionsOf(files []file) []Session {
 	var sessions []Session
 	place := map[string]int{}
@@ -179,7 +181,7 @@ func sessionsOf(files []file) []Session {
 }
 
 // agentType returns the type of the subagent with a transcript: Claude Code writes it to a
-// file beside; "" without.
+// file beside; "" without, as for a session's own file.
 func agentType(path string) string {
 	content, _, err := openfile.Beginning(strings.TrimSuffix(path, extension)+".meta.json", 64<<10)
 	if err != nil {
@@ -190,8 +192,8 @@ func agentType(path string) string {
 	return name
 }
 
-// Count returns how many sessions below a directory were written to since a time, without
-// reading them: at most limit files are looked at.
+// Count returns how many sessions in the folders of a directory were written to since a time, without
+// reading them: at most limit files are looked at. 0 for a directory that is not there.
 func Count(dir string, since time.Time, limit int) (n int) {
 	folders, _ := os.ReadDir(dir) // without it there are none
 	for _, folder := range folders {

@@ -94,7 +94,8 @@ func NewParser(r io.Reader) *Parser {
 func (p *Parser) Bytes() int64 { return p.lines.Read }
 
 // Next returns the next event, io.EOF after the last one. An error of the reader is returned
-// as it is. The event has neither project nor delivery id of its own kind: see Folder.Read.
+// as it is. The event has no project, as nothing but the file is looked at: see Reader.Read. Counts
+// grow with what was read.
 func (p *Parser) Next() (memory.Event, error) {
 	for len(p.ready) == 0 {
 		if p.ended {
@@ -140,7 +141,8 @@ var silent = []string{
 	"ai-title", "agent-name", "agent-color", "agent-setting", "permission-mode", "tag", "pr-link", "worktree-state", "content-replacement",
 }
 
-// take takes a line in.
+// take takes a line, which is not blank, in: it may make events ready, or count it as broken, unknown
+// or copied.
 func (p *Parser) take(line []byte) {
 	r, ok := parseRecord(line)
 	switch {
@@ -180,7 +182,8 @@ func (p *Parser) take(line []byte) {
 }
 
 // takeAnswer takes a message of the agent in: its calls wait for their results, its text may
-// be the last of the turn.
+// be the last of the turn. Of too many waiting calls the oldest are forgotten: their results make no
+// events then.
 func (p *Parser) takeAnswer(r *record) {
 	for _, b := range r.blocks() {
 		switch b.kind {
@@ -223,7 +226,8 @@ func (p *Parser) takeCall(id string) (c call, ok bool) {
 	return c, true
 }
 
-// takeUser takes a record of the user in: the results of tools, or a prompt.
+// takeUser takes a record of the user in: the results of tools, or a prompt, which ends the turn before.
+// A note that the user has interrupted the agent takes its last text away: it ended no turn.
 func (p *Parser) takeUser(r *record) {
 	list := r.blocks()
 	results := 0
@@ -264,7 +268,8 @@ func (p *Parser) takeUser(r *record) {
 	p.ready = append(p.ready, e)
 }
 
-// takeResult makes an event of a tool's result. alone: the record has no other.
+// takeResult makes an event of a tool's result, unless its call is unknown or was refused. alone: the
+// record has no other, so that its structured result is this tool's.
 func (p *Parser) takeResult(r *record, b block, alone bool) {
 	c, ok := p.takeCall(b.id)
 	if !ok {
@@ -293,7 +298,8 @@ func (p *Parser) takeResult(r *record, b block, alone bool) {
 	p.ready = append(p.ready, e)
 }
 
-// endTurn makes a stop of the last text, if the agent has ended its turn with it.
+// endTurn makes a stop of the last text, if the agent has ended its turn with it and it is not that of
+// a subagent (endAgent). It may be called when no turn is open.
 func (p *Parser) endTurn() {
 	if c := p.closing; c.text != "" && c.whole && p.now.agent == "" {
 		e := p.event(memory.KindStop, c.uuid, c.at, c.line)
@@ -305,7 +311,8 @@ func (p *Parser) endTurn() {
 	}
 }
 
-// endAgent makes an event of the end of the subagent whose file it is.
+// endAgent makes an event of the end of the subagent whose file it is, as the host reports it; none
+// without a last text.
 func (p *Parser) endAgent() {
 	if c := p.closing; c.text != "" && c.whole && p.now.agent != "" {
 		e := p.event(memory.KindTool, p.now.agent, c.at, c.line)
@@ -317,8 +324,9 @@ func (p *Parser) endAgent() {
 	p.closing.text = ""
 }
 
-// event returns an event of a time and a line. name tells it from others of its time: an event
-// without an id of the host is the same when the file is read again.
+// event returns an event of a time and a line, of the present session and place. name tells it from
+// others of its time: its delivery id is made of these, so that an event without an id of the host
+// is the same when the file is read again. Backfill is set by Reader.Read.
 func (p *Parser) event(kind memory.EventKind, name string, at memory.Millis, line int) memory.Event {
 	var random [8]byte
 	binary.BigEndian.PutUint64(random[:], uint64(line)<<32|hashed(p.now.session+"\x00"+name)>>32) //nolint:gosec // a line's number is not negative

@@ -40,13 +40,15 @@ type Reader struct {
 	places map[[2]string]repo.Identity
 }
 
-// Enter begins with another folder: copies are looked for within one.
+// Enter begins with another folder: copies are looked for within one. It is called before the first
+// Read.
 func (r *Reader) Enter() {
 	r.seen, r.names = map[uint64]uint32{}, map[string]uint32{}
 	r.places = map[[2]string]repo.Identity{}
 }
 
-// copied reports whether a record was read in another session, and notes it otherwise.
+// copied reports whether a record was read in another session of the folder, and notes it otherwise.
+// Sessions are read in the order in which they began, so that the first one has the original.
 func (r *Reader) copied(uuid, session string) bool {
 	name, ok := r.names[session]
 	if !ok {
@@ -74,8 +76,9 @@ type part struct {
 }
 
 // Read calls give for the events of a session as the hook would send them, in order: those of
-// subagents among those of the session's own. An error of give ends it and is returned. A file
-// that cannot be read ends where it cannot.
+// subagents among those of the session's own, by their times. An error of give, or of ctx, ends it and
+// is returned. A file that cannot be read ends where it cannot, and is noted in Unreadable; a session
+// without a file of its own gives nothing.
 func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) error) error {
 	main := r.open(s.Path, agentType(s.Path))
 	if main == nil {
@@ -126,7 +129,8 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 // maxAgents bounds the files of subagents that are open at once.
 const maxAgents = 32
 
-// open opens a file and reads its first event; nil if it cannot be opened.
+// open opens a file and reads its first event; nil if it cannot be opened, which is noted. The caller
+// closes the part.
 func (r *Reader) open(path, agentType string) *part {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -177,7 +181,8 @@ type visit struct {
 	start string
 }
 
-// event gives an event on, unless a hook would not capture it.
+// event gives an event on, with project and redacted as the hook does it, unless a hook would not
+// capture it: prompts of the host, private turns, excluded projects.
 func (v *visit) event(e memory.Event) error {
 	if e.HostSessionID != v.session {
 		v.session, v.start, v.private = e.HostSessionID, e.Cwd, false
@@ -210,9 +215,10 @@ func (v *visit) event(e memory.Event) error {
 // worktreesDir is the directory of a project in which Claude Code makes worktrees.
 const worktreesDir = "/.claude/worktrees/"
 
-// place returns the project and the worktree of an event. A directory that is gone is a
-// project by itself, if the session began there; a worktree that Claude Code has made and
-// removed is still the root of its files.
+// place returns the project and the worktree of an event in cwd, whose session began in start. A
+// directory that is gone is a project by itself, if the session began there; a worktree that Claude
+// Code has made and removed is still the root of its files. Branch and commit are those of now, so
+// that the caller leaves them.
 func (r *Reader) place(start, cwd string) repo.Identity {
 	key := [2]string{start, cwd}
 	if id, ok := r.places[key]; ok {

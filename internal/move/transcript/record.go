@@ -42,7 +42,8 @@ type block struct {
 	isError  bool
 }
 
-// parseRecord parses a line; false if it is no object of the form of a record.
+// parseRecord parses a line; false if it is no object of the form of a record: one with a type, and a
+// message with content if it is of the user or the agent. A time that cannot be read is 0.
 func parseRecord(line []byte) (r record, ok bool) {
 	var at string
 	var message []byte
@@ -77,7 +78,8 @@ func parseRecord(line []byte) (r record, ok bool) {
 	return r, true
 }
 
-// blocks returns the parts of the content; that of a plain text is one part.
+// blocks returns the parts of the content, as parts of the line; that of a plain text is one part, nil
+// for none.
 func (r *record) blocks() (list []block) {
 	if text, ok := jsonscan.Unquote(r.content); ok {
 		return []block{{kind: "text", text: text}}
@@ -105,7 +107,7 @@ func (r *record) blocks() (list []block) {
 	return list
 }
 
-// contentText returns the text of a content: a string, or the texts of its blocks.
+// contentText returns the text of a content: a string, or the texts of its blocks, one line each.
 func contentText(content []byte) string {
 	if text, ok := jsonscan.Unquote(content); ok {
 		return text
@@ -151,7 +153,7 @@ var notTyped = []string{
 // interrupted begins the note that the user has stopped the agent.
 const interrupted = "[Request interrupted by user"
 
-// between returns what is between two marks, "" without them.
+// between returns what is between two marks, the first of each, "" without the second one.
 func between(s, open, end string) string {
 	_, rest, _ := strings.Cut(s, open)
 	inner, _, closed := strings.Cut(rest, end)
@@ -204,7 +206,8 @@ func response(name string, input, result, content []byte) []byte {
 }
 
 // withoutNumbers returns a file as it was shown to the agent, each line behind its number and
-// a tab or an arrow, without the numbers, and the first of them.
+// a tab or an arrow, without the numbers, and the first of them. A text with a line that has none
+// is returned as it is, with 1.
 func withoutNumbers(text string) (file string, first int) {
 	var b strings.Builder
 	first = 1
