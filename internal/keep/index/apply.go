@@ -265,7 +265,8 @@ func (a *application) writeTexts() {
 	}
 }
 
-// project returns a project's number, a new one for a new path.
+// project returns a project's number, a new one for a new path: the catalogue has that only after
+// the commit.
 func (a *application) project(path string) uint32 {
 	if n, ok := a.b.cat.projects[path]; ok {
 		return n

@@ -162,7 +162,8 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number 
 // blockChanges are the blocks that a batch changes, read when they are first needed.
 type blockChanges map[uint32]*block
 
-// at returns a document of its block, for reading and changing: write stores the change.
+// at returns a document of its block, for reading and changing: write stores the change. A block
+// that cannot be read is empty, and t fails.
 func (c blockChanges) at(t *tx, document uint32) *blockEntry {
 	number, place := blockOf(document)
 	if c[number] == nil {

@@ -148,7 +148,7 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 	return l[document] - 1, true
 }
 
-// put sets a document's entry and its length in words.
+// put sets a document's entry, in place of the one it had, and its length in words.
 func (c *catalogue) put(document uint32, e entry, length int) {
 	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
 	c.entries = reach(c.entries, document)

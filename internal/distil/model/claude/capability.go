@@ -171,8 +171,8 @@ func (l launch) serves(want launch) bool {
 	return enough && l == want
 }
 
-// arguments returns the command line. Without systemFile it contains the system
-// prompt.
+// arguments returns the command line after the program, for the host's session id: one that is to
+// be resumed, or a new one. Without systemFile it contains the system prompt.
 func (can capabilities) arguments(l launch, systemFile, id string, resume bool) []string {
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

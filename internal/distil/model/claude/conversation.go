@@ -250,7 +250,7 @@ var earlierText string
 var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
 // render returns the first message of a conversation whose history the CLI does
-// not know.
+// not know: the history, its markup escaped, and the prompt; without a history the prompt alone.
 func render(request memory.ModelRequest) string {
 	var history strings.Builder
 	for _, m := range request.History {
