@@ -399,6 +399,7 @@ func errorInJSON(text string) memory.ErrorClass {
 // elements are the beginnings of the elements in an observer's answer.
 var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
 
+// holdsElement reports whether a text has an element of the answer that an observer is asked for.
 func holdsElement(s string) bool { return text.ContainsAny(strings.ToLower(s), elements...) }
 
 // flexible is a string that may come as a number; anything else becomes "".

@@ -262,6 +262,8 @@ func (t *troubles) capReached(ctx context.Context, which memory.TokenCap, sessio
 	}
 }
 
+// noticeKey returns the key of a notice about a provider. The store and the status line know this form,
+// and notices of an earlier worker have it.
 func noticeKey(provider string, class memory.ErrorClass) string {
 	return "provider_" + provider + "_" + string(class)
 }

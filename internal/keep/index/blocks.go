@@ -89,12 +89,14 @@ func (r *blockReader) unsigned(most uint64) uint64 {
 	return n
 }
 
+// signed returns a number; 0, and the reader fails, at the end.
 func (r *blockReader) signed() int64 {
 	n, size := binary.Varint(r.b)
 	r.skip(size)
 	return n
 }
 
+// byte returns a byte; 0, and the reader fails, at the end.
 func (r *blockReader) byte() (n byte) {
 	if len(r.b) > 0 {
 		n = r.b[0]

@@ -21,6 +21,7 @@ func kindOf(k memory.RecordKind) kind {
 // kindObservation is the kind whose vectors a trained table makes.
 const kindObservation kind = 1
 
+// recordKind returns the kind of record that k, which must not be 0, stands for.
 func (k kind) recordKind() memory.RecordKind {
 	return memory.RecordKinds()[k-1]
 }
@@ -48,6 +49,7 @@ type key struct {
 
 func keyOf(r memory.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
 
+// ref names the record of an entry, whose kind must not be 0.
 func (e entry) ref() memory.RecordRef {
 	return memory.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
 }

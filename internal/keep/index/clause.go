@@ -48,6 +48,7 @@ type phrase struct {
 	beginnings map[uint32]bool
 }
 
+// newPhrase returns a phrase of stems; if begins is set, the last word is as it was typed.
 func newPhrase(words []string, begins bool) phrase {
 	p := phrase{words: words, begins: begins}
 	for _, w := range words {

@@ -150,6 +150,8 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
+// misconfigured returns the error of a CLI that cannot be used as it is set up: no retry helps, as with
+// a lost login.
 func misconfigured(reason string) error {
 	return failed(memory.ClassLogin, true, "%s", reason)
 }

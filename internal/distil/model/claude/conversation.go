@@ -157,6 +157,8 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	return fresh, nil
 }
 
+// tooLong returns the error of a request that makes the conversation size bytes long. The model was
+// not asked.
 func tooLong(size int) error {
 	return failed(memory.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
 }
