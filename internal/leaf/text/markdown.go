@@ -26,12 +26,15 @@ func ListItem(s string) (string, bool) {
 	return "", false
 }
 
+// bold matches the marks of bold text: between two digits they are a power.
+var bold = regexp.MustCompile(`(^|\D)\*\*|\*\*(\D|$)`)
+
 // link is a link of Markdown.
 var link = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
 
 // Unmark takes bold marks and links out of Markdown; code keeps its backquotes.
 func Unmark(s string) string {
-	return link.ReplaceAllString(strings.ReplaceAll(s, "**", ""), "$1")
+	return link.ReplaceAllString(bold.ReplaceAllString(s, "$1$2"), "$1")
 }
 
 var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
