@@ -245,8 +245,7 @@ func (m *Model) setRun(ctx context.Context, session memory.SessionID, run string
 	}
 }
 
-// thread returns the state of a session, new when there is none: then the least recently used one
-// goes if there are maxThreads.
+// thread returns the state of a session, new when there is none.
 func (m *Model) thread(id memory.SessionID) *thread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -314,8 +313,7 @@ func (w *task) distilEvents(ctx context.Context, events []memory.PendingEvent, r
 	return nil
 }
 
-// markUnread adds events to the reasons why no model has read them, by key, and returns the map: a
-// new one for nil.
+// markUnread adds events to the reasons why no model has read them.
 func markUnread(unread map[string]memory.UnreadReason, events []memory.PendingEvent, reason memory.UnreadReason) map[string]memory.UnreadReason {
 	if unread == nil {
 		unread = make(map[string]memory.UnreadReason, len(events))

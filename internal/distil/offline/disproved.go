@@ -42,15 +42,16 @@ func (r *reversals) disproved(old *memory.Observation) bool {
 	return r.corrected && old.Session == r.session && isFindingOf(old, r.number-1)
 }
 
-// withoutGuesses leaves out the findings of a batch that a later turn of it disproves.
-func withoutGuesses(turns []*turn, observations []memory.Observation) []memory.Observation {
-	for _, t := range turns {
-		if !t.corrected() || !slices.ContainsFunc(observations, func(o memory.Observation) bool { return o.PromptNumber == t.number }) {
-			continue
-		}
-		observations = slices.DeleteFunc(observations, func(o memory.Observation) bool { return isFindingOf(&o, t.number-1) })
-	}
-	return observations
+// withoutReversed leaves out what a later turn of the batch takes back: findings that it
+// disproves, and decisions in whose place it puts another.
+func withoutReversed(turns []*turn, observations []memory.Observation) []memory.Observation {
+	return slices.DeleteFunc(slices.Clone(observations), func(old memory.Observation) bool {
+		return slices.ContainsFunc(observations, func(by memory.Observation) bool {
+			return by.PromptNumber > old.PromptNumber && slices.ContainsFunc(turns, func(t *turn) bool {
+				return t.number == by.PromptNumber && (t.overtakes(&old, &by) || isFindingOf(&old, t.number-1) && t.corrected())
+			})
+		})
+	})
 }
 
 // isFindingOf reports whether an observation tells what the turn of a number found out

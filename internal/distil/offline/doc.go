@@ -17,7 +17,9 @@
 // package lang) are added up, and a one-time wish, a question or a quotation falls short.
 //
 // What the user decides in a dialog becomes a decision: the answer is the title, the
-// question its reason, and the options are facts.
+// question its reason, and the options are facts. In a turn without tools the agent's recap
+// is one, else what the user ordered or agreed to (talk.go); what was only asked, weighed or
+// explained becomes none.
 //
 // Symbols are those of [memory.PendingEvent]: functions and types that a comparison of
 // the whole file found changed. Where there was none, no symbol is named.

@@ -28,6 +28,8 @@ type turn struct {
 	// raw is that message as it was written.
 	raw     string
 	stopped bool
+	// recapped: in talk, the agent told again what holds.
+	recapped bool
 	// attempts are the edits that it took back.
 	attempts []attempt
 	// last is the last event of the turn: turnsOf always sets it.

@@ -36,17 +36,6 @@ func (e *episode) choice() int {
 	return best
 }
 
-// userChoice returns the decision that a user states outright, "" for none.
-func userChoice(prompt string) string {
-	for _, s := range sentences(prompt) {
-		if lang.Has(s.text, "settle") && lang.Has(s.text, "settle-over") &&
-			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
-			return shown(trimClause(s.text), maxTitle)
-		}
-	}
-	return ""
-}
-
 // investigates reports whether the turn looked for an answer: it searched, read code,
 // ran a check or inline script, or asked the web or a subagent. Listing files and
 // reading documents do not count; cat, sed and git log count if the user asked a
@@ -84,11 +73,11 @@ func (t *turn) investigates() bool {
 // the user asked for an answer or a decision.
 func (e *episode) finds() bool {
 	t := e.turn
-	caused := len(t.steps) > 0 && t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
-	if len(t.steps) > 0 && !t.investigates() && !caused || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
+	caused := t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
+	if !t.investigates() && !caused {
 		return false
 	}
-	if len(t.steps) > 0 && t.request.is(wantFindOut) && t.answersInList() {
+	if t.request.is(wantFindOut) && t.answersInList() {
 		return true
 	}
 	total, explained, named := 0, false, false

@@ -43,7 +43,6 @@ func cutPrefixes(s string, prefixes ...string) (string, bool) {
 // observe returns the observations of an episode, without session and project, which the caller
 // sets; none if nothing happened that is worth one. A title may be "": the caller leaves that out.
 func (e *episode) observe() []memory.Observation {
-	r := &e.turn.request
 	if e.onlyTried() {
 		return []memory.Observation{e.tried()}
 	}
@@ -89,11 +88,6 @@ func (e *episode) observe() []memory.Observation {
 			out = append(out, d)
 		}
 		return out
-	}
-	if len(e.turn.steps) == 0 {
-		if s := userChoice(r.text); s != "" {
-			return []memory.Observation{e.observation(memory.TypeDecision, s)}
-		}
 	}
 	if t, ok := e.concludes(); ok {
 		if o, ok := e.found(t); ok {

@@ -37,12 +37,10 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 			return memory.Outcome{}, err
 		}
 		t.choosing = d
-		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
-			talk := newEpisode(t, nil)
-			talk.only = true
-			t.episodes = append(t.episodes, talk)
-		}
 		var made, fresh []memory.Observation
+		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
+			made = t.settled()
+		}
 		for _, e := range t.episodes {
 			made = append(made, e.observe()...)
 		}
@@ -60,7 +58,7 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 		}
 		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
 	}
-	out.Observations = withoutGuesses(turns, out.Observations)
+	out.Observations = withoutReversed(turns, out.Observations)
 	supersede(&batch, turns, out.Observations)
 	return out, nil
 }

@@ -47,6 +47,8 @@ type request struct {
 	// clause is the part of the prompt that says what to do, as an imperative, ""
 	// when the prompt alone would tell nobody what was done.
 	clause string
+	// said are the sentences that the user typed, none of a prompt that was rather pasted.
+	said []utterance
 	// rules are the standing rules that the prompt states.
 	rules []rule
 	// later is what the prompt puts off, "" for nothing.
@@ -57,6 +59,9 @@ type request struct {
 // its words, and the clause that says it best. It looks for wants in the first 2000 bytes only.
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
+	if len(prompt) <= maxTyped {
+		r.said = typed(prompt)
+	}
 	head := r.text[:min(len(r.text), 2000)]
 	ws := words(head)
 	for i, w := range ws {

@@ -40,6 +40,7 @@ func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observa
 
 // reversals is what a turn shows of taking earlier work back.
 type reversals struct {
+	turn    *turn
 	session memory.SessionID
 	// commits are the subjects or hashes of the commits that it reverted.
 	commits []string
@@ -61,7 +62,7 @@ type reversals struct {
 
 // reversals collects the evidence of the turn.
 func (t *turn) reversals(batch *memory.Batch) reversals {
-	r := reversals{session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
+	r := reversals{turn: t, session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
 	for _, e := range t.episodes {
 		r.commits = append(r.commits, e.reverts...)
 	}
@@ -95,7 +96,7 @@ func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memo
 		return own[0]
 	}
 	for _, o := range own {
-		if otherAnswer(o, old) {
+		if otherAnswer(o, old) || r.turn.overtakes(old, o) {
 			return o
 		}
 	}

@@ -157,8 +157,6 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	return fresh, nil
 }
 
-// tooLong returns the error of a request that makes the conversation size bytes long. The model was
-// not asked.
 func tooLong(size int) error {
 	return failed(memory.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
 }
@@ -252,7 +250,7 @@ var earlierText string
 var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
 // render returns the first message of a conversation whose history the CLI does
-// not know: the history, its markup escaped, and the prompt; without a history the prompt alone.
+// not know.
 func render(request memory.ModelRequest) string {
 	var history strings.Builder
 	for _, m := range request.History {

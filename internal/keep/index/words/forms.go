@@ -175,8 +175,7 @@ func Forms(raw string, known func(word string) bool) []Form {
 	return forms
 }
 
-// formed returns what may be a word with an ending or a prefix more or less than word, which must not
-// be empty. Some may be there twice, and many are no words.
+// formed yields what may be a word with an ending or a prefix more or less than word.
 func formed(word string) (list []string) {
 	double := word + word[len(word)-1:] // run, runner
 	for _, ending := range endings {

@@ -1,0 +1,215 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+)
+
+// maxDecision is how many words a decision made in talk has, maxStep one that a later recap may
+// replace, and maxBrief a prompt that only agrees or answers.
+const (
+	maxDecision = 110
+	maxStep     = 45
+	maxBrief    = 8
+)
+
+// settled returns what was decided or answered in a turn without tools: what the agent's recap
+// says, else what the user ordered or agreed to, with what the agent laid down for it. What was
+// only asked, weighed or explained is nothing, and so is what the user has but pasted.
+func (t *turn) settled() []memory.Observation {
+	parts, most, of := t.recap(), maxDecision, memory.TypeDecision
+	if t.recapped = parts != nil; !t.recapped {
+		orders, laid := t.orders(), t.laidDown()
+		switch {
+		case laid != nil && orders != nil:
+			parts = append(orders, slices.DeleteFunc(laid, func(s string) bool { return repeated(s, strings.Join(orders, " ")) >= 0.6 })...)
+		case laid != nil && t.request.is(wantFindOut|wantFix):
+			parts, of = laid, memory.TypeDiscovery
+		default:
+			parts, most = append(t.closing(orders != nil), orders...), maxStep
+		}
+	}
+	pasted := rareWords(t.request.text)
+	for _, u := range t.request.said {
+		for w := range rareWords(u.text) {
+			delete(pasted, w)
+		}
+	}
+	said := sentencesOf(parts)
+	if said == "" || shareOf(rareWords(said), pasted) > 0.5 {
+		return nil
+	}
+	talk := newEpisode(t, nil)
+	talk.only = true
+	title, rest := splitClause(said, maxTitle)
+	o := talk.observation(of, capitalWord(title))
+	o.Narrative = ""
+	o.Subtitle, rest = splitClause(rest, maxSubtitle)
+	for rest != "" && len(o.Facts) < maxFacts {
+		var fact string
+		fact, rest = splitClause(rest, maxFact)
+		if most < len(strings.Fields(toldBy(&o)+" "+fact)) {
+			break
+		}
+		o.Facts = append(o.Facts, fact)
+	}
+	return []memory.Observation{o}
+}
+
+// recap returns the statements that the agent sums up what holds with: those behind a label
+// that says so, to the end of its message; nil for none.
+func (t *turn) recap() (parts []string) {
+	for _, s := range t.message {
+		said, ok := recapOf(s.text)
+		switch {
+		case parts == nil && !ok:
+		case asks(s.text), s.is != isSo, isFluff(s.text):
+			return parts
+		case parts == nil:
+			parts = []string{said}
+		default:
+			parts = append(parts, s.text)
+		}
+	}
+	return parts
+}
+
+// recapOf returns a statement of what holds, with its subject in place of the label; ok is
+// false for another one.
+func recapOf(s string) (said string, ok bool) {
+	s = withoutOpening(s)
+	at := clauseBreak.FindStringIndex(s)
+	if at == nil || len(words(s[:at[0]])) > 12 || !lang.Has(s[:at[0]], "recap") {
+		return s, lang.Has(s, "settles")
+	}
+	head, rest := s[:at[0]], s[at[1]:]
+	for n := 1; n > 0; head = strings.TrimLeft(head[n:], " ,") {
+		n = lang.Front(head, "recap", "recap-link")
+	}
+	if len(words(head)) < 2 && !hasCode(head) {
+		return capitalWord(rest), true
+	}
+	return capitalWord(head) + ": " + rest, true
+}
+
+// orders returns what the user decides in the prompt, from the first sentence that does, to an
+// aside; nil for nothing.
+func (t *turn) orders() (parts []string) {
+	denies := false
+	for _, u := range t.request.said {
+		s := withoutAssent(u.text)
+		denies = denies || lang.Begins(u.text, "dissent")
+		switch {
+		case lang.Begins(u.text, "aside"):
+			return parts
+		case asks(u.text), !tells(s):
+		case parts != nil:
+			parts = append(parts, capitalWord(s))
+		case isOrder(s), !isHedged(s) && (denies && lang.Has(s, "norm") || lang.Begins(u.text, "assent") && lang.Has(s, "rule-norm", "rule-adverb")):
+			s, _ = lang.Cut(s, "lead")
+			parts = []string{capitalWord(s)}
+		}
+	}
+	return parts
+}
+
+// withoutAssent drops the yes or no that a sentence begins with.
+func withoutAssent(s string) string {
+	for {
+		behind := s[lang.Front(s, "assent", "dissent"):]
+		end := openingEnd.FindString(behind)
+		if len(behind) == len(s) || end == "" {
+			return s
+		}
+		s = behind[len(end):]
+	}
+}
+
+func isHedged(s string) bool { return lang.Has(s, "rule-hedge", "guess") }
+
+// isOrder reports whether a sentence of the user says what is to be, at its beginning or behind
+// the clause that says where.
+func isOrder(s string) bool {
+	_, behind, _ := strings.Cut(s, ", ")
+	_, named, _ := strings.Cut(s, ": ")
+	return !isHedged(s) && (tellsUnspaced(s) && lang.Has(s, "rule-form") || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
+		for again := true; again && !lang.Begins(s, "order"); {
+			s, again = lang.Cut(s, "order-lead", "rule-opening", "rule-please", "rule-also")
+		}
+		return lang.Begins(s, "order")
+	}))
+}
+
+// closing returns how the agent says again what the user has ordered, or what the user only
+// agreed to or answered in a word or two; nil for nothing, or if it goes on with a question.
+func (t *turn) closing(ordered bool) (parts []string) {
+	n := len(words(t.request.text))
+	brief := n > 0 && n <= maxBrief && !lang.Has(t.request.text, "thanks")
+	if asks(t.request.text) {
+		return nil
+	}
+	for i, s := range t.message {
+		rest := withoutAssent(s.text)
+		if s.is != isSo || asks(s.text) || isFluff(s.text) || lang.Has(s.text, "guess") {
+			continue
+		}
+		must := lang.Has(rest, "norm")
+		again := i < 2 && !strings.ContainsAny(t.raw, "?？") && lang.Begins(t.message[0].text, "acknowledge") && (i == 0 || !lang.Has(s.text, "would-do")) && len(words(rest)) >= 6
+		shares := text.SharedWords(rareWords(rest), rareWords(t.request.text)) >= 2 && (ordered || must || lang.Begins(t.request.text, "dissent"))
+		if again && (brief || shares) {
+			return []string{rest}
+		}
+		if brief && !ordered && must && len(parts) < 3 {
+			parts = append(parts, withoutOpening(s.text))
+		}
+	}
+	return parts
+}
+
+// laidDown returns what a message with lists, tables or code says, nil for another one.
+func (t *turn) laidDown() (parts []string) {
+	laid := false
+	for _, s := range t.message {
+		if laid = laid || s.item || s.row || s.code; s.code || !isFluff(s.text) && !asks(s.text) {
+			parts = append(parts, s.text)
+		}
+	}
+	if !laid {
+		return nil
+	}
+	return parts
+}
+
+// splitClause splits a text behind the last sentence that fits into n characters, else behind a
+// clause or word.
+func splitClause(s string, n int) (head, rest string) {
+	head = strings.TrimSuffix(cut(s, n), "…")
+	if i := strings.LastIndex(head, ". "); len(head) < len(s) && i > n/2 {
+		head = head[:i]
+	}
+	if !strings.HasPrefix(s, head) {
+		head = head[:len(head)-1] // cut has closed a backquote
+	}
+	return strings.TrimRight(head, ". "), capitalWord(strings.TrimLeft(s[len(head):], " ,;:.–—-"))
+}
+
+// overtakes reports whether a decision made in talk holds in place of an earlier one: of its
+// session if it recaps it, of any if it says that it amends what was decided.
+func (t *turn) overtakes(old, by *memory.Observation) bool {
+	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
+		return false
+	}
+	was := rareWords(old.Title)
+	shared := text.SharedWords(was, rareWords(toldBy(by)))
+	return t.recapped && old.Session == by.Session && 3*shared >= len(was) ||
+		shared >= 2 && 4*shared >= len(was) && lang.Has(t.request.text+"\n"+t.raw, "amend")
+}
+
+// toldBy returns what a record says.
+func toldBy(o *memory.Observation) string {
+	return strings.Join(append([]string{o.Title, o.Subtitle}, o.Facts...), " ")
+}
