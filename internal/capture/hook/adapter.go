@@ -50,7 +50,7 @@ func (n names) of(name string) (string, bool) {
 // aToolCall stands for the event of a tool call that has failed or not, as its error says.
 const aToolCall = ""
 
-// takeProjectDir takes the directory in which the host was started.
+// takeProjectDir takes the directory in which the host was started; false for another member.
 func takeProjectDir(p *payload, key string, value []byte) bool {
 	if key == "project_dir" {
 		p.projectDir, _ = jsonscan.Unquote(value)
@@ -91,8 +91,8 @@ func (p *payload) fail(message string) {
 	p.name, p.event.ToolError = eventFailure, message
 }
 
-// setShellResult sets the result of a command line: what it printed, or its failure as
-// Claude Code words it.
+// setShellResult sets the result of a command line: what it printed or, if the exit code is not 0,
+// its failure as Claude Code words it.
 func (p *payload) setShellResult(output string, exit int64) {
 	if exit != 0 {
 		p.fail("Exit code " + strconv.FormatInt(exit, 10) + "\n" + output)

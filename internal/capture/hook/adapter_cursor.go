@@ -81,7 +81,7 @@ func cursorFinish(p *payload) {
 }
 
 // cursorShell sets the result of a command line from its output: JSON within a string, or
-// plain text.
+// plain text, which tells no exit code and counts as success.
 func cursorShell(p *payload) {
 	output, _ := jsonscan.Unquote(p.event.ToolResponse)
 	var stdout, stderr, text string

@@ -83,7 +83,7 @@ func (r *run) tellPrivate(e *memory.Event) {
 	}
 }
 
-// name gives an event its delivery id.
+// name gives an event its delivery id, which the log names from then on.
 func (r *run) name(e *memory.Event) {
 	var random [8]byte
 	binary.BigEndian.PutUint64(random[:], r.Rand())

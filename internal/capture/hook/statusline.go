@@ -43,7 +43,7 @@ func (r *run) statusline() {
 }
 
 // statusRequest parses the JSON that a host sends to its status line command; false if
-// it names no session.
+// it names no session. With a path that is too long the project stays "".
 func (r *run) statusRequest(input []byte) (memory.StatusRequest, bool) {
 	request := memory.StatusRequest{Host: r.Host}
 	var cwd, current, projectDir string
@@ -93,7 +93,8 @@ func statuslineText(line memory.Statusline) string {
 	return "mem " + sign + " " + strings.Join(parts, " · ")
 }
 
-// short returns 1234 as 1.2k and 1234567 as 1.2M, rounded down.
+// short returns 1234 as 1.2k and 1234567 as 1.2M, rounded down; from 100k and 100M on without a
+// fraction. n is not negative.
 func short(n int) string {
 	unit, letter := 1000, "k"
 	if n >= 1_000_000 {

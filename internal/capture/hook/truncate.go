@@ -218,7 +218,8 @@ func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	return encodeParts(list, v[0]), exempt
 }
 
-// encodeParts returns the object or array of the members, by its opening bracket.
+// encodeParts returns the object or array of the members, by its opening bracket. The values are
+// JSON and stand as they are.
 func encodeParts(list []part, open byte) []byte {
 	object, total := open == '{', 2
 	for _, p := range list {

@@ -67,7 +67,7 @@ type Intake struct {
 	private *privateTurns
 }
 
-// New returns an Intake that hands arrivals to queue.
+// New returns an Intake that hands arrivals to queue. It runs nothing by itself and needs no closing.
 func New(queue Queue, opts Options) *Intake {
 	if opts.Clock == nil {
 		opts.Clock = time.Now

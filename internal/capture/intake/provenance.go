@@ -246,7 +246,8 @@ func (j *judge) inTree(root, rel string, written memory.Provenance, known bool) 
 }
 
 // written returns the mark of what the session wrote into a file, or into a directory that it
-// made above it.
+// made above it. Of a directory only a foreign mark counts, as of a clone: what the agent writes into
+// it later has marks of its own.
 func (j *judge) written(real string) (mark memory.Provenance, known bool) {
 	for dir := real; ; dir = filepath.Dir(dir) {
 		if mark, known = j.seen.by[dir]; known && (dir == real || mark.Foreign()) {
@@ -294,8 +295,8 @@ func (j *judge) ref(ref string) memory.Provenance {
 	return memory.FromOutside
 }
 
-// listsOthers reports whether a line that the call showed names a file of others, in front of
-// what was found in it.
+// listsOthers reports whether a line that the call showed names a file of others (in a directory with
+// packages), in front of a colon and what was found in it.
 func (j *judge) listsOthers() bool {
 	found := false
 	_, _ = redact.Each(j.event.ToolResponse, func(_, text string) string {

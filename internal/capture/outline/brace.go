@@ -68,7 +68,10 @@ func (w *walker) members(i, hi int, owner, in string) {
 	w.each(i, hi, func(i int) int { return w.member(i, hi, owner, in) })
 }
 
-// member finds the declaration at token i and returns where the next one may begin.
+// member finds the declaration at token i and returns where the next one may begin. It looks for a
+// word that declares something or, where functions have no word, for a name with parameters
+// (form) and a body behind it; a semicolon, an assignment, a line end or any other body ends what is
+// no declaration.
 func (w *walker) member(i, hi int, owner, in string) int {
 	s := w.attributes(i, hi)
 	name, params := -1, -1 // of a function by its form
@@ -165,7 +168,7 @@ func (w *walker) attributes(i, hi int) span {
 	return s
 }
 
-// annotationEnd returns the end of an annotation whose name is at token k.
+// annotationEnd returns the end of an annotation whose name is at token k, with its arguments.
 func (w *walker) annotationEnd(k int) int {
 	for w.kind(k) == word && (w.is(k+1, ".") || w.is(k+1, ":")) {
 		k += 2 // @a.b, @file:a
@@ -216,7 +219,8 @@ func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	return end, true
 }
 
-// next is like after, but also skips a list of type parameters.
+// next is like after (the token behind i and what its bracket encloses), but also skips a list of
+// type parameters.
 func (w *walker) next(i, hi int) int {
 	if w.kind(i) == '<' {
 		return w.typeParametersEnd(i, hi)
@@ -551,7 +555,8 @@ func (w *walker) statementEnd(k, hi int) int {
 }
 
 // lineEnd reports whether a declaration or statement ends before token i: a line ends
-// there, and neither side asks for the other.
+// there, and neither side asks for the other. It is for languages whose line ends may end a
+// statement (lineEnds).
 func (w *walker) lineEnd(i int) bool {
 	if i >= len(w.tokens) || !w.tokens[i].newline {
 		return false

@@ -17,7 +17,8 @@ func (w *walker) pythonBlock(i, hi int, owner string, class bool) {
 	w.each(i, hi, func(i int) int { return w.pythonLine(i, hi, owner, class) })
 }
 
-// pythonLine finds the declaration of the line at token i and returns the next line.
+// pythonLine finds the declaration of the line at token i and returns the next line, that behind the
+// whole block of a function or class. What is declared under a condition counts like the rest.
 func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 	for w.kind(i) == indent {
 		i++
@@ -110,7 +111,8 @@ func (w *walker) rubyBlock(i, hi int, owner, in string) {
 	w.each(i, hi, func(i int) int { return w.rubyStatement(i, hi, owner, in) })
 }
 
-// rubyStatement finds the declaration at token i and returns what follows it.
+// rubyStatement finds the declaration at token i and returns what follows it; behind a block that
+// declares nothing (if, do) it goes on after its end, so that nothing within counts.
 func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 	if w.kind(i) != word {
 		return w.after(i)

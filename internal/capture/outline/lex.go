@@ -225,7 +225,7 @@ func (l *lexer) shut(c byte) int32 {
 	}
 }
 
-// emit adds the token from pos to end and goes on after it.
+// emit adds the token from pos to end, or to the end of src, and goes on after it.
 func (l *lexer) emit(kind byte, end int) {
 	end = min(end, len(l.src))
 	l.tokens = append(l.tokens, lexeme{kind: kind, newline: l.newline, start: int32(l.pos), end: int32(end), line: l.line, match: -1})
@@ -249,7 +249,8 @@ func (l *lexer) has(pos int, s string) bool {
 	return s != "" && pos < len(l.src) && l.src[pos] == s[0] && bytes.HasPrefix(l.src[pos:], []byte(s))
 }
 
-// comment skips the comment at pos. It reports false without one.
+// comment skips the comment at pos. It reports false without one. A comment over line ends counts as
+// one for the next token; one that does not end breaks the file.
 func (l *lexer) comment() bool {
 	for _, c := range l.comments {
 		// #[...] is an attribute of PHP, the one language here with comments by "#" and by "/*".
@@ -281,6 +282,7 @@ func (l *lexer) comment() bool {
 	return true
 }
 
+// lineEnd returns the position of the line feed behind pos, the end of src without one.
 func (l *lexer) lineEnd(pos int) int {
 	if n := bytes.IndexByte(l.src[pos:], '\n'); n >= 0 {
 		return pos + n

@@ -229,7 +229,8 @@ func (l *lexer) fenced(pos int, fence byte, bare bool) (int, bool) {
 	return l.until(pos+n+1, `"`+strings.Repeat(string(fence), n)), true
 }
 
-// until returns the position after the next s, or the end of src, where s is missing.
+// until returns the position after the next s, or the end of src where s is missing: the file is
+// broken then.
 func (l *lexer) until(pos int, s string) int {
 	pos = min(pos, len(l.src))
 	if n := bytes.Index(l.src[pos:], []byte(s)); n >= 0 {

@@ -116,7 +116,8 @@ func lexiconOf(language string) string {
 	return language
 }
 
-// scan reads a language other than Go.
+// scan reads a language other than Go: it sets Symbols and Broken. Of a PHP file what stands outside of
+// PHP, of a component all but its script, is left out.
 func (o *Outline) scan(name string, src []byte) {
 	x := newLexer(lexiconOf(o.Language), src)
 	x.jsx = o.Language != "typescript"

@@ -21,7 +21,9 @@ func (w *walker) statements(i, hi int, owner string) {
 	w.each(i, hi, func(i int) int { return w.statement(i, hi, owner) })
 }
 
-// statement finds the declarations of the statement at token i and returns its end.
+// statement finds the declarations of the statement at token i and returns its end: functions,
+// classes, types, variables that hold functions or objects of them, groups of tests. Another
+// statement is passed over, with what is in its blocks.
 func (w *walker) statement(i, hi int, owner string) int {
 	s := span{outer: i, start: i, sign: i}
 	k := i
@@ -191,7 +193,8 @@ func (w *walker) class(k, hi int, owner, other string, s span) int {
 	return end
 }
 
-// classMember declares the method at token i and returns where the next member begins.
+// classMember declares the method at token i, or the function that a field holds, and returns where
+// the next member begins. A method without a body (an overload, an abstract one) is passed over.
 func (w *walker) classMember(i, hi int, owner string) int {
 	s := span{outer: i, start: i, sign: i}
 	k := i
@@ -250,7 +253,7 @@ func (w *walker) memberName(k int) (string, int) {
 }
 
 // variables declares the functions among "const a = ..., b = ...", from the first name
-// at token k on.
+// at token k on; s is where the statement begins, which counts to the first of them.
 func (w *walker) variables(k, hi int, owner string, s span) int {
 	for {
 		name, at := "", k+1

@@ -220,7 +220,8 @@ func (q *Queue) Confirm(ctx context.Context, claim memory.Claim, outcome memory.
 	return q.ended(claim, q.storage.Confirm(ctx, claim, outcome))
 }
 
-// ended returns err, and ends the claim unless it is still held after err.
+// ended returns err, and ends the claim unless it is still held after err: only after nil and
+// CodeConflict it is not.
 func (q *Queue) ended(claim memory.Claim, err error) error {
 	if err == nil || memory.CodeOf(err) == memory.CodeConflict {
 		q.endClaim(claim)
@@ -279,7 +280,7 @@ func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
 	return q.announce(q.storage.Revive(ctx, keys...))
 }
 
-// announce signals that n events became pending, and returns n and err.
+// announce signals that n events became pending, if any did, and returns n and err.
 func (q *Queue) announce(n int, err error) (int, error) {
 	if n > 0 {
 		q.signal()

@@ -33,7 +33,8 @@ func Event(e *memory.Event, withheld glob.Set) map[string]int {
 }
 
 // Texts returns pointers to the plain texts of an event: all fields except JSON,
-// our own ids and our own words.
+// our own ids and our own words, and the names of the session (Host, HostSessionID), which intake
+// makes safe.
 func Texts(e *memory.Event) [15]*string {
 	return [15]*string{
 		&e.Prompt, &e.LastAssistantMessage, &e.ToolError,

@@ -62,7 +62,8 @@ func cleanJSON(raw []byte) bool {
 	return true
 }
 
-// scrubStrings strips tags and masks secrets in all strings of a document.
+// scrubStrings strips tags and masks secrets in all strings of a document, keys too. Tags and keys
+// in PEM that go over several strings come first, while the strings are as they were.
 func scrubStrings(d *documents.Document, counts *map[string]int) {
 	if spansStrings(d) {
 		stripAcross(d, counts)

@@ -49,7 +49,7 @@ func TruncateMiddleTo(s string, longest, end int) string {
 	return s[:head] + TruncationMark(tail-head) + s[tail:]
 }
 
-// headSeam returns the end of a head of at most n bytes: after white space within
+// headSeam returns the end of a head of at most n bytes, fewer than s has: after white space within
 // wordReach, otherwise between two characters.
 func headSeam(s string, n int) int {
 	low := max(0, n-wordReach)

@@ -63,7 +63,8 @@ func AtOnce(e *memory.Event, file memory.FileRef) ([]memory.SymbolChange, bool) 
 	return compare(e, edit.Path, from, to)
 }
 
-// editOf returns the edit of an event whose file has symbols, nil for another event.
+// editOf returns the edit of an event whose file has symbols, nil for another event, one that failed or
+// one that edits several files.
 func editOf(e *memory.Event) *toolcall.Edit {
 	if e.Kind != memory.KindTool || e.Failed() {
 		return nil
@@ -158,7 +159,7 @@ func clean(text string) string {
 	return masked
 }
 
-// HashText returns a hash of code as it is stored, "" for none.
+// HashText returns a hash of code as it is stored, in hexadecimal, "" for 0, which is none.
 func HashText(hash uint64) string {
 	if hash == 0 {
 		return ""

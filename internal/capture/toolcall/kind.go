@@ -46,7 +46,8 @@ func (k Kind) IsCheck() bool { return KindTest <= k && k <= KindOther }
 // IsProof reports whether such a command proves a change: a test, a build, a linter.
 func (k Kind) IsProof() bool { return KindTest <= k && k <= KindLint }
 
-// classify fills in the command's kind and language.
+// classify fills in the command's kind and language: KindMinor without a program, KindWrite for one
+// that only looks and whose output goes to a file.
 func (c *Command) classify() {
 	c.Kind, c.Lang = KindMinor, ""
 	if len(c.Words) > 0 {

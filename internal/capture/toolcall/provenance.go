@@ -70,7 +70,9 @@ type Source struct {
 	Lists bool
 }
 
-// Sources returns what the call showed, in order; at least one.
+// Sources returns what the call showed, in order; at least one. A call of ParseInput will do: of the
+// response only a subagent's id and the answers of a dialog are looked at, in the event. A failed
+// edit wrote nothing.
 func (c *Call) Sources() []Source {
 	name := text.LowerASCII(c.event.ToolName)
 	one := func(p memory.Provenance, places ...string) []Source { return []Source{{From: p, Places: places}} }

@@ -71,6 +71,7 @@ func questions(input, response json.RawMessage) []Question {
 	return out
 }
 
+// withoutRecommended removes the mark of a recommended label, in any letter case.
 func withoutRecommended(label string) string {
 	if i := len(label) - len(recommended); i > 0 && strings.EqualFold(label[i:], recommended) {
 		return label[:i]

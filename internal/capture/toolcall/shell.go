@@ -39,7 +39,7 @@ func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
 // parsed: the parser's time grows with their square.
 const maxUnclosed = 500
 
-// unclosed returns how many parentheses are open at once, at most.
+// unclosed returns how many parentheses are open at once, at most; those in quotes count too.
 func unclosed(line string) int {
 	open, most := 0, 0
 	for i := range len(line) {
@@ -229,7 +229,8 @@ func (w *walker) add(c Command) {
 	w.append(c)
 }
 
-// append adds a command, up to maxCommands, and heeds "cd" and "set -o pipefail".
+// append adds a command, up to maxCommands, and heeds "cd" and "set -o pipefail", which hold for the
+// commands behind them.
 func (w *walker) append(c Command) {
 	switch c.Program() {
 	case "set":
@@ -287,7 +288,8 @@ func (w *walker) isScratch(word string) bool {
 	return w.scratch[name]
 }
 
-// redirections notes where a statement's output goes and which text it reads.
+// redirections notes in c where a statement's standard output goes, devices left out, which files and
+// texts it reads, and the commands of substitutions in these.
 func (w *walker) redirections(s *syntax.Stmt, c *Command) {
 	for _, r := range s.Redirs {
 		switch r.Op {

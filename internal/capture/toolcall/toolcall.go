@@ -49,6 +49,7 @@ const (
 // tools are the names of the hosts' tools, in lower case.
 var tools = map[string]Tool{}
 
+// init fills tools.
 func init() {
 	for tool, names := range map[Tool]string{
 		ToolCommand:  "bash shell run_shell_command run_terminal_cmd exec_command local_shell powershell",

@@ -19,7 +19,8 @@ type member struct {
 	always bool
 }
 
-// membersOf returns the members of e's JSON form in the order in which they are written.
+// membersOf returns the members of e's JSON form in the order in which they are written: one for each
+// field of the type.
 func membersOf(e *memory.Event) [26]member {
 	return [...]member{
 		{"delivery_id", &e.DeliveryID, true},

@@ -122,8 +122,8 @@ func inLosses(path string, do func(*os.File) error) error {
 	return cmp.Or(do(f), f.Close())
 }
 
-// addLoss counts a loss in an open file. The slot is written first: a hook that is killed in
-// between has counted nothing.
+// addLoss counts a loss in an open file, which the caller has locked. The slot is written first: a
+// hook that is killed in between has counted nothing.
 func addLoss(f *os.File, l memory.Loss) error {
 	record := readLossHead(f)
 	record.ID = cmp.Or(record.ID, lossesID(l.At))

@@ -262,6 +262,7 @@ func kindOf(err error) string {
 // Remove removes a file that was taken in; one that is gone is no error.
 func (s Spool) Remove(name string) error { return removeIfPresent(filepath.Join(s.Dir, name)) }
 
+// removeIfPresent removes a file; one that is not there is no error.
 func removeIfPresent(path string) error {
 	if err := os.Remove(path); err != nil && !isAbsent(err) {
 		return err

@@ -212,6 +212,8 @@ func joined(a, b string) bool {
 	return inWord(last) && inWord(next)
 }
 
+// inWord reports whether a character is a part of words: a letter of a script with blanks between its
+// words, an ASCII digit or '_'.
 func inWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -53,7 +53,8 @@ func Load(dataDir string, getenv func(string) string) (*Settings, error) {
 	return s, s.fault
 }
 
-// LoadForWorker is Load with the file ahead of the environment, and with File.
+// LoadForWorker is Load with the file ahead of the environment, and with File. The file is described
+// before it is read, so that a change in between is noticed later.
 func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error) {
 	file := Stat(dataDir)
 	s, err := Load(dataDir, getenv)

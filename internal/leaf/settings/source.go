@@ -252,7 +252,7 @@ func restricting(entries []entry) []entry {
 	return kept
 }
 
-// list returns the parts of a list.
+// list returns the parts of a list: the items of an array as they are, else those between commas.
 func (e entry) list() []string {
 	if e.items != nil {
 		return e.items

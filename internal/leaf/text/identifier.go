@@ -33,6 +33,8 @@ func Identifiers(s string) []string {
 	return all
 }
 
+// isIdentifier reports whether a word of ASCII letters, digits and underscores, none at its ends, is
+// one of Identifiers.
 func isIdentifier(w string) bool {
 	if len(w) < leastIdentifier || commonIdentifiers[LowerASCII(w)] || isCommonError(w) {
 		return false

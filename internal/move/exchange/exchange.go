@@ -50,7 +50,8 @@ type Writer struct {
 	records int
 }
 
-// NewWriter returns a writer that has written the header.
+// NewWriter returns a writer that has written the header, with this program's Version. The error is
+// that of to.
 func NewWriter(to io.Writer, h Header) (*Writer, error) {
 	w := &Writer{to: bufio.NewWriterSize(to, 64<<10)}
 	w.encoder = json.NewEncoder(w.to)
@@ -65,7 +66,8 @@ func (w *Writer) Write(p *memory.Portable) error {
 	return w.encoder.Encode(p)
 }
 
-// Close writes the end line and what is buffered.
+// Close writes the end line and what is buffered. It does not close what it writes to, and must be
+// called once: a file without the end line counts as truncated.
 func (w *Writer) Close() error {
 	if err := w.encoder.Encode(map[string]end{"end": {w.records}}); err != nil {
 		return err
@@ -98,8 +100,8 @@ type Reader struct {
 	ended   bool
 }
 
-// NewReader reads the header. The error is CodeInvalid if there is none, or if it is of a
-// newer version.
+// NewReader reads the header, which is the file's own word. The error is CodeInvalid if there is none,
+// or if it is of a newer version, CodeStorage if the file cannot be read.
 func NewReader(from io.Reader) (*Reader, Header, error) {
 	r := &Reader{from: text.NewLines(from, MaxLine)}
 	var h Header

@@ -115,7 +115,8 @@ func damaged(err error) error {
 	return memory.Errorf(memory.CodeInvalid, "read the database: %w", err).WithHint("it is damaged; import a backup of it")
 }
 
-// query opens the rows of a table and reads the names of their columns as version 17 has them.
+// query opens the rows of a table (r.open) and reads the names of their columns as version 17 has them.
+// The caller closes the rows before it opens others.
 func (r *Reader) query(t *table) (err error) {
 	// Each order is by the row's number, which every layout has.
 	//nolint:rowserrcheck // Next checks it after the last row, as does Each
@@ -426,7 +427,8 @@ func (v row) project() string {
 // unknownProject is the project of rows without one, as claude-mem for Node names it.
 const unknownProject = "label:unknown"
 
-// list returns the texts of a column: those of a JSON list, else its lines.
+// list returns the texts of a column, trimmed and without blank ones: those of a JSON list, else its
+// lines; nil for none.
 func list(s string) (texts []string) {
 	var items []any
 	if s = strings.TrimSpace(s); s == "" || s == "null" {

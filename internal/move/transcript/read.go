@@ -143,7 +143,8 @@ func (r *Reader) open(path, agentType string) *part {
 	return p
 }
 
-// advance reads the next event of a file.
+// advance reads the next event of a file into p.next; after the last one, and after an error, which it
+// notes, the file has ended.
 func (r *Reader) advance(p *part) {
 	var err error
 	if p.next, err = p.parser.Next(); err != nil {
@@ -163,6 +164,7 @@ func (r *Reader) close(p *part) {
 	p.parser.Counts = Counts{}
 }
 
+// unreadable notes a file that cannot be read to its end, with the reason.
 func (r *Reader) unreadable(path string, err error) {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err

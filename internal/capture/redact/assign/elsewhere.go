@@ -12,7 +12,7 @@ import (
 // returns a span and false has found no secret: the span then means nothing.
 
 // Named returns the rule under which the literal v is a secret of the given
-// name; "" for none.
+// name; "" for none: the name tells none, or v is too short, reads like words or stands for a secret.
 func Named(name, v string) string {
 	fam := nameFamily(name)
 	if fam == famAuthorization {

@@ -37,7 +37,7 @@ func (f family) rule() string {
 	return tokens.RuleAssigned
 }
 
-// shortest returns the length of the shortest value that is masked.
+// shortest returns the length of the shortest value that is masked, in bytes.
 func (f family) shortest() int {
 	switch f {
 	case famKey:
@@ -94,6 +94,7 @@ func nameFamily(name string) family {
 // (shapes.KeyOf) the third, as a set of bits by their low five bits.
 var nameStarts [1 << 10]uint32
 
+// init fills nameStarts: a few assignments each time that the hook starts.
 func init() {
 	for _, start := range [...]string{"pas", "pat", "psk", "psw", "pw", "sec", "sal", "sig", "tok", "key", "cre", "aut", "bea"} {
 		third := ^uint32(0)

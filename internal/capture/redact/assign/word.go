@@ -167,8 +167,8 @@ func behindOptions(s string, i int) int {
 	return i
 }
 
-// promptedSecret returns what was typed after "for …: ", which ends a question for a
-// password; false for none.
+// promptedSecret returns what was typed after "for …: ", which begins at i and ends a question for a
+// password; false for none, or for more than a word.
 func promptedSecret(s string, i int) (shapes.Span, bool) {
 	end, _ := shapes.LineBounds(s, i, maxBeside)
 	n := strings.Index(s[i:end], ": ")

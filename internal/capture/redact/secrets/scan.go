@@ -55,6 +55,8 @@ var anchors [256]byte
 // stops has the bytes behind which each anchor counts, as bits of their low five bits.
 var stops [256]uint32
 
+// init fills anchors and stops: from anchorBytes and from the prefixes of tokens, whose package is
+// initialised before. A byte that two of these have stops behind the bytes of both.
 func init() {
 	for _, a := range anchorBytes {
 		for i := range len(a.bytes) {

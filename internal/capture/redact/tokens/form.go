@@ -39,7 +39,7 @@ func (k *Kind) matchStart(s string, i int) (end int, open uint16, ok bool) {
 	return end, open, ok
 }
 
-// extend returns the end of a token whose last run goes on at end.
+// extend returns the end of a token whose last run, of class open, goes on at end; end for 0.
 func extend(s string, end int, open uint16) int {
 	if open == 0 {
 		return end

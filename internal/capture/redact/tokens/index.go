@@ -73,6 +73,7 @@ var prefixes, names Index[*Kind]
 // low five bits.
 var Stops [256]uint32
 
+// init fills prefixes, names and, by addPrefix, Stops. Kinds that are Near are left to package rules.
 func init() {
 	for n := len(Kinds) - 1; n >= 0; n-- { // the first kind with a prefix comes first
 		k := &Kinds[n]
