@@ -10,7 +10,7 @@ import (
 type ModelReservation struct {
 	Provider string
 	Model    string // as asked for; empty for the provider's default
-	Kind     string // of the request: observation, summary, turn
+	Kind     string // that of the request
 	Run      string
 	Session  SessionID
 	Host     Host

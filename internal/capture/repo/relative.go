@@ -68,8 +68,9 @@ func NewTree(cwd string, roots ...string) *Tree {
 }
 
 // Find returns a path without links, and the root that it lies in with the path relative to
-// that, "" for none. "" is the working directory. A path that cannot be judged is "": one of
-// another system, or in the home of another user.
+// that ("." for the root itself), "" for none. "" is the working directory. A path that cannot be
+// judged is "": one of another system, in the home of another user, or a relative one without a
+// working directory. The file need not be there.
 func (t *Tree) Find(file string) (real, root, rel string) {
 	switch {
 	case file == "~" || strings.HasPrefix(file, "~/"):

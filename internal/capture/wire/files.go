@@ -33,7 +33,7 @@ func IsOwn(name string) bool {
 // Misplaced names the entries of a data directory that are something else than they should
 // be, such as "memory.db is a directory": each keeps the worker from its work, and some from
 // its start. A link counts as what it leads to; entries that are missing, cannot be looked at or
-// are not claude-mem's do not count.
+// are not claude-mem's do not count. Each text begins with the name and a blank; nil for none.
 func Misplaced(dataDir string) (wrong []string) {
 	for _, f := range files {
 		info, err := os.Stat(filepath.Join(dataDir, f.name))

@@ -35,7 +35,7 @@ type Setting struct {
 	Secret bool
 }
 
-// The keys, as they stand in the environment and in settings.json.
+// The keys, as they stand in the environment and in config.json.
 const (
 	KeyProvider              = "CLAUDE_MEM_PROVIDER"
 	KeyModel                 = "CLAUDE_MEM_MODEL"

@@ -161,7 +161,7 @@ const escape = 0x1b
 
 // SequenceLen returns the length in bytes of the terminal sequence that s, whose first byte is the
 // escape character, begins with: a colour, a title, a character set. Of anything else it is the
-// escape character alone, or that with its bracket.
+// escape character alone, or that with its bracket. A colour that does not end takes the rest of s.
 func SequenceLen(s string) int {
 	if len(s) < 2 {
 		return 1
