@@ -72,7 +72,7 @@ const agentFilesForm = `{"project", "targets": [root|folders|cursor], "files": [
 "action": none|create|add|update|remove|delete, "problem"?}], "partial"}`
 
 // syncsFiles completes a command about agent files: it writes the targets, or removes all
-// blocks if there are none to choose.
+// blocks if hasTargets is false. With dry it only shows what would be done.
 func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Command {
 	project := a.ProjectFlag(cmd, "", cli.OfCurrent)
 	var named []string
@@ -106,7 +106,8 @@ func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Comman
 	})
 }
 
-// projectDir returns the root directory of the project that --project names.
+// projectDir returns the root directory of the project that --project names, by a path or by its
+// name, the current one for "". CodeNotFound and CodeInvalid as App.RootOf.
 func (a *app) projectDir(ctx context.Context, m api.Memory, named string) (string, error) {
 	if named == "" || cli.IsPath(named) {
 		return a.ProjectOr(named)
@@ -114,7 +115,8 @@ func (a *app) projectDir(ctx context.Context, m api.Memory, named string) (strin
 	return a.RootOf(ctx, m, named, "there is no project")
 }
 
-// printAgentFiles prints a report; an error says that some file could not be changed.
+// printAgentFiles prints a report. Unless it is dry, its error, CodeStorage, says that some file
+// could not be changed.
 func (a *app) printAgentFiles(r *agentfiles.Report, dry bool) error {
 	err := a.Show(r, func(p *print.Printer) {
 		for _, f := range r.Files {

@@ -202,7 +202,8 @@ func outlineOf(file string) (outlineJSON, error) {
 	return outlineJSON{file, found.Language, found.Broken, print.NotNil(found.Symbols)}, nil
 }
 
-// readSource returns the contents of a source file.
+// readSource returns the contents of a source file. CodeNotFound without it, CodeTooLarge above
+// outline.MaxSize, CodeInvalid for what is no regular file or cannot be read.
 func readSource(path string) ([]byte, error) {
 	shown := print.Line(path, 120)
 	src, _, err := openfile.Beginning(path, outline.MaxSize+1)

@@ -34,6 +34,7 @@ The prefix CLAUDE_MEM_ may be left out.`,
 }
 
 // setting returns the setting of a key, with or without its prefix, and the data directory.
+// CodeNotFound for an unknown key, with the nearest one as hint.
 func (a *app) setting(name string) (settings.Value, string, error) {
 	resolved, dataDir, err := a.LoadSettings()
 	if err != nil {
@@ -176,7 +177,8 @@ func appliesAtOnce(s settings.Setting) bool {
 // longestValue bounds a setting that is read from standard input, in bytes.
 const longestValue = 64 << 10
 
-// readValue reads a setting's value and trims the white space around it.
+// readValue reads a setting's value and trims the white space around it. CodeInvalid for an empty one
+// and for one above longestValue.
 func readValue(r io.Reader) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, longestValue+1))
 	if err != nil {
@@ -189,7 +191,8 @@ func readValue(r io.Reader) (string, error) {
 	return value, nil
 }
 
-// unknownSetting adds to the error the nearest setting, or those that contain the word.
+// unknownSetting adds to the error the nearest setting, or those that contain the word. An error
+// other than CodeNotFound, and nil, are returned as they are.
 func unknownSetting(name string, err error) error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
@@ -210,7 +213,8 @@ func unknownSetting(name string, err error) error {
 	return e.WithHint(cli.DidYouMean(bare, keys, cli.SettingPrefix+"%s", "`claude-mem config list` shows every setting"))
 }
 
-// unknownValue adds the nearest valid value to the error about a value.
+// unknownValue adds the nearest valid value to the error about a value of a setting with choices;
+// other errors are returned as they are.
 func unknownValue(s settings.Setting, value string, err error) error {
 	if memory.CodeOf(err) != memory.CodeInvalid || s.Kind != settings.Choice {
 		return err
@@ -342,7 +346,8 @@ Without prompt_tokens this is the form of a mode's file.`,
 	})
 }
 
-// unknownMode adds the nearest mode to the error about a mode.
+// unknownMode adds the nearest mode to the error CodeNotFound about a mode; others are returned as
+// they are.
 func unknownMode(name, dir string, err error) error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err

@@ -142,8 +142,8 @@ func (f *forgetFlags) selection(ctx context.Context, m *access.Memory, given []s
 // of most records.
 const minForgetText = 4
 
-// selectRecord adds a record to a selection. An observation that is hidden has to be named
-// by its number.
+// selectRecord adds a record to a selection. What is named by its number is not looked up, so that a
+// hidden observation, which no ULID finds, can be named so. CodeNotFound for an unknown ULID.
 func selectRecord(ctx context.Context, m api.Memory, id cli.RecordID, s *memory.Forgetting) error {
 	switch {
 	case id.ULID == "" && !id.Session:
@@ -171,7 +171,8 @@ type forgettingJSON struct {
 	daemon.Forgetting
 }
 
-// showForgetting prints what was erased, or would be.
+// showForgetting prints what was erased, or would be. Where something is left it exits as for
+// CodeStorage, without an error message.
 func (a *app) showForgetting(f *daemon.Forgetting, erased bool) error {
 	out := forgettingJSON{erased, *f}
 	for _, list := range []*[]string{&out.Titles, &out.Backups, &out.Left} {

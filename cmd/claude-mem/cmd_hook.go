@@ -128,7 +128,8 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 var errNoBlock = errors.New("no context block")
 
 // fallback builds the context block from the database, without a worker, and returns the
-// hook's reply. It notes in the spool which records the session was shown.
+// hook's reply. It notes in the spool which records the session was shown. A database that cannot be
+// used is a message in the reply; errNoBlock if there is nothing to say.
 func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error) {
 	dataDir := settings.DataDir(os.Getenv)
 	if dataDir == "" {
@@ -260,7 +261,7 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 }
 
 // previewContext returns a block; session and project of the request are names as the
-// user types them.
+// user types them. CodeNotFound and CodeInvalid for names of none or of several.
 func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.ContextRequest) (*contextPreview, error) {
 	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
 	if err != nil {
@@ -298,7 +299,8 @@ func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.Contex
 	return preview, nil
 }
 
-// previewProject returns the checkout of a path, or of a project by its name.
+// previewProject returns the checkout of a path, "" for the current directory, or of a project by its
+// name: of one whose directory is gone, only the project.
 func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
 	if name = cmp.Or(name, "."); cli.IsPath(name) {
 		return a.CheckoutAt(name)
@@ -338,7 +340,8 @@ func lineNamed(text string) (func(*api.PreviewLine) bool, error) {
 	return func(l *api.PreviewLine) bool { return l.Number == int(id.Number) }, nil
 }
 
-// printWhy explains the lines that ref names, which named finds.
+// printWhy explains the lines that ref names, which named finds, those that were left out too.
+// CodeNotFound if there are none.
 func (a *app) printWhy(preview *contextPreview, ref string, named func(*api.PreviewLine) bool) error {
 	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !named(&l) })
 	leftOut := slices.DeleteFunc(preview.LeftOut, func(l memory.ContextLine) bool { return !named(&api.PreviewLine{ContextLine: l}) })

@@ -232,7 +232,8 @@ JSON: ` + learningForm + `.`,
 	})
 }
 
-// changeLearning changes the learning with the number name.
+// changeLearning changes the learning with the number name and returns it as stored. CodeInvalid for
+// what is no number, CodeNotFound for one without a learning.
 func changeLearning(ctx context.Context, m api.Memory, name string, edit memory.LearningEdit) (l api.Learning, err error) {
 	id, err := api.LearningNumber(name)
 	if err != nil {

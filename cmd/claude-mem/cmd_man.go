@@ -141,7 +141,7 @@ func roffLines(text string) string {
 // roffSigns escapes the characters that roff interprets within a line.
 var roffSigns = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// roffText escapes text, also for a line of its own.
+// roffText escapes a text without line breaks for a line of its own or within one.
 func roffText(text string) string {
 	escaped := ""
 	for _, r := range roffSigns.Replace(text) {

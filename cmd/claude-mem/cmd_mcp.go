@@ -31,8 +31,8 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 	}, func(ctx context.Context, dataDir string, _ []string) error { return a.serveMCP(ctx, dataDir) })
 }
 
-// serveMCP serves MCP on standard input and output until the input ends, and starts a
-// worker in the meantime.
+// serveMCP serves MCP on standard input and output until the input or ctx ends, and starts a
+// worker in the meantime, which stays when this process ends.
 func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	if print.IsTerminal(a.Stdin) {
 		a.Note("This command is for hosts: it reads MCP messages from standard input. See `claude-mem mcp --help`; Ctrl-D ends it.")

@@ -222,7 +222,8 @@ JSON: {"path", "project", "created_at_epoch"}.`,
 	})
 }
 
-// aliasPath returns the project that a directory has by itself. The directory may be gone.
+// aliasPath returns the project that a directory has by itself: the root of its repository, or the
+// directory, also one that is gone; a label:NAME is returned as it is.
 func aliasPath(name string) (string, error) {
 	if strings.HasPrefix(name, labelOnly) {
 		return name, nil

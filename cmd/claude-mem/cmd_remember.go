@@ -112,7 +112,8 @@ func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
 	return kind
 }
 
-// showObservation prints an observation after done, then the command that undoes it.
+// showObservation prints an observation after the word done, then the command undo, which undoes it;
+// or returns err.
 func (a *app) showObservation(o api.Observation, err error, done, undo string) error {
 	return a.Done(print.Shown(&o), err, func(p *print.Printer) {
 		whole := o.Whole()
@@ -200,7 +201,8 @@ JSON: {"unpinned": [ID...]}.`,
 	}, false, "unpinned", "pin")
 }
 
-// pinning adds to cmd what pins or unpins observations.
+// pinning completes a command that pins or unpins observations. done is its word for that, undo the
+// name of the command that undoes it.
 func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra.Command {
 	cmd.ValidArgsFunction = cli.Completion(a.ObservationChoices())
 	return a.changesEach(cmd, done, undo, func(ctx context.Context, m api.Memory, id memory.ObservationID) error {

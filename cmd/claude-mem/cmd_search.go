@@ -97,8 +97,8 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	return f
 }
 
-// request returns the search request of the flags; CodeInvalid for a time that cannot be
-// parsed.
+// request returns the search request of the flags for a text; CodeInvalid for a time that cannot be
+// parsed, a limit out of range, and without both text and filter.
 func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
 	r = f.SearchRequest
 	r.Query, r.Format = strings.TrimSpace(text), api.FormatIndex
@@ -176,7 +176,8 @@ func resultLines(found *api.SearchPage, r api.SearchRequest) []api.Line {
 	return lines
 }
 
-// nothingFound says which other projects have matches.
+// nothingFound says that nothing was found: that the page is behind the end (total), or whether
+// other projects have matches, for which it searches again.
 func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchRequest, total int) error {
 	if total > 0 {
 		a.Note("There are only %s; use a smaller --offset.", text.Count(total, "result"))
@@ -282,7 +283,8 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 	})
 }
 
-// timelineTarget returns the anchor or the query that the words mean.
+// timelineTarget returns the anchor or the query that the words mean: an id or a time is an anchor,
+// nothing is now, anything else is searched for.
 func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	text = strings.TrimSpace(text)
 	switch _, err := cli.ParseID(text); {

@@ -42,7 +42,8 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 }
 
 // showRecords shows records in the given order and returns an error that names the
-// missing ones at the end.
+// missing ones at the end, CodeNotFound; the others are shown all the same. The observations that it
+// shows are noted as read.
 func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.RecordID) error {
 	out := []any{}
 	p := a.People()

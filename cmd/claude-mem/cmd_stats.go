@@ -80,7 +80,8 @@ type memoryStats struct {
 	} `json:"worker"`
 }
 
-// gatherStats returns the counts with and without a worker.
+// gatherStats returns the counts, from the worker or without one from the files; zeros where nothing
+// was ever captured.
 func (a *app) gatherStats(ctx context.Context, m *access.Memory, days int) (_ *memoryStats, err error) {
 	stats := &memoryStats{DataDir: m.DataDir, Sizes: control.SizesOf(m.DataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})

@@ -71,8 +71,9 @@ func (p Place) ForCommand() *Memory { return p.memory(&Memory{Place: p, stays: t
 // back. It opens nothing yet.
 func (p Place) Live() *Memory { return p.memory(&Memory{Place: p, Patience: answerLimit}) }
 
-// memory completes m. The worker changes it; without one this process is the worker for that
-// long, also where there is no memory yet if m.Create says so.
+// memory completes m: it sets m.Memory. Reading calls ask as read says. Changes are the worker's;
+// without one this process is the worker for that long, also where there is no memory yet if
+// m.Create says so.
 func (p Place) memory(m *Memory) *Memory {
 	m.Memory = func(ctx context.Context, call api.Call) error {
 		if call.Reads() {
@@ -86,8 +87,8 @@ func (p Place) memory(m *Memory) *Memory {
 // Away reports whether the last answer came from the files.
 func (m *Memory) Away() bool { return m.away.Load() }
 
-// read asks the worker, or the files if it does not answer. CodeNoMemory when nothing was ever
-// captured and no worker runs.
+// read asks the worker, or the files if it does not answer. A command (stays) that has read the
+// files once asks no worker any more. CodeNoMemory when nothing was ever captured and no worker runs.
 func (m *Memory) read(ctx context.Context, call api.Call) error {
 	if !m.stays || !m.Away() {
 		err := m.askUnlessMute(ctx, call)
@@ -145,7 +146,7 @@ func (m *Memory) closeFiles() {
 }
 
 // ask asks the running worker, for at most limit (0: for as long as ctx lasts), and returns
-// which one that was. CodeUnavailable when none answers.
+// which one that was, nil if none was found. CodeUnavailable when none answers.
 func (p Place) ask(ctx context.Context, limit time.Duration, call api.Call) (*api.Remote, error) {
 	worker, err := api.FindWorker(p.DataDir)
 	if err != nil {

@@ -54,7 +54,7 @@ func (p Place) Client(life context.Context) *Client {
 // Wait waits for the starts of a worker under way.
 func (m *Client) Wait() { m.waking.Wait() }
 
-// read asks the worker or, when no worker answers in time, with the files,
+// read asks the worker or, when no worker answers in time, the files,
 // and then starts a worker in the background.
 func (m *Client) read(ctx context.Context, call api.Call) error {
 	err := m.askToRead(ctx, m.Patience, call)
@@ -70,7 +70,8 @@ func (m *Client) read(ctx context.Context, call api.Call) error {
 	return files.Memory()(ctx, call)
 }
 
-// write waits for a worker that answers, and asks it once, so that nothing is done twice.
+// write waits for a worker that answers, and asks it once, so that nothing is done twice. It starts
+// one and waits up to twice m.Patience for it; CodeUnavailable then.
 func (m *Client) write(ctx context.Context, call api.Call) error {
 	if !m.answers(ctx) {
 		m.wake(ctx)

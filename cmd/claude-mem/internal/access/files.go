@@ -19,8 +19,8 @@ import (
 	"claudemem/internal/serve/api"
 )
 
-// database opens the database for reading: reading needs no worker, unless the database is not
-// the one that the last worker left.
+// database opens the database for reading: reading needs no worker. CodeNoMemory without one;
+// CodeStorage if it is not the one that the last worker left, which the next worker has to look at.
 func (p Place) database(ctx context.Context) (*store.Store, error) {
 	s, err := store.OpenReadOnly(ctx, DatabasePath(p.DataDir))
 	if err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
@@ -82,8 +82,9 @@ type fileSearcher struct {
 	index  *index.Index
 }
 
-// indexed returns a searcher with the index, or one that tells why there is none. The embedder is
-// the built-in one: with vectors of another one only words are searched.
+// indexed returns a searcher with the index, which the first call opens, or one that tells why there
+// is none. It is for one call at a time. The embedder is the built-in one: with vectors of another
+// one only words are searched.
 func (f *fileSearcher) indexed(ctx context.Context) *search.Searcher {
 	if f.opened != nil {
 		return f.opened

@@ -191,8 +191,9 @@ func NotConfirmed(why string) error {
 // progressEvery is the shortest time between two updates of the line of progress.
 const progressEvery = 100 * time.Millisecond
 
-// Progress returns a function that updates a line of progress on a terminal, and one that
-// clears the line. Elsewhere they print nothing.
+// Progress returns a function that updates a line of progress on a terminal, at most ten times a
+// second, and one that clears the line. total is 0 while it is not known. Elsewhere they print
+// nothing.
 func (a *App) Progress(what string) (report func(done, total int), end func()) {
 	if !print.IsTerminal(a.Stderr) {
 		return func(int, int) {}, func() {}
@@ -209,7 +210,8 @@ func (a *App) Progress(what string) (report func(done, total int), end func()) {
 	return report, func() { _, _ = fmt.Fprint(a.Stderr, "\r\x1b[K") }
 }
 
-// Targets returns the targets that are named, else those of the setting.
+// Targets returns the targets of agent files that are named, else those of the setting; CodeInvalid
+// for an unknown one.
 func (a *App) Targets(dataDir string, named []string) ([]agentfiles.Target, error) {
 	if len(named) == 0 {
 		resolved, err := settings.Load(dataDir, a.Getenv)
@@ -221,8 +223,8 @@ func (a *App) Targets(dataDir string, named []string) ([]agentfiles.Target, erro
 	return agentfiles.ParseTargets(named)
 }
 
-// LoadSettings reads the settings of a command. It warns of a broken file and uses the
-// last good copy.
+// LoadSettings reads the settings of a command, and returns the data directory too. It warns of a
+// broken file, and of values that have no effect, and uses the last good copy: that is no error.
 func (a *App) LoadSettings() (*settings.Settings, string, error) {
 	dataDir, err := a.DataDir()
 	if err != nil {

@@ -93,7 +93,8 @@ func WithDefaults(cmd *cobra.Command) {
 	}
 }
 
-// Remembered returns the choices that list finds in the memory; none when there is no memory.
+// Remembered returns the choices that list finds in the memory; none when there is no memory, and
+// after any other error. A worker that does not answer within half of completeLimit is passed over.
 func Remembered[T any](a *App, list func(context.Context, api.Memory) ([]T, error), choice func(*T) cobra.Completion) Choices {
 	return func(ctx context.Context) []cobra.Completion {
 		m, err := a.Memory()
@@ -110,8 +111,8 @@ func Remembered[T any](a *App, list func(context.Context, api.Memory) ([]T, erro
 	}
 }
 
-// ProjectChoices completes the names of projects; where several have one, their
-// directories.
+// ProjectChoices completes the names of projects, the last used first; where several have the same
+// name, their directories.
 func (a *App) ProjectChoices() Choices {
 	named := map[string]int{}
 	return Remembered(a, func(ctx context.Context, m api.Memory) ([]api.Project, error) {

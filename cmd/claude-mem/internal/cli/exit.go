@@ -81,7 +81,8 @@ func (q *QuietExit) Error() string { return fmt.Sprintf("exit %d", q.Code) }
 // Quietly returns the QuietExit of an error code.
 func Quietly(code memory.Code) error { return &QuietExit{ExitOf(code)} }
 
-// Report prints an error for people, or as one line of JSON, the last one of standard error.
+// Report prints an error and its hint for people, or as one line of JSON, the last one of standard
+// error; nothing for nil and a QuietExit.
 func Report(w io.Writer, err error, asJSON bool) {
 	if _, quiet := errors.AsType[*QuietExit](err); quiet || err == nil {
 		return

@@ -38,7 +38,8 @@ func (a *App) ScopeFlags(cmd *cobra.Command) *Scope {
 	return s
 }
 
-// Project returns the root or name of the project, "" for all.
+// Project returns the root or name of the project, "" for all. It is asked when the command runs, as
+// flags have no value before. CodeNotFound for a path that does not exist.
 func (s *Scope) Project() (string, error) {
 	if s.All {
 		return "", nil
@@ -62,8 +63,9 @@ func (a *App) ProjectOr(named string) (string, error) {
 	return a.ProjectNamed(cmp.Or(named, "."))
 }
 
-// ProjectNamed returns a project by a directory in it, or by its name. A deleted directory
-// still names the project that had it as its root.
+// ProjectNamed returns a project by a directory in it, or by its name, which is not looked up; "" is
+// returned as it is. A deleted directory still names the project that had it as its root; CodeNotFound
+// for another path that does not exist.
 func (a *App) ProjectNamed(name string) (string, error) {
 	if !IsPath(name) {
 		return name, nil
@@ -122,7 +124,7 @@ func (a *App) remembersProject(root string) bool {
 	return err == nil && slices.Contains(roots, root)
 }
 
-// Here returns the project of the current directory.
+// Here returns the project of the current directory, "" if that is gone.
 func Here() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -136,7 +138,8 @@ func IsPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
 
-// ParseObservations parses the numbers of observations, as 12 or '#12'.
+// ParseObservations parses the numbers of observations, as 12 or '#12', in their order. CodeInvalid
+// for other ids.
 func ParseObservations(given []string) ([]memory.ObservationID, error) {
 	ids, err := ParseIDs(given)
 	if err != nil {
@@ -182,7 +185,7 @@ func (id RecordID) Name() string {
 }
 
 // ParseIDs parses the ids of several arguments, each of which may be a list separated by
-// commas.
+// commas. CodeInvalid for the first that is none; there may be none at all.
 func ParseIDs(given []string) ([]RecordID, error) {
 	var ids []RecordID
 	for _, text := range given {
@@ -215,8 +218,8 @@ func ParseID(text string) (RecordID, error) {
 		WithHint("an observation is 12 or '#12', a session S12, either has a ULID too; `claude-mem recent` lists them")
 }
 
-// Read returns the observation or the session of the id; the other one is nil. It does
-// not note that they were read.
+// Read returns the observation or the session of the id; the other one is nil. A ULID may be either.
+// It does not note that they were read. CodeNotFound if there is none; the results are of no use then.
 func (id RecordID) Read(ctx context.Context, m api.Memory) (*api.Observation, *api.SessionRecords, error) {
 	name := cmp.Or(string(id.ULID), strconv.FormatInt(id.Number, 10))
 	if !id.Session {
@@ -241,7 +244,7 @@ func PageFlags(cmd *cobra.Command, limit int) *Page {
 }
 
 // Paged returns the page of the list of a scope (nil: of a list without projects);
-// CodeInvalid for a limit or offset out of range.
+// CodeInvalid for a limit or offset below its least value. That a limit is too large the API says.
 func (p *Page) Paged(of *Scope) (paged api.Paged, err error) {
 	if p.Limit < 1 || p.Offset < 0 {
 		return paged, memory.Errorf(memory.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.Limit, p.Offset)

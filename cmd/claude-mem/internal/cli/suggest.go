@@ -48,7 +48,9 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	return err.WithHint(fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath()))
 }
 
-// meantCommand returns the command below cmd nearest to a word, "" when there is none.
+// meantCommand returns the command line of the command below cmd nearest to a word, "" when there is
+// none: the one that other programs call so, the only one two levels below of that name, or the
+// nearest by its letters.
 func meantCommand(cmd *cobra.Command, word string) string {
 	var names, below []string
 	for _, sub := range cmd.Commands() {

@@ -99,7 +99,8 @@ func (p *Printer) stored(s *accounts.StoredRecords) {
 	}
 }
 
-// runs returns numbers with consecutive ones joined: #3-#5, #9.
+// runs returns numbers in order, each once, with three or more consecutive ones joined:
+// "#3-#5, #9". It returns "" for none.
 func runs[N ~int | ~int64](numbers []N, sign string) string {
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	var parts []string

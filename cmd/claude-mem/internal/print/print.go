@@ -81,7 +81,7 @@ type Terminal struct {
 	Styled bool
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It returns the length of b, whatever was left out.
 func (t Terminal) Write(b []byte) (int, error) {
 	var clean strings.Builder
 	for rest := string(b); rest != ""; {
@@ -143,7 +143,8 @@ func Mapped[S, T any](items []S, shape func(*S) T) []T {
 	return out
 }
 
-// Columns writes rows of cells, indented.
+// Columns writes rows of cells, indented and aligned. A style counts as characters, so a column
+// has it in all rows or in none.
 func (p *Printer) Columns(rows [][]string) {
 	w := tabwriter.NewWriter(p.W, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -225,8 +226,8 @@ func (o *Output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Outcome returns the error of a command that returned err. A reader that closed the pipe,
-// as head does, is no error.
+// Outcome returns the error of a command that returned err, or CodeStorage if its output could not be
+// written. A reader that closed the pipe, as head does, is no error.
 func (o *Output) Outcome(err error) error {
 	switch {
 	case o.failed == nil || err != nil && !errors.Is(err, o.failed):

@@ -68,7 +68,8 @@ func (p *Printer) paths(label string, paths []string) {
 	}
 }
 
-// Session prints a session prompt by prompt, each with its summary and observations.
+// Session prints a session prompt by prompt, each with its summary and observations. Records before
+// the first prompt, or written by hand, come first.
 func (p *Printer) Session(s *api.SessionRecords) {
 	title := s.Title
 	if title == "" && len(s.Prompts) > 0 {

@@ -132,7 +132,8 @@ func (a *Verbs) demoEndCommand() *cobra.Command {
 }
 
 // open starts a worker with a TCP port on the memory of the demo, and a process that ends
-// both later. It sets result.Viewer and returns an address that lets a browser in once.
+// both later, and removes the memory unless keep is set. It sets result.Viewer and returns an
+// address that lets a browser in once. After an error the caller closes d.
 func (d *demo) open(ctx context.Context, result *demoResult, keep bool) (string, error) {
 	if err := d.configure(demoPort); err != nil {
 		return "", err
@@ -205,7 +206,7 @@ type demoTimes struct {
 }
 
 // newDemo makes a temporary directory with a home, a data directory and the project of a
-// recorded session. The caller removes d.root.
+// recorded session. The caller removes them with close; after an error nothing is left.
 func newDemo(a *Verbs, session recorded.Session) (*demo, error) {
 	root, err := os.MkdirTemp("", demoPrefix)
 	if err != nil {
@@ -248,7 +249,8 @@ func (d *demo) prepare() error {
 	return nil
 }
 
-// configure writes the settings of the demo; port 0 = none.
+// configure writes the settings of the demo: the offline observer, and the worker's TCP port, 0
+// for none.
 func (d *demo) configure(port int) error {
 	chosen := fmt.Appendf(nil, `{"CLAUDE_MEM_WORKER_PORT": "%d", "CLAUDE_MEM_PROVIDER": "offline"}`+"\n", port)
 	if err := atomicfile.Write(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
@@ -305,7 +307,8 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	return result, nil
 }
 
-// hook runs the hook as the host does and returns what it printed.
+// hook runs the hook as the host does and returns what it printed. An error is one of starting
+// it, or an exit code other than 0.
 func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, error) {
 	var verb []string
 	if d.hookVerbs {
@@ -321,7 +324,9 @@ func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, 
 	return out, nil
 }
 
-// collect waits until no event is pending and adds the records to the result.
+// collect waits until events were received and none is pending, at most demoDistilLimit, and adds
+// the records to the result, in the order in which things happened; CodeUnavailable after that
+// time.
 func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	ctx, cancel := context.WithTimeout(ctx, demoDistilLimit)
 	defer cancel()
@@ -348,7 +353,9 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	}
 }
 
-// close stops the worker and removes what the demo made.
+// close stops the worker and, unless keep is set, removes what the demo made. If the worker
+// cannot be stopped within StopLimit, it returns that error and removes nothing. It works also
+// after the command was interrupted.
 func (d *demo) close(keep bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), StopLimit)
 	defer cancel()

@@ -49,7 +49,8 @@ JSON: {"url"}.`,
 }
 
 // viewerAddress starts the worker if none runs and returns an address of its viewer that lets
-// a browser in once, at a page.
+// a browser in once, within a minute, at a page, "" for the first one. CodeUnavailable if the
+// worker has no TCP port.
 func (a *Verbs) viewerAddress(ctx context.Context, dataDir, page string) (string, error) {
 	if err := Start(ctx, dataDir); err != nil {
 		return "", err
@@ -73,7 +74,8 @@ func (a *Verbs) viewerAddress(ctx context.Context, dataDir, page string) (string
 	return fmt.Sprintf("http://127.0.0.1:%d/open?%s", worker.Info.Port, q.Encode()), nil
 }
 
-// pagePath returns the path of a page: that of a record for its number.
+// pagePath returns the path of a page: that of a record for its number, "/" for "" and "feed",
+// and any other text as a path, also if there is no such page.
 func pagePath(page string) string {
 	id, err := cli.ParseID(page)
 	switch {
@@ -87,7 +89,8 @@ func pagePath(page string) string {
 	return "/" + strings.TrimLeft(page, "/")
 }
 
-// openBrowser opens an address in the user's browser and does not wait for it.
+// openBrowser opens an address in the user's browser and does not wait for it: no error only
+// means that the program which opens it was started.
 func openBrowser(address string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {

@@ -100,8 +100,9 @@ func (a *Verbs) workerRunCommand() *cobra.Command {
 	})
 }
 
-// openWorker opens a worker, unless something else stands in the place of one of its files:
-// it might wait for the other end of a FIFO for ever.
+// openWorker opens a worker; CodeStorage if something else stands in the place of one of its
+// files: it might wait for the other end of a FIFO for ever. Settings that cannot be read are
+// only logged. checkIndex is as the flag --check-index has it.
 func (a *Verbs) openWorker(ctx context.Context, dataDir string, checkIndex time.Duration) (*daemon.Worker, error) {
 	if wrong := wire.Misplaced(dataDir); wrong != nil {
 		return nil, memory.Errorf(memory.CodeStorage, "in %s, %s", dataDir, strings.Join(wrong, "; ")).
@@ -118,7 +119,8 @@ func (a *Verbs) openWorker(ctx context.Context, dataDir string, checkIndex time.
 	return daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: wire.Program, Logger: log, CheckIndex: checkIndex, Command: Detached(dataDir)})
 }
 
-// withStatus returns a command that calls do and prints the worker's status.
+// withStatus returns a command that calls do and, unless that fails, prints the worker's status,
+// as printStatus does.
 func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, dataDir string) error) *cobra.Command {
 	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
@@ -129,7 +131,8 @@ func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, data
 	})
 }
 
-// restart stops the worker, if one runs, and starts this program's.
+// restart stops the worker, if one runs, and starts this program's; CodeUnavailable if the old
+// one does not end within StopLimit.
 func restart(ctx context.Context, dataDir string) error {
 	if _, err := control.Stop(ctx, dataDir, StopLimit); err != nil {
 		return err
@@ -176,8 +179,10 @@ func printWorker(p *print.Printer, status *control.Status) {
 	p.Printf("data     %s\n", status.DataDir)
 }
 
-// Start starts this program as the worker unless one answers already, and
-// waits until it is ready.
+// Start starts this program as the worker unless one answers already, of whatever version, and
+// waits until it is ready, at most startLimit. The worker goes on when this process ends. The
+// error of a worker that did not start has its text and the code of its exit; CodeUnavailable for
+// one that is not ready in time, which is left running.
 func Start(ctx context.Context, dataDir string) error {
 	if status, err := control.Look(ctx, dataDir); err == nil && status.Running {
 		return nil
@@ -208,7 +213,8 @@ func Start(ctx context.Context, dataDir string) error {
 }
 
 // Detached returns a function that makes a command of this program for a data directory: one
-// that gets no settings of this process's environment and goes on when this process ends.
+// that gets no settings of this process's environment and goes on when this process ends. It
+// runs in the data directory, which must exist when it is started. The end of ctx kills it.
 func Detached(dataDir string) func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		self, err := os.Executable()
@@ -228,7 +234,8 @@ const conflictLimit = 3 * time.Second
 
 // awaitWorker waits up to startLimit until a worker answers. ended gets the result of
 // the process that was started (pid), complaints is the file with what it wrote; if
-// another process holds the lock, it waits conflictLimit for that one.
+// another process holds the lock, it waits conflictLimit for that one. A worker that has not
+// answered goes on.
 func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan error, complaints string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -262,7 +269,9 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 	}
 }
 
-// startError returns the worker's own error message as an error.
+// startError returns what a worker that ended wrote, with its hint, as an error; without a text,
+// err itself, which is the result of the process. The code is the first one of its exit code,
+// CodeUnavailable for an exit code that has none.
 func startError(err error, complaints string) error {
 	said, _ := openfile.Read(complaints)
 	message, hint, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\nhint: "))
@@ -300,7 +309,9 @@ JSON: the lines as they are in the file, one object per line.`,
 }
 
 // printLog calls show with the last lines of a log file and, with follow, with each new
-// line until ctx ends. A missing file is no error.
+// line until ctx ends, which is no error. A missing file is noted and is no error. When the
+// worker begins a new file, the old one is still followed, so no more lines come. show must not
+// keep the line.
 func (a *Verbs) printLog(ctx context.Context, path string, lines int, follow bool, show func([]byte)) error {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -31,7 +31,8 @@ func agentOf(name string) (*install.Agent, error) {
 }
 
 // agentInstaller returns the installer of this program into an agent whose configuration
-// is in configDir, "" for the agent's usual directory.
+// is in configDir, "" for the agent's usual directory; CodeInvalid if there is no home directory
+// to find that in.
 func (a *Verbs) agentInstaller(dataDir string, agent *install.Agent, configDir string) (*install.AgentInstaller, error) {
 	options, err := a.installOptions(dataDir)
 	if err != nil {
@@ -44,7 +45,8 @@ func (a *Verbs) agentInstaller(dataDir string, agent *install.Agent, configDir s
 }
 
 // installAgent shows the plan, asks, installs and prints the result, as install does for
-// Claude Code.
+// Claude Code: nothing to do and a "no" are no errors. CodeInvalid for flags that are for Claude
+// Code only.
 func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	if o.settings || o.disable {
 		return memory.Errorf(memory.CodeInvalid, "--settings and --disable-node are for Claude Code").
@@ -118,7 +120,8 @@ type foundAgent struct {
 	agent *install.Agent
 }
 
-// foundAgents returns the agents that are found on this machine.
+// foundAgents returns the agents besides Claude Code that are found on this machine, installed
+// or not; never nil. Installed is about the data directory.
 func (a *Verbs) foundAgents(dataDir string) []foundAgent {
 	_, dirs := install.InstalledAgents(dataDir)
 	list := []foundAgent{} // JSON: [] instead of null
@@ -132,7 +135,8 @@ func (a *Verbs) foundAgents(dataDir string) []foundAgent {
 }
 
 // offerAgents names the agents that are found and have no install, and asks a person at a
-// terminal whether to install into each.
+// terminal whether to show the changes for each; then installAgent asks again before it makes
+// them. With o.yes or o.dry it asks nothing and installs nothing.
 func (a *Verbs) offerAgents(ctx context.Context, o *installOptions) error {
 	for _, found := range a.foundAgents(o.dataDir) {
 		if found.Installed {
@@ -155,8 +159,9 @@ func (a *Verbs) offerAgents(ctx context.Context, o *installOptions) error {
 	return nil
 }
 
-// withAgents adds to the error of an install without the claude command that other agents
-// are found.
+// withAgents adds to the hint of err, that of an install without the claude command
+// (CodeNotFound), the commands for the other agents that are found. Other errors are returned as
+// they are.
 func (a *Verbs) withAgents(dataDir string, err error) error {
 	coded, ok := errors.AsType[*memory.Error](err)
 	if !ok || coded.Code != memory.CodeNotFound {
@@ -172,8 +177,9 @@ func (a *Verbs) withAgents(dataDir string, err error) error {
 	return more.WithHint(coded.Hint + "; " + strings.Join(commands, ", "))
 }
 
-// installedAgents returns the installers of the agents that have an install; of one agent
-// only, also without an install, if it is not nil.
+// installedAgents returns the installers of the agents that have an install with this data
+// directory, each for the directory that it was installed into. With only, it returns those of
+// this agent: if there is no install, one for its usual directory.
 func (a *Verbs) installedAgents(dataDir string, only *install.Agent) ([]*install.AgentInstaller, error) {
 	agents, dirs := install.InstalledAgents(dataDir)
 	if only != nil && !slices.ContainsFunc(agents, func(agent *install.Agent) bool { return agent.Host == only.Host }) {
@@ -207,7 +213,8 @@ type removalJSON struct {
 
 // remove shows what an uninstall from Claude Code (nil: not from it) and from agents removes,
 // asks, and removes it; with o.dry it only shows. It returns nil when nothing is left to be
-// said: after a "no", and with a.json, when it prints the result itself.
+// said: after a "no", and with a.JSON, when it prints the result itself. An error on the way
+// leaves what was removed before it removed.
 func (a *Verbs) remove(ctx context.Context, host *install.Installer, agents []*install.AgentInstaller, o *installOptions) (*removalJSON, error) {
 	done := &removalJSON{DryRun: o.dry, Agents: make([]*install.AgentRemoval, len(agents))}
 	var err error

@@ -152,7 +152,8 @@ func (a *Verbs) doctorConfig() doctor.Config {
 	}
 }
 
-// searchTitles returns the titles of the observations that a search finds.
+// searchTitles returns the titles of the observations that a search of all projects finds, the
+// first 100, best first.
 func (a *Verbs) searchTitles(ctx context.Context, query string) (titles []string, err error) {
 	m, err := a.Memory()
 	if err != nil {
@@ -187,7 +188,8 @@ func (a *Verbs) askProvider(dataDir string) func(context.Context, string) error 
 // takes up to a second, more on a busy machine.
 const versionLimit = 8 * time.Second
 
-// runVersion runs a program without input and returns the first line that it prints.
+// runVersion runs a program without input and returns the first line of its standard output, ""
+// for none. An exit code other than 0, and no end within versionLimit, are errors.
 func runVersion(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()

@@ -96,7 +96,7 @@ func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(cont
 }
 
 // goAhead reports whether to make the changes that were shown: with --yes, or when the
-// answer to the question is yes. An error says that nobody could be asked.
+// answer to the question is yes. CodeForbidden if nobody can be asked.
 func (a *Verbs) goAhead(o *installOptions) (bool, error) {
 	if o.yes {
 		return true, nil
@@ -110,8 +110,8 @@ func (a *Verbs) goAhead(o *installOptions) (bool, error) {
 
 // install shows the plan, asks, installs, imports older settings and prints the result; it
 // also offers to disable other plugins of the name. With o.dry it only shows the plan,
-// with a.json it prints one JSON object in place of plan and result. Nothing to do and a
-// "no" are no errors.
+// with a.JSON it prints one JSON object in place of plan and result. Nothing to do and a
+// "no" are no errors. With an agent it installs into that one only (installAgent).
 func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	if agent != nil {
 		return a.installAgent(ctx, agent, o)
@@ -198,7 +198,8 @@ func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOpt
 	return a.offerAgents(ctx, o)
 }
 
-// installed prints the next steps.
+// installed prints the next steps after an install, also that a worker of another version runs,
+// if so.
 func (a *Verbs) installed(plan *install.Plan, dataDir string) {
 	a.Note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
@@ -210,7 +211,8 @@ func (a *Verbs) installed(plan *install.Plan, dataDir string) {
 	}
 }
 
-// installer returns the installer of this program into Claude Code.
+// installer returns the installer of this program into Claude Code. Without the claude command
+// it has no CLI, which uninstall works without; CodeInvalid if there is no home directory.
 func (a *Verbs) installer(dataDir string) (*install.Installer, error) {
 	options, err := a.installOptions(dataDir)
 	if err != nil {
@@ -228,7 +230,7 @@ func (a *Verbs) installer(dataDir string) (*install.Installer, error) {
 }
 
 // installOptions returns the options for this program and its hook program, without those
-// of a host.
+// of a host: the caller sets ConfigDir, and for Claude Code Moved and CLI.
 func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
 	self, err := os.Executable()
 	if err == nil {
@@ -322,7 +324,8 @@ func (a *Verbs) uninstall(ctx context.Context, agent *install.Agent, o *installO
 }
 
 // offerHistory says what history can be imported and asks a person at a terminal whether to
-// import it now, so that the memory is full on the first day.
+// import it now, so that the memory is full on the first day. Elsewhere, and with o.yes or o.dry,
+// it only says it.
 func (a *Verbs) offerHistory(ctx context.Context, o *installOptions) error {
 	if o.yes || o.dry || !print.IsTerminal(a.Stdin) {
 		a.NoteHistory(ctx)

@@ -61,8 +61,9 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 	})
 }
 
-// importOlder imports the settings of a settings.json into config.json, API keys if keys or,
-// with ask, if a person says so.
+// importOlder imports the settings of a settings.json (list) into config.json, API keys if keys
+// or, with ask, if a person says so. Without the keys a provider that needs one is left out too,
+// and a note says so.
 func (a *Verbs) importOlder(dataDir string, list []settings.Older, keys, ask bool) (err error) {
 	secret := slices.ContainsFunc(list, func(o settings.Older) bool { return o.Secret })
 	if secret && !keys && ask {

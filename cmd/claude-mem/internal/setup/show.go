@@ -93,7 +93,8 @@ func showOwn(p *print.Printer, unfinished bool, dir string, changes []install.Ch
 // longestDiffLine bounds a line of a diff: settings may be one line of many kilobytes.
 const longestDiffLine = 201
 
-// showFiles shows each change of the user's files as a diff.
+// showFiles shows each change of the user's settings.json as a diff. Of another file it only says
+// that our entry is removed.
 func showFiles(p *print.Printer, changes []install.Change) {
 	for _, c := range changes {
 		if filepath.Base(c.Path) != "settings.json" {
@@ -165,7 +166,8 @@ func enabledOthers(plan *install.Plan) []string {
 	return ids
 }
 
-// otherText warns that the enabled plugins capture everything a second time.
+// otherText warns that the enabled plugins capture everything a second time. enabled has their
+// ids, at least one.
 func otherText(plan *install.Plan, enabled []string) string {
 	return "The plugin " + strings.Join(enabled, " and ") + " is enabled" + print.If(enabled[0] == install.NodePluginID, " (claude-mem for Node)") +
 		". With both enabled, every event is captured twice, and each session gets two context blocks." +

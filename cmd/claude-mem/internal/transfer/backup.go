@@ -109,7 +109,8 @@ func (a *Verbs) backupNames(context.Context) []cobra.Completion {
 	return print.Mapped(list, func(b *backup.Backup) cobra.Completion { return b.Name })
 }
 
-// restore restores the backup that the user names, after a question unless sure.
+// restore restores the backup that the user names, by its name or path, or "latest", after a
+// question unless sure; a "no" is no error. The backup is read completely before it asks.
 func (a *Verbs) restore(ctx context.Context, dataDir, named string, sure bool) error {
 	chosen, err := backup.Find(dataDir, named)
 	if err != nil {

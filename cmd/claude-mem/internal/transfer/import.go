@@ -134,8 +134,10 @@ func notOpened(path string, err error) error {
 	return failed
 }
 
-// importFrom imports an export and shows what was done, also before an error. Only a person at a
-// terminal can say that the records are their own: an agent may have been told to.
+// importFrom imports an export and shows what was done, also before an error. With dryRun it
+// only counts what the export has. Only a person at a terminal can say that the records are their
+// own (mine): an agent may have been told to. Without a terminal it goes on as without mine; after
+// a "no" it imports nothing, which is no error.
 func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine bool) error {
 	if dryRun {
 		done, err := daemon.CountExport(from)
@@ -168,7 +170,10 @@ type shownImport struct {
 	DryRun bool         `json:"dry_run,omitempty"`
 }
 
-// ImportNode imports a database of claude-mem for Node.
+// ImportNode imports a copy of the database of claude-mem for Node at path, which stays
+// unchanged, and shows what was done. With dryRun it only counts. After an import of the database
+// in the data directory it is not offered again while it has no more observations; a worker is
+// started, to index the records. It returns a cli.QuietExit as showImported does.
 func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun bool) error {
 	database, err := nodedb.Open(ctx, path, dataDir)
 	if err != nil {
@@ -201,7 +206,9 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun boo
 	return a.showImported(shownImport{done, &from.Rows, dryRun}, err)
 }
 
-// showImported shows what an import did, also before its error.
+// showImported shows what an import did. It returns err if that is set, after a note of what was
+// imported before it. Rows or lines that were refused, and a file without its end, give a
+// cli.QuietExit of CodeInvalid: they are reported, and the others are imported.
 func (a *Verbs) showImported(done shownImport, err error) error {
 	if err != nil {
 		if done.Added.Total() > 0 {

@@ -23,7 +23,9 @@ type ObserverChoice struct {
 	none bool // no model makes records
 }
 
-// ObserverChoice returns the observer that a worker with the current settings uses.
+// ObserverChoice returns the observer that a worker with the current settings uses; with
+// Provider "" if the settings cannot be read. It looks for the claude command and its login, but
+// asks no provider.
 func (a *Verbs) ObserverChoice() ObserverChoice {
 	resolved, _, err := a.LoadSettings()
 	if err != nil {
@@ -60,7 +62,8 @@ func (a *Verbs) ObserverChoice() ObserverChoice {
 // noModel begins the description of an observer without a model.
 const noModel = "no model: "
 
-// auto describes what the provider auto does with the login of Claude Code.
+// auto fills in who observes with the provider auto, what it costs and how to change it, by the
+// login of Claude Code. The claude command was found; caps is the text on the caps of tokens.
 func (c *ObserverChoice) auto(a *Verbs, model, caps string) {
 	config, _ := claudedir.Config(a.Getenv, a.Home())
 	login := claude.ReadLogin(config, a.Getenv)

@@ -40,7 +40,8 @@ func (f *TranscriptFlags) given() bool {
 	return len(f.projects) > 0 || *f.Times != (cli.Times{}) || f.model || f.yes
 }
 
-// parse checks the projects and times of the flags.
+// parse puts the project that each name means in its place and sets since and until; CodeInvalid
+// for a time, CodeNotFound for a path that does not exist.
 func (f *TranscriptFlags) parse(a *Verbs) (err error) {
 	for i, name := range f.projects {
 		if f.projects[i], err = a.ProjectNamed(name); err != nil {
@@ -51,7 +52,8 @@ func (f *TranscriptFlags) parse(a *Verbs) (err error) {
 	return err
 }
 
-// takes reports whether an event of a project, in a turn that began at a time, is selected.
+// takes reports whether an event is selected: by its project, named by path or by label, and by
+// the time at which its turn began. parse was called.
 func (f *TranscriptFlags) takes(e *memory.Event, began memory.Millis) bool {
 	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, memory.ProjectLabel(e.ProjectPath)) {
 		return false
@@ -94,7 +96,9 @@ type transcriptProject struct {
 	sessions map[string]bool
 }
 
-// ImportTranscripts imports a transcript, or those below a directory.
+// ImportTranscripts imports a transcript, or those below a directory, and shows what was done;
+// with f.dry only what would be. It returns a cli.QuietExit of CodeStorage if files could not be
+// read to their end; a "no" is no error. It changes f.
 func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *TranscriptFlags) error {
 	if err := f.parse(a); err != nil {
 		return err
@@ -163,7 +167,9 @@ type transcriptImport struct {
 	cost    estimator
 }
 
-// run reads the transcripts and hands their events to the worker; dry: counts them only.
+// run reads the transcripts, hands their events to the worker, and waits until they are distilled;
+// dry: counts them only. It begins im.done and im.cost anew, and fills them in also before an
+// error.
 func (im *transcriptImport) run(dry bool) (err error) {
 	im.done = transcriptsImported{DryRun: dry, Unreadable: []string{}, Projects: []transcriptProject{}}
 	im.cost = estimator{settings: im.cfg.Settings}
@@ -228,7 +234,8 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	return to.Finish(im.ctx)
 }
 
-// count counts an event by what became of it.
+// count counts an event by what became of it, for its project, the range of times and the
+// estimate. projects is by path, and gets the project if it is not there.
 func (im *transcriptImport) count(projects map[string]*transcriptProject, e *memory.Event, status memory.Status) {
 	p := projects[e.ProjectPath]
 	if p == nil {
@@ -254,7 +261,8 @@ func (im *transcriptImport) count(projects map[string]*transcriptProject, e *mem
 	im.done.Until = max(im.done.Until, at)
 }
 
-// finish fills in the result.
+// finish fills in the result, with the projects of most prompts first, and for a model the
+// estimate.
 func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfiller, projects map[string]*transcriptProject) {
 	d := &im.done
 	d.Added, d.Present, d.Skipped = to.Added, to.Present, to.Skipped
@@ -272,7 +280,8 @@ func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfil
 	}
 }
 
-// confirmed shows what a model would read and cost, and asks.
+// confirmed shows what a model would read and cost, and asks; with --yes, and if nothing is left
+// to read, it returns true and asks nothing. A dry run has made the estimate.
 func (im *transcriptImport) confirmed() (bool, error) {
 	e := im.done.Estimate
 	im.app.Note("%s", e.text())
@@ -287,7 +296,8 @@ func eventCounts(b daemon.Backfilled) string {
 	return fmt.Sprintf("%s, %s, %s", text.Count(b.Prompts, "prompt"), text.Count(b.Tools, "tool call"), text.Count(b.Stops, "closing message"))
 }
 
-// showTranscripts shows what an import of transcripts did, or would do.
+// showTranscripts shows what an import of transcripts did, or would do. It returns a
+// cli.QuietExit of CodeStorage if files could not be read to their end.
 func (a *Verbs) showTranscripts(d transcriptsImported) error {
 	err := a.Show(d, func(p *print.Printer) {
 		p.Printf("%s in %s", text.Count(d.Sessions, "session"), text.Count(d.Files, "file"))
@@ -375,7 +385,8 @@ type estimator struct {
 	system               int
 }
 
-// add adds an event that would be distilled.
+// add adds an event that would be distilled. The events of a session follow each other, in their
+// order.
 func (s *estimator) add(e *memory.Event) {
 	if e.HostSessionID != s.session {
 		s.call()
@@ -398,7 +409,8 @@ func (s *estimator) add(e *memory.Event) {
 	}
 }
 
-// call adds the call for what was added since the last one.
+// call adds the call for what was added since the last one; none for nothing and for a prompt
+// alone.
 func (s *estimator) call() {
 	if s.turnCount == 0 {
 		s.turnBytes = 0
@@ -415,7 +427,7 @@ func (s *estimator) call() {
 	s.turnBytes, s.turnCount = 0, 0
 }
 
-// estimate returns what was added up.
+// estimate adds the last call and returns what was added up.
 func (s *estimator) estimate() costEstimate {
 	s.call()
 	provider := s.settings.Text(settings.KeyProvider)

@@ -65,7 +65,7 @@ func (p problem) class() memory.ErrorClass {
 	return memory.ClassTransient
 }
 
-// fail returns the error of a call. Only classes that pass by themselves have a time to wait. Only classes that pass by themselves have a time to wait.
+// fail returns the error of a call. Only classes that pass by themselves have a time to wait.
 func (p *Provider) fail(what problem, usage memory.ModelUsage, free bool) error {
 	f := failed(what.class(), free, "%s", p.clean(what.text))
 	f.Usage = usage

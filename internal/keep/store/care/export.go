@@ -30,7 +30,8 @@ const (
 	inRange = " AND (?1 = '' OR r.project = ?1) AND r.created_at BETWEEN ?2 AND ?3"
 )
 
-// exportedSessions selects the sessions of an export: those of the project and time, or with a record that is in it.
+// exportedSessions selects the sessions of an export: those of the project and time, or with a
+// record that is in it.
 const exportedSessions = `(?1 = '' OR s.project = ?1) AND s.started_at <= ?3 AND s.updated_at >= ?2
 	OR EXISTS (SELECT 1 FROM prompts r WHERE r.session_id = s.id AND (?1 = '' OR s.project = ?1) AND r.created_at BETWEEN ?2 AND ?3)
 	OR EXISTS (SELECT 1 FROM observations r WHERE r.session_id = s.id AND (?1 = '' OR r.project = ?1) AND r.created_at BETWEEN ?2 AND ?3)

@@ -201,12 +201,12 @@ func (s *Care) WouldForget(ctx context.Context, f memory.Forgetting) (memory.For
 	})
 }
 
-// Forget erases what f selects from all tables in one transaction: records, payloads, and
-// sessions that go whole. If f selects nothing, and no project or time that could get events
-// later, nothing is written and note is not called. The rows of events stay, as forgotten, and tombstones keep what
-// was erased from coming back. Scrub then takes the bytes from the file. Nothing else may
-// use the store meanwhile: one transaction may take seconds. note keeps the erasure outside of
-// the database, before the commit: if that fails, nothing is erased.
+// Forget erases what f selects from all tables in one transaction: records, payloads, and sessions
+// that go whole. If f selects nothing, and no project or time that could get events later, nothing
+// is written and note is not called. The rows of events stay, as forgotten, and tombstones keep
+// what was erased from coming back. Scrub then takes the bytes from the file. Nothing else may use
+// the store meanwhile: one transaction may take seconds. note keeps the erasure outside of the
+// database, before the commit: if that fails, nothing is erased.
 func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasure) error) (memory.Forgotten, error) {
 	return db.InJob(ctx, s.DB, "forget", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
 		showHidden(t)

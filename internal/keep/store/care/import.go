@@ -263,8 +263,9 @@ func (im *importing) place(p *memory.Portable) {
 	}
 }
 
-// home returns the session that a record belongs to. A record that is a session belongs to
-// itself. A learning belongs to none: the session returned has only its project. It returns an outcome if the session is not here.
+// home returns the session that a record belongs to. A record that is a session belongs to itself.
+// A learning belongs to none: the session returned has only its project. It returns an outcome if
+// the session is not here.
 func (im *importing) home(p *memory.Portable) (s memory.Session, outcome memory.Imported) {
 	ref := p.SessionRef()
 	switch {

@@ -56,9 +56,9 @@ func sessionFilter(ctx context.Context, reader db.Querier, q memory.Query) (c co
 // recentTurns is how many of a session's summaries are read for its line in the block.
 const recentTurns = 6
 
-// digests returns the sessions that pass q and an SQL condition, the most recently
-// updated first, with as many of their newest summaries. The page's sessions are selected first, so that the rest is looked up
-// for these alone.
+// digests returns the sessions that pass q and an SQL condition, the most recently updated first,
+// with as many of their newest summaries. The page's sessions are selected first, so that the rest
+// is looked up for these alone.
 func (s *Records) digests(ctx context.Context, what string, q memory.Query, condition string, turns int) ([]memory.SessionDigest, error) {
 	return db.InSnapshot(ctx, s.DB, what, func(reader db.Querier) ([]memory.SessionDigest, error) {
 		c, err := sessionFilter(ctx, reader, q)

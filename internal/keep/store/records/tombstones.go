@@ -11,11 +11,11 @@ import (
 	"claudemem/internal/memory"
 )
 
-// The kinds of tombstones, beside "record" with the ULID of a record as key, "content" with
-// the hash of an observation, and "event" with the key of an event. TombErasure is there once
-// for each Forget, with the ID of its Erasure. The others refuse events that come later: of a session or project from
-// before the tombstone, of a range (SINCE:UNTIL:PROJECT, "" for all projects) those of that
-// time. Names of sessions and projects are hashed: they were to be forgotten.
+// The kinds of tombstones, beside "record" with the ULID of a record as key, "content" with the
+// hash of an observation, and "event" with the key of an event. TombErasure is there once for each
+// Forget, with the ID of its Erasure. The others refuse events that come later: of a session or
+// project from before the tombstone, of a range (SINCE:UNTIL:PROJECT, "" for all projects) those
+// of that time. Names of sessions and projects are hashed: they were to be forgotten.
 const (
 	TombErasure = "erasure"
 	TombRecord  = "record"
