@@ -68,7 +68,7 @@ type Explanation struct {
 	Fragment string `json:"fragment,omitempty"`
 }
 
-// Score adds up the explanation.
+// Score returns the score that the explanation gives: the sum of the parts, times each factor.
 func (e *Explanation) Score() float64 {
 	score := 0.0
 	for _, p := range e.Parts {

@@ -346,7 +346,7 @@ func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok boo
 }
 
 // heredocEnd returns the end of the heredoc whose text begins in the line after pos: that
-// of its tag, the first thing in a line of its own. Without it the file is broken to its end.
+// of its tag, the first word of a line. Without it the file is broken to its end.
 func (l *lexer) heredocEnd(pos int, tag []byte) int {
 	for line := l.lineEnd(pos) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
 		s := bytes.TrimLeft(l.src[line:l.lineEnd(line)], " \t")

@@ -111,7 +111,7 @@ func (w *walker) typed(k, hi int) int {
 }
 
 // typeEnd returns the end of the type at token k: the brace of a body, an arrow, a line
-// end or a mark that no type goes on over.
+// end or a mark that no type goes on over. A brace where a type has yet to come is a part of it.
 func (w *walker) typeEnd(k, hi int) int {
 	value := true // a type has to follow
 	for i := k; i < hi; {

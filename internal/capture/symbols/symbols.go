@@ -42,7 +42,8 @@ const (
 // AtOnce returns how an edit changed the symbols of its file; false when that has to be
 // found out later, if at all. With true the changes are not nil, even if there are none: nil means
 // "not compared" to Later. It takes at most about 20 ms. file is the file as intake noted it, after
-// the edit. The event is as the host sent it, unredacted; the changes hold no secret.
+// the edit. The event still has the whole texts that intake drops afterwards; the changes hold no
+// secret.
 func AtOnce(e *memory.Event, file memory.FileRef) ([]memory.SymbolChange, bool) {
 	if len(e.ToolInput)+len(e.ToolResponse) > 3*maxAtOnce {
 		return nil, false

@@ -145,7 +145,8 @@ func (c *Command) reverted(output string) []string {
 }
 
 // ofProject reports whether a package manager works on the project: it is run within the
-// worktree, and it is not the one of another environment (/tmp/venv/bin/pip).
+// worktree, and it is not the one of another environment (/tmp/venv/bin/pip). One in /usr or /opt
+// is the system's, which works where it is run.
 func (c *Call) ofProject(cmd *Command) bool {
 	if program := slashed(cmd.Words[0]); absolute(program) {
 		if _, inside := c.locate(program); !inside && !strings.HasPrefix(program, "/usr/") && !strings.HasPrefix(program, "/opt/") {

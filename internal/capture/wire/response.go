@@ -98,7 +98,7 @@ func readHead(r *bufio.Reader) (status int, h responseHeader, err error) {
 }
 
 // readFields calls take with the lines of a header or trailer, up to the empty one that ends
-// it. ErrResponse if take returns false for one.
+// it. ErrResponse if take returns false for one, or they have more than maxHead bytes together.
 func readFields(r *bufio.Reader, take func(line string) bool) error {
 	for total := 0; ; {
 		line, err := readLine(r)

@@ -75,7 +75,7 @@ type Older struct {
 
 // PendingImport returns the settings of the older file while there is no config.json, else
 // nil. An invalid value has an Err and is not imported. What is empty or the default is left
-// out.
+// out. CodeInvalid if the file is broken.
 func PendingImport(dataDir string) ([]Older, error) {
 	if exists(Path(dataDir)) {
 		return nil, nil

@@ -287,7 +287,8 @@ func (v Value) Shown() string {
 	return "…"
 }
 
-// withoutUser returns a URL with "…" in the place of user and password, any other text as it is.
+// withoutUser returns a URL with "…" in the place of user and password, any other text as it is. They
+// end at the last @ before the path.
 func withoutUser(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {

@@ -150,7 +150,8 @@ var (
 // parse returns the settings in a file. The file may have comments, a byte order mark,
 // trailing commas and arrays of texts. A key may lack the prefix and be in any letter
 // case. Unknown keys are ignored; values are not checked here, but for their JSON type. Entries
-// have the table's spelling of the key and are in the order of the file; null takes a key back.
+// have the table's spelling of the key and are in the order of the file; null takes a key back. With an
+// error the entries count for nothing.
 func parse(data []byte, older bool) (entries []entry, err error) {
 	if len(data) > largestFile {
 		return nil, errTooLarge

@@ -18,7 +18,7 @@ func Text(s string) (string, map[string]int) {
 }
 
 // Event cleans an event in place as redact.Event does, masks what only this
-// package finds, and shortens: of a text over limit bytes half as much stays at
+// package finds, and shortens: of a text over limit bytes limit/2 stay at
 // each end, with a mark between them that says how much was cut. A secret on the
 // edge of the cut is masked whole. Limit 0 shortens nothing. It returns the counts of
 // redact.Event with its own.

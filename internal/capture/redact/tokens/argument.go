@@ -74,8 +74,8 @@ func Cookies(s string, i int) (found []shapes.Span) {
 	return found
 }
 
-// argument returns the nth argument of a command behind position i that is no option;
-// false if it does not have so many in the line, or if that is no password.
+// argument returns the nth argument, from 1, of a command behind position i that is no option;
+// false if it does not have so many in the line, within MaxCommand bytes, or if that is no password.
 func argument(s string, i, n int) (shapes.Span, bool) {
 	limit := min(len(s), i+MaxCommand)
 	for i < limit {
