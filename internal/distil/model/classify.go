@@ -179,7 +179,7 @@ func (p problem) class() memory.ErrorClass {
 }
 
 // limitClass returns ClassRateLimit for a limit that passes within minutes, else
-// ClassQuota. said is what class looks for words in. said is what class looks for words in.
+// ClassQuota. said is what class looks for words in.
 func (p problem) limitClass(said string) memory.ErrorClass {
 	if strings.Contains(strings.Join(p.quotaIDs, " "), "PerDay") || len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
 		return memory.ClassQuota

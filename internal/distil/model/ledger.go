@@ -50,7 +50,6 @@ func NewBooked(next Provider, ledger Ledger, now func() time.Time, log *slog.Log
 // Complete asks unless a cap forbids it. A cap is a ModelError of ClassQuota with
 // a [*memory.CapError] inside, a failure of the ledger one of ClassTransient.
 // In both cases nothing was sent. An answer that request.Usable refuses is returned with the error
-// of Unusable, and charged. An answer that request.Usable refuses is returned with the error
 // of Unusable, and charged.
 func (b *Booked) Complete(ctx context.Context, request memory.ModelRequest) (memory.ModelAnswer, error) {
 	start := b.now()
@@ -105,7 +104,6 @@ func (b *Booked) refused(ctx context.Context, err error) error {
 var refused = []memory.ErrorClass{memory.ClassRateLimit, memory.ClassQuota, memory.ClassLogin, memory.ClassPromptTooLong}
 
 // chargeOf returns the cost of a call that has ended, without its times. It is not Known when the
-// model may have worked and nobody says how much. It is not Known when the
 // model may have worked and nobody says how much.
 func chargeOf(request memory.ModelRequest, answer memory.ModelAnswer, err error) memory.ModelCharge {
 	s := memory.ModelCharge{Outcome: "ok", Model: answer.Model, Usage: answer.Usage, Known: true}

@@ -69,7 +69,7 @@ func (e *episode) integrates() bool {
 	})
 }
 
-// tellsBug reports whether the agent tells a cause of the past and what is right now.
+// tellsBug reports whether the agent tells what was wrong, and why, and what is right now.
 func (e *episode) tellsBug() bool {
 	was, is := false, false
 	for _, s := range e.turn.message {

@@ -113,7 +113,8 @@ func applyLacking(ctx context.Context, dataDir, like, path string) (done Applied
 			done.Unapplied = append(done.Unapplied, fmt.Sprintf(reason.what, reason.n))
 		}
 	}
-	return done, applyAll(ctx, path, list, &done)
+	err = applyAll(ctx, path, list, &done)
+	return done, err
 }
 
 // missing returns the erasures of the database at path, if it is the memory, that are neither
@@ -129,7 +130,7 @@ func missing(ctx context.Context, path string, mem int64, has []memory.ULID, lis
 	})
 }
 
-// applyAll erases what list names from the database at path.
+// applyAll erases what list names from the database at path, and counts it in done.
 func applyAll(ctx context.Context, path string, list []care.Erasure, done *Applied) (err error) {
 	if len(list) == 0 {
 		return nil

@@ -208,7 +208,8 @@ func makeFolder(parent string, now time.Time) (string, error) {
 	}
 }
 
-// copyFile copies a file, synced and with mode 0600.
+// copyFile copies a file, synced and with mode 0600, in place of to: whole, or after an error not at
+// all. fs.ErrNotExist if there is no from.
 func copyFile(from, to string) error {
 	f, err := openfile.Open(from, os.O_RDONLY, 0)
 	if err != nil {

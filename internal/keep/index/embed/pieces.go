@@ -55,7 +55,8 @@ func capitalised(text string, from int) int {
 	return i
 }
 
-// appendWord appends the entries of a word, none if they do not cover it.
+// appendWord appends the entries of a word in lower case, none if they do not cover all of it or it
+// has more than maxLetters bytes.
 func (t *Table) appendWord(out []uint16, word string) []uint16 {
 	if len(word) > maxLetters {
 		return out
@@ -79,7 +80,8 @@ func (t *Table) appendWord(out []uint16, word string) []uint16 {
 	return out
 }
 
-// longest returns the longest entry that is prefix followed by a beginning of w.
+// longest returns the longest entry that is prefix followed by a beginning of w, of length bytes; 0
+// for none. w has at most maxLetters bytes.
 func (t *Table) longest(prefix, w string) (entry uint16, length int) {
 	var hashes [maxLetters]uint32
 	h := hashOf(hashStart, prefix)
