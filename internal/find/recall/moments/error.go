@@ -201,8 +201,8 @@ func (l complaintLine) withoutClass() complaintLine {
 }
 
 // errorWords are the words of a text as errors and records are compared: lower
-// case, parts of what is joined by dots and dashes, without numbers and what
-// looks like an address.
+// case, parts of what is joined by dots and dashes, without numbers, what looks like an address,
+// and the -s of a plural. Some may be there twice.
 func errorWords(text string) []string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {

@@ -81,7 +81,8 @@ func (t *Table) Compare(query []uint16) *Comparison {
 	return c
 }
 
-// pair makes the pairs.
+// pair sets c.pairs, for dotBoth: the values of each two pieces of the query in one list; a piece that
+// the table lacks has zeros.
 func (c *Comparison) pair() {
 	for i, piece := range c.query {
 		if i%2 == 0 {
