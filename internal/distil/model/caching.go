@@ -36,7 +36,7 @@ var cacheMinimum = map[string]int{
 const unknownMinimum = 512
 
 // minimumOf returns the shortest beginning of a request that a model's vendor caches, in
-// tokens.
+// tokens, by the longest known name that the model's begins with.
 func minimumOf(model string) int {
 	best := ""
 	for name := range cacheMinimum {

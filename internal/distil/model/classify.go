@@ -133,8 +133,8 @@ var statusWords = map[string]int{
 	"rate_limit_error": 429, "rate_limit_exceeded": 429, "resource_exhausted": 429,
 }
 
-// statusInBody returns the status that corresponds to an error in a successful
-// answer.
+// statusInBody returns the status that corresponds to an error in the body of an answer whose own
+// status was a success; 500 where nothing tells which.
 func (p problem) statusInBody() int {
 	if n, err := strconv.Atoi(p.code); err == nil && n >= 400 && n < 600 {
 		return n
@@ -150,8 +150,8 @@ func (p problem) statusInBody() int {
 	return http.StatusInternalServerError
 }
 
-// class returns the class of a problem by its status, with the vendors'
-// exceptions.
+// class returns the class of a problem by its status, with the vendors' exceptions: ClassGarbage,
+// which speaks of this request alone, for a status that is not known.
 func (p problem) class() memory.ErrorClass {
 	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
 	switch {
@@ -305,7 +305,8 @@ func ErrorInText(text string) (memory.ErrorClass, bool) {
 	return class, class != ""
 }
 
-// errorInText returns the class of the error that text is, "" if it is none.
+// errorInText returns the class of the error that text, without white space around it, is; "" if it
+// is none.
 func errorInText(text string) memory.ErrorClass {
 	if webPage.MatchString(text[:min(len(text), maxPage)]) {
 		return errorOfPage(text[:min(len(text), maxPage)])
@@ -343,8 +344,8 @@ func bodyClass(status int, text string) memory.ErrorClass {
 	return parseProblem(status, []byte(text[max(0, strings.IndexByte(text, '{')):])).class()
 }
 
-// errorOfPage classifies a web page by its title. A page that holds observations is an
-// answer.
+// errorOfPage classifies a web page by its title; one whose title says nothing is transient. For a
+// page that holds observations it returns "": that is an answer.
 func errorOfPage(page string) memory.ErrorClass {
 	if text.ContainsAny(strings.ToLower(page), "<observation", "<learning", "<skip_summary") {
 		return ""
@@ -398,12 +399,13 @@ func errorInJSON(text string) memory.ErrorClass {
 // elements are the beginnings of the elements in an observer's answer.
 var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
 
+// holdsElement reports whether a text has an element of the answer that an observer is asked for.
 func holdsElement(s string) bool { return text.ContainsAny(strings.ToLower(s), elements...) }
 
 // flexible is a string that may come as a number; anything else becomes "".
 type flexible string
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON never fails: it takes a text or a number, and leaves f as it is for anything else.
 func (f *flexible) UnmarshalJSON(b []byte) error {
 	var s string
 	if json.Unmarshal(b, &s) == nil {

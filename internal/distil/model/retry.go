@@ -36,7 +36,7 @@ func NewRetry(next Provider, now func() time.Time) *Retry {
 	return &Retry{wrapped{next}, now, Sleep, rand.Float64}
 }
 
-// Complete returns the first success or the last failure.
+// Complete returns the first success or the last failure, also when ctx ends during a pause.
 func (r *Retry) Complete(ctx context.Context, request memory.ModelRequest) (memory.ModelAnswer, error) {
 	start := r.now()
 	for try := 1; ; try++ {

@@ -41,4 +41,5 @@ func waitOf(value string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(max(0, min(n*float64(unit), float64(maxWait)))), true
 }
 
+// clampWait returns a wait between 0 and maxWait.
 func clampWait(d time.Duration) time.Duration { return min(max(d, 0), maxWait) }

@@ -15,6 +15,7 @@ type Transient interface {
 	Transient() bool
 }
 
+// isTransient reports whether err, or one that it wraps, is Transient and says so. A nil one is not.
 func isTransient(err error) bool {
 	t, ok := errors.AsType[Transient](err)
 	return ok && t.Transient()

@@ -245,7 +245,8 @@ func (m *Model) setRun(ctx context.Context, session memory.SessionID, run string
 	}
 }
 
-// thread returns the state of a session, new when there is none.
+// thread returns the state of a session, new when there is none: then the least recently used one
+// goes if there are maxThreads.
 func (m *Model) thread(id memory.SessionID) *thread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -313,7 +314,8 @@ func (w *task) distilEvents(ctx context.Context, events []memory.PendingEvent, r
 	return nil
 }
 
-// markUnread adds events to the reasons why no model has read them.
+// markUnread adds events to the reasons why no model has read them, by key, and returns the map: a
+// new one for nil.
 func markUnread(unread map[string]memory.UnreadReason, events []memory.PendingEvent, reason memory.UnreadReason) map[string]memory.UnreadReason {
 	if unread == nil {
 		unread = make(map[string]memory.UnreadReason, len(events))

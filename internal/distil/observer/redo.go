@@ -217,6 +217,7 @@ func (o *Observer) DropForbidden(ctx context.Context) error {
 	return err
 }
 
+// forbidden reports whether the settings no longer allow an event to be captured.
 func (o *Observer) forbidden(e memory.PendingEvent) bool { return o.opts.Forbidden(&e.Event) }
 
 // lookAtUnread has the scheduler look whether a kept turn is due.

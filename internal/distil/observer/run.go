@@ -130,7 +130,9 @@ func (w *task) ensureRun(ctx context.Context, next int) error {
 	return nil
 }
 
-// ask returns the answer to a question, asked now or paid for earlier.
+// ask returns the answer to a question, asked now or paid for earlier. It begins a new run where
+// there is none or the question does not fit, and asks again, once, after "too long" and after an
+// answer that holds nothing.
 func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	if p, ok := w.thread.paid[q.key()]; ok {
 		return p.answer, nil

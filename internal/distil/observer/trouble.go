@@ -74,7 +74,8 @@ func (t *troubles) init(opts *ModelOptions) {
 	t.capped = map[memory.SessionID]bool{}
 }
 
-// isOffline reports whether a session is distilled without a model at present.
+// isOffline reports whether a session is distilled without a model at present: a token cap was
+// reached, or the provider has failed for WaitFor.
 func (t *troubles) isOffline(provider string, session memory.SessionID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,7 +200,8 @@ func (t *troubles) noteRefusal(ctx context.Context, provider string, failed *mem
 	return n >= manyRefusals
 }
 
-// noteUnusable records two answers in a row that held nothing of what was asked for.
+// noteUnusable records two answers in a row that held nothing of what was asked for. It adds a
+// notice once, when there were manyRefusals since the provider's last usable answer.
 func (t *troubles) noteUnusable(ctx context.Context, provider string) {
 	t.mu.Lock()
 	t.refusals[provider] += 2
@@ -235,7 +237,8 @@ func (t *troubles) providerAnswered(ctx context.Context, provider string, sessio
 	}
 }
 
-// capReached records that a cap was reached and adds a notice once a day.
+// capReached records that a cap was reached and adds a notice once a day. That of the day counts
+// until midnight, local time; either ends when the provider answers.
 func (t *troubles) capReached(ctx context.Context, which memory.TokenCap, session memory.SessionID) {
 	now := t.opts.Clock()
 	today := now.Format(time.DateOnly)
@@ -259,6 +262,8 @@ func (t *troubles) capReached(ctx context.Context, which memory.TokenCap, sessio
 	}
 }
 
+// noticeKey returns the key of a notice about a provider. The store and the status line know this form,
+// and notices of an earlier worker have it.
 func noticeKey(provider string, class memory.ErrorClass) string {
 	return "provider_" + provider + "_" + string(class)
 }

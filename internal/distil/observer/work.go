@@ -162,6 +162,7 @@ func wholeTurns(events []memory.PendingEvent) int {
 	return begin
 }
 
+// subClaim returns a claim of some of the claim's events, which may be confirmed or given back by itself.
 func subClaim(claim memory.Claim, from, to int) memory.Claim {
 	claim.Events = claim.Events[from:to:to]
 	return claim
@@ -367,6 +368,7 @@ func (o *Observer) retry(ctx context.Context, claim memory.Claim, cause error, c
 	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Retry(ctx, claim, cause, counted) })
 }
 
+// release gives a claim back to the queue untouched: no attempt is counted, and it is due at once.
 func (o *Observer) release(ctx context.Context, claim memory.Claim) {
 	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Release(ctx, claim) })
 }

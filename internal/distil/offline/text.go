@@ -56,6 +56,7 @@ func plain(s string) string {
 // maxText bounds how much of one foreign text is looked at.
 const maxText = 32 << 10
 
+// opensTag reports whether a '<' in front of c could begin a tag.
 func opensTag(c byte) bool {
 	return c == '/' || c == '!' || c == '?' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -44,7 +44,9 @@ type switches struct {
 	ClaudeMdExcludes    []string `json:"claudeMdExcludes"`
 }
 
-// document returns a file, nil for one that cannot be read or is not regular.
+// document returns a file, nil for one that cannot be read or is not regular. It is kept until its
+// size or time of writing changes; one that was just written is not kept, since it could change
+// again within the same tick of the file system's clock.
 func (r *Reader) document(path string) *document {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

@@ -74,7 +74,8 @@ type named struct {
 	name string
 }
 
-// who returns the names of the files that say a line.
+// who returns the names of the files that together say a line, given in parts; "" if a part of it is
+// said nowhere.
 func (l *loading) who(line ...string) string {
 	parts := make([]statement, len(line))
 	for i, part := range line {
@@ -246,7 +247,7 @@ func (l *loading) isOtherTree(dir string) bool {
 	return tree != main && within(tree, main) && within(dir, main) && !within(dir, tree)
 }
 
-// configDir returns the configuration directory if it is one of this user.
+// configDir returns the host's configuration directory, "" unless it is one of this user.
 func (l *loading) configDir() string {
 	dir := l.req.ConfigDir
 	if !filepath.IsAbs(dir) {

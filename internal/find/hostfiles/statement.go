@@ -52,7 +52,8 @@ func stems(list string) map[string]bool {
 	return set
 }
 
-// parseStatement returns the words of a sentence.
+// parseStatement returns the words of a sentence in their order, without fillers: stemmed ones, the
+// same word for each negation, and exact ones behind a "=".
 func parseStatement(s string) statement {
 	var out statement
 	var plain []byte // words that are not in out yet: one look at several is cheaper

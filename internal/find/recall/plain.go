@@ -75,6 +75,8 @@ func withoutProject(s, projectPath string) string {
 	return s
 }
 
+// PartOfPath reports whether r may stand in the name of a file or directory, so that a name beside it is
+// not whole. Separators are no part.
 func PartOfPath(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.@+", r)
 }

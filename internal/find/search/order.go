@@ -62,6 +62,7 @@ func byScore(ranked []*scored) {
 	})
 }
 
+// newerFirst compares by time, the newest first, then by kind, then by number, the highest first.
 func newerFirst(a, b *scored) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.ID, a.ID))
 }

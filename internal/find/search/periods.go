@@ -145,6 +145,7 @@ func (r *reading) unit(name string, back int) (period, bool) {
 	return period{}, false
 }
 
+// month returns the month m of y; m may be less than January, then it is of an earlier year.
 func (r *reading) month(y int, m time.Month) period {
 	return period{from: r.date(y, m, 1), to: r.date(y, m+1, 1)}
 }

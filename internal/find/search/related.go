@@ -40,6 +40,7 @@ func (s *Searcher) Related(ctx context.Context, r memory.RelatedRequest) ([]memo
 	return related, nil
 }
 
+// related is Related, without what its errors begin with.
 func (s *Searcher) related(ctx context.Context, r memory.RelatedRequest) ([]memory.Related, error) {
 	if s.index == nil {
 		return nil, errNoIndex

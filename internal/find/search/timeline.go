@@ -135,7 +135,7 @@ func (s *Searcher) timeAnchor(text string) (memory.Millis, bool) {
 	return 0, false
 }
 
-// textAnchor takes the best hit of a text; ties go to the newest.
+// textAnchor takes the best hit of a text; ties go to the newest. CodeNotFound if there is none.
 func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item memory.TimelineItem, name string, err error) {
 	f, err := s.find(ctx, memory.SearchRequest{Text: text, Query: memory.Query{Project: project, Limit: 1}})
 	if err != nil {

@@ -78,8 +78,8 @@ func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (k
 	return known, tips, nil
 }
 
-// notIn returns the commits that are known or ancestors of known commits, but not
-// of head.
+// notIn returns the commits, each with its first parent, that are known or ancestors of known
+// commits, but not of head.
 func (g git) notIn(ctx context.Context, head string, known map[string]bool) (history, error) {
 	var from []string
 	for id := range known { // tips are known, too

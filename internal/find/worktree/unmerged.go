@@ -176,7 +176,8 @@ func (t *Tree) ask(ctx context.Context, c memory.Checkout, open map[question]boo
 // history maps commits to their first parents, "" for commits without one.
 type history map[string]string
 
-// leaves follows first parents from a commit to the first one that is not in the history.
+// leaves follows first parents from a commit to the first one that is not in the history; "" if
+// that has no parent, or they form a cycle.
 func (h history) leaves(commit string) string {
 	for range len(h) + 1 { // bounded, in case a broken repository has a cycle
 		parent, ok := h[commit]

@@ -42,7 +42,8 @@ var (
 	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.db-sums", "index.vec", "index.vec.new", "index.table", "index.table.new"}
 )
 
-// Find returns the backup that a user names: by its name, its path, or "latest".
+// Find returns the backup that a user names: by its name, its path, or "latest". CodeNotFound if there
+// is none. A file that is named by its path need not be a backup: Check tells.
 func Find(dataDir, named string) (Backup, error) {
 	list, err := List(dataDir)
 	if err != nil {

@@ -265,7 +265,8 @@ func (a *application) writeTexts() {
 	}
 }
 
-// project returns a project's number, a new one for a new path.
+// project returns a project's number, a new one for a new path: the catalogue has that only after
+// the commit.
 func (a *application) project(path string) uint32 {
 	if n, ok := a.b.cat.projects[path]; ok {
 		return n
@@ -364,6 +365,7 @@ func scopeTokens(e entry, t memory.ObservationType) string {
 // headingToken is the full-text token of a word in the title.
 func headingToken(word string) string { return "_h" + word }
 
+// The tokens of scopeTokens. They are stored: another form needs another schemaVersion.
 func projectToken(number uint32) string { return fmt.Sprintf("_p%d", number) }
 func kindToken(k kind) string           { return "_k" + string(k.recordKind()) }
 func sessionToken(id int64) string      { return fmt.Sprintf("_s%d", id) }

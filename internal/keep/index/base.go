@@ -445,7 +445,8 @@ func (b *base) compareVectors(ctx context.Context) error {
 	return nil
 }
 
-// transaction runs fn between BEGIN and COMMIT on the writer's connection.
+// transaction runs fn between BEGIN and COMMIT on the writer's connection. It returns the first error
+// of fn's statements or of COMMIT, and then nothing has changed.
 func (b *base) transaction(ctx context.Context, fn func(*tx)) error {
 	if _, err := b.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

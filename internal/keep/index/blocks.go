@@ -89,12 +89,14 @@ func (r *blockReader) unsigned(most uint64) uint64 {
 	return n
 }
 
+// signed returns a number; 0, and the reader fails, at the end.
 func (r *blockReader) signed() int64 {
 	n, size := binary.Varint(r.b)
 	r.skip(size)
 	return n
 }
 
+// byte returns a byte; 0, and the reader fails, at the end.
 func (r *blockReader) byte() (n byte) {
 	if len(r.b) > 0 {
 		n = r.b[0]
@@ -162,7 +164,8 @@ func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number 
 // blockChanges are the blocks that a batch changes, read when they are first needed.
 type blockChanges map[uint32]*block
 
-// at returns a document of its block, for reading and changing: write stores the change.
+// at returns a document of its block, for reading and changing: write stores the change. A block
+// that cannot be read is empty, and t fails.
 func (c blockChanges) at(t *tx, document uint32) *blockEntry {
 	number, place := blockOf(document)
 	if c[number] == nil {

@@ -63,6 +63,8 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	return ix.tidy(ctx, b)
 }
 
+// setTidying sets whether the build is being tidied up: until then nobody is told that the index is up
+// to date.
 func (b *base) setTidying(tidying bool) {
 	b.cat.mu.Lock()
 	defer b.cat.mu.Unlock()

@@ -21,6 +21,7 @@ func kindOf(k memory.RecordKind) kind {
 // kindObservation is the kind whose vectors a trained table makes.
 const kindObservation kind = 1
 
+// recordKind returns the kind of record that k, which must not be 0, stands for.
 func (k kind) recordKind() memory.RecordKind {
 	return memory.RecordKinds()[k-1]
 }
@@ -48,6 +49,7 @@ type key struct {
 
 func keyOf(r memory.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
 
+// ref names the record of an entry, whose kind must not be 0.
 func (e entry) ref() memory.RecordRef {
 	return memory.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
 }
@@ -148,7 +150,7 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 	return l[document] - 1, true
 }
 
-// put sets a document's entry and its length in words.
+// put sets a document's entry, in place of the one it had, and its length in words.
 func (c *catalogue) put(document uint32, e entry, length int) {
 	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
 	c.entries = reach(c.entries, document)

@@ -48,6 +48,7 @@ type phrase struct {
 	beginnings map[uint32]bool
 }
 
+// newPhrase returns a phrase of stems; if begins is set, the last word is as it was typed.
 func newPhrase(words []string, begins bool) phrase {
 	p := phrase{words: words, begins: begins}
 	for _, w := range words {
@@ -131,6 +132,7 @@ func joined(parts []string, operator string) string {
 }
 
 // matches reports whether c matches a document, whose words have no gaps, in some fields.
+// lookUpBeginnings must have been called for c.
 func (c *clause) matches(d *rank.Document, in fieldSet) bool {
 	matches := func(p *clause) bool { return p.matches(d, in) }
 	switch c.op {
@@ -202,7 +204,8 @@ func (p *phrase) places(field []uint32) (places []int) {
 	return places
 }
 
-// lookUpBeginnings looks up the words of the index that begin as the last words of phrases do.
+// lookUpBeginnings sets the beginnings of c's phrases: it looks up the words of the index that begin
+// as the last words of phrases do.
 func (b *base) lookUpBeginnings(ctx context.Context, c *clause) error {
 	for _, list := range [][]*clause{c.parts, c.without} {
 		for _, part := range list {
@@ -231,7 +234,8 @@ func (b *base) lookUpBeginnings(ctx context.Context, c *clause) error {
 	return nil
 }
 
-// matching returns those of documents, in their order, that a clause matches.
+// matching returns those of documents, in their order, that a clause matches. It writes the result
+// over documents.
 func (b *base) matching(ctx context.Context, c *clause, documents []uint32) ([]uint32, error) {
 	if err := b.lookUpBeginnings(ctx, c); err != nil {
 		return nil, err

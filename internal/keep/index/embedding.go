@@ -119,7 +119,8 @@ func (ix *Index) readPresent(ctx context.Context, refs []memory.RecordRef) (docu
 	return documents, without(refs, documents), err
 }
 
-// askAll asks the model for the vectors of all fragments and sets them.
+// askAll asks the model, in one call, for the vectors of all fragments of the documents and sets
+// them. After an error it has set none.
 func askAll(ctx context.Context, model Embedder, documents []*analysed) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
@@ -142,7 +143,8 @@ func askAll(ctx context.Context, model Embedder, documents []*analysed) error {
 	return nil
 }
 
-// ask asks the model and checks its answer: it is foreign.
+// ask asks the model and checks its answer, since it is foreign: a vector for each text, all of the
+// same length, of finite numbers.
 func ask(ctx context.Context, model Embedder, texts ...string) ([][]float32, error) {
 	answer, err := model.Embed(ctx, texts...)
 	if err != nil {

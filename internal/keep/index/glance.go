@@ -45,7 +45,7 @@ func OpenGlance(ctx context.Context, path string) (*Glance, error) {
 	return &Glance{base: b}, nil
 }
 
-// Close closes the files.
+// Close closes the files. It may be called more than once.
 func (g *Glance) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,6 +8,7 @@ const numbersBits = 9
 // the memory.
 type recordNumbers map[key]*[1 << numbersBits]uint32
 
+// page and place split a record's number: which piece of recordNumbers it is in, and where there.
 func (k key) page() key    { return key{k.record >> numbersBits, k.kind} }
 func (k key) place() int64 { return k.record & (1<<numbersBits - 1) }
 

@@ -346,7 +346,8 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 // scoredTogether is the least number of candidates that two goroutines share.
 const scoredTogether = 64
 
-// combine makes shares of the keyword scores and puts the list in order.
+// combine makes shares of the largest of the keyword scores, sets the totals and puts the list in
+// order.
 func (b *base) combine(list []candidate) {
 	largest := 0.0
 	for i := range list {

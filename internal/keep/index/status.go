@@ -44,7 +44,8 @@ type Status struct {
 // are not well.
 const statusTimeout = time.Second
 
-// Status returns the state of the index.
+// Status returns the state of the index. It never fails: what cannot be found out is zero, and
+// Status.Error says why.
 func (ix *Index) Status() Status {
 	s := Status{Path: ix.path, Model: ix.embedder.Model()}
 	ix.state.mu.Lock()

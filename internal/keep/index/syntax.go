@@ -160,6 +160,7 @@ func (p *parser) next() token {
 	return t
 }
 
+// keyword reports whether the next token is this operator, which must be in capitals and not in quotes.
 func (p *parser) keyword(word string) bool {
 	t := p.peek()
 	return t.kind == tokenWord && t.text == word
@@ -314,6 +315,7 @@ func nearClause(phrases []phrase, distance int) *clause {
 	return &clause{op: clauseNear, phrases: phrases, distance: distance}
 }
 
+// isOperator reports whether a token is the name of an operator, in capitals and not in quotes.
 func isOperator(t token) bool {
 	return t.kind == tokenWord && (t.text == "AND" || t.text == "OR" || t.text == "NOT" || t.text == "NEAR")
 }

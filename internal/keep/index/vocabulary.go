@@ -73,7 +73,7 @@ func (v *vocabulary) change() *wordChanges {
 	return &wordChanges{v: v, added: map[uint32]uint32{}, gone: map[uint32]uint32{}}
 }
 
-// number returns the number of a hash, a new one for a new hash.
+// number returns the number of a hash, a new one for a new hash: v has that only after commit.
 func (w *wordChanges) number(hash uint32) uint32 {
 	if n, ok := w.v.numbers[hash]; ok {
 		return n
@@ -86,7 +86,8 @@ func (w *wordChanges) number(hash uint32) uint32 {
 	return n
 }
 
-// introduce gives numbers to the new words of documents, the most frequent first.
+// introduce gives numbers to the new words of documents, the most frequent first: small numbers
+// take fewer bytes.
 func (w *wordChanges) introduce(documents []*analysed) {
 	counts := map[uint32]int{}
 	for _, d := range documents {

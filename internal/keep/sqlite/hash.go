@@ -77,6 +77,7 @@ func hashColumns(columns []driver.Value) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
+// appendNumber appends the kind of a value and a number of 8 bytes.
 func appendNumber(b []byte, kind byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, kind), n)
 }

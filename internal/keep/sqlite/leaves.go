@@ -118,6 +118,7 @@ func untypedPage(ctx context.Context, path string, size int64) (page []byte, err
 	return page, nil
 }
 
+// leafNames returns the names of the columns of the table that a leaf is read as.
 func leafNames() string {
 	names := make([]string, leafColumns)
 	for i := range names {

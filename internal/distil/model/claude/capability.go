@@ -150,6 +150,8 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
+// misconfigured returns the error of a CLI that cannot be used as it is set up: no retry helps, as with
+// a lost login.
 func misconfigured(reason string) error {
 	return failed(memory.ClassLogin, true, "%s", reason)
 }
@@ -171,8 +173,8 @@ func (l launch) serves(want launch) bool {
 	return enough && l == want
 }
 
-// arguments returns the command line. Without systemFile it contains the system
-// prompt.
+// arguments returns the command line after the program, for the host's session id: one that is to
+// be resumed, or a new one. Without systemFile it contains the system prompt.
 func (can capabilities) arguments(l launch, systemFile, id string, resume bool) []string {
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

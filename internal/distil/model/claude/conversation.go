@@ -157,6 +157,8 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	return fresh, nil
 }
 
+// tooLong returns the error of a request that makes the conversation size bytes long. The model was
+// not asked.
 func tooLong(size int) error {
 	return failed(memory.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
 }
@@ -250,7 +252,7 @@ var earlierText string
 var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
 // render returns the first message of a conversation whose history the CLI does
-// not know.
+// not know: the history, its markup escaped, and the prompt; without a history the prompt alone.
 func render(request memory.ModelRequest) string {
 	var history strings.Builder
 	for _, m := range request.History {

@@ -93,7 +93,7 @@ func configDir(environ []string) string {
 	return dir
 }
 
-// secretsOf returns the values that no error may contain, not even in the CLI's
+// secretsOf returns the values of environ that no error may contain, not even in the CLI's
 // stderr.
 func secretsOf(environ []string) []string {
 	var secrets []string

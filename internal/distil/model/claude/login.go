@@ -124,7 +124,8 @@ func stateFiles(config string) []string {
 	return []string{filepath.Join(config, ".claude.json"), filepath.Join(filepath.Dir(config), ".claude.json")}
 }
 
-// LoginStamp returns a text that changes when one of the files that LoginOf reads does.
+// LoginStamp returns a text that changes when one of the files that LoginOf reads does: it is cheap,
+// as it reads none of them.
 func LoginStamp(environ []string) string {
 	config := configDir(environ)
 	var stamp strings.Builder

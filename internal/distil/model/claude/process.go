@@ -176,7 +176,8 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	return t, nil
 }
 
-// death returns the error of a turn whose process ended without a result.
+// death returns the error of a turn whose process ended without a result, and sets t.unknownSession
+// and t.sessionInUse by what it said. c.gone must be closed.
 func (c *process) death(t *turn) error {
 	said := strings.TrimSpace(c.stderr.String())
 	t.unknownSession = cannotResume(said)

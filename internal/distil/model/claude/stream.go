@@ -111,6 +111,7 @@ type turn struct {
 	text strings.Builder
 }
 
+// newTurn returns a turn that waits for its first event: until then it is silent.
 func newTurn() *turn { return &turn{done: make(chan struct{}), silent: true} }
 
 // addEvent adds an event to the turn and reports whether the turn is over. before

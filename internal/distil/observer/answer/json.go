@@ -46,6 +46,7 @@ type jsonReader struct {
 	xml, quoted []byte
 }
 
+// newJSONReader returns a reader of the values in s, which keeps numbers as they are written.
 func newJSONReader(s string) *jsonReader {
 	r := &jsonReader{Decoder: json.NewDecoder(strings.NewReader(s))}
 	r.UseNumber()

@@ -93,7 +93,7 @@ func (o *Options) parse(text string) Answer {
 // found reports whether the answer has a record or says that there is no summary.
 func (a *Answer) found() bool { return a.Class == ClassRecords || a.SkipSummary }
 
-// collect returns the answer with the records of p.
+// collect returns the answer with the records of p, those that were thoughts left out.
 func (o *Options) collect(p *parser) Answer {
 	var a Answer
 	records := p.records

@@ -125,6 +125,8 @@ func protect(s string) string {
 // unended removes what is left of a CDATA section without an end.
 var unended = strings.NewReplacer(cdataBegin, "", "]]<", "<")
 
+// protectCDATA replaces each CDATA section by its text, in which asText has made markup harmless. A
+// section without an end is markup, and an end without a beginning text.
 func protectCDATA(s string) string {
 	var b strings.Builder
 	for ended := true; ended; {
@@ -150,6 +152,7 @@ func protectCDATA(s string) string {
 func (m *markup) nextOpen(name string, i int) int  { return m.next(m.opens[name], i) }
 func (m *markup) nextClose(name string, i int) int { return m.next(m.closes[name], i) }
 
+// next returns the first of sorted, indexes of tokens, that is i or more; len(m.tokens) if there is none.
 func (m *markup) next(sorted []int, i int) int {
 	at, _ := slices.BinarySearch(sorted, i)
 	if at == len(sorted) {

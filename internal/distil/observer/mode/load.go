@@ -353,6 +353,7 @@ func expected(goType string) string {
 	return "an object"
 }
 
+// lineOf returns the number of the line, from 1, in which the byte at offset is.
 func lineOf(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:max(0, min(offset, int64(len(data))))], []byte("\n"))
 }

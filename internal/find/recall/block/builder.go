@@ -273,6 +273,7 @@ func (r *run) isSelf(s memory.Session) bool {
 // the latest sessions may wait in the queue even if the session layer is off.
 func (r *run) recentLimit() int { return max(r.opts.MaxSessions, 3) + 1 }
 
+// recentSessions reads the recent sessions of the project from the store.
 func (r *run) recentSessions(ctx context.Context) ([]memory.SessionDigest, error) {
 	return r.source.RecentSessions(ctx, r.req.ProjectPath, r.recentLimit())
 }

@@ -106,4 +106,5 @@ func (r *run) layers() []layer {
 	return all
 }
 
+// plain returns a text of a record as one line for the block, without markup and the project's path.
 func (r *run) plain(s string) string { return recall.RecordLine(s, r.req.ProjectPath) }

@@ -203,4 +203,5 @@ func (r *reminding) related(ctx context.Context, text string) ([]memory.Related,
 // as many may be the session's own.
 const considered = 20
 
+// plain returns a text of a record as one line for the reminder, without markup and the project's path.
 func (r *reminding) plain(s string) string { return recall.RecordLine(s, r.event.ProjectPath) }

@@ -175,7 +175,8 @@ func (c *Comparison) fill(row []float32, p uint16) {
 	}
 }
 
-// dotBoth returns the dot products of the two vectors in pair with v.
+// dotBoth returns the dot products of the two vectors in pair with v. Each number of pair is the sum
+// of one of the first vector and of one of the second times 1<<32, as Comparison.pair makes it.
 func dotBoth(pair []int64, v string) (first, second int32) {
 	var a, b, c, d int64
 	for len(pair) >= 4 && len(v) >= 4 {

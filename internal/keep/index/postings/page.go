@@ -128,6 +128,7 @@ type reader struct {
 
 func (r *reader) more() bool { return r.at < len(r.b) }
 
+// number reads a number of variable length, of one to nine bytes as in SQLite's files.
 func (r *reader) number() (n uint64) {
 	for i := 0; !r.broken; i++ {
 		if r.at >= len(r.b) {

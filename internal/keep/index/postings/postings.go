@@ -94,7 +94,8 @@ func (t Table) segments(ctx context.Context, query Query) (list []segment, err e
 	return list, err
 }
 
-// begin returns a walk for each token in each segment.
+// begin returns a walk for each token in each segment, ordered by segment, then by token. A walk
+// stands where the token's list can begin; whether there is one shows when it is read.
 func (t Table) begin(ctx context.Context, query Query, segments []segment, tokens []string) ([]walk, error) {
 	numbers := make([]int64, len(segments))
 	for i, s := range segments {

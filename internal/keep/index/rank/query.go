@@ -146,7 +146,7 @@ func InverseFrequency(documents, all int) float64 {
 	return math.Log(1 + (float64(all-documents)+0.5)/(float64(documents)+0.5))
 }
 
-// Score scores a document.
+// Score scores a document. It counts in q: only one goroutine at a time may call it.
 func (q *Query) Score(d *Document) Score {
 	for i := range q.terms {
 		q.terms[i].count = 0

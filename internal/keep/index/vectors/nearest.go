@@ -44,6 +44,7 @@ func (n *nearest) lower() {
 	}
 }
 
+// prune drops the places that are beyond the limit by now.
 func (n *nearest) prune() {
 	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
 }

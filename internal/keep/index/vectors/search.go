@@ -201,7 +201,8 @@ func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	return q, true
 }
 
-// gather lists the eligible slots in order; all is false when there are more than limit.
+// gather lists the eligible slots in order; all is false, and there are no places, when there are
+// more than limit. A slot may change as soon as it has returned.
 func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 	s.memory.RLock()
 	defer s.memory.RUnlock()
@@ -295,7 +296,7 @@ func (s *Set) sample(q *both, eligible Documents, wanted int) uint32 {
 // chance counts for more.
 const leastSample = 16
 
-// scanWithin is scan for distances up to a limit.
+// scanWithin is scan for distances up to a limit. The caller holds s.memory.
 func (s *Set) scanWithin(q *both, eligible Documents, wanted int, limit uint32) []place {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(s.chunks)*chunkSlots/parallelSlots)
 	parts := make([]*nearest, workers)
@@ -321,7 +322,8 @@ func (s *Set) scanWithin(q *both, eligible Documents, wanted int, limit uint32) 
 	return together(parts...)
 }
 
-// nearest does so for places that are listed already, and may have changed since.
+// nearest is scan for places that are listed already; one that has changed since is left out. The
+// caller holds s.memory.
 func (s *Set) nearest(q *both, places []place, wanted int) []place {
 	greatest := 64 * len(q.code)
 	near := newNearest(wanted, greatest, uint32(greatest)) //nolint:gosec // a few thousand
@@ -436,7 +438,8 @@ func (s *Set) compare(query *both, places []place) []Match {
 	return append(halves[0], halves[1]...)
 }
 
-// readMatches is compare for a query that is multiplied, by one goroutine.
+// readMatches is compare for a query that is multiplied, by one goroutine. A place that cannot be
+// read, or has another document by now, has no match.
 func (s *Set) readMatches(query *both, places []place) []Match {
 	size := s.recordSize()
 	pooled := readBuffers.Get().(*[]byte)

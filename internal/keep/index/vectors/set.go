@@ -155,7 +155,8 @@ func (s *Set) remove(slot uint32) {
 	clear(others)
 }
 
-// chunkOf returns the chunk of a slot, a new one if there is none.
+// chunkOf returns the chunk of a slot, a new one if there is none. The caller holds s.memory for
+// writing, or is the first to use s.
 func (s *Set) chunkOf(slot uint32) *chunk {
 	number := int(slot / chunkSlots)
 	if number < len(s.chunks) && s.chunks[number] != nil {
@@ -172,7 +173,8 @@ func (s *Set) chunkOf(slot uint32) *chunk {
 	return s.chunks[number]
 }
 
-// head returns a pointer to the first slot of a document's list.
+// head returns a pointer to the head of a document's list, for changing: the first slot plus one, 0
+// for none.
 func (s *Set) head(document uint32) *uint32 {
 	number := int(document / chunkSlots)
 	if number >= len(s.heads) {
@@ -216,6 +218,7 @@ func (s *Set) Slots(document uint32) []uint32 {
 	return slices.Collect(s.slots(document))
 }
 
+// Count returns how many fragments a document has.
 func (s *Set) Count(document uint32) (n int) {
 	s.memory.RLock()
 	defer s.memory.RUnlock()

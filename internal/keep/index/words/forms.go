@@ -175,7 +175,8 @@ func Forms(raw string, known func(word string) bool) []Form {
 	return forms
 }
 
-// formed yields what may be a word with an ending or a prefix more or less than word.
+// formed returns what may be a word with an ending or a prefix more or less than word, which must not
+// be empty. Some may be there twice, and many are no words.
 func formed(word string) (list []string) {
 	double := word + word[len(word)-1:] // run, runner
 	for _, ending := range endings {

@@ -383,7 +383,8 @@ func (a *analyser) span(from, to int) []byte {
 	return a.id[from:to]
 }
 
-// put collects a word, the parts of one that is in lower case and cut up already.
+// put collects a word, which is in lower case, by its stem, at the present position; what exceeds
+// maxWord bytes is cut off. part says that it is a part of the identifier.
 func (a *analyser) put(word []byte, part bool) {
 	if len(word) > maxWord {
 		n := maxWord

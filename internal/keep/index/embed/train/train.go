@@ -122,6 +122,8 @@ type side struct {
 	gradient []float32 // of the loss by the units
 }
 
+// newTrainer returns a trainer that begins with the base's vectors of the pieces that occur in pairs;
+// it has no others.
 func newTrainer(base *embed.Table, pairs []Pair) *trainer {
 	t := &trainer{dims: base.Dimensions(), row: make([]int32, base.Entries())}
 	for _, p := range pairs {
@@ -150,7 +152,7 @@ func newTrainer(base *embed.Table, pairs []Pair) *trainer {
 	return t
 }
 
-// step moves the vectors of a batch's pieces.
+// step moves the vectors of the pieces of a batch, of at most batchPairs, towards a smaller loss.
 func (t *trainer) step(batch []Pair) {
 	for i, p := range batch {
 		t.embed(&t.titles, i, p.Title)
@@ -256,7 +258,7 @@ func (t *trainer) move() {
 	t.touched = t.touched[:0]
 }
 
-// dot returns the dot product of two vectors of the same length, a multiple of 4.
+// dot returns the dot product of two vectors of the same length.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32 // four sums, so that they need not wait for each other
 	b = b[:len(a)]
@@ -273,7 +275,7 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// add adds x times b to a.
+// add adds x times b to a, which is of the same length.
 func add(a, b []float32, x float32) {
 	b = b[:len(a)]
 	for len(a) >= 4 {
