@@ -90,36 +90,27 @@ func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 // Install makes the changes of a new Plan and returns it. A run that is killed anywhere is
 // completed by the next one, or undone by Uninstall.
 func (in *AgentInstaller) Install(ctx context.Context) (*AgentPlan, error) {
-	return locked(ctx, in.Installer, in.sweepAgent, in.Plan, func(p *AgentPlan) error {
-		book, err := in.backUpAgent(p)
-		if err != nil {
-			return err
-		}
+	return locked(ctx, in.Installer, in.sweepAgent, in.Plan, func(p *AgentPlan) {
+		book := in.backUpAgent(p)
 		for _, c := range p.Programs {
-			if err := in.do("write", c.Path, c.apply); err != nil {
-				return err
-			}
+			in.do("write", c.Path, c.apply)
 		}
 		for _, c := range p.Files {
-			if err := in.replace("write", c); err != nil {
-				return err
-			}
+			in.replace("write", c)
 		}
-		return in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+		in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
 	})
 }
 
 // replace makes the change of a user's file, unless another program has changed it since the plan:
 // CodeConflict. A file that a change removes takes its directory along if that is empty then.
-func (in *AgentInstaller) replace(verb string, c Change) error {
+func (in *AgentInstaller) replace(verb string, c Change) {
 	now, err := readUserFile(c.Path)
-	if err != nil {
-		return err
-	}
+	in.fail(err)
 	if !sameBytes(now, c.Before) {
-		return changedMeanwhile(c.Path)
+		in.fail(changedMeanwhile(c.Path))
 	}
-	return in.do(verb, c.Path, func() error {
+	in.do(verb, c.Path, func() error {
 		if c.After == nil {
 			if err := removeIfThere(atomicfile.BehindLinks(c.Path)); err != nil {
 				return err
@@ -133,9 +124,9 @@ func (in *AgentInstaller) replace(verb string, c Change) error {
 
 // backUpAgent writes the backups and the manifest, before anything is changed. A backup is the file
 // without our entries; that of an earlier install stays while only we have changed the file.
-func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
+func (in *AgentInstaller) backUpAgent(p *AgentPlan) *manifest {
 	book := &manifest{Host: in.agent.Host, ConfigDir: p.ConfigDir, Method: MethodSettings, State: installing, Plugin: p.Version}
-	err := in.do("write", in.manifestPath(), func() error {
+	in.do("write", in.manifestPath(), func() error {
 		for _, s := range p.states {
 			old := p.book.record(s.path)
 			before, known := in.baseline(old)
@@ -150,7 +141,7 @@ func (in *AgentInstaller) backUpAgent(p *AgentPlan) (*manifest, error) {
 		}
 		return in.writeManifest(book)
 	})
-	return book, err
+	return book
 }
 
 // bare returns a file of the agent's without our entries. before is the file before the install, if
@@ -237,16 +228,12 @@ func sameButForEnds(a, b []byte) bool {
 // Uninstall removes claude-mem from the agent. The memory is not changed. A run that was
 // killed is completed by the next one.
 func (in *AgentInstaller) Uninstall(ctx context.Context) (*AgentRemoval, error) {
-	return locked(ctx, in.Installer, in.sweepAgent, in.PlanRemoval, func(r *AgentRemoval) error {
-		if err := in.beginRemoval(r.book, r.Restored); err != nil {
-			return err
-		}
+	return locked(ctx, in.Installer, in.sweepAgent, in.PlanRemoval, func(r *AgentRemoval) {
+		in.beginRemoval(r.book, r.Restored)
 		for _, c := range r.Files {
-			if err := in.replace("restore", c); err != nil {
-				return err
-			}
+			in.replace("restore", c)
 		}
-		return in.removeOwn(ctx, r.Directories, r.book)
+		in.removeOwn(ctx, r.Directories, r.book)
 	})
 }
 

@@ -15,34 +15,23 @@ import (
 // another install may have run since the user saw a plan. A run that is killed anywhere
 // is completed by the next one, or undone by Uninstall.
 func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
-	return locked(ctx, in, in.sweep, func() (*Plan, error) { return in.Plan(wish) }, func(p *Plan) error {
-		book, err := in.backUp(p)
-		if err != nil {
-			return err
-		}
+	return locked(ctx, in, in.sweep, func() (*Plan, error) { return in.Plan(wish) }, func(p *Plan) {
+		book := in.backUp(p)
 		for _, c := range p.Plugin {
-			if err := in.do("write", c.Path, c.apply); err != nil {
-				return err
-			}
+			in.do("write", c.Path, c.apply)
 		}
 		for _, args := range p.Commands {
-			if err := in.command(ctx, args); err != nil {
-				return err
-			}
+			in.fail(in.command(ctx, args))
 		}
-		if err := in.writeUserFiles(p); err != nil {
-			return err
-		}
-		if err := in.verify(p); err != nil {
-			return err
-		}
-		return in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
+		in.writeUserFiles(p)
+		in.verify(p)
+		in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
 	})
 }
 
 // locked makes a plan and carries it out by do while no other install runs, after sweep has
 // removed what killed runs have left. It does nothing for an empty plan.
-func locked[P interface{ Empty() bool }](ctx context.Context, in *Installer, sweep func(), plan func() (P, error), do func(P) error) (p P, err error) {
+func locked[P interface{ Empty() bool }](ctx context.Context, in *Installer, sweep func(), plan func() (P, error), do func(P)) (p P, err error) {
 	unlock, err := in.takeLock(ctx)
 	if err != nil {
 		return p, err
@@ -52,12 +41,14 @@ func locked[P interface{ Empty() bool }](ctx context.Context, in *Installer, swe
 	if p, err = plan(); err != nil || p.Empty() {
 		return p, err
 	}
-	return p, do(p)
+	in.failed = nil
+	do(p)
+	return p, in.failed
 }
 
 // backUp writes the backups and the manifest, before anything is changed. A backup is the file
 // without our entries; that of an earlier install stays while only we have changed the file.
-func (in *Installer) backUp(p *Plan) (*manifest, error) {
+func (in *Installer) backUp(p *Plan) *manifest {
 	book := &manifest{ConfigDir: p.ConfigDir, Method: p.Method, State: installing, Plugin: p.Version}
 	if p.book != nil {
 		book.Disabled = p.book.Disabled
@@ -67,7 +58,7 @@ func (in *Installer) backUp(p *Plan) (*manifest, error) {
 			book.Disabled = append(book.Disabled, id)
 		}
 	}
-	err := in.do("write", in.manifestPath(), func() error {
+	in.do("write", in.manifestPath(), func() error {
 		for i, f := range hostFiles {
 			path, now := p.host.path(i), p.host.files[i]
 			old := p.book.record(path)
@@ -83,7 +74,7 @@ func (in *Installer) backUp(p *Plan) (*manifest, error) {
 		}
 		return in.writeManifest(book)
 	})
-	return book, err
+	return book
 }
 
 // backUpFile notes a file in the manifest. The backup of the first install, whose record is
@@ -132,23 +123,18 @@ func (c Change) apply() error {
 // made the same change to settings.json already, but in its own layout, and without the
 // path of a marketplace that was declared elsewhere. A file that another program has
 // changed meanwhile stays as it is.
-func (in *Installer) writeUserFiles(p *Plan) error {
+func (in *Installer) writeUserFiles(p *Plan) {
 	for _, c := range p.Files {
 		now, err := readUserFile(c.Path)
-		if err != nil {
-			return err
-		}
-		if sameBytes(now, c.After) || p.Method == MethodPlugin && !in.isChanged(now, c.After) {
-			continue
-		}
-		if p.Method == MethodSettings && !sameBytes(now, c.Before) {
-			return changedMeanwhile(c.Path)
-		}
-		if err := in.do("write", c.Path, func() error { return in.write(c.Path, c.After, 0o600) }); err != nil {
-			return err
+		in.fail(err)
+		switch {
+		case sameBytes(now, c.After), p.Method == MethodPlugin && !in.isChanged(now, c.After):
+		case p.Method == MethodSettings && !sameBytes(now, c.Before):
+			in.fail(changedMeanwhile(c.Path))
+		default:
+			in.do("write", c.Path, func() error { return in.write(c.Path, c.After, 0o600) })
 		}
 	}
-	return nil
 }
 
 // isChanged reports whether now, the settings.json that the host's CLI has written, says what after
@@ -167,20 +153,17 @@ func (in *Installer) isChanged(now, after []byte) bool {
 
 // verify checks that the host's files list the plugin as installed and enabled: the
 // host's CLI may report success without that.
-func (in *Installer) verify(p *Plan) error {
-	if p.Method != MethodPlugin {
-		return nil
+func (in *Installer) verify(p *Plan) {
+	if p.Method != MethodPlugin || in.failed != nil {
+		return
 	}
 	h, err := readHost(in.opts.ConfigDir)
 	if err != nil {
-		return err
+		in.failed = err
+	} else if is := in.entries(h); is.version != p.Version || !is.enabled || !in.samePath(is.known, in.shop) {
+		in.failed = memory.Errorf(memory.CodeUnavailable, "the claude command reported success, but its files do not list %s %s as installed and enabled", PluginID, p.Version).
+			WithHint("`claude plugin list` shows what it knows; `claude-mem install --settings` needs no plugin")
 	}
-	is := in.entries(h)
-	if is.version == p.Version && is.enabled && in.samePath(is.known, in.shop) {
-		return nil
-	}
-	return memory.Errorf(memory.CodeUnavailable, "the claude command reported success, but its files do not list %s %s as installed and enabled", PluginID, p.Version).
-		WithHint("`claude plugin list` shows what it knows; `claude-mem install --settings` needs no plugin")
 }
 
 // complete writes the hashes of the changed files into the manifest.

@@ -70,14 +70,14 @@ type Installer struct {
 	// them fail.
 	write func(path string, data []byte, mode fs.FileMode) error
 	step  func(name string) error
+	// failed is the first error of the run under way, after which it makes no step any more.
+	failed error
 }
 
 // New returns an Installer. It reads no file.
 func New(opts Options) *Installer {
 	opts.LockWait, opts.GOOS = cmp.Or(opts.LockWait, 10*time.Second), cmp.Or(opts.GOOS, runtime.GOOS)
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Installer{
 		opts: opts, shop: filepath.Join(opts.DataDir, "marketplace"), backups: backupsDir(opts.DataDir, opts.ConfigDir),
 		write: writeFile, step: func(string) error { return nil },
@@ -279,8 +279,11 @@ func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 }
 
 // command runs the host's CLI. CodeUnavailable with the last line of its output if that fails; the
-// error of ctx if that has ended.
+// error of ctx if that has ended. After a failure of the run it does nothing but return that.
 func (in *Installer) command(ctx context.Context, args []string) error {
+	if in.failed != nil {
+		return in.failed
+	}
 	line := "claude " + strings.Join(args, " ")
 	if err := in.step(line); err != nil {
 		return err
@@ -302,15 +305,21 @@ func (in *Installer) command(ctx context.Context, args []string) error {
 		WithHint("run `claude-mem install` again to go on, or `claude-mem uninstall` to undo; `claude-mem install --settings` needs no plugin")
 }
 
-// do runs one step of a change to the file at path. An error without a code becomes a
-// CodeStorage. The hook in.step is for tests, which end a run between any two steps.
-func (in *Installer) do(verb, path string, step func() error) error {
-	if err := in.step(verb + " " + filepath.Base(path)); err != nil {
-		return err
+// do runs one step of a change to the file at path, unless the run has failed, as it has after an
+// error of the step. An error without a code becomes a CodeStorage. The hook in.step is for tests,
+// which end a run between any two steps.
+func (in *Installer) do(verb, path string, step func() error) {
+	if in.failed != nil {
+		return
 	}
-	err := step()
-	if err == nil || errors.As(err, new(*memory.Error)) {
-		return err
+	err := in.step(verb + " " + filepath.Base(path))
+	if err == nil {
+		if err = step(); err != nil && !errors.As(err, new(*memory.Error)) {
+			err = storage(verb, path, err)
+		}
 	}
-	return storage(verb, path, err)
+	in.failed = err
 }
+
+// fail makes err the error of the run, unless that has failed or err is nil.
+func (in *Installer) fail(err error) { in.failed = cmp.Or(in.failed, err) }

@@ -165,55 +165,48 @@ func (in *Installer) installs() []*manifest {
 // files where that is missing or fails. The memory is not changed. A run that was killed
 // is completed by the next one.
 func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
-	return locked(ctx, in, in.sweep, in.PlanRemoval, func(r *Removal) error {
-		if err := in.beginRemoval(r.book, r.Restored); err != nil {
-			return err
-		}
+	return locked(ctx, in, in.sweep, in.PlanRemoval, func(r *Removal) {
+		in.beginRemoval(r.book, r.Restored)
 		for _, args := range r.Commands {
 			err := in.command(ctx, args)
-			var refused *memory.Error
-			switch {
-			case errors.As(err, &refused):
+			if refused, ok := errors.AsType[*memory.Error](err); ok && in.failed == nil {
 				r.Problems = append(r.Problems, refused.Message)
-			case err != nil:
-				return err
+			} else {
+				in.fail(err)
 			}
 		}
-		if err := in.removeEntries(r); err != nil {
-			return err
-		}
-		if err := in.removeCounters(r.host); err != nil {
-			return err
-		}
-		return in.removeOwn(ctx, r.Directories, r.book)
+		in.removeEntries(r)
+		in.removeCounters(r.host)
+		in.removeOwn(ctx, r.Directories, r.book)
 	})
 }
 
 // beginRemoval notes in the manifest, if there is one, that its install is being removed, and
 // which files get their old bytes back, so that the next run completes what is killed.
-func (in *Installer) beginRemoval(book *manifest, restored []string) error {
+func (in *Installer) beginRemoval(book *manifest, restored []string) {
 	if book == nil {
-		return nil
+		return
 	}
 	for _, path := range restored {
 		book.record(path).Restore = true
 	}
 	book.State = uninstalling
-	return in.do("write", in.manifestPath(), func() error { return in.writeManifest(book) })
+	in.do("write", in.manifestPath(), func() error { return in.writeManifest(book) })
 }
 
 // removeEntries gives the host's files the planned content. In a file that has changed
 // since, it removes our entries.
-func (in *Installer) removeEntries(r *Removal) error {
+func (in *Installer) removeEntries(r *Removal) {
 	h, err := readHost(in.opts.ConfigDir)
 	if err != nil {
-		return err
+		in.fail(err)
+		return
 	}
 	for i, f := range hostFiles {
 		path := h.path(i)
 		after, _, err := in.withoutInstall(i, h, r.book)
 		if err != nil {
-			return broken(path, err)
+			in.fail(broken(path, err))
 		}
 		for _, c := range r.Files {
 			if c.Path == path && (sameJSON(after, c.After, f.empties...) || c.After == nil && f.isBlank(after)) {
@@ -226,17 +219,13 @@ func (in *Installer) removeEntries(r *Removal) error {
 		if sameBytes(after, h.files[i]) {
 			continue
 		}
-		err = in.do("restore", path, func() error {
+		in.do("restore", path, func() error {
 			if after == nil {
 				return removeIfThere(atomicfile.BehindLinks(path))
 			}
 			return in.write(path, after, 0o600)
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // programs returns the paths of the installed programs.
@@ -266,13 +255,13 @@ func (in *Installer) removePrograms() error {
 // removeOwn removes directories of our own files, of which binDir only loses our programs, then the
 // manifest and the backups that nobody needs (book may be nil). The worker is stopped first if its
 // program goes.
-func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifest) error {
-	if err := in.step("stop the worker"); err != nil {
-		return err
+func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifest) {
+	if in.failed == nil {
+		in.failed = in.step("stop the worker")
 	}
-	if in.opts.StopWorker != nil && (slices.Contains(dirs, in.shop) || slices.Contains(dirs, in.binDir())) {
+	if in.failed == nil && in.opts.StopWorker != nil && (slices.Contains(dirs, in.shop) || slices.Contains(dirs, in.binDir())) {
 		if err := in.opts.StopWorker(ctx); err != nil {
-			return fmt.Errorf("stop the worker: %w", err)
+			in.failed = fmt.Errorf("stop the worker: %w", err)
 		}
 	}
 	for _, dir := range dirs {
@@ -280,12 +269,10 @@ func (in *Installer) removeOwn(ctx context.Context, dirs []string, book *manifes
 		if dir == in.binDir() {
 			remove = in.removePrograms
 		}
-		if err := in.do("remove", dir, remove); err != nil {
-			return err
-		}
+		in.do("remove", dir, remove)
 	}
 	// At last the manifest, and the backups that nobody needs.
-	return in.do("remove", in.manifestPath(), func() error {
+	in.do("remove", in.manifestPath(), func() error {
 		if err := removeIfThere(in.manifestPath()); err != nil {
 			return err
 		}
@@ -360,9 +347,9 @@ const counterTries = 5
 // removeCounters removes the usage counters. A running host may rewrite its state at any
 // time, so it is read again just before it is written; CodeConflict if it has changed
 // each time. There is no backup: it would be a copy of keys and logins.
-func (in *Installer) removeCounters(h *host) error {
+func (in *Installer) removeCounters(h *host) {
 	path := in.statePath()
-	return in.do("remove counters from", path, func() error {
+	in.do("remove counters from", path, func() error {
 		for range counterTries {
 			names, now, after := in.withoutCounters(h)
 			if len(names) == 0 {
