@@ -16,3 +16,11 @@ func (m Millis) Sub(o Millis) time.Duration { return time.Duration(m-o) * time.M
 
 // Add returns m moved by d.
 func (m Millis) Add(d time.Duration) Millis { return m + Millis(d.Milliseconds()) }
+
+// ClockOr returns clock, or time.Now for nil.
+func ClockOr(clock func() time.Time) func() time.Time {
+	if clock == nil {
+		return time.Now
+	}
+	return clock
+}

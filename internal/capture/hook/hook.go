@@ -149,9 +149,7 @@ func newRun(o Options) *run {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Now = memory.ClockOr(o.Now)
 	if o.Rand == nil {
 		o.Rand = rand.Uint64 // seeded by the operating system
 	}

@@ -69,9 +69,7 @@ type Intake struct {
 
 // New returns an Intake that hands arrivals to queue. It runs nothing by itself and needs no closing.
 func New(queue Queue, opts Options) *Intake {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	if opts.Random == nil {
 		opts.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
 	}

@@ -68,9 +68,7 @@ type Queue struct {
 func New(storage Storage, opts Options) *Queue {
 	opts.HealEvery = cmp.Or(opts.HealEvery, 30*time.Second)
 	opts.RetryBase = cmp.Or(opts.RetryBase, 5*time.Second)
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64

@@ -74,9 +74,7 @@ func NewEndpoint(config Config, limits Limits, path func(string) string) (*Endpo
 	if e.key != "" {
 		e.header.Set("Authorization", "Bearer "+e.key)
 	}
-	if e.now == nil {
-		e.now = time.Now
-	}
+	e.now = memory.ClockOr(e.now)
 	transport := config.Transport
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()

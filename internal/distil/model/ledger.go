@@ -41,9 +41,7 @@ type Booked struct {
 // NewBooked wraps next. now nil is time.Now, log nil is slog's default; charges
 // that could not be written are logged.
 func NewBooked(next Provider, ledger Ledger, now func() time.Time, log *slog.Logger) *Booked {
-	if now == nil {
-		now = time.Now
-	}
+	now = memory.ClockOr(now)
 	return &Booked{wrapped{next}, ledger, now, cmp.Or(log, slog.Default())}
 }
 

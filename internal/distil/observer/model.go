@@ -120,9 +120,7 @@ func NewModel(opts ModelOptions) *Model {
 		opts.BatchMaxSize = mode.MaxBatchEvents
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	if opts.NewRun == nil {
 		opts.NewRun = uuid.NewString
 	}

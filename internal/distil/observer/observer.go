@@ -109,9 +109,7 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 		opts.Mark = func(memory.SessionID, []memory.PendingEvent) {}
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Observer{
 		queue: queue, store: store, distiller: distiller, opts: opts,
 		wake: make(chan struct{}, 1),

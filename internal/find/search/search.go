@@ -59,9 +59,7 @@ type Searcher struct {
 // New returns a Searcher over the records and their index, which may be nil: a text is then
 // looked for in the newest records.
 func New(records Records, index Index, opts Options) *Searcher {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	if opts.RecencyDays == nil {
 		opts.RecencyDays = func() int { return 0 }
 	}

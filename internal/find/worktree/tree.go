@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"claudemem/internal/memory"
 )
 
 const (
@@ -58,9 +60,7 @@ func New(opts Options) *Tree {
 		opts.Git = gitOnPath
 	}
 	opts.GitTime = cmp.Or(opts.GitTime, gitTime) + opts.Slack
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Tree{
 		opts:         opts,
 		files:        make(chan struct{}, atOnce),

@@ -136,9 +136,7 @@ func newIndex(path string, opts Options) (*Index, error) {
 	if ix.embedder == nil {
 		ix.embedder, ix.local = ix.table, true
 	}
-	if ix.clock == nil {
-		ix.clock = time.Now
-	}
+	ix.clock = memory.ClockOr(ix.clock)
 	if ix.after == nil {
 		ix.after = time.After
 	}

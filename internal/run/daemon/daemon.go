@@ -181,9 +181,7 @@ func newWorker(cfg Config) (*Worker, error) {
 	}
 	cfg.DataDir = dir
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
+	cfg.Clock = memory.ClockOr(cfg.Clock)
 	if cfg.Housekeeping <= 0 {
 		cfg.Housekeeping = housekeeping
 	}

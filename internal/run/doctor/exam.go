@@ -109,9 +109,7 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	if cfg.Getenv == nil {
 		cfg.Getenv = os.Getenv
 	}
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
+	cfg.Clock = memory.ClockOr(cfg.Clock)
 	if cfg.Statfs == nil {
 		cfg.Statfs = statfs
 	}

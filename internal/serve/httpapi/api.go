@@ -108,9 +108,7 @@ func newServer(deps Deps, opts Options) *server {
 	if opts.CheckPeer == nil {
 		opts.CheckPeer = CheckPeer
 	}
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &server{Deps: deps, opts: opts, memory: deps.Memory.Memory(), large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random},
 		streams: make(chan struct{}, maxStreams)}
 }

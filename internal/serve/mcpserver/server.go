@@ -57,9 +57,7 @@ type Server struct {
 
 // New returns a server of a memory.
 func New(mem api.Memory, opts Options) *Server {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{memory: mem, opts: opts, turns: make(chan struct{}, maxCalls)}
 	s.mcp = mcp.NewServer(

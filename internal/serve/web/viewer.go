@@ -71,9 +71,7 @@ type asset struct {
 // New returns a viewer of a memory. The first page panics if a template is broken, which a
 // test finds.
 func New(mem api.Memory, opts Options) *Viewer {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	opts.Location, opts.Logger = cmp.Or(opts.Location, time.Local), cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	v := &Viewer{memory: mem, opts: opts, static: readStatic()}
 	v.templates = sync.OnceValue(v.parseTemplates) // a worker without readers need not

@@ -114,9 +114,7 @@ func New(options Options) (*Provider, error) {
 	if options.Environ == nil {
 		options.Environ = os.Environ()
 	}
-	if options.Clock == nil {
-		options.Clock = time.Now
-	}
+	options.Clock = memory.ClockOr(options.Clock)
 	dir, err := filepath.Abs(options.Dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)

@@ -81,9 +81,7 @@ func New(source Source, opts Options) *Builder {
 	opts.MinConfidence = cmp.Or(opts.MinConfidence, 0.5)
 	opts.Timeout = cmp.Or(opts.Timeout, 800*time.Millisecond) + opts.Slack
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Builder{source: source, opts: opts}
 }
 

@@ -67,9 +67,7 @@ func New(given Given, opts Options) *Reminder {
 			return rel
 		}
 	}
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
 }
 

@@ -149,9 +149,7 @@ func OpenReadOnly(ctx context.Context, path string) (s *DB, err error) {
 
 // withDefaults fills in what opts leaves out.
 func withDefaults(opts Options) Options {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
+	opts.Clock = memory.ClockOr(opts.Clock)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
