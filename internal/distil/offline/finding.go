@@ -69,8 +69,8 @@ func (t *turn) investigates() bool {
 
 // finds reports whether an investigation found something out that is worth keeping: what
 // was said has 14 words, explains something and names something. An inventory does not, unless the
-// user asked and the answer is a table or a list of causes. A turn without steps counts only where
-// the user asked for an answer or a decision.
+// user asked and the answer is a table or a list of causes. A turn that did not investigate finds
+// something only if the user asked and the message names a cause.
 func (e *episode) finds() bool {
 	t := e.turn
 	caused := t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })

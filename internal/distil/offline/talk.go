@@ -9,8 +9,8 @@ import (
 	"claudemem/internal/memory"
 )
 
-// maxDecision is how many words a decision made in talk has, maxStep one that a later recap may
-// replace, and maxBrief a prompt that only agrees or answers.
+// maxDecision is how many words a decision made in talk has at most, maxStep one that a later recap
+// may replace, and maxBrief a prompt that only agrees or answers.
 const (
 	maxDecision = 110
 	maxStep     = 45
@@ -19,7 +19,8 @@ const (
 
 // settled returns what was decided or answered in a turn without tools: what the agent's recap
 // says, else what the user ordered or agreed to, with what the agent laid down for it. What was
-// only asked, weighed or explained is nothing, and so is what the user has but pasted.
+// only asked, weighed or explained is nothing, and so is what the user has only pasted. It returns one
+// observation or nil, and sets t.recapped.
 func (t *turn) settled() []memory.Observation {
 	parts, most, of := t.recap(), maxDecision, memory.TypeDecision
 	if t.recapped = parts != nil; !t.recapped {

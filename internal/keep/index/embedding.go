@@ -103,7 +103,8 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 	return false, nil
 }
 
-// readWaiting reads the next records that have no vectors.
+// readWaiting reads the next records that have no vectors, at most limit; the second result are those
+// of them that are gone by now.
 func (ix *Index) readWaiting(ctx context.Context, b *base, limit int) ([]memory.Document, []memory.RecordRef, error) {
 	waiting := slices.Sorted(maps.Keys(b.cat.waiting)) // only this goroutine changes it
 	var refs []memory.RecordRef
