@@ -82,7 +82,8 @@ func forgetArguments(r api.ForgetRequest) []string {
 	return args
 }
 
-// forgetHint names the command that erases what r names.
+// forgetHint names the command by which a person erases what r names: without --report, which
+// writes its end into a file for the page that asked.
 func forgetHint(r api.ForgetRequest) string {
 	return "claude-mem " + strings.Replace(strings.Join(forgetArguments(r), " "), " --report", "", 1)
 }

@@ -144,7 +144,7 @@ type undoStep struct {
 
 // Open becomes the worker of a data directory: it takes the lock (from an older worker if
 // necessary), opens the database, stores the spooled events, and listens. When it returns,
-// the worker serves.
+// the worker serves, until the caller closes it. After an error everything is closed again.
 //
 // The codes of its errors: CodeConflict when another worker runs and stays;
 // CodeStorage, CodeNewerSchema and CodeUnavailable as store.Open says; CodeInvalid

@@ -133,7 +133,9 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 	return wrong
 }
 
-// recoverLost recovers a database that is gone, unless there never was one here.
+// recoverLost recovers a database that is gone, unless there never was one here, or nothing was
+// in it: then it changes nothing and returns "". what says what is wrong with memory.db, for the
+// log and the notice. The result is that of recover.
 func (w *Worker) recoverLost(ctx context.Context, mark backup.Mark, what string) (string, error) {
 	if mark.Position == 0 && mark.Received == 0 {
 		if mark.Memory != 0 {

@@ -50,7 +50,8 @@ func (w *Worker) heldRepair(file, reason string) (held *control.Repair) {
 	return held
 }
 
-// noteRepair notes a repair that is made, and reports whether it could.
+// noteRepair notes now as the time of the last repair of a file for a reason, and reports whether
+// that was stored; if not, it logs the error.
 func (w *Worker) noteRepair(file, reason string) bool {
 	err := control.EditRepairs(w.cfg.DataDir, func(list []control.Repair) []control.Repair {
 		list = slices.DeleteFunc(list, func(r control.Repair) bool { return r.File == file && r.Reason == reason })

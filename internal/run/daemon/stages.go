@@ -154,7 +154,8 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 	return nil
 }
 
-// observe starts the observer.
+// observe takes waiting events that may no longer be captured off the queue, and starts the
+// observer. Close gives it finishOnStop for its work; what is left then stays in the queue.
 func (w *Worker) observe() error {
 	// The settings may have changed since the last worker.
 	w.warn(w.life, "drop what is no longer captured", w.observer.DropForbidden(w.life))

@@ -352,7 +352,8 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 }
 
 // agent returns the findings about one agent, none if its hooks and MCP server are complete and run
-// this version. Files that cannot be read, or a program that is gone, are told alone.
+// this version. Files that cannot be read, or a program that is gone, are told alone. Only the
+// first program is asked for its version, and none if something else is wrong.
 func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	host := string(s.Host)
 	var list []Finding

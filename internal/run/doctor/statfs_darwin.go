@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// statfs measures the file system that path is on. Free is what is left for users other than root.
 func statfs(path string) (FileSystem, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -14,6 +14,7 @@ var networkTypes = map[uint32]string{
 	0x01161970: "gfs2", 0x7461636f: "ocfs2", 0x0bd00bd0: "lustre", 0x65735546: "fuse",
 }
 
+// statfs measures the file system that path is on. Free is what is left for users other than root.
 func statfs(path string) (FileSystem, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

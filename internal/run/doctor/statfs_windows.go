@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// statfs measures the volume that path is on. Free is what is left for this user; there are no
+// inodes.
 func statfs(path string) (FileSystem, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

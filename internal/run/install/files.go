@@ -226,7 +226,8 @@ func (in *Installer) changed(want []treeFile) ([]Change, error) {
 	return changes, nil
 }
 
-// compareTree is changed, and removes other files from the marketplace.
+// compareTree returns what changed returns, and after it the removal of every other file of the
+// marketplace (in.shop) that is not in use. It changes nothing itself.
 func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 	changes, err := in.changed(want)
 	if err != nil {

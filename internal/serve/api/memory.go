@@ -42,7 +42,8 @@ func CallOf[Q, A any](method func(Memory, context.Context, Q) (A, error)) (c Cal
 	return c
 }
 
-// Memory returns the memory of l. Its requests are checked first.
+// Memory returns the memory that l answers in this process. Its requests are checked first, as
+// those that come over the network are.
 func (l *Local) Memory() Memory {
 	return func(ctx context.Context, c Call) error { return c.on(ctx, l) }
 }

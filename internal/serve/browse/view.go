@@ -227,7 +227,8 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 	return p.paint(dim, lead) + p.paint(st, glyph) + p.paint(dim, name) + p.paint(pinned, star) + b.String() + p.paint(dim, mark+gap+tail)
 }
 
-// recordLines returns the record in n lines of at most so many columns.
+// recordLines returns the record in n lines of at most so many columns, from the line r.top of
+// the reader on. It keeps the wrapped lines in the reader, and corrects top to be within them.
 func (m *Model) recordLines(p painter, columns, n int) []string {
 	r := &m.reader
 	switch {

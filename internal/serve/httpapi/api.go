@@ -154,7 +154,8 @@ func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
 
 // dispatch calls the route of the request's method, among those of its path, with the
 // parsed parameters, and answers with its error. HEAD uses the route of GET, except
-// those of hooks.
+// those of hooks. A hook's call that reached its route is told to opts.HookCalled, also if it
+// failed.
 func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
 	rt, ok := methods[r.Method]
 	if !ok && r.Method == http.MethodHead {

@@ -110,7 +110,7 @@ type booking struct {
 	done chan struct{}
 }
 
-// begin counts a text that is about to be shown to a session. end must be called when it
+// begin counts a text that is about to be shown to a session. end must be called once, when it
 // is booked, or was not shown.
 func (b *bookings) begin(host memory.Host, id string) (end func()) {
 	name := sessionName{host, id}

@@ -125,7 +125,8 @@ type menu struct {
 	Projects []choice
 }
 
-// projectMenu returns the menu of the page at path, whose other parameters are in sent.
+// projectMenu returns the menu of the page at path, whose other parameters are in sent. A chosen
+// project without records is in it too, unless its name is too long to be shown.
 func (v *visit) projectMenu(path string, sent url.Values, chosen string) menu {
 	m := menu{Chosen: chosen}
 	labels := v.labels()

@@ -55,7 +55,7 @@ func (f *files) close() {
 }
 
 // open opens the memory for reading. A search by text opens the index: without one, or with
-// one of another version, the strict filters still answer.
+// one of another version, the strict filters still answer. The caller closes the result.
 func (p Place) open(ctx context.Context) (*files, error) {
 	s, err := p.database(ctx)
 	if err != nil {

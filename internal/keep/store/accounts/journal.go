@@ -238,7 +238,8 @@ func lastDeliveries(r memory.LossRecord, n int64) string {
 }
 
 // bookLosses is BookLosses in its transaction, which looks again at what was booked before. While
-// a notice of losses was not shown, its count and time go on; a new one begins at r.First.
+// a notice of losses was not shown, its count and time go on; a new one begins at r.First. It
+// returns how many losses it counted.
 func bookLosses(t *db.Tx, r memory.LossRecord, text func(int, memory.Millis) string) int {
 	var booked, untold, told int64
 	var from memory.Millis

@@ -22,6 +22,7 @@ const claimBytes = 64 << 20
 // with a later due time was released before the clock was set back: it is due now.
 const longestPause memory.Millis = 2 * 60 * 60 * 1000
 
+// isDue reports whether an event that is to wait until notBefore may be claimed now.
 func isDue(notBefore, now memory.Millis) bool {
 	return notBefore <= now || notBefore > now+longestPause
 }

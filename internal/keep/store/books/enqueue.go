@@ -256,8 +256,8 @@ func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) int64 {
 		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt))
 }
 
-// duplicateOf returns the receipt of an event that is stored already: its session and
-// turn, as StatusDuplicate, or skipped if the user had it deleted.
+// duplicateOf returns the receipt of an event that is stored already, by its key or else its
+// delivery: its session and turn, as StatusDuplicate, or skipped if the user had it deleted.
 func duplicateOf(t *db.Tx, a *arrival) memory.Receipt {
 	var r memory.Receipt
 	var outcome string

@@ -77,7 +77,8 @@ const redoable = `u.kept_at >= ?1
 		WHERE r.session_id = u.session_id AND r.prompt_number = u.prompt_number AND r.kind = 'observation' AND r.made = 1 AND o.deleted_at IS NOT NULL)`
 
 // UnreadTurns lists the kept turns that a model may be shown, the newest first: what was
-// done last is asked for first. Those that are not due yet are among them.
+// done last is asked for first. Those that are not due yet are among them, but none that was kept
+// longer than keptFor.
 func (s *Keeper) UnreadTurns(ctx context.Context) (turns []UnreadTurn, err error) {
 	defer db.Wrap(&err, "list unread turns")
 	return db.All(ctx, s.Reader, func(u *UnreadTurn) []any { return []any{&u.Session, &u.PromptNumber, &u.DueAt, &u.Attempts} },

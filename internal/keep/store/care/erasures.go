@@ -59,7 +59,8 @@ func (e *Erasure) seal(text string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// factor returns the odd factor of the rolling sums.
+// factor returns the factor of the rolling sums, of the erasure's key: odd, so that no byte is
+// multiplied out of a sum of 64 bits.
 func (e *Erasure) factor() uint64 { return binary.LittleEndian.Uint64(e.Key) | 1 }
 
 // sealText returns the sealed form of a text, nil for "".
