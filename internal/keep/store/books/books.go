@@ -108,7 +108,8 @@ func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (mem
 		if b.Events, err = readWaiting(ctx, q, session); err != nil {
 			return b, err
 		}
-		return b, records.ReadBatch(ctx, q, &b, math.MaxInt64)
+		err = records.ReadBatch(ctx, q, &b, math.MaxInt64)
+		return b, err
 	})
 }
 

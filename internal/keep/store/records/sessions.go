@@ -52,9 +52,10 @@ func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory
 // Batch returns events of a session with the prompts and the stored observations of their
 // turns, and those nearby (readNearby); without events nothing is read.
 func (s *Records) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
-	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (memory.Batch, error) {
-		b := memory.Batch{Session: session, Events: events}
-		return b, ReadBatch(ctx, q, &b, math.MaxInt64)
+	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (b memory.Batch, err error) {
+		b = memory.Batch{Session: session, Events: events}
+		err = ReadBatch(ctx, q, &b, math.MaxInt64)
+		return b, err
 	})
 }
 
