@@ -387,13 +387,12 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	if len(numbers) == 0 {
 		return
 	}
-	comparison := table.Compare(numbers)
-	defer comparison.Close()
 	documents := make([][]uint16, len(best))
 	for i, x := range best {
 		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces) // at most one a byte
 	}
-	comparison.Know(documents)
+	comparison := table.Compare(numbers, documents)
+	defer comparison.Close()
 	vectors.InHalves(len(best), func(from, to int) {
 		cosines := make([]float32, len(numbers))
 		for i := from; i < to; i++ {

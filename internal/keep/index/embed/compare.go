@@ -28,10 +28,9 @@ func (t *Table) norm(entry uint16) float32 {
 	return n
 }
 
-// Comparison compares the pieces of one text, a query, with those of others. It
-// remembers what it has compared: the documents that a query finds share most of
-// their words. It is for one goroutine, which calls Close at the end; only Best may be called
-// by several.
+// Comparison has the cosines of the pieces of one text, a query, with those of documents, each
+// computed once: the documents that a query finds share most of their words. Several goroutines
+// may call Best; one calls Close at the end.
 type Comparison struct {
 	table *Table
 	query []uint16
@@ -64,8 +63,8 @@ func (c *Comparison) Close() {
 	c.compared = nil
 }
 
-// Compare prepares a comparison with a query of these pieces.
-func (t *Table) Compare(query []uint16) *Comparison {
+// Compare compares a query of these pieces with documents, on two processors.
+func (t *Table) Compare(query []uint16, documents [][]uint16) *Comparison {
 	c := &Comparison{table: t, query: query, norms: make([]float32, len(query)), compared: comparedPool.Get().(*compared)}
 	if len(c.known) == 0 {
 		c.known = make([]uint32, math.MaxUint16+1)
@@ -78,6 +77,7 @@ func (t *Table) Compare(query []uint16) *Comparison {
 	if !fastDot {
 		c.pair()
 	}
+	c.compare(documents)
 	return c
 }
 
@@ -98,9 +98,9 @@ func (c *Comparison) pair() {
 	}
 }
 
-// Know compares the pieces of documents, on two processors, so that Best finds the results.
-func (c *Comparison) Know(documents [][]uint16) {
-	n, from := len(c.query), len(c.seen)
+// compare compares the pieces of the documents, on two processors.
+func (c *Comparison) compare(documents [][]uint16) {
+	n := len(c.query)
 	for _, document := range documents {
 		for _, p := range document {
 			if c.known[p] == 0 {
@@ -109,44 +109,33 @@ func (c *Comparison) Know(documents [][]uint16) {
 			}
 		}
 	}
-	c.rows = slices.Grow(c.rows, n*(len(c.seen)-from))[:n*len(c.seen)]
+	c.rows = slices.Grow(c.rows[:0], n*len(c.seen))[:n*len(c.seen)]
 	fill := func(from, to int) {
 		for i := from; i < to; i++ {
 			c.fill(c.rows[n*i:n*(i+1)], c.seen[i])
 		}
 	}
-	half := from + (len(c.seen)-from)/2
+	half := len(c.seen) / 2
 	var filling sync.WaitGroup
-	filling.Go(func() { fill(from, half) })
+	filling.Go(func() { fill(0, half) })
 	fill(half, len(c.seen))
 	filling.Wait()
 }
 
 // Best sets best[i] to the cosine of the query's piece i with the piece of the
 // document that is nearest to it, 0 where none is on the same side. best has the
-// query's length. Several goroutines may call it if Know has been called for the documents.
+// query's length, and the document is one of those that Compare was given.
 func (c *Comparison) Best(best []float32, document []uint16) {
 	clear(best)
+	n := len(c.query)
 	for _, p := range document {
-		for i, x := range c.row(p) {
+		at := n * int(c.known[p]-1)
+		for i, x := range c.rows[at : at+n] {
 			if x > best[i] {
 				best[i] = x
 			}
 		}
 	}
-}
-
-// row returns the cosines of the query's pieces with p.
-func (c *Comparison) row(p uint16) []float32 {
-	n := len(c.query)
-	if c.known[p] == 0 {
-		c.rows = slices.Grow(c.rows, n)[:len(c.rows)+n]
-		c.seen = append(c.seen, p)
-		c.known[p] = uint32(len(c.seen)) //nolint:gosec // at most as many as there are pieces
-		c.fill(c.rows[len(c.rows)-n:], p)
-	}
-	at := n * int(c.known[p]-1)
-	return c.rows[at : at+n]
 }
 
 // fill sets row to the cosines of the query's pieces with p, 0 for a piece that the table

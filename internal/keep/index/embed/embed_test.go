@@ -176,17 +176,18 @@ func TestComparison(t *testing.T) {
 	document := table.Pieces("the session failed because its token was too old")
 	for _, text := range []string{"token expired", "expired token of yesterday", "session"} { // the later ones with the memory of the first
 		query := table.Pieces(text)
-		c := table.Compare(query)
+		documents := [][]uint16{document, document[1:], {math.MaxUint16}, nil}
+		c := table.Compare(query, documents)
 		best := make([]float32, len(query))
 		for round := range 4 { // the second time from memory
 			if round >= 2 {
 				c.Close()
-				c = table.Compare(query)
+				c = table.Compare(query, nil)
 				if round == 3 { // as processors without fastDot do it
 					c.pairs = nil
 					c.pair()
 				}
-				c.Know([][]uint16{document, document[1:], {math.MaxUint16}, nil})
+				c.compare(documents)
 			}
 			c.Best(best, document)
 			for i, q := range query {
@@ -202,7 +203,7 @@ func TestComparison(t *testing.T) {
 		c.Close()
 	}
 	query := table.Pieces("token expired")
-	c := table.Compare(query)
+	c := table.Compare(query, [][]uint16{document, {math.MaxUint16}})
 	defer c.Close()
 	best := make([]float32, len(query))
 	c.Best(best, document)
@@ -214,7 +215,7 @@ func TestComparison(t *testing.T) {
 		t.Errorf("with nothing: %v", best)
 	}
 	c.Best(best, []uint16{math.MaxUint16})
-	table.Compare(nil).Best(nil, document)
+	table.Compare(nil, [][]uint16{document}).Best(nil, document)
 }
 
 func TestDot(t *testing.T) {
@@ -323,7 +324,7 @@ func BenchmarkComparison(b *testing.B) {
 	}
 	best := make([]float32, len(query))
 	for b.Loop() {
-		c := table.Compare(query)
+		c := table.Compare(query, documents)
 		for _, d := range documents {
 			c.Best(best, d)
 		}
