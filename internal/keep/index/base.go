@@ -229,17 +229,15 @@ type querier = sqlite.Querier
 
 // loadHead loads the position and the state of the index, its projects and their
 // totals: all but the documents.
-func (b *base) loadHead(ctx context.Context, q querier) error {
+func (b *base) loadHead(ctx context.Context, q querier) (err error) {
 	if err := q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor); err != nil {
 		return notEmpty(err)
 	}
 	meta := map[string]string{}
-	err := each(ctx, q, "SELECT name, value FROM meta", func(scan sqlite.Scan) error {
-		var name, value string
-		err := scan(&name, &value)
+	var name, value string
+	for range selected(ctx, q, &err, "SELECT name, value FROM meta").Into(&name, &value) {
 		meta[name] = value
-		return err
-	})
+	}
 	if err != nil {
 		return err
 	}
@@ -257,31 +255,19 @@ func (b *base) loadHead(ctx context.Context, q querier) error {
 	if err := b.loadVocabulary(ctx, q); err != nil {
 		return err
 	}
-	c := b.cat
-	err = each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
-		var id uint32
-		var path string
-		if err := scan(&id, &path); err != nil {
-			return err
-		}
+	var id uint32
+	var path string
+	for range selected(ctx, q, &err, "SELECT id, path FROM projects").Into(&id, &path) {
 		if id == 0 || id > 1<<24 {
 			return sqlite.ErrDamaged
 		}
-		c.addProject(id, path)
-		return nil
-	})
-	if err != nil {
-		return err
+		b.cat.addProject(id, path)
 	}
-	return each(ctx, q, "SELECT project, documents, words FROM totals", func(scan sqlite.Scan) error {
-		var project uint32
-		var t total
-		if err := scan(&project, &t.documents, &t.words); err != nil {
-			return err
-		}
-		c.addTotal(project, t.documents, t.words)
-		return nil
-	})
+	var t total
+	for range selected(ctx, q, &err, "SELECT project, documents, words FROM totals").Into(&id, &t.documents, &t.words) {
+		b.cat.addTotal(id, t.documents, t.words)
+	}
+	return err
 }
 
 // loadDocuments fills the catalogue with all documents.
@@ -302,6 +288,11 @@ const maxPresized = 1 << 22
 // each runs fn for every row of a query.
 func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
+}
+
+// selected returns the rows of a query, for a loop over them. Their error goes to err.
+func selected(ctx context.Context, q querier, err *error, query string, args ...any) sqlite.Selection {
+	return sqlite.Select(err, func(row func(sqlite.Scan) error) error { return each(ctx, q, query, row, args...) })
 }
 
 // notEmpty returns sqlite.ErrDamaged for sql.ErrNoRows, from a table that always has a row, and

@@ -154,18 +154,14 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 	}
 	var rows []row
 	var refs []memory.RecordRef
-	err = each(ctx, b.conn, "SELECT id, digest FROM documents WHERE id > ? ORDER BY id LIMIT ?", func(scan sqlite.Scan) error {
-		var x row
-		if err := scan(&x.document, &x.digest); err != nil {
-			return err
-		}
+	var x row
+	for range selected(ctx, b.conn, &err, "SELECT id, digest FROM documents WHERE id > ? ORDER BY id LIMIT ?", r.after, retrainBatch).Into(&x.document, &x.digest) {
 		if !b.cat.has(x.document) {
-			return sqlite.ErrDamaged
+			return true, sqlite.ErrDamaged
 		}
 		rows = append(rows, x)
 		refs = append(refs, b.cat.entries[x.document].ref())
-		return nil
-	}, r.after, retrainBatch)
+	}
 	if err != nil || len(rows) == 0 {
 		return true, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
 
@@ -36,28 +35,22 @@ func Verify(ctx context.Context, path string) (v Verified, err error) {
 	if err := tx.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&v.Cursor); err != nil {
 		return v, fault(what, err)
 	}
-	if err := each(ctx, tx, "PRAGMA integrity_check(20)", func(scan sqlite.Scan) error {
-		var line string
-		err := scan(&line)
+	var line string
+	for range selected(ctx, tx, &err, "PRAGMA integrity_check(20)").Into(&line) {
 		if line != "ok" {
 			v.Wrong = append(v.Wrong, line)
 		}
-		return err
-	}); err != nil {
-		return v, fault(what, err)
 	}
 	bare := 0
-	err = each(ctx, tx, `SELECT kind, record_id, EXISTS (SELECT 1 FROM contents c WHERE c.document = d.id) AND EXISTS (SELECT 1 FROM texts_docsize t WHERE t.id = d.id)
-		FROM documents d`, func(scan sqlite.Scan) error {
-		var k key
-		var whole bool
-		err := scan(&k.kind, &k.record, &whole)
+	var k key
+	var whole bool
+	for range selected(ctx, tx, &err, `SELECT kind, record_id, EXISTS (SELECT 1 FROM contents c WHERE c.document = d.id) AND EXISTS (SELECT 1 FROM texts_docsize t WHERE t.id = d.id)
+		FROM documents d`).Into(&k.kind, &k.record, &whole) {
 		v.Records = append(v.Records, memory.RecordRef{Kind: k.kind.recordKind(), ID: k.record})
 		if !whole {
 			bare++
 		}
-		return err
-	})
+	}
 	if bare > 0 {
 		v.Wrong = append(v.Wrong, fmt.Sprintf("%d records have no words", bare))
 	}

@@ -221,20 +221,20 @@ func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
 }
 
 // loadVocabulary fills the catalogue's vocabulary.
-func (b *base) loadVocabulary(ctx context.Context, q querier) error {
+func (b *base) loadVocabulary(ctx context.Context, q querier) (err error) {
 	v := &b.cat.vocabulary
-	return each(ctx, q, "SELECT row, hashes FROM vocabulary ORDER BY row", func(scan sqlite.Scan) error {
-		var row uint32
-		var hashes sql.RawBytes
-		if err := scan(&row, &hashes); err != nil {
-			return err
-		}
+	var row uint32
+	var hashes sql.RawBytes
+	for range selected(ctx, q, &err, "SELECT row, hashes FROM vocabulary ORDER BY row").Into(&row, &hashes) {
 		unsealed, err := unsealed(row, hashes)
+		if err == nil {
+			err = v.load(row, unsealed)
+		}
 		if err != nil {
 			return err
 		}
-		return v.load(row, unsealed)
-	})
+	}
+	return err
 }
 
 // A row of contents has a document's pieces in rising order, each as the number of pieces

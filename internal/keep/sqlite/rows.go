@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -37,6 +38,37 @@ func (r Result) Each(row func(scan Scan) error) error {
 		}
 	}
 	return r.rows.Err()
+}
+
+// A Selection is a query whose rows Into reads.
+type Selection struct {
+	each func(row func(scan Scan) error) error
+	err  *error
+}
+
+// Select returns the selection of the rows for which each calls a function. Its error goes to err.
+func Select(err *error, each func(row func(scan Scan) error) error) Selection {
+	return Selection{each, err}
+}
+
+// Into is a loop over the rows, the columns of each in dest, which the next row overwrites. The
+// first error ends it; a selection whose err has an error already has no rows.
+func (s Selection) Into(dest ...any) func(yield func() bool) {
+	return func(yield func() bool) {
+		if *s.err != nil {
+			return
+		}
+		err := s.each(func(scan Scan) error {
+			if err := scan(dest...); err != nil {
+				return err
+			}
+			if !yield() {
+				return ErrStop
+			}
+			return nil
+		})
+		*s.err = cmp.Or(*s.err, err)
+	}
 }
 
 // Brief returns the context for queries that take a millisecond or so: they fail if ctx is done,

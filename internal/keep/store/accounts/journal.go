@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
@@ -161,29 +160,28 @@ func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 
 // Shown implements moments.Given: the observations and sentences that the session was given since
 // its last compaction, and when that was, 0 for never. An observation may be in it repeatedly.
-func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (memory.Shown, error) {
-	var shown memory.Shown
-	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var list, said string
-		var compacted bool
-		var at memory.Millis
-		if err := scan(&list, &said, &compacted, &at); err != nil {
-			return err
-		}
+func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (shown memory.Shown, err error) {
+	defer db.Wrap(&err, "list what a session was shown")
+	var list, said string
+	var compacted bool
+	var at memory.Millis
+	for range db.Select(ctx, s.Reader, &err, `SELECT observations, said, hook_event = 'SessionStart' AND source = 'compact', created_at
+		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID).
+		Into(&list, &said, &compacted, &at) {
 		if compacted {
 			shown = memory.Shown{CompactedAt: at}
 		}
 		var ids []memory.ObservationID
 		if err := json.Unmarshal([]byte(list), &ids); err != nil {
-			return err
+			return shown, err
 		}
 		shown.Observations = append(shown.Observations, ids...)
 		if said == "" {
-			return nil
+			continue
 		}
 		var keys map[memory.ObservationID][]uint32
 		if err := json.Unmarshal([]byte(said), &keys); err != nil {
-			return err
+			return shown, err
 		}
 		if shown.Said == nil {
 			shown.Said = map[memory.ObservationID][]uint32{}
@@ -191,10 +189,8 @@ func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID st
 		for id, more := range keys {
 			shown.Said[id] = append(shown.Said[id], more...)
 		}
-		return nil
-	}, `SELECT observations, said, hook_event = 'SessionStart' AND source = 'compact', created_at
-		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
-	return shown, db.Fault("list what a session was shown", err)
+	}
+	return shown, err
 }
 
 const (

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/leaf/text"
@@ -69,14 +68,11 @@ func countEvents(ctx context.Context, q db.Querier, query string, args ...any) (
 		memory.StatusPending: &sum.Pending, memory.StatusProcessing: &sum.Processing, memory.StatusForgotten: &sum.Forgotten,
 	}
 	reasons := map[memory.Status]map[string]eventCount{memory.StatusSkipped: {}, memory.StatusFailed: {}}
-	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var of EventsOf
-		var outcome memory.Status
-		var reason string
-		var n int
-		if err := scan(&of.Kind, &of.Tool, &outcome, &reason, &n); err != nil {
-			return err
-		}
+	var of EventsOf
+	var outcome memory.Status
+	var reason string
+	var n int
+	for range db.Select(ctx, q, &err, query, args...).Into(&of.Kind, &of.Tool, &outcome, &reason, &n) {
 		all[of] += n
 		sum.Events += n
 		*outcomes[outcome] += n
@@ -86,8 +82,7 @@ func countEvents(ctx context.Context, q db.Querier, query string, args ...any) (
 			}
 			byReason[reason][of] += n
 		}
-		return nil
-	}, query, args...)
+	}
 	sum.Kinds = all.list()
 	return sum, reasonList(reasons[memory.StatusSkipped]), reasonList(reasons[memory.StatusFailed]), err
 }
@@ -134,7 +129,7 @@ const firstPromptChars = 200
 
 // storedOf fills in what is stored of a receipt's session: prompts, observations without hidden
 // ones, summaries, and the tokens that these observations cost.
-func storedOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
+func storedOf(ctx context.Context, q db.Querier, r *SessionReceipt) (err error) {
 	r.Stored = StoredRecords{Observations: []StoredObservation{}, Summaries: []StoredSummary{}}
 	if err := q.QueryRowContext(ctx, `SELECT
 		coalesce((SELECT substr(text, 1, ?2) FROM prompts WHERE session_id = ?1 ORDER BY number LIMIT 1), ''),
@@ -144,17 +139,13 @@ func storedOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 		return err
 	}
 	r.FirstPrompt = text.Line(r.FirstPrompt)
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var o StoredObservation
-		var tokens int
-		if err := scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
-			return err
-		}
+	var o StoredObservation
+	var tokens int
+	for range db.Select(ctx, q, &err, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
+		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID)).Into(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens) {
 		r.Stored.Observations = append(r.Stored.Observations, o)
 		r.Cost.DiscoveryTokens += tokens
-		return nil
-	}, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
-		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
+	}
 	if err != nil {
 		return err
 	}
@@ -226,7 +217,7 @@ func givenTo(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 // fillLookedUp sets r.LookedUp to the lookups of records that the session was shown, from
 // then on, and of records made of the session, at any time: one entry for each record.
 // r.ID, r.Given and r.Stored have to be filled in before.
-func fillLookedUp(ctx context.Context, q db.Querier, r *SessionReceipt) error {
+func fillLookedUp(ctx context.Context, q db.Querier, r *SessionReceipt) (err error) {
 	r.LookedUp = []LookedUp{}
 	givenAt, made := map[memory.ObservationID]memory.Millis{}, map[memory.ObservationID]bool{}
 	var ids []memory.ObservationID
@@ -242,16 +233,16 @@ func fillLookedUp(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 		made[o.ID] = true
 		ids = append(ids, o.ID)
 	}
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var l LookedUp
-		var by memory.SessionID
-		if err := scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
-			return err
-		}
+	var l LookedUp
+	var by memory.SessionID
+	for range db.Select(ctx, q, &err, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
+		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
+		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, db.JSONList(ids)).
+		Into(&l.Observation, &l.LastAt, &by, &l.Title) {
 		given, wasGiven := givenAt[l.Observation]
 		l.Given, l.Made = wasGiven && l.LastAt >= given, made[l.Observation]
 		if !l.Given && !l.Made {
-			return nil // read before this session had heard of it
+			continue // read before this session had heard of it
 		}
 		if last := len(r.LookedUp) - 1; last < 0 || r.LookedUp[last].Observation != l.Observation {
 			r.LookedUp = append(r.LookedUp, l)
@@ -262,29 +253,22 @@ func fillLookedUp(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 		if by == r.ID {
 			sum.ByItself++
 		}
-		return nil
-	}, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
-		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
-		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, db.JSONList(ids))
+	}
 	return err
 }
 
 // costOf adds to the cost of a receipt's session its model calls, in all, by provider and by
 // model. What storedOf and givenTo have filled in stays.
-func costOf(ctx context.Context, q db.Querier, r *SessionReceipt) error {
+func costOf(ctx context.Context, q db.Querier, r *SessionReceipt) (err error) {
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var provider, model string
-		var p Spent
-		if err := scan(append([]any{&provider, &model}, spentFields(&p)...)...); err != nil {
-			return err
-		}
+	var provider, model string
+	var p Spent
+	for range db.Select(ctx, q, &err, `SELECT provider, model, `+spentColumns+`
+		FROM llm_calls c WHERE session_id = ? GROUP BY provider, model`, int64(r.ID)).Into(append([]any{&provider, &model}, spentFields(&p)...)...) {
 		r.Cost.Total.Add(p)
 		addTo(providers, provider, p)
 		addToModel(models, provider, model, p)
-		return nil
-	}, `SELECT provider, model, `+spentColumns+`
-		FROM llm_calls c WHERE session_id = ? GROUP BY provider, model`, int64(r.ID))
+	}
 	r.Cost.Providers, r.Cost.Models = listed(providers, mostTokens), listed(models, mostTokens)
 	return err
 }
@@ -328,14 +312,12 @@ func redactedInAll(ctx context.Context, q db.Querier) ([]RedactedRule, error) {
 
 // givenInAll adds up in sum what sessions were shown since sum.Since, and returns when
 // each observation was first.
-func givenInAll(ctx context.Context, q db.Querier, sum *ReceiptTotals) (map[memory.ObservationID]memory.Millis, error) {
+func givenInAll(ctx context.Context, q db.Querier, sum *ReceiptTotals) (_ map[memory.ObservationID]memory.Millis, err error) {
 	places := map[string]*GivenIn{}
 	givenAt := map[memory.ObservationID]memory.Millis{}
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var in memory.Injection
-		if err := scan(&in.Where, &in.Source, &in.Tokens, db.ToList(&in.Observations), &in.At); err != nil {
-			return err
-		}
+	var in memory.Injection
+	for range db.Select(ctx, q, &err, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since)).
+		Into(&in.Where, &in.Source, &in.Tokens, db.ToList(&in.Observations), &in.At) {
 		where := PlaceOf(&in)
 		if places[where] == nil {
 			places[where] = &GivenIn{Where: where}
@@ -349,8 +331,7 @@ func givenInAll(ctx context.Context, q db.Querier, sum *ReceiptTotals) (map[memo
 				givenAt[id] = in.At
 			}
 		}
-		return nil
-	}, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since))
+	}
 	sum.Given = listed(places, func(a, b GivenIn) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
 	})
@@ -359,20 +340,16 @@ func givenInAll(ctx context.Context, q db.Querier, sum *ReceiptTotals) (map[memo
 
 // lookedUpInAll counts the lookups since sum.Since, and how many of the observations in
 // givenAt were looked up after they were given.
-func lookedUpInAll(ctx context.Context, q db.Querier, givenAt map[memory.ObservationID]memory.Millis, sum *ReceiptTotals) error {
+func lookedUpInAll(ctx context.Context, q db.Querier, givenAt map[memory.ObservationID]memory.Millis, sum *ReceiptTotals) (err error) {
 	lookedUp := map[memory.ObservationID]bool{}
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var id memory.ObservationID
-		var at memory.Millis
-		if err := scan(&id, &at); err != nil {
-			return err
-		}
+	var id memory.ObservationID
+	var at memory.Millis
+	for range db.Select(ctx, q, &err, "SELECT observation_id, created_at FROM lookups WHERE created_at >= ?", int64(sum.Since)).Into(&id, &at) {
 		sum.Lookups++
 		if given, ok := givenAt[id]; ok && at >= given {
 			lookedUp[id] = true
 		}
-		return nil
-	}, "SELECT observation_id, created_at FROM lookups WHERE created_at >= ?", int64(sum.Since))
+	}
 	sum.ObservationsGiven, sum.ObservationsLookedUp = len(givenAt), len(lookedUp)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
@@ -87,20 +86,19 @@ func daysUntil(now time.Time, days int) (bounds [][2]memory.Millis, names []stri
 // recordedIn calls add with the number of observations of each type on each of the days, 0 left
 // out; day is an index of bounds. condition is "" or that on the project, with AND. A query for
 // each type and day counts a range of an index, which needs no sorting.
-func (s *Accounts) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) error {
-	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var day, n int
-		var kind memory.ObservationType
-		err := scan(&day, &kind, &n)
-		if err == nil && n > 0 {
-			add(day, kind, n)
-		}
-		return err
-	}, `WITH RECURSIVE types (type) AS (
+func (s *Accounts) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) (err error) {
+	var day, n int
+	var kind memory.ObservationType
+	for range db.Select(ctx, s.Reader, &err, `WITH RECURSIVE types (type) AS (
 			SELECT min(type) FROM observations WHERE `+condition+`type > ''
 			UNION ALL SELECT (SELECT min(type) FROM observations WHERE `+condition+`type > types.type) FROM types WHERE types.type IS NOT NULL),
 		days (day, since, until) AS MATERIALIZED (SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1))
 		SELECT d.day, t.type, (SELECT count(*) FROM observations WHERE `+condition+`type = t.type AND deleted_at IS NULL
 			AND created_at BETWEEN d.since AND d.until)
-		FROM types t CROSS JOIN days d WHERE t.type IS NOT NULL`, db.JSONList(bounds), project)
+		FROM types t CROSS JOIN days d WHERE t.type IS NOT NULL`, db.JSONList(bounds), project).Into(&day, &kind, &n) {
+		if n > 0 {
+			add(day, kind, n)
+		}
+	}
+	return err
 }

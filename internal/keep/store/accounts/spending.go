@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
@@ -30,23 +29,20 @@ func (s *Accounts) Spending(ctx context.Context, since memory.Millis, location *
 	defer db.Wrap(&err, "sum up model calls")
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
 	models := map[string]*SpentOn{}
-	err = db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var at int64
-		var provider, model, project string
-		var p Spent
-		if err := scan(append([]any{&at, &provider, &model, &project}, spentFields(&p)...)...); err != nil {
-			return err
-		}
+	var at int64
+	var provider, model, project string
+	var p Spent
+	for range db.Select(ctx, s.Reader, &err, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
+		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
+		WHERE c.started_at >= ?2 GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since)).
+		Into(append([]any{&at, &provider, &model, &project}, spentFields(&p)...)...) {
 		day := time.UnixMilli(at * quarter.Milliseconds()).In(location).Format(time.DateOnly)
 		sum.Total.Add(p)
 		addTo(days, day, p)
 		addTo(providers, provider, p)
 		addTo(projects, project, p)
 		addToModel(models, provider, model, p)
-		return nil
-	}, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
-		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
-		WHERE c.started_at >= ?2 GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since))
+	}
 	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })
 	sum.Models = listed(models, mostTokens)
 	sum.Providers, sum.Projects = listed(providers, mostTokens), listed(projects, mostTokens)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
@@ -115,21 +114,18 @@ func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (mem
 
 // readWaiting returns a session's events that are not distilled yet, the oldest first,
 // up to undistilledEvents and about undistilledBytes. Damaged ones are left out.
-func readWaiting(ctx context.Context, q db.Querier, session memory.SessionID) ([]memory.PendingEvent, error) {
-	var events []memory.PendingEvent
+func readWaiting(ctx context.Context, q db.Querier, session memory.SessionID) (events []memory.PendingEvent, err error) {
 	bytes := 0
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		if bytes >= undistilledBytes {
-			return sqlite.ErrStop
-		}
-		e, size, damage, err := scanPending(scan)
-		if bytes += size; err == nil && damage == nil { // else the claim buries it
-			events = append(events, e)
-		}
-		return err
-	}, "SELECT "+pendingColumns+`
+	for e, damage := range pendingEvents(db.Select(ctx, q, &err, "SELECT "+pendingColumns+`
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
-		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)
+		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)) {
+		if damage == nil { // else the claim buries it
+			events = append(events, e.PendingEvent)
+		}
+		if bytes += e.size; bytes >= undistilledBytes {
+			break
+		}
+	}
 	return events, err
 }

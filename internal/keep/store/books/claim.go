@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 
 	"claudemem/internal/keep/sqlite"
@@ -37,22 +38,19 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 	defer db.Wrap(&err, "read backlog")
 	var waiting []int // of list, those with an event that isn't due
 	// Added up by SQLite, out of the index alone: the observer asks after each event.
-	err = db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var b memory.Backlog
-		var waits bool
-		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
-			return err
-		}
+	var b memory.Backlog
+	var waits bool
+	for range db.Select(ctx, s.Reader, &err, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
+			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+		GROUP BY session_id`, int64(now), int64(longestPause)).
+		Into(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits) {
 		if waits {
 			waiting = append(waiting, len(list))
 		}
 		b.Pending = b.Stops + b.Tools
 		list = append(list, b)
-		return nil
-	}, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
-			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
-		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
-		GROUP BY session_id`, int64(now), int64(longestPause))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +69,17 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 
 // countDue counts anew what of a session's backlog is due: the events before the
 // first that isn't, whose time becomes NextDue.
-func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) error {
+func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) (err error) {
 	b.Stops, b.Tools, b.Bytes = 0, 0, 0
-	return db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var kind memory.EventKind
-		var notBefore memory.Millis
-		var bytes int
-		if err := scan(&kind, &notBefore, &bytes); err != nil {
-			return err
-		}
+	var kind memory.EventKind
+	var notBefore memory.Millis
+	var bytes int
+	for range db.Select(ctx, s.Reader, &err, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
+		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID)).Into(&kind, &notBefore, &bytes) {
 		if !isDue(notBefore, now) {
 			b.NextDue = notBefore
-			return sqlite.ErrStop
+			break
 		}
 		b.Bytes += bytes
 		if kind == memory.KindStop {
@@ -90,10 +87,8 @@ func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Mil
 		} else {
 			b.Tools++
 		}
-		return nil
-	}, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
-		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
-		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
+	}
+	return err
 }
 
 // Claim implements queue.Storage: it marks the oldest due events of a session, up to limit (0 for
@@ -139,43 +134,48 @@ func (s *Keeper) readClaim(ctx context.Context, claim *memory.Claim, session mem
 		return nil, err
 	}
 	claim.Events = make([]memory.PendingEvent, 0, len(ids))
-	err = db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		e, _, damage, err := scanPending(scan)
-		switch {
-		case err != nil:
-			return err
-		case damage == nil:
-			claim.Events = append(claim.Events, e)
-		default:
-			unreadable = append(unreadable, e)
-		}
-		return nil
-	}, "SELECT "+pendingColumns+`
+	for e, damage := range pendingEvents(db.Select(ctx, s.Reader, &err, "SELECT "+pendingColumns+`
 		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
-		ORDER BY j.key`, db.JSONList(ids))
+		ORDER BY j.key`, db.JSONList(ids))) {
+		if damage == nil {
+			claim.Events = append(claim.Events, e.PendingEvent)
+		} else {
+			unreadable = append(unreadable, e.PendingEvent)
+		}
+	}
 	return unreadable, err
 }
 
-// pendingColumns are the columns of events e and pending_messages m that scanPending takes.
+// pendingColumns are the columns of events e and pending_messages m that pendingEvents takes.
 const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols, m.provenance"
 
-// scanPending returns a waiting event and the size of its payload in bytes. damage says
-// that its payload cannot be read, so that only the books' fields are there.
-func scanPending(scan sqlite.Scan) (e memory.PendingEvent, size int, damage, err error) {
-	var payload, files, symbols sql.RawBytes
-	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols, &e.Provenance); err != nil {
-		return e, 0, nil, err
-	}
-	damage = json.Unmarshal(payload, &e.Event)
-	for _, list := range []struct {
-		column []byte
-		into   any
-	}{{files, &e.Files}, {symbols, &e.Symbols}} {
-		if damage == nil && len(list.column) > 0 {
-			damage = json.Unmarshal(list.column, list.into)
+// pendingEvent is a waiting event and the size of its payload in bytes.
+type pendingEvent struct {
+	memory.PendingEvent
+	size int
+}
+
+// pendingEvents is a loop over the events of rows that begin with pendingColumns, the other columns
+// in also. Its error says that the payload of an event cannot be read, so that only the books'
+// fields are there.
+func pendingEvents(rows sqlite.Selection, also ...any) iter.Seq2[pendingEvent, error] {
+	return func(yield func(pendingEvent, error) bool) {
+		var e memory.PendingEvent
+		var payload, files, symbols sql.RawBytes
+		for range rows.Into(append([]any{&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols, &e.Provenance}, also...)...) {
+			damage := json.Unmarshal(payload, &e.Event)
+			if damage == nil && len(files) > 0 {
+				damage = json.Unmarshal(files, &e.Files)
+			}
+			if damage == nil && len(symbols) > 0 {
+				damage = json.Unmarshal(symbols, &e.Symbols)
+			}
+			if !yield(pendingEvent{e, len(payload)}, damage) {
+				return
+			}
+			e = memory.PendingEvent{} // nothing of it is in the next one
 		}
 	}
-	return e, len(payload), damage, nil
 }
 
 // free makes processing events pending again, due as they were, whoever holds them. No attempt
@@ -211,22 +211,18 @@ func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, 
 func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) []int64 {
 	var ids []int64
 	total := 0
-	t.Each(func(scan sqlite.Scan) error {
-		var id int64
-		var notBefore memory.Millis
-		var bytes int
-		if err := scan(&id, &notBefore, &bytes); err != nil {
-			return err
-		}
+	var id int64
+	var notBefore memory.Millis
+	var bytes int
+	for range t.Select(`SELECT id, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
+		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), db.SQLLimit(limit)).Into(&id, &notBefore, &bytes) {
 		total += bytes
 		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
-			return sqlite.ErrStop
+			break
 		}
 		ids = append(ids, id)
-		return nil
-	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
-		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
-		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), db.SQLLimit(limit))
+	}
 	return ids
 }
 
@@ -377,18 +373,17 @@ func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) er
 func (s *Keeper) SkipWaiting(ctx context.Context, reason func(*memory.PendingEvent) string) (int, error) {
 	const what = "skip waiting events"
 	skipped := map[string][]int64{}
-	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var id int64
-		e, _, damage, err := scanPending(func(dest ...any) error { return scan(append(dest, &id)...) })
-		if err != nil || damage != nil {
-			return err
+	var id int64
+	var err error
+	for e, damage := range pendingEvents(db.Select(ctx, s.Reader, &err, "SELECT "+pendingColumns+`, e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')`), &id) {
+		if damage != nil {
+			continue
 		}
-		if r := reason(&e); r != "" {
+		if r := reason(&e.PendingEvent); r != "" {
 			skipped[r] = append(skipped[r], id)
 		}
-		return nil
-	}, "SELECT "+pendingColumns+`, e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
-		WHERE e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')`)
+	}
 	if err != nil || len(skipped) == 0 {
 		return 0, db.Fault(what, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
@@ -103,16 +102,12 @@ func (r *redo) rows(t *db.Tx) []*redoneRow {
 	noted := map[memory.ObservationID]*redoneRow{}
 	var ids []memory.ObservationID
 	hashes := map[memory.ObservationID]string{}
-	t.Each(func(scan sqlite.Scan) error {
-		row := new(redoneRow)
-		var hash string
-		if err := scan(&row.ID, &row.made, &hash); err != nil {
-			return err
-		}
-		noted[row.ID], hashes[row.ID], ids = row, hash, append(ids, row.ID)
-		return nil
-	}, "SELECT record_id, made, content FROM unread_records WHERE session_id = ? AND prompt_number = ? AND kind = ? ORDER BY record_id",
-		int64(r.session.ID), r.turn, unreadObservation)
+	var row redoneRow
+	var hash string
+	for range t.Select("SELECT record_id, made, content FROM unread_records WHERE session_id = ? AND prompt_number = ? AND kind = ? ORDER BY record_id",
+		int64(r.session.ID), r.turn, unreadObservation).Into(&row.ID, &row.made, &hash) {
+		noted[row.ID], hashes[row.ID], ids = new(row), hash, append(ids, row.ID)
+	}
 	if len(ids) == 0 {
 		return nil
 	}
@@ -315,21 +310,18 @@ const otherWords = 0.5
 // learnings returns the learnings that the turn has made or confirmed and that still are there.
 func (r *redo) learnings(t *db.Tx) []*redoneLearning {
 	var list []*redoneLearning
-	t.Each(func(scan sqlite.Scan) error {
-		l := new(redoneLearning)
-		var content, noted string
-		var made, active bool
-		var seen int
-		if err := scan(&l.id, &l.category, &content, &seen, &active, &made, &noted); err != nil {
-			return err
-		}
+	var l redoneLearning
+	var content, noted string
+	var made, active bool
+	var seen int
+	for range t.Select(`SELECT l.id, l.category, l.content, l.times_seen, l.is_active, r.made, r.content
+		FROM unread_records r JOIN learnings l ON l.id = r.record_id
+		WHERE r.session_id = ? AND r.prompt_number = ? AND r.kind = ? ORDER BY l.id`, int64(r.session.ID), r.turn, unreadLearning).
+		Into(&l.id, &l.category, &content, &seen, &active, &made, &noted) {
 		l.statement = likeness.ParseStatement(content)
 		l.free = made && active && seen == 1 && l.statement.Key == noted
-		list = append(list, l)
-		return nil
-	}, `SELECT l.id, l.category, l.content, l.times_seen, l.is_active, r.made, r.content
-		FROM unread_records r JOIN learnings l ON l.id = r.record_id
-		WHERE r.session_id = ? AND r.prompt_number = ? AND r.kind = ? ORDER BY l.id`, int64(r.session.ID), r.turn, unreadLearning)
+		list = append(list, new(l))
+	}
 	return list
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
@@ -96,13 +95,11 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 		if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
 			return b, err
 		}
-		err = db.Each(ctx, q, func(scan sqlite.Scan) error {
-			e, _, damage, err := scanPending(scan)
+		for e, damage := range pendingEvents(db.Select(ctx, q, &err, "SELECT "+unreadColumns+` FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id
+			WHERE m.session_id = ? AND m.prompt_number = ? ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session), promptNumber)) {
 			damaged = damaged || damage != nil
-			b.Events = append(b.Events, e)
-			return err
-		}, "SELECT "+unreadColumns+` FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id
-			WHERE m.session_id = ? AND m.prompt_number = ? ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session), promptNumber)
+			b.Events = append(b.Events, e.PendingEvent)
+		}
 		if err != nil || damaged || len(b.Events) == 0 {
 			return b, err
 		}
@@ -126,7 +123,7 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 	return b, err
 }
 
-// unreadColumns are the columns of events e and unread_messages m that scanPending takes.
+// unreadColumns are the columns of events e and unread_messages m that pendingEvents takes.
 const unreadColumns = "e.event_key, m.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance"
 
 // PostponeUnread records that a model could not be had for a kept turn: it is due at a
@@ -169,14 +166,13 @@ func (s *Keeper) DropUnread(ctx context.Context, drop func(*memory.PendingEvent)
 		number  int
 	}
 	turns := map[turn]bool{}
-	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var session memory.SessionID
-		e, _, damage, err := scanPending(func(dest ...any) error { return scan(append(dest, &session)...) })
-		if t := (turn{session, e.PromptNumber}); err == nil && damage == nil && !turns[t] && drop(&e) {
+	var session memory.SessionID
+	var err error
+	for e, damage := range pendingEvents(db.Select(ctx, s.Reader, &err, "SELECT "+unreadColumns+", m.session_id FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id"), &session) {
+		if t := (turn{session, e.PromptNumber}); damage == nil && !turns[t] && drop(&e.PendingEvent) {
 			turns[t] = true
 		}
-		return err
-	}, "SELECT "+unreadColumns+", m.session_id FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id")
+	}
 	if err != nil || len(turns) == 0 {
 		return 0, db.Fault(what, err)
 	}

@@ -167,15 +167,13 @@ func hashedIn[ID ~int64](t *db.Tx, hashes []string, query string) (ids []ID) {
 	for _, h := range hashes {
 		wanted[h] = true
 	}
-	t.Each(func(scan sqlite.Scan) error {
-		var id ID
-		var name string
-		err := scan(&id, &name)
-		if err == nil && wanted[records.TombName(name)] {
+	var id ID
+	var name string
+	for range t.Select(query).Into(&id, &name) {
+		if wanted[records.TombName(name)] {
 			ids = append(ids, id)
 		}
-		return err
-	}, query)
+	}
 	return ids
 }
 

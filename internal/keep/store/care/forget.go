@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
@@ -297,13 +296,11 @@ func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) ma
 		UNION ALL SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?4))
 		UNION ALL SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?5))`, s.observations, s.prompts, s.summaries, s.learnings, s.symbols)
 	tombs[records.TombContent] = db.Selected[string](t, "SELECT lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations)
-	t.Each(func(scan sqlite.Scan) error {
-		var host memory.Host
-		var id string
-		err := scan(&host, &id)
+	var host memory.Host
+	var id string
+	for range t.Select("SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions).Into(&host, &id) {
 		tombs[records.TombSession] = append(tombs[records.TombSession], records.SessionTomb(host, id))
-		return err
-	}, "SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions)
+	}
 	switch {
 	case !f.Ranged():
 	case f.Since == 0 && f.Until == 0:

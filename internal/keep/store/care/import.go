@@ -321,7 +321,7 @@ func (im *importing) present(p *memory.Portable) (outcome memory.Imported) {
 	if p.Session != nil {
 		args = append(args, string(p.Session.Host), p.Session.HostSessionID)
 	}
-	im.Each(func(scan sqlite.Scan) error {
+	im.Fail(db.Each(context.Background(), im, func(scan sqlite.Scan) error {
 		found, err := k.scan(scan)
 		if err != nil {
 			return err
@@ -343,7 +343,7 @@ func (im *importing) present(p *memory.Portable) (outcome memory.Imported) {
 		}
 		outcome.Status = memory.ImportPresent
 		return nil
-	}, k.byULID, args...)
+	}, k.byULID, args...))
 	return outcome
 }
 

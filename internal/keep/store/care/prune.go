@@ -112,7 +112,7 @@ func (s *Care) Vacuum(ctx context.Context, slack int64) (given int64, err error)
 // vacuum gives some free pages back and returns how many are left.
 func vacuum(t *db.Tx) (left int64) {
 	// The statement has a row, without content, for each page.
-	t.Each(func(sqlite.Scan) error { return nil }, vacuumStep)
+	t.Fail(db.Each(context.Background(), t, func(sqlite.Scan) error { return nil }, vacuumStep))
 	return t.Number("SELECT freelist_count FROM pragma_freelist_count")
 }
 

@@ -34,6 +34,11 @@ func Each(ctx context.Context, q QueryOnly, row func(scan sqlite.Scan) error, qu
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }
 
+// Select returns the rows that a query selects, for a loop over them. Their error goes to err.
+func Select(ctx context.Context, q QueryOnly, err *error, query string, args ...any) sqlite.Selection {
+	return sqlite.Select(err, func(row func(sqlite.Scan) error) error { return Each(ctx, q, row, query, args...) })
+}
+
 // QueryOnly is a Querier or the writer's transaction.
 type QueryOnly interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -63,17 +68,13 @@ func Value[T any](ctx context.Context, q Querier, query string, args ...any) (T,
 
 // Pairs returns the rows of a query, a key and a value each, as a map: with an error, those
 // before it.
-func Pairs[K comparable, V any](ctx context.Context, q QueryOnly, query string, args ...any) (map[K]V, error) {
+func Pairs[K comparable, V any](ctx context.Context, q QueryOnly, query string, args ...any) (_ map[K]V, err error) {
 	found := map[K]V{}
-	err := Each(ctx, q, func(scan sqlite.Scan) error {
-		var key K
-		var value V
-		err := scan(&key, &value)
-		if err == nil {
-			found[key] = value
-		}
-		return err
-	}, query, args...)
+	var key K
+	var value V
+	for range Select(ctx, q, &err, query, args...).Into(&key, &value) {
+		found[key] = value
+	}
 	return found, err
 }
 

@@ -113,10 +113,9 @@ func TestFailedStatement(t *testing.T) {
 						tx.Exec("UPDATE counters SET value = 5") != 0 || tx.Insert("INSERT INTO counters (name, value) VALUES ('after', 1)") != 0 {
 						t.Error("a result is not zero")
 					}
-					tx.Each(func(sqlite.Scan) error {
+					for range tx.Select("SELECT 7").Into(&n) {
 						t.Error("a row was read")
-						return nil
-					}, "SELECT 7")
+					}
 					tx.Row("SELECT 7", nil, &n)
 					tx.ExecAll([]string{"DELETE FROM counters", "INSERT INTO counters (name, value) VALUES ('after', ?)"}, 1)
 					tx.SetCounter("after", 1)

@@ -183,43 +183,31 @@ func (w *writer) close() error {
 func (w *writer) loop() {
 	defer close(w.done)
 	for {
-		// Arrivals first; only when none waits, whichever comes.
-		select {
-		case d, open := <-w.arrivals:
-			if !open {
-				w.drain()
-				return
-			}
-			w.bookGroup(w.gather(d))
-			select {
-			case j, open := <-w.jobs:
-				if open {
-					w.runJob(j)
-				}
-			default:
-			}
-			continue
+		var d *delivery
+		var j *Job
+		open := true
+		select { // arrivals first; only when none waits, whichever comes
+		case d, open = <-w.arrivals:
 		default:
-		}
-		select {
-		case d, open := <-w.arrivals:
-			if !open {
-				w.drain()
-				return
+			select {
+			case d, open = <-w.arrivals:
+			case j = <-w.jobs: // nil once they are closed, as arrivals are then
 			}
-			w.bookGroup(w.gather(d))
-		case j, open := <-w.jobs:
-			if open {
+		}
+		switch {
+		case !open:
+			// Both channels are closed together, arrivals first, so no arrival can be left.
+			for j := range w.jobs {
 				w.runJob(j)
 			}
+			return
+		case d != nil:
+			w.bookGroup(w.gather(d))
+			select {
+			case j = <-w.jobs:
+			default:
+			}
 		}
-	}
-}
-
-// drain runs the jobs that were handed over before the store closed. Both
-// channels are closed together, arrivals first, so no arrival can be left.
-func (w *writer) drain() {
-	for j := range w.jobs {
 		w.runJob(j)
 	}
 }
@@ -572,10 +560,10 @@ func (t *Tx) Number(query string, args ...any) int64 {
 	return n.Int64
 }
 
-// Each calls row for each row that a query selects. An error of row ends it and is the
-// transaction's, unless it is sqlite.ErrStop.
-func (t *Tx) Each(row func(scan sqlite.Scan) error, query string, args ...any) {
-	t.Fail(Each(context.Background(), t, row, query, args...))
+// Select returns the rows that a query selects, for a loop over them. Their error is the
+// transaction's.
+func (t *Tx) Select(query string, args ...any) sqlite.Selection {
+	return Select(context.Background(), t, &t.err, query, args...)
 }
 
 // Selected returns the only column that a query selects in the transaction, nil for no rows

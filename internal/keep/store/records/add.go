@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/memory"
@@ -93,23 +92,16 @@ func sameObservation(t *db.Tx, o *memory.Observation) int64 {
 	if id != 0 {
 		return id
 	}
-	var same int64
-	t.Each(func(scan sqlite.Scan) error {
-		var id int64
-		var title string
-		if err := scan(&id, &title); err != nil {
-			return err
-		}
-		if likeness.Alike(title, o.Title) && !slices.Contains(o.Supersedes, memory.ObservationID(id)) {
-			same = id
-			return sqlite.ErrStop
-		}
-		return nil
-	}, `SELECT id, title FROM observations
+	var title string
+	for range t.Select(`SELECT id, title FROM observations
 		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL AND superseded_by IS NULL
 		ORDER BY created_at DESC, id DESC`,
-		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), keyOfFiles(&o.Files))
-	return same
+		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), keyOfFiles(&o.Files)).Into(&id, &title) {
+		if likeness.Alike(title, o.Title) && !slices.Contains(o.Supersedes, memory.ObservationID(id)) {
+			return id
+		}
+	}
+	return 0
 }
 
 // HashBytes is the length of ContentHash and filesKey as they are stored: 128 bits of SHA-256.

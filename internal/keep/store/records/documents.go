@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -98,27 +97,25 @@ func appendNew[T comparable](list []T, more ...T) []T {
 
 // readNeighbours fills in the Previous and Neighbours of the documents of prompts, by
 // number: the two prompts before and the one after, each cut to neighbourBytes.
-func readNeighbours(ctx context.Context, q db.Querier, prompts map[int64]*memory.Document) error {
+func readNeighbours(ctx context.Context, q db.Querier, prompts map[int64]*memory.Document) (err error) {
 	if len(prompts) == 0 {
 		return nil
 	}
-	return db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var id, previous int64
-		var texts [3]string
-		if err := scan(&id, &previous, &texts[0], &texts[1], &texts[2]); err != nil {
-			return err
-		}
-		for i := range texts {
-			texts[i] = text.FirstBytes(texts[i], neighbourBytes)
-		}
-		prompts[id].Previous, prompts[id].Neighbours = previous, paragraphs(texts[:]...)
-		return nil
-	}, `SELECT r.id,
+	var id, previous int64
+	var texts [3]string
+	for range db.Select(ctx, q, &err, `SELECT r.id,
 		coalesce((SELECT p.id FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), 0),
 		coalesce((SELECT substr(p.text, 1, ?1) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1 OFFSET 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?1) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?1) FROM prompts p WHERE p.session_id = r.session_id AND p.number > r.number ORDER BY p.number LIMIT 1), '')
-		FROM prompts r WHERE r.id IN (SELECT value FROM json_each(?2))`, neighbourBytes, db.JSONList(slices.Collect(maps.Keys(prompts))))
+		FROM prompts r WHERE r.id IN (SELECT value FROM json_each(?2))`, neighbourBytes, db.JSONList(slices.Collect(maps.Keys(prompts)))).
+		Into(&id, &previous, &texts[0], &texts[1], &texts[2]) {
+		for i := range texts {
+			texts[i] = text.FirstBytes(texts[i], neighbourBytes)
+		}
+		prompts[id].Previous, prompts[id].Neighbours = previous, paragraphs(texts[:]...)
+	}
+	return err
 }
 
 // paragraphs puts the texts that say something below each other.

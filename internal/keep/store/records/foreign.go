@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"time"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/memory"
@@ -33,16 +32,15 @@ func readForeign(ctx context.Context, q db.Querier, now memory.Millis, project s
 		return nil, err
 	}
 	f := likeness.NewForeignRuns(number)
-	return f, db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var from memory.Provenance
-		var runs []byte
-		err := scan(&from, &runs)
+	var from memory.Provenance
+	var runs []byte
+	for range db.Select(ctx, q, &err, `SELECT f.provenance, f.runs FROM foreign_texts f JOIN sessions s ON s.id = f.session_id
+		WHERE s.project = ? AND f.created_at >= ?`, project, int64(now.Add(-ForeignKept))).Into(&from, &runs) {
 		for ; len(runs) >= runBytes; runs = runs[runBytes:] {
 			f.AddRun(from, binary.BigEndian.Uint64(runs))
 		}
-		return err
-	}, `SELECT f.provenance, f.runs FROM foreign_texts f JOIN sessions s ON s.id = f.session_id
-		WHERE s.project = ? AND f.created_at >= ?`, project, int64(now.Add(-ForeignKept)))
+	}
+	return f, err
 }
 
 // KeepForeign stores the runs of foreign texts that a session has read, and deletes the oldest

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/leaf/text"
@@ -122,19 +121,16 @@ func supersede(t *db.Tx, by int64, learnings []storedLearning) {
 // project, and the one with the same key however old.
 func learnings(t *db.Tx, project, key string) []storedLearning {
 	var list []storedLearning
-	t.Each(func(scan sqlite.Scan) error {
-		var k storedLearning
-		var content string
-		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated); err != nil {
-			return err
-		}
-		k.statement = likeness.ParseStatement(content)
-		list = append(list, k)
-		return nil
-	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
+	var k storedLearning
+	var content string
+	for range t.Select(`SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
 		WHERE project = ?1 AND NOT `+unapproved+` AND (content_key = ?2 OR id IN
 			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
-		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
+		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings).
+		Into(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated) {
+		k.statement = likeness.ParseStatement(content)
+		list = append(list, k)
+	}
 	return list
 }
 
@@ -203,16 +199,12 @@ func learnRepeated(t *db.Tx, claimed *memory.Session, category, content string, 
 // project, arg and a limit.
 func sessionsWith(t *db.Tx, o *memory.Observation, query, arg string, same func(text string) bool) int {
 	sessions := map[int64]bool{}
-	t.Each(func(scan sqlite.Scan) error {
-		var session int64
-		var text string
-		if err := scan(&session, &text); err != nil {
-			return err
-		}
+	var session int64
+	var text string
+	for range t.Select(query, o.ProjectPath, arg, comparedObservations).Into(&session, &text) {
 		if same(text) {
 			sessions[session] = true
 		}
-		return nil
-	}, query, o.ProjectPath, arg, comparedObservations)
+	}
 	return len(sessions)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
@@ -34,7 +33,7 @@ func readOutside(ctx context.Context, q db.Querier, observations []*memory.Obser
 }
 
 // readFiles reads the files of observations, in their order.
-func readFiles(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
+func readFiles(ctx context.Context, q db.Querier, observations []*memory.Observation) (err error) {
 	if len(observations) == 0 {
 		return nil
 	}
@@ -43,14 +42,13 @@ func readFiles(ctx context.Context, q db.Querier, observations []*memory.Observa
 		ids[i] = o.ID
 	}
 	files := make(map[memory.ObservationID][]memory.FileRef, len(ids))
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var id memory.ObservationID
-		var f memory.FileRef
-		err := scan(&id, &f.Path, &f.Role, &f.Hash, db.ToList(&f.Symbols))
+	var id memory.ObservationID
+	var f memory.FileRef
+	for range db.Select(ctx, q, &err, `SELECT observation_id, path, role, coalesce(file_hash, ''), symbols FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, db.JSONList(ids)).
+		Into(&id, &f.Path, &f.Role, &f.Hash, db.ToList(&f.Symbols)) {
 		files[id] = append(files[id], f)
-		return err
-	}, `SELECT observation_id, path, role, coalesce(file_hash, ''), symbols FROM observation_files
-		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, db.JSONList(ids))
+	}
 	for _, o := range observations { // one that was asked for twice is there twice
 		o.Files = files[o.ID]
 	}
@@ -238,22 +236,21 @@ func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path stri
 // that have it among their files, at most limit, of all projects and with hidden ones: the
 // caller's index knows which of them count, and one statement that reads nothing but an index
 // takes a tenth of the time.
-func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit int) (map[string][]memory.ObservationID, error) {
+func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit int) (_ map[string][]memory.ObservationID, err error) {
+	defer db.Wrap(&err, "list observations by files")
 	of := map[string][]memory.ObservationID{}
-	err := db.Each(ctx, s.Reader, func(scan sqlite.Scan) error {
-		var path, list string
-		if err := scan(&path, &list); err != nil {
-			return err
-		}
+	var path, list string
+	for range db.Select(ctx, s.Reader, &err, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM file_refs
+		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, db.JSONList(paths), limit).Into(&path, &list) {
 		var ids []memory.ObservationID
-		err := json.Unmarshal([]byte(list), &ids)
+		if err := json.Unmarshal([]byte(list), &ids); err != nil {
+			return of, err
+		}
 		if ids = slices.Compact(ids); len(ids) > 0 { // read and modified
 			of[path] = ids
 		}
-		return err
-	}, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM file_refs
-		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, db.JSONList(paths), limit)
-	return of, db.Fault("list observations by files", err)
+	}
+	return of, err
 }
 
 // WorkingFiles implements search.Records: the files of a session's latest observations, of at

@@ -97,23 +97,21 @@ type supersededLink struct {
 
 // superseding returns what Superseding does. Where a record that supersedes another is
 // hidden, the next one that is not takes its place; one of another project does not count.
-func superseding(ctx context.Context, q db.Querier, ids []memory.ObservationID) (map[memory.ObservationID]memory.ObservationID, error) {
+func superseding(ctx context.Context, q db.Querier, ids []memory.ObservationID) (_ map[memory.ObservationID]memory.ObservationID, err error) {
 	links := map[memory.ObservationID]supersededLink{}
 	// Few records are superseded: their index tells of most lists that none is in it.
-	err := db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var id memory.ObservationID
-		var link supersededLink
-		err := scan(&id, &link.by, &link.hidden)
-		links[id] = link
-		return err
-	}, `WITH RECURSIVE linked (id, by, hidden) AS (
+	var id memory.ObservationID
+	var link supersededLink
+	for range db.Select(ctx, q, &err, `WITH RECURSIVE linked (id, by, hidden) AS (
 			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM observations r INDEXED BY observations_superseded
 				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project
 				WHERE r.superseded_by IS NOT NULL AND r.id IN (SELECT value FROM json_each(?))
 			UNION
 			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM linked CROSS JOIN observations r ON r.id = linked.by
 				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project)
-		SELECT id, by, hidden FROM linked`, db.JSONList(ids))
+		SELECT id, by, hidden FROM linked`, db.JSONList(ids)).Into(&id, &link.by, &link.hidden) {
+		links[id] = link
+	}
 	if err != nil {
 		return nil, err
 	}

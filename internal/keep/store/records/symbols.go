@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
@@ -178,22 +177,21 @@ func (s *Records) RecentSymbols(ctx context.Context, project string, except memo
 
 // readSymbols adds to the documents of summaries, by number, the names of what their turns
 // changed.
-func readSymbols(ctx context.Context, q db.Querier, summaries map[int64]*memory.Document) error {
+func readSymbols(ctx context.Context, q db.Querier, summaries map[int64]*memory.Document) (err error) {
 	if len(summaries) == 0 {
 		return nil
 	}
-	return db.Each(ctx, q, func(scan sqlite.Scan) error {
-		var id int64
-		var name string
-		err := scan(&id, &name)
-		if d := summaries[id]; err == nil && len(d.Symbols) < maxDocumentSymbols {
-			d.Symbols = appendNew(d.Symbols, name)
-		}
-		return err
-	}, `SELECT r.id, m.qualified_name FROM json_each(?) j CROSS JOIN session_summaries r ON r.id = j.value
+	var id int64
+	var name string
+	for range db.Select(ctx, q, &err, `SELECT r.id, m.qualified_name FROM json_each(?) j CROSS JOIN session_summaries r ON r.id = j.value
 		CROSS JOIN function_map m ON m.session_id = r.session_id
 		WHERE m.snapshot_at <= r.created_at AND m.snapshot_at > coalesce((SELECT max(p.created_at) FROM session_summaries p
-			WHERE p.session_id = r.session_id AND p.id < r.id), -1) ORDER BY r.id, m.id`, db.JSONList(slices.Collect(maps.Keys(summaries))))
+			WHERE p.session_id = r.session_id AND p.id < r.id), -1) ORDER BY r.id, m.id`, db.JSONList(slices.Collect(maps.Keys(summaries)))).Into(&id, &name) {
+		if d := summaries[id]; len(d.Symbols) < maxDocumentSymbols {
+			d.Symbols = appendNew(d.Symbols, name)
+		}
+	}
+	return err
 }
 
 // maxDocumentSymbols bounds the names in a document.
