@@ -346,7 +346,8 @@ func (m *Model) poll() tea.Cmd {
 	}
 }
 
-// polled brings the feed up to date, unless it or a record was changed since the question.
+// polled brings the feed up to date, unless it or a record was changed since the question, or a
+// change is under way. An error is told, but not that there is no memory yet.
 func (m *Model) polled(a pollAnswer) {
 	m.noteAway()
 	if a.of == nil || a.generation != a.of.generation || a.changes != m.changes || m.busy {

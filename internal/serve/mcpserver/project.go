@@ -139,7 +139,8 @@ func (c *call) rootOf(ctx context.Context, label string) string {
 	return paths[0]
 }
 
-// getProjectContext shows the context block of a project.
+// getProjectContext shows the context block of a project: within the budget of the settings (0),
+// or if that is too long for an answer, one that fits.
 func getProjectContext(ctx context.Context, c *call) *answer {
 	place := c.place(ctx, c.args.short("project"))
 	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.WorktreeRoot, Branch: place.Branch, HeadCommit: place.HeadCommit}

@@ -43,7 +43,9 @@ func (s *Records) CountLearnings(ctx context.Context, q memory.LearningQuery) (n
 	return db.Value[int](ctx, s.Reader, "SELECT count(*) FROM learnings r WHERE "+c.text(), c.args...)
 }
 
-// learningFilter returns the conditions of a query for learnings.
+// learningFilter returns the conditions of a query for learnings. q.Project may be a directory or
+// a label, which may be that of several projects; "" is every project. Unless q.Retired, only
+// learnings in force are selected.
 func (s *Records) learningFilter(ctx context.Context, q memory.LearningQuery) (c conditions, err error) {
 	if q.Project != "" {
 		projects, err := s.projectsLearned(ctx, q.Project)
