@@ -194,7 +194,7 @@ func withoutOpening(s string) string {
 	behind := s[lang.Front(s, "opening"):]
 	rest := behind[len(openingEnd.FindString(behind)):]
 	if len(rest) < len(behind) && len(behind) < len(s) && (len(words(rest)) >= 3 || !lang.IsASCII(rest)) {
-		return capital(rest)
+		return withoutOpening(capitalWord(rest))
 	}
 	return s
 }

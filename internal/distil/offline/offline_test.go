@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -43,7 +44,7 @@ func verify(t testing.TB, out memory.Outcome) {
 			if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
 				t.Errorf("control or invisible character %U in %q", r, s)
 			}
-			if r == '<' && i+1 < len(s) && opensTag(s[i+1]) {
+			if r == '<' && text.OpensTag(s[i+1:]) {
 				t.Errorf("markup in %q", s)
 			}
 		}

@@ -102,7 +102,7 @@ func recapOf(s string) (said string, ok bool) {
 func (t *turn) orders() (parts []string) {
 	denies := false
 	for _, u := range t.request.said {
-		s := withoutAssent(u.text)
+		s := withoutOpening(u.text)
 		denies = denies || lang.Begins(u.text, "dissent")
 		switch {
 		case lang.Begins(u.text, "aside"):
@@ -110,24 +110,12 @@ func (t *turn) orders() (parts []string) {
 		case asks(u.text), !tells(s):
 		case parts != nil:
 			parts = append(parts, capitalWord(s))
-		case isOrder(s), !isHedged(s) && (denies && lang.Has(s, "norm") || lang.Begins(u.text, "assent") && lang.Has(s, "rule-norm", "rule-adverb")):
+		case isOrder(s), !isHedged(s) && (denies && lang.Has(s, "norm") || lang.Begins(u.text, "opening") && lang.Has(s, "rule-norm", "rule-adverb")):
 			s, _ = lang.Cut(s, "lead")
 			parts = []string{capitalWord(s)}
 		}
 	}
 	return parts
-}
-
-// withoutAssent drops the yes or no that a sentence begins with.
-func withoutAssent(s string) string {
-	for {
-		behind := s[lang.Front(s, "assent", "dissent"):]
-		end := openingEnd.FindString(behind)
-		if len(behind) == len(s) || end == "" {
-			return s
-		}
-		s = behind[len(end):]
-	}
 }
 
 func isHedged(s string) bool { return lang.Has(s, "rule-hedge", "guess") }
@@ -154,7 +142,7 @@ func (t *turn) closing(ordered bool) (parts []string) {
 		return nil
 	}
 	for i, s := range t.message {
-		rest := withoutAssent(s.text)
+		rest := withoutOpening(s.text)
 		if s.is != isSo || asks(s.text) || isFluff(s.text) || lang.Has(s.text, "guess") {
 			continue
 		}
@@ -206,8 +194,8 @@ func (t *turn) overtakes(old, by *memory.Observation) bool {
 	}
 	was := rareWords(old.Title)
 	shared := text.SharedWords(was, rareWords(toldBy(by)))
-	return t.recapped && old.Session == by.Session && 3*shared >= len(was) ||
-		shared >= 2 && 4*shared >= len(was) && lang.Has(t.request.text+"\n"+t.raw, "amend")
+	return t.recapped && old.Session == by.Session && 4*shared >= len(was) ||
+		shared >= 2 && lang.Has(t.request.text+"\n"+t.raw, "amend")
 }
 
 // toldBy returns what a record says.

@@ -10,56 +10,24 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// plain makes foreign text fit to be shown inside anything: valid UTF-8 on one
-// line, no terminal escapes, no control or invisible characters, no markup. A
-// '<' that could open a tag becomes '‹', so that nothing closes or imitates the
-// frame that the text will stand in. It differs from text.Plain: it closes such a
-// tag with '›', takes a control character for white space, and looks at 32 KB only.
+// plain is text.Plain of at most maxText bytes that closes with '›' what it opens with '‹'.
 func plain(s string) string {
-	s = s[:min(len(s), maxText)]
-	var b strings.Builder
-	b.Grow(min(len(s), 512))
-	space, opened := false, 0
-	for i := 0; i < len(s); {
-		if s[i] == 0x1b {
-			i += text.SequenceLen(s[i:])
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		next := i + size
+	opened, before := 0, ' '
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r == utf8.RuneError && size == 1:
-			space = true
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			space = true
-		case text.Invisible(r), text.Pictograph(r):
-		default:
-			if space && b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			space = false
-			switch {
-			case r == '<' && next < len(s) && opensTag(s[next]):
-				r = '‹'
-				opened++
-			case r == '>' && opened > 0 && (i == 0 || s[i-1] != '-' && s[i-1] != '='):
-				r = '›'
-				opened--
-			}
-			b.WriteRune(r)
+		case r == '‹':
+			opened++
+		case r == '>' && opened > 0 && before != '-' && before != '=':
+			opened--
+			r = '›'
 		}
-		i = next
-	}
-	return b.String()
+		before = r
+		return r
+	}, text.Plain(s[:min(len(s), maxText)]))
 }
 
 // maxText bounds how much of one foreign text is looked at.
 const maxText = 32 << 10
-
-// opensTag reports whether a '<' in front of c could begin a tag.
-func opensTag(c byte) bool {
-	return c == '/' || c == '!' || c == '?' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
 
 // cut shortens s to at most n characters. It ends where a clause ends, if that
 // leaves a good part of s, else at a word, with an ellipsis; it leaves no lone
