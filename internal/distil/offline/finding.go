@@ -120,10 +120,10 @@ func (e *episode) locates() bool {
 	return said >= minAnswer && names >= 2
 }
 
-// found returns what the agent says as a record of type t. Its subtitle is what was read, if nothing
-// said goes with the title. ok is false when nothing usable was said.
-func (e *episode) found(t memory.ObservationType) (o memory.Observation, ok bool) {
-	say, ok := newChooser(e).choose("")
+// found returns what the agent says as a record of type t, with a title if one is given; ok is
+// false when nothing usable was said.
+func (e *episode) found(t memory.ObservationType, title string) (o memory.Observation, ok bool) {
+	say, ok := newChooser(e).choose(title)
 	if !ok {
 		return o, false
 	}
@@ -154,7 +154,7 @@ func (e *episode) fromAgents() []memory.Observation {
 			continue
 		}
 		x.read = e.read
-		if o, ok := x.found(memory.TypeDiscovery); ok {
+		if o, ok := x.found(memory.TypeDiscovery, ""); ok {
 			out = append(out, o)
 		}
 	}

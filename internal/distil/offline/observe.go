@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -49,12 +50,9 @@ func (e *episode) observe() []memory.Observation {
 	choice := e.choice()
 	quiet := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly })
 	if choice >= 0 && (len(e.edits) == 0 || quiet) && len(e.fixed) == 0 && (len(e.edits) > 0 || len(e.commits) == 0) {
-		title := titleOf(e.turn.message[choice].text)
-		say, _ := newChooser(e).choose(title)
-		o := e.observation(memory.TypeDecision, title)
-		o.Subtitle = say.subtitle
-		o.Facts = e.facts(title + " " + o.Subtitle)
-		return []memory.Observation{o}
+		if o, ok := e.found(memory.TypeDecision, titleOf(e.turn.message[choice].text)); ok {
+			return []memory.Observation{o}
+		}
 	}
 	var out []memory.Observation
 	if e.onlyCommits() {
@@ -90,13 +88,13 @@ func (e *episode) observe() []memory.Observation {
 		return out
 	}
 	if t, ok := e.concludes(); ok {
-		if o, ok := e.found(t); ok {
+		if o, ok := e.found(t, ""); ok {
 			o.Files = e.earlierFiles(o.Files)
 			return []memory.Observation{o}
 		}
 	}
 	if e.finds() {
-		if o, ok := e.found(memory.TypeDiscovery); ok {
+		if o, ok := e.found(memory.TypeDiscovery, ""); ok {
 			return []memory.Observation{o}
 		}
 	}
@@ -318,14 +316,12 @@ func (e *episode) facts(told string) []string {
 		put(e.changes(f))
 	}
 	if len(e.edits) > 0 || len(e.fixed) > 0 {
-		p, c := e.lastMeasure(), e.proof()
-		switch {
-		case p == "" && c != nil:
-			put("`" + c.passedBy() + "` passes now")
-		case p != "" && c != nil:
-			put("`" + p + "` passes now")
-		case p != "":
-			put("`" + p + "` passes")
+		p, now := e.lastMeasure(), ""
+		if c := e.proof(); c != nil {
+			p, now = cmp.Or(p, c.passedBy()), " now"
+		}
+		if p != "" {
+			put("`" + p + "` passes" + now)
 		}
 	}
 	for i, c := range e.commits {

@@ -48,21 +48,12 @@ func (e *episode) title(t memory.ObservationType) string {
 	return shown(strings.TrimRight(s, ". "), maxTitle)
 }
 
-// fixTitle returns the title of a bug fix: by the cause that the agent told, else the
+// fixTitle returns the title of a bug fix of which the agent told nothing: by the
 // user's words, the commit, or what failed.
 func (e *episode) fixTitle() string {
 	subject := text.First(e.failedTests())
 	if strings.Contains(subject, " ") {
 		subject = "" // a test that is called by a sentence
-	}
-	if cause := e.tell(true); cause != "" {
-		if verb, rest, ok := strings.Cut(cause, " "); ok && lang.Is(verb, "fix-title") {
-			return "Fix " + rest
-		}
-		if subject != "" && !mentions(cause, subject) && len(subject) < 50 {
-			return "Fix " + subject + ": " + uncapital(cause)
-		}
-		return "Fix: " + uncapital(cause)
 	}
 	if e.only && e.turn.request.clause != "" {
 		s := e.turn.request.clause
@@ -159,7 +150,7 @@ func (e *episode) openTitle() string {
 	return s
 }
 
-// workTitle returns the title of work of type t: by the user's words or the agent's, the
+// workTitle returns the title of work of type t: by the user's words, the
 // commit, else by what was edited.
 func (e *episode) workTitle(t memory.ObservationType) string {
 	if from, to := e.rename(); to != "" && t == memory.TypeRefactor {
@@ -172,9 +163,6 @@ func (e *episode) workTitle(t memory.ObservationType) string {
 	clause := e.turn.request.clause
 	if e.only && clause != "" {
 		return e.withNames(clause)
-	}
-	if s := e.tell(false); s != "" {
-		return e.withNames(s)
 	}
 	if c := e.commitTitle(); c != "" && !docs {
 		return c
@@ -214,9 +202,6 @@ func (e *episode) bareTitle() string {
 	case len(e.reverts) > 0:
 		return "Reverted " + quoted(e.reverts[:min(len(e.reverts), 2)]) + ": the work is not there any more"
 	case len(e.deps) > 0:
-		if s := e.tell(false); s != "" {
-			return s
-		}
 		return e.deps[0]
 	case len(e.commits) > 1:
 		return "Commits: " + quoted(e.commits)
@@ -233,20 +218,16 @@ func (e *episode) withNames(title string) string {
 		names = telling(e.touched())
 	}
 	if len(names) == 0 {
-		if slices.ContainsFunc(e.files(), func(f string) bool {
-			return mentions(title, nameOf(f)) || mentions(title, strings.TrimSuffix(nameOf(f), path.Ext(f)))
-		}) {
-			return title
-		}
-		names = baseNames(e.files())
+		names = e.files()
 	}
-	if slices.ContainsFunc(names, func(n string) bool {
-		return mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n))
-	}) {
+	named := func(n string) bool {
+		return mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n)) || mentions(title, strings.TrimSuffix(nameOf(n), path.Ext(n)))
+	}
+	if slices.ContainsFunc(names, named) {
 		return title
 	}
 	if slices.ContainsFunc(e.files(), func(f string) bool { return mentions(title, nameOf(f)) }) {
-		names = names[:min(len(names), 1)]
+		names = names[:1]
 	}
 	short := cut(title, 84)
 	tail := " (" + list(baseNames(names), 2) + ")"
@@ -283,35 +264,6 @@ func (e *episode) commitTitle() string {
 		}
 	}
 	return ""
-}
-
-// tell returns the sentence of the agent's closing words that says best what the episode
-// was about, trimmed to a title; "" for none. For a fix the cause counts most.
-func (e *episode) tell(fix bool) string {
-	best, bestScore := -1, 2
-	if !e.only {
-		bestScore = 3 // with several episodes the sentence must name what this one touched
-	}
-	for i, s := range e.turn.message {
-		score := e.relevance(s)
-		if fix && lang.Has(s.text, "cause") {
-			score += 2
-		}
-		if fix && i > 0 && lang.Has(s.section, "cause-heading") {
-			score += 2
-		}
-		if score > bestScore {
-			best, bestScore = i, score
-		}
-	}
-	if best < 0 {
-		return ""
-	}
-	s := e.turn.message[best].text
-	if fix {
-		s = withoutCausePhrase(s)
-	}
-	return imperative(withoutReports(s))
 }
 
 // relevance scores a sentence by how much it is about the episode. 0 and less: not at all. Beside
