@@ -36,6 +36,9 @@ func (e *episode) choice() int {
 	return best
 }
 
+// searchers are programs that search files.
+var searchers = []string{"grep", "rg", "ag", "egrep"}
+
 // investigates reports whether the turn looked for an answer: it searched, read code,
 // ran a check or inline script, or asked the web or a subagent. Listing files and
 // reading documents do not count; cat, sed and git log count if the user asked a
@@ -56,7 +59,7 @@ func (t *turn) investigates() bool {
 				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
 					return true
 				}
-				if p.Kind.IsQuiet() && (slices.Contains([]string{"grep", "rg", "ag", "egrep"}, p.Program()) ||
+				if p.Kind.IsQuiet() && (slices.Contains(searchers, p.Program()) ||
 					asked && len(t.message) > 2 && slices.Contains([]string{"cat", "sed", "head", "tail", "bat", "nl", "awk"}, p.Program()) ||
 					asked && len(t.message) > 1 && p.Program() == "git" && slices.Contains([]string{"log", "blame", "show", "bisect"}, p.Verb())) {
 					return true

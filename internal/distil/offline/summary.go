@@ -66,13 +66,7 @@ func (t *turn) investigated(read []string) string {
 				ran = text.Add(ran, "`"+c.text+"`")
 			}
 		}
-		searched = searched || s.Tool == toolcall.ToolSearch
-		for i := range s.Commands {
-			switch s.Commands[i].Program() {
-			case "grep", "rg", "ag":
-				searched = searched || s.probes
-			}
-		}
+		searched = searched || s.Tool == toolcall.ToolSearch || s.probes && slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return slices.Contains(searchers, c.Program()) })
 	}
 	if searched {
 		parts = append(parts, "searched the code")

@@ -31,7 +31,9 @@ func (t *turn) settled() []memory.Observation {
 		case laid != nil && t.request.is(wantFindOut|wantFix):
 			parts, of = laid, memory.TypeDiscovery
 		default:
-			parts, most = append(t.closing(orders != nil), orders...), maxStep
+			if parts, most = t.closing(orders != nil), maxStep; parts != nil || len(orders) > 0 && intentOf(firstWord(orders[0]))&^wantChange == 0 {
+				parts = append(parts, orders...) // an errand alone decides nothing
+			}
 		}
 	}
 	pasted := rareWords(t.request.text)

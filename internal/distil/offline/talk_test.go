@@ -30,6 +30,8 @@ func TestTalkDecides(t *testing.T) {
 		"Spanish":             {tell().ask("Sí, usemos la tabla de siempre para los turnos.").stop("Entendido."), []string{"Usemos la tabla de siempre para los turnos"}},
 		"French":              {tell().ask("Non, on garde le format actuel des factures.").stop("Compris."), []string{"On garde le format actuel des factures"}},
 		"Japanese":            {tell().ask("はい。").stop("決定: 夜間の集計は午前三時に実行し、失敗時は再実行しない。"), []string{"夜間の集計は午前三時に実行し、失敗時は再実行しない。"}},
+		"errand":              {tell().ask("Add a test for the parser.").stop("Which parser do you mean?"), nil},
+		"next look":           {tell().ask("Let's look at the parser first.").stop("It reads lines and gives each to the table."), nil},
 		"question":            {tell().ask("Should we use Redis for the queue?").stop("It would be fast, and one more thing to run."), nil},
 		"hedge":               {tell().ask("Maybe we could use Redis for the queue, I'm not sure yet.").stop("It could work."), nil},
 		"option":              {tell().ask("What else could hold the queue?").stop("I'd take Redis, or a table in Postgres would do."), nil},
