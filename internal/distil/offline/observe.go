@@ -402,16 +402,6 @@ func (e *episode) fileRefs() []memory.FileRef {
 	return memory.FileRefs(paths, e.read, hashes, maxFiles)
 }
 
-// without returns a list without the items of another.
-func without(list, others []string) (left []string) {
-	for _, s := range list {
-		if !slices.Contains(others, s) {
-			left = append(left, s)
-		}
-	}
-	return left
-}
-
 // concepts returns up to four concepts, of the list of the mode "code", that fit the episode and its
 // type.
 func (e *episode) concepts(t memory.ObservationType) []string {
@@ -422,10 +412,9 @@ func (e *episode) concepts(t memory.ObservationType) []string {
 	case memory.TypeDecision:
 		c = []string{"trade-off", "why-it-exists"}
 	case memory.TypeDiscovery:
+		c = []string{"how-it-works"}
 		if len(e.blocking()) > 0 || len(e.fixed) > 0 || e.onlyTried() {
 			c = []string{"gotcha"}
-		} else {
-			c = []string{"how-it-works"}
 		}
 	default:
 		c = []string{"what-changed"}

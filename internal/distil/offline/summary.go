@@ -42,8 +42,8 @@ func (t *turn) summarise(known []memory.Observation) (s memory.Summary, ok bool)
 			edited = text.Add(edited, x.path)
 		}
 	}
-	read = without(read, edited)
-	s.FilesRead, s.FilesEdited = read[:min(len(read), maxFiles)], edited[:min(len(edited), maxFiles)]
+	read = slices.DeleteFunc(read, func(p string) bool { return slices.Contains(edited, p) })
+	s.FilesRead, s.FilesEdited = append([]string(nil), read[:min(len(read), maxFiles)]...), edited[:min(len(edited), maxFiles)]
 	s.Investigated = t.investigated(read)
 	s.Completed = t.completed(known)
 	if s.Learned = t.learned(); s.Learned == "" && len(known) == 0 {
