@@ -109,10 +109,10 @@ func (t *turn) orders() (parts []string) {
 		switch {
 		case lang.Begins(u.text, "aside"):
 			return parts
-		case asks(u.text), !tells(s):
+		case asks(u.text), !tells(s), parts == nil && lang.Has(s, "rule-hedge", "guess"):
 		case parts != nil:
 			parts = append(parts, capitalWord(s))
-		case isOrder(s), !isHedged(s) && (denies && lang.Has(s, "norm") || lang.Begins(u.text, "opening") && lang.Has(s, "rule-norm", "rule-adverb")):
+		case isOrder(s), denies && lang.Has(s, "norm"), lang.Begins(u.text, "opening") && lang.Has(s, "rule-norm", "rule-adverb"):
 			s, _ = lang.Cut(s, "lead")
 			parts = []string{capitalWord(s)}
 		}
@@ -120,19 +120,17 @@ func (t *turn) orders() (parts []string) {
 	return parts
 }
 
-func isHedged(s string) bool { return lang.Has(s, "rule-hedge", "guess") }
-
 // isOrder reports whether a sentence of the user says what is to be, at its beginning or behind
 // the clause that says where.
 func isOrder(s string) bool {
 	_, behind, _ := strings.Cut(s, ", ")
 	_, named, _ := strings.Cut(s, ": ")
-	return !isHedged(s) && (tellsUnspaced(s) && lang.Has(s, "rule-form") || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
+	return tellsUnspaced(s) && lang.Has(s, "rule-form") || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
 		for again := true; again && !lang.Begins(s, "order"); {
 			s, again = lang.Cut(s, "order-lead", "rule-opening", "rule-please", "rule-also")
 		}
 		return lang.Begins(s, "order")
-	}))
+	})
 }
 
 // closing returns how the agent says again what the user has ordered, or what the user only

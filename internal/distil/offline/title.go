@@ -69,12 +69,9 @@ func (e *episode) fixTitle() string {
 		return c
 	}
 	what := subject
-	if what == "" {
-		for _, c := range e.fixed {
-			if c.failure.Named && c.failure.Message != "" {
-				what = cut(c.failure.Message, 60)
-				break
-			}
+	for _, c := range e.fixed {
+		if what == "" && c.failure.Named {
+			what = cut(c.failure.Message, 60)
 		}
 	}
 	if what == "" && len(e.fixed) > 0 {
