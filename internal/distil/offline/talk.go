@@ -46,19 +46,16 @@ func (t *turn) settled() []memory.Observation {
 	if said == "" || shareOf(rareWords(said), pasted) > 0.5 {
 		return nil
 	}
-	talk := newEpisode(t, nil)
-	talk.only = true
 	title, rest := splitClause(said, maxTitle)
-	o := talk.observation(of, capitalWord(title))
+	o := newEpisode(t, nil).observation(of, capitalWord(title))
 	o.Narrative = ""
 	o.Subtitle, rest = splitClause(rest, maxSubtitle)
 	for rest != "" && len(o.Facts) < maxFacts {
-		var fact string
-		fact, rest = splitClause(rest, maxFact)
+		fact, more := splitClause(rest, maxFact)
 		if most < len(strings.Fields(toldBy(&o)+" "+fact)) {
 			break
 		}
-		o.Facts = append(o.Facts, fact)
+		o.Facts, rest = append(o.Facts, fact), more
 	}
 	return []memory.Observation{o}
 }
