@@ -63,7 +63,7 @@ func (t *Tree) Compare(ctx context.Context, root string, files []memory.FileRef)
 		return states, nil
 	}
 	defer func() { _ = dir.Close() }() // opened for reading only
-	c := comparison{Tree: t, ctx: ctx, root: root, dir: dir, left: maxRead, toOutline: maxOutlined, seen: map[string]finding{}}
+	c := comparison{Tree: t, root: root, dir: dir, left: maxRead, toOutline: maxOutlined, seen: map[string]finding{}}
 	for i, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compare files: %w", err)
@@ -76,7 +76,6 @@ func (t *Tree) Compare(ctx context.Context, root string, files []memory.FileRef)
 // comparison is one Compare call.
 type comparison struct {
 	*Tree
-	ctx  context.Context
 	root string
 	dir  *os.Root
 	left int64 // bytes that may still be read

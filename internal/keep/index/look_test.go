@@ -28,7 +28,7 @@ func TestLook(t *testing.T) {
 	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
-	if got.Documents != want.Documents || got.Documents == 0 || got.Cursor != newest || got.Model != want.Model || got.Building {
+	if got.Documents != want.Documents || got.Documents == 0 || got.Cursor != newest || got.Model != want.Model {
 		t.Errorf("got %+v, want as %+v at %d", got, want, newest)
 	}
 	if err := os.WriteFile(path, []byte("this is no index, and never was one of ours"), 0o600); err != nil {

@@ -100,9 +100,8 @@ func (ix *Index) Status() Status {
 type Looked struct {
 	Documents int
 	// Cursor is the number of the last change that it has.
-	Cursor   int64
-	Building bool
-	Model    string
+	Cursor int64
+	Model  string
 	// UnknownLayout is that of Status.
 	UnknownLayout bool
 }
@@ -118,6 +117,6 @@ func Look(ctx context.Context, path string) (Looked, error) {
 		return Looked{}, fault(what, err)
 	}
 	known, err := b.checkLayout(ctx)
-	l := Looked{Documents: b.cat.all.documents, Cursor: b.cursor, Building: b.build.kind != 0, Model: b.model, UnknownLayout: !known}
+	l := Looked{Documents: b.cat.all.documents, Cursor: b.cursor, Model: b.model, UnknownLayout: !known}
 	return l, fault(what, errors.Join(err, b.close()))
 }

@@ -149,10 +149,7 @@ func KeepOpen(f *os.File) {
 
 // Header is what the first page of a database file says
 // (https://www.sqlite.org/fileformat.html#the_database_header).
-type Header struct {
-	UserVersion   int
-	ApplicationID uint32
-}
+type Header struct{ ApplicationID uint32 }
 
 // ReadHeader reads the header of the file at path; nil for a file that is too short
 // to have one, because nothing was ever committed to it, or that cannot be read. For a file of another
@@ -171,10 +168,7 @@ func ReadHeader(path string) (*Header, error) {
 	if string(page[:16]) != "SQLite format 3\x00" {
 		return nil, ErrNotADatabase
 	}
-	return &Header{
-		UserVersion:   int(int32(binary.BigEndian.Uint32(page[60:]))),
-		ApplicationID: binary.BigEndian.Uint32(page[68:]),
-	}, nil
+	return &Header{ApplicationID: binary.BigEndian.Uint32(page[68:])}, nil
 }
 
 // ErrNotADatabase answers for a file that begins with something else.

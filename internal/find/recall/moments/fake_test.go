@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/memory"
 )
 
@@ -99,9 +100,15 @@ func (m *remembered) book(c memory.Recollection) {
 
 // reminderOf makes a Reminder that takes everything near a prompt to be about it.
 func reminderOf(m *remembered) *Reminder {
-	r := New(m, Options{Finder: m, History: m, Clock: func() time.Time { return noon }})
+	r := New(m, Options{Finder: m, History: m, Relative: below, Clock: func() time.Time { return noon }})
 	r.passPrompt = untold
 	return r
+}
+
+// below names what lies below the root.
+func below(root, cwd, file string) string {
+	rel, _ := toolcall.Relative(file, cwd, root)
+	return rel
 }
 
 // hubBug is a bug that was fixed in realtime/hub.go.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/find/recall/moments"
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
@@ -130,7 +131,7 @@ func openLabelled(t testing.TB, others ...memory.NewObservation) labelledMemory 
 }
 
 func (m labelledMemory) reminder() *moments.Reminder {
-	return moments.New(m.Store, moments.Options{Finder: m.finder, History: m.Store, Clock: func() time.Time { return march }})
+	return moments.New(m.Store, moments.Options{Finder: m.finder, History: m.Store, Relative: repo.Relative, Clock: func() time.Time { return march }})
 }
 
 // score counts cases and lines.

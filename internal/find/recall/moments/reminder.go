@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/find/recall"
 	"claudemem/internal/find/recall/gate"
 	"claudemem/internal/memory"
@@ -34,7 +33,7 @@ type Options struct {
 	// History lists the records of a file that is read; nil = none are shown.
 	History History
 	// Relative names a file as the store does, from a worktree's root and a current
-	// directory (repo.Relative); nil = what lies below the root by its name alone.
+	// directory (repo.Relative).
 	Relative func(worktreeRoot, cwd, file string) string
 	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
 	WorkTree recall.WorkTree
@@ -61,12 +60,6 @@ type Reminder struct {
 // New returns a Reminder. given lists the records that a session was shown
 // before, at its start too; of these it is told only what was not said.
 func New(given Given, opts Options) *Reminder {
-	if opts.Relative == nil {
-		opts.Relative = func(root, cwd, file string) string {
-			rel, _ := toolcall.Relative(file, cwd, root)
-			return rel
-		}
-	}
 	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
 }
