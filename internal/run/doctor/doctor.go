@@ -286,9 +286,12 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		if !slices.ContainsFunc(wanted, func(f Finding) bool { return f.Name != "private-left" }) {
 			return nil // marks of private turns need no worker
 		}
-	case RemedyRecover:
+	case RemedyRecover, RemedyRestart:
 		if _, err := control.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
+		}
+		if r == RemedyRestart {
+			break
 		}
 		if err := control.AllowRepairs(cfg.DataDir, true); err != nil {
 			return err
@@ -296,10 +299,6 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		mark := backup.ReadMark(cfg.DataDir)
 		mark.Damage = wanted[0].Text
 		if err := backup.WriteMark(cfg.DataDir, mark); err != nil {
-			return err
-		}
-	case RemedyRestart:
-		if _, err := control.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
 		}
 	case RemedyBackup:

@@ -19,7 +19,7 @@
 //     (Linux), the job object (Windows) and the closed stdin (everywhere) end them.
 //   - Of the CLI's files it deletes the transcript of a run, <run>.jsonl in the
 //     directory of transcripts for Options.Dir, and nothing else.
-//   - environ.go decides which variables the CLI gets; the system prompt is not in
+//   - login.go decides which variables the CLI gets; the system prompt is not in
 //     the list of processes if the CLI can read it from a file.
 //   - Reads from the CLI are bounded; no error or log contains a key, a prompt or an
 //     answer.
