@@ -369,4 +369,7 @@ func TestShowByULID(t *testing.T) {
 	if exit, out, errs := command(t, env, "show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"); exit != 3 || out != "" || !strings.Contains(errs, "there is no record 01ARZ3NDEKTSV4RRFFQ69G5FAV") {
 		t.Errorf("a ULID of nothing: exit %d, %s%s", exit, out, errs)
 	}
+	if exit, out, errs := command(t, env, "timeline", "01ARZ3NDEKTSV4RRFFQ69G5FAV"); exit != 3 || out != "" {
+		t.Errorf("a timeline around a ULID of nothing: exit %d, %s%s", exit, out, errs)
+	}
 }

@@ -262,8 +262,10 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 		r := timelineTarget(strings.Join(words, " "), a.Now())
 		r.Before, r.After = *before, *after
 		var home string
-		r.Anchor, home = resolveAnchor(ctx, m.Memory, r.Anchor)
 		var err error
+		if r.Anchor, home, err = resolveAnchor(ctx, m.Memory, r.Anchor); err != nil {
+			return err
+		}
 		if r.Project, err = a.ProjectNamed(*project); err != nil {
 			return err
 		}
@@ -300,21 +302,25 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	return api.TimelineRequest{Anchor: api.ISO(at)}
 }
 
-// resolveAnchor returns an anchor by its number, with the project of the record that it
-// names; an anchor that names no record has the project of the current directory.
-func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, project string) {
+// resolveAnchor returns an anchor by its number, with the project of the record that it names; an
+// anchor that names no record, or one that cannot be read, has the project of the current directory,
+// and the timeline says what is wrong with it. CodeNotFound for a ULID of no record, which the
+// timeline would search for as a text.
+func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, project string, err error) {
 	id, err := cli.ParseID(anchor)
 	if err != nil {
-		return anchor, cli.Here()
+		return anchor, cli.Here(), nil
 	}
 	o, s, err := id.Read(ctx, m)
 	switch {
 	case err == nil && o != nil:
-		return fmt.Sprintf("#%d", o.ID), o.ProjectPath
+		return fmt.Sprintf("#%d", o.ID), o.ProjectPath, nil
 	case err == nil:
-		return fmt.Sprintf("S%d", s.ID), s.ProjectPath
+		return fmt.Sprintf("S%d", s.ID), s.ProjectPath, nil
+	case id.ULID != "" && memory.CodeOf(err) == memory.CodeNotFound:
+		return "", "", err
 	}
-	return id.Name(), cli.Here() // the timeline says why it found none
+	return id.Name(), cli.Here(), nil
 }
 
 // printTimeline prints the lines around the anchor that were asked for, the anchor marked

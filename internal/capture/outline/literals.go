@@ -436,13 +436,14 @@ func (l *lexer) rubyName(pos int) int {
 }
 
 // rubyArgument reports whether the mark at pos begins a literal: no value stands before
-// it, or it stands like an argument, with a blank before it and none behind.
+// it, or it stands like an argument, with a blank before it and none behind. (Behind "<<"
+// rubyHeredoc looks for that.) It is a guess: the caller still looks for the literal's end.
 func (l *lexer) rubyArgument(pos int) bool {
 	if l.newline || l.expression(false) {
 		return true
 	}
 	last := l.tokens[len(l.tokens)-1]
-	return last.kind == word && int(last.end) < pos && pos+1 < len(l.src) && l.src[pos+1] != ' ' && l.src[pos+1] != '='
+	return last.kind == word && int(last.end) < pos && pos+1 < len(l.src) && l.src[pos+1] > ' ' && l.src[pos+1] != '='
 }
 
 // percentEnd returns the end of %w[...], %(...), %i|...| at pos, whose brackets may nest; false for
@@ -452,7 +453,7 @@ func (l *lexer) percentEnd(pos int) (int, bool) {
 	if p < len(l.src) && strings.IndexByte("wWiIqQrsx", l.src[p]) >= 0 {
 		p++
 	}
-	if p >= len(l.src) || text.IsIdent(l.src[p]) || l.src[p] == ' ' || l.src[p] == '=' || l.src[p] == '\n' {
+	if p >= len(l.src) || text.IsIdent(l.src[p]) || l.src[p] <= ' ' || l.src[p] == '=' {
 		return 0, false
 	}
 	open := l.src[p]

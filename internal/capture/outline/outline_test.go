@@ -58,6 +58,15 @@ func lines(o outline.Outline) string {
 	return b.String()
 }
 
+// TestBlankBehindPercent: what stands between a percent and a blank is no literal, whatever the blank.
+func TestBlankBehindPercent(t *testing.T) {
+	for _, src := range []string{"def f(a)\n  a %\tb\nend\ndef g\nend\n", "def f(a)\r\n  x = a %\r\n    b\r\nend\r\ndef g\r\nend\r\n"} {
+		if o := outline.Of("a.rb", []byte(src)); o.Broken || len(o.Symbols) != 2 {
+			t.Errorf("%q: broken %v, %d symbols, want 2", src, o.Broken, len(o.Symbols))
+		}
+	}
+}
+
 // TestFaultOfTheReader: a reader that panics makes a file broken, and ends nothing else.
 func TestFaultOfTheReader(t *testing.T) {
 	defer outline.AddFaultyLanguage()()

@@ -166,6 +166,13 @@ func TestStories(t *testing.T) {
 		{"a fix, named by the request",
 			goFix(tell().ask("Please fix the off-by-one in Window.Slide.")).stop("Done! All tests pass now. Let me know if you need anything else."),
 			[]string{"bugfix: Fix the off-by-one in Window.Slide: TestSlide passes again"}},
+		{"a fix whose check passes by other words",
+			tell().ask("Please fix the off-by-one in Window.Slide.").
+				fail("make check", 1, "exit status 2").
+				read("window/window.go", goWindow).
+				replace("window/window.go", goWindow, ">=", ">").
+				run("CI=1 make check", "ok").stop("Done."),
+			[]string{"bugfix: Fix the off-by-one in Window.Slide: `CI=1 make check` passes again"}},
 		{"a fix whose request says nothing and whose answer neither",
 			goFix(tell().ask("the tests fail, please fix")).stop("Done."),
 			[]string{"bugfix: Fix TestSlide in Window.Slide (window.go)"}},

@@ -106,14 +106,15 @@ func (e *episode) symptom() string {
 	return ""
 }
 
-// proofTail returns the end of a title that says what passes again, "" when it exceeds
+// proofTail returns the end of a title that says what passes again: the first test or else the last
+// command that failed and passes by the end (failedTests, fixed); "" for none, or when it exceeds
 // room bytes.
 func (e *episode) proofTail(room int) string {
 	tail := ""
 	if t := e.failedTests(); len(t) > 0 {
 		tail = ": " + t[0] + " passes again"
 	} else if len(e.fixed) > 0 {
-		tail = ": `" + e.fixed[len(e.fixed)-1].text + "` passes again"
+		tail = ": `" + e.fixed[len(e.fixed)-1].passedBy() + "` passes again"
 	}
 	if len(tail) > room {
 		return ""

@@ -152,8 +152,11 @@ func within(dir, root string) bool {
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
 }
 
-// add reads a file and what it imports from below root; root "" follows no imports. It does nothing
-// for a file that was added before or cannot be read, and none beyond maxFiles.
+// add reads a file, by an absolute and clean path, and then what it imports from below root, as the
+// host does: without asking it loads only imports from below the start directory
+// (docs/host-files.md). By its path an import is below root; links are followed. root "" follows no
+// imports. It does nothing for a file that was added before or cannot be read, and none beyond
+// maxFiles; of a file that was first met at maxImports the imports are not read.
 func (l *loading) add(ctx context.Context, path, name, root string, depth int) {
 	if l.seen[path] || len(l.files) == maxFiles || ctx.Err() != nil {
 		return

@@ -111,7 +111,8 @@ func (b *base) wordsQuery(ctx context.Context, e *expression, f Filter) (*query,
 	return q, nil
 }
 
-// collection sums up projects, or all of them for nil.
+// collection sums up projects, each named once, or all of them for nil; one without documents
+// counts 0. mu is held.
 func (c *catalogue) collection(projects []uint32) rank.Collection {
 	sum := c.all
 	if projects != nil {

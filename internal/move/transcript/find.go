@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -55,7 +54,9 @@ type file struct {
 // written before since are left out. Within a folder the session that began first comes first,
 // so that a copy comes after what it was copied from. It reads the beginning of each file.
 // Sessions of claude-mem's own observer are found too: intake leaves them out. The error is that of
-// path itself; a file below it that cannot be read is a session without id and time.
+// path itself; a file below it that cannot be read is a session without id and time, which comes
+// first in its folder; one whose properties cannot be read is left out. since counts for each file: a
+// subagent's file that is newer than its session's is then a session of its own.
 func Find(path string, since time.Time) ([]Folder, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -98,7 +99,7 @@ func Find(path string, since time.Time) ([]Folder, error) {
 }
 
 // walk calls add for the transcripts below dir, at most deepest directories down. What cannot be read
-// is left out; links are not followed. The error is that of dir, or of a file's properties.
+// is left out; links are not followed. The error is that of dir.
 func walk(dir string, add func(path string, info fs.FileInfo)) error {
 	depth := strings.Count(filepath.Clean(dir), string(filepath.Separator))
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -114,14 +115,10 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 		case !d.Type().IsRegular() || filepath.Ext(path) != extension:
 			return nil
 		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
+		if info, err := d.Info(); err == nil {
 			add(path, info)
 		}
-		return err
+		return nil //nolint:nilerr // it is gone, or in a directory that may not be entered
 	})
 }
 

@@ -40,7 +40,8 @@ type Counts struct {
 	Stops   int `json:"stops"`
 }
 
-// Add adds the counts of another transcript.
+// Add adds the counts of another transcript. c is not that of a parser that still reads: its Lines
+// number the lines.
 func (c *Counts) Add(o Counts) {
 	c.Lines += o.Lines
 	c.Broken += o.Broken

@@ -90,7 +90,7 @@ type Worker struct {
 	socket string
 	port   int // TCP, 0 for none
 
-	// life ends when Close has ended everything else.
+	// life ends in Close when everything but a verification of the store has ended.
 	life    context.Context
 	endLife context.CancelFunc
 
@@ -102,6 +102,8 @@ type Worker struct {
 	damage     atomic.Pointer[string]
 	verifiedAt atomic.Int64
 	verifying  sync.WaitGroup
+	// verifyCut says that Close cut a verification short: the next worker verifies.
+	verifyCut atomic.Bool
 	// verifyLater says that memory.db was changed while no worker ran and is yet to be
 	// verified.
 	verifyLater bool
@@ -432,10 +434,11 @@ func (w *Worker) Run(ctx context.Context) error {
 // Shutdown requests that the worker be closed and returns at once.
 func (w *Worker) Shutdown() { w.doneOnce.Do(func() { close(w.done) }) }
 
-// Close removes worker.json, stops listening, answers the open requests, processes due
-// events, closes the database and releases the lock; in that order, so that no client
-// finds a worker that has stopped. ctx bounds the waiting; unprocessed events stay in the
-// queue. It may be called more than once.
+// Close ends the housekeeping, removes worker.json, stops listening, answers the open requests,
+// processes due events, cuts a verification short, closes the database and releases the lock; in
+// that order, so that no client finds a worker that has stopped. ctx bounds the waiting;
+// unprocessed events stay in the queue. It may be called more than once: later calls wait for the
+// first. What it waits for must not call it, but Shutdown.
 func (w *Worker) Close(ctx context.Context) error {
 	w.closeOnce.Do(func() {
 		start := time.Now()

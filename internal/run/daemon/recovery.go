@@ -239,6 +239,9 @@ func (w *Worker) openMark() {
 		if w.store == nil || w.lockFile() != lockKept {
 			return nil // the directory is another worker's
 		}
+		if w.verifyCut.Load() {
+			return nil // the mark of a worker that runs: the next one verifies
+		}
 		mark := backup.ReadMark(w.cfg.DataDir)
 		if has, err := care.ReadContents(ctx, w.databasePath()); err == nil {
 			mark.Memory, mark.Position, mark.Received = has.Memory, has.Position, has.Received
@@ -311,6 +314,7 @@ func (w *Worker) checkDamage() {
 			return
 		}
 		w.warn(w.life, "verify records", w.mendRecords(w.life, pausing(w.life)))
+		w.verifyCut.Store(w.life.Err() != nil)
 	})
 }
 

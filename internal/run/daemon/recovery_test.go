@@ -183,6 +183,28 @@ func TestDamageWhileServing(t *testing.T) {
 	}
 }
 
+// TestCloseCutsVerification checks that Close does not wait for a verification, and that the next
+// worker makes up for it.
+func TestCloseCutsVerification(t *testing.T) {
+	dir := used(t)
+	w := open(t, config(dir))
+	w.verifying.Go(func() { <-w.life.Done() }) // a large memory
+	closeWorker(t, w)
+	w = open(t, config(dir))
+	w.endLife()
+	w.checkDamage()
+	closeWorker(t, w)
+	if mark := backup.ReadMark(dir); mark.Clean {
+		t.Error("the mark says that all is well")
+	}
+	w = open(t, config(dir))
+	w.verifying.Wait()
+	closeWorker(t, w)
+	if mark := backup.ReadMark(dir); !mark.Clean {
+		t.Error("the mark of a worker that ended well does not say so")
+	}
+}
+
 // TestResumedRecovery checks that a restore whose process died between the two files is
 // completed with the backup that the user chose, and not taken for a loss.
 func TestResumedRecovery(t *testing.T) {

@@ -64,6 +64,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 		return err
 	}
 	w.opened("store", func(context.Context) error {
+		w.endLife() // nothing but a verification still uses the store
 		w.verifying.Wait()
 		return w.store.Close()
 	})

@@ -102,7 +102,8 @@ func (a *arguments) fail(err error) {
 	a.err = cmp.Or(a.err, err)
 }
 
-// ask returns the answer of a method of the memory; after an error it is empty.
+// ask returns the answer of a method of the memory. After an error nothing is asked any more and
+// the answer is empty; the call then ends with the error, whatever the tool returns.
 func ask[Q, A any](ctx context.Context, c *call, method func(api.Memory, context.Context, Q) (A, error), q Q) (answer A) {
 	if c.args.err == nil {
 		answer, c.args.err = method(c.server.memory, ctx, q)

@@ -82,7 +82,8 @@ func numbers(ids []memory.ObservationID) string {
 const maxNote = 8000
 
 // saveMemory adds an observation of the agent's, in the project of the call. It says if a part of the
-// text was not kept.
+// text was not kept; of the title it does not. Nothing is stored after a wrong argument, and the same
+// text again is the same observation.
 func saveMemory(ctx context.Context, c *call) *answer {
 	content := c.args.text("text")
 	switch {

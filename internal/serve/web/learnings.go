@@ -35,8 +35,8 @@ type learningRow struct {
 	Href string
 }
 
-// learnings lists what is known to hold in the projects: the active ones first, by project, the
-// surest first.
+// learnings lists what is known to hold in the projects, with all=true also what no longer holds: the
+// active ones first, by project, the surest first.
 func (v *visit) learnings() view {
 	q := request[api.LearningsRequest](v, url.Values{"limit": {strconv.Itoa(learningsLimit)}})
 	found := ask(v, api.Memory.Learnings, q)

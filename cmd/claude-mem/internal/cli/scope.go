@@ -124,7 +124,9 @@ func (a *App) remembersProject(root string) bool {
 	return err == nil && slices.Contains(roots, root)
 }
 
-// Here returns the project of the current directory, "" if that is gone.
+// Here returns the root of the project of the current directory: the main worktree's, or the
+// directory itself outside of a repository, with links resolved; "" if the directory is gone. As a
+// filter "" is all projects.
 func Here() string {
 	dir, err := os.Getwd()
 	if err != nil {

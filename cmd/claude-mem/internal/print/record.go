@@ -34,7 +34,7 @@ func (p *Printer) Observation(found *api.Observation) {
 	if o.Subtitle != "" {
 		p.Printf("%s\n", Line(o.Subtitle, 0))
 	}
-	where := []string{string(o.Type), p.Ago(o.CreatedAtEpoch), o.Project, fmt.Sprintf("S%d", o.SessionDBID)}
+	where := []string{Line(string(o.Type), 40), p.Ago(o.CreatedAtEpoch), Line(o.Project, 60), fmt.Sprintf("S%d", o.SessionDBID)}
 	if o.PromptNumber > 0 { // none when it was written down by hand
 		where[len(where)-1] += fmt.Sprintf(" prompt %d", o.PromptNumber)
 	}

@@ -43,8 +43,9 @@ func (x *Index[T]) Add(text string, anchor int, value T) {
 	x.heads[key] = x.n
 }
 
-// first returns the number of the first entry that can have its anchor at i, which is above 0; 0
-// for none. The caller compares the word: letter case and other bytes count only in part here.
+// first returns the number of the first entry that can have its anchor at i, 0 for none; i is above
+// 0. The caller compares the word, which may begin before s: letter case and other bytes count only
+// in part here.
 func (x *Index[T]) first(s string, i int) uint16 {
 	if key := shapes.KeyOf(s[i-1], s[i]); i < 2 || x.thirds[key]>>(s[i-2]&31)&1 != 0 {
 		return x.heads[key]

@@ -129,16 +129,17 @@ func (p *parser) top() *frame { return p.stack[len(p.stack)-1] }
 // write adds text to the innermost open element.
 func (p *parser) write(s string) { p.top().text.WriteString(s) }
 
-// writeTag adds a tag as text.
+// writeTag adds a tag as text; <item> in a field that begins with items begins a line instead.
+// Opening tags are counted, so that closeTag keeps theirs.
 func (p *parser) writeTag(t *token) {
 	f := p.top()
 	switch {
-	case t.name == "item" && f.isField() && (f.lines || strings.TrimSpace(f.text.String()) == ""):
-		if f.lines = true; !t.closing {
-			p.write("\n")
-		}
+	case !f.isField() || t.closing:
+	case t.name == "item" && (f.lines || strings.TrimSpace(f.text.String()) == ""):
+		f.lines = true
+		p.write("\n")
 		return
-	case f.isField() && !t.closing:
+	case !t.empty:
 		if f.opened == nil {
 			f.opened = map[string]int{}
 		}

@@ -176,8 +176,8 @@ func (q *Query) Score(d *Document) Score {
 	return s
 }
 
-// has reports whether the document being scored has a term of a position that is no other
-// form.
+// has reports whether the document being scored has the word of a position itself: a term that is
+// no other form, and no joined one, which stands for two words.
 func (q *Query) has(position int) bool {
 	for i := range q.terms {
 		if t := &q.terms[i]; t.Position == position && t.count > 0 && !t.Instead && !t.Alone {

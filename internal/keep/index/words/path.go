@@ -28,7 +28,7 @@ func PathKeys(path string) []string {
 type PathPattern struct {
 	leading []string // in lower case
 	last    string   // in lower case
-	parts   []string // the words of last; none: last is compared as a whole
+	parts   []string // the words of last, in lower case; none: last is compared as a whole
 }
 
 // ParsePathPattern reads what somebody typed.

@@ -79,7 +79,8 @@ func (r *repeated) again(queries []string) (list []string) {
 	return list
 }
 
-// close closes the statements.
+// close closes the statements; the pool is closed right after. Snapshots that still run fail then,
+// and a statement that one of them prepares meanwhile ends with its connection.
 func (r *repeated) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
