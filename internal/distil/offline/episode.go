@@ -21,7 +21,7 @@ type turn struct {
 	dialogs []*step
 	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
-	// outlines are those of its lists.
+	// outlines are those of its lists and of its tables, one each.
 	outlines []sentence
 	// choosing has the weights by which titles are chosen; Distil sets it before observe.
 	choosing *Distiller

@@ -97,10 +97,12 @@ func (e *episode) finds() bool {
 	return total >= 14 && explained && (named || caused)
 }
 
-// answersInList reports whether the message has a table, or a list of causes.
+// answersInList reports whether the message has a table, of two rows or more, or a list whose heading
+// speaks of causes and that names something of the code. An outline is a whole list or table. A
+// subagent's tables are not among them.
 func (t *turn) answersInList() bool {
 	return slices.ContainsFunc(t.outlines, func(s sentence) bool {
-		lead, _, _ := strings.Cut(s.text, ": ")
+		lead, _, _ := strings.Cut(s.text, ": ") // the list's heading
 		return s.row || hasCode(s.text) && lang.Has(lead, "cause-word")
 	})
 }

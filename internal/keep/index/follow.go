@@ -179,7 +179,9 @@ func (f *follower) mend(ctx context.Context, ix *Index, cause error) {
 	}
 }
 
-// stop ends the follower and waits for it; nothing if it was never started.
+// stop ends the follower and waits for it, also for an embedding on its way; nothing if it was never
+// started. The caller does not hold ix.mu, which the follower may be waiting for. Those who wait for
+// a change are woken by state.end.
 func (f *follower) stop() {
 	if f.cancel == nil {
 		return

@@ -26,7 +26,8 @@ type form struct {
 
 // otherForms returns for each of the words other forms of it that are none of the words:
 // abbreviations, and those by an ending or a prefix that the table has and finds alike.
-// Without a table there are only abbreviations.
+// Without a table there are only abbreviations. A form may stand with two words; readQuery takes it
+// once.
 func otherForms(list []words.QueryWord, table *embed.Table) [][]form {
 	all := make([][]form, len(list))
 	var known func(string) bool
@@ -47,7 +48,7 @@ func otherForms(list []words.QueryWord, table *embed.Table) [][]form {
 				!f.Listed && wordLikeness(table, f.Of, f.Raw) < formedLikeness {
 				continue
 			}
-			all[i] = append(all[i], form{words.QueryWord{Text: f.Text, Raw: f.Raw, Position: w.Position, Part: true}, weight})
+			all[i] = append(all[i], form{words.QueryWord{Text: f.Text, Raw: f.Raw}, weight})
 		}
 	}
 	return all

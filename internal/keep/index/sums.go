@@ -87,18 +87,21 @@ func eachPage(f io.ReaderAt, n, fileHead, head int, fn func(head, page []byte)) 
 	return nil
 }
 
-// comparePages returns errPages if a page of the database that is not in logged has not its sum,
-// or the file has not all pages.
+// comparePages returns errPages if a page of the database that is not in logged has not its sum, or
+// if the file has not all pages or there are no sums. The latter only without a log: beside one, a
+// checkpoint may have been killed, or be going on, that made the file longer or shorter than the sums
+// are; the worker compares again when it has copied the log.
 func comparePages(f *os.File, sums []uint32, logged map[uint32]bool) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if pages := info.Size() / pageSize; info.Size()%pageSize != 0 || len(logged) == 0 && pages != int64(len(sums)) && pages+int64(len(sums)) > 1 {
-		return errPages // a database that has never had a checkpoint has a page without a sum
-	} else {
-		sums = sums[:min(int64(len(sums)), pages)]
+	pages := info.Size() / pageSize
+	// 1: a database that has never had a checkpoint has a page without a sum.
+	if info.Size()%pageSize != 0 || len(logged) == 0 && pages != int64(len(sums)) && pages+int64(len(sums)) > 1 {
+		return errPages
 	}
+	sums = sums[:min(int64(len(sums)), pages)]
 	page, wrong := uint32(0), false
 	err = eachPage(f, len(sums), 0, 0, func(_, content []byte) {
 		page++

@@ -76,8 +76,8 @@ func Decode(data []byte, fields map[string]any) error {
 }
 
 // SetField sets a *string, *int, *int64 or *bool to a value of valid JSON, empty ("", 0, false) when
-// the value is of another type, and a *[]byte to the value as it stands. It ignores any other field,
-// also nil.
+// the value is of another type (a number as with Int64), and a *[]byte to the value as it stands,
+// part of the data. It ignores any other field, also nil.
 func SetField(field any, value []byte) {
 	switch field := field.(type) {
 	case *string:

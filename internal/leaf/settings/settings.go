@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"errors"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"claudemem/internal/leaf/glob"
@@ -58,12 +60,16 @@ func Load(dataDir string, getenv func(string) string) (*Settings, error) {
 func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error) {
 	file := Stat(dataDir)
 	s, err := Load(dataDir, getenv)
+	if _, unread := errors.AsType[syscall.Errno](err); unread {
+		file = nil // it may be readable again without a change of its time or size
+	}
 	s.fileFirst, s.file = true, file
 	return s, err
 }
 
 // File returns what Stat returned just before LoadForWorker read the file: when Stat
-// returns something else later, the settings have changed since.
+// returns something else later, the settings have changed since. nil also when the file could not be
+// read.
 func (s *Settings) File() fs.FileInfo { return s.file }
 
 // Inspect is LoadForWorker without changes on disk.

@@ -427,8 +427,8 @@ func (v row) project() string {
 // unknownProject is the project of rows without one, as claude-mem for Node names it.
 const unknownProject = "label:unknown"
 
-// list returns the texts of a column, trimmed and without blank ones: those of a JSON list, else its
-// lines; nil for none.
+// list returns the texts of a column, trimmed and without blank ones: those of a JSON list, without
+// what is no text in it, else the lines of a JSON text or of the column as it is; nil for none.
 func list(s string) (texts []string) {
 	var items []any
 	if s = strings.TrimSpace(s); s == "" || s == "null" {

@@ -149,8 +149,9 @@ func WantedPort(s *settings.Settings, dataDir string) int {
 // while the first still holds the old one.
 const LockName = "worker.lock"
 
-// WaitLock takes the worker lock of a data directory, which it creates if need be. It waits for
-// it at most for limit; nil without an error if it is not free by then.
+// WaitLock takes the worker lock of a data directory, which it creates if need be. It tries once,
+// whatever limit and ctx are, and then waits at most for limit; nil without an error if the lock is
+// not free by then, or when ctx ends. A lock that this process holds is not free either.
 func WaitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, DiskError("make data directory", dataDir, err)

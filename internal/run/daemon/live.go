@@ -26,6 +26,8 @@ type live struct {
 	current *settings.Settings
 	// file describes the file that current was read from, nil when there was none.
 	file os.FileInfo
+	// fault is why it could not be read at the last try.
+	fault string
 	// changed (capacity 1, more merge) gets a signal after a change.
 	changed chan struct{}
 	// captured is the intake's policy by current, nil when it must be made again.
@@ -84,16 +86,20 @@ func (l *live) refresh() {
 	if sameFile(l.file, now) {
 		return
 	}
-	l.file = now
 	changed, err := settings.LoadForWorker(l.dataDir, l.getenv)
+	l.file = changed.File()
 	if err != nil {
 		// It is being written, or has an error: the former settings stay in force. If
 		// those were closed, there may be a last good copy now.
-		l.log.Warn("settings changed and cannot be read", "error", err)
+		if fault := err.Error(); fault != l.fault { // one that cannot be opened is tried each time
+			l.fault = fault
+			l.log.Warn("settings changed and cannot be read", "error", err)
+		}
 		if changed.Closed() || !l.current.Closed() {
 			return
 		}
 	}
+	l.fault = ""
 	for _, problem := range changed.Problems() {
 		l.log.Warn("settings", "error", problem)
 	}
@@ -102,9 +108,10 @@ func (l *live) refresh() {
 	wakeUp(l.changed)
 }
 
-// sameFile reports whether a and b describe the same file with the same content, by
-// identity, size and time. A file that was replaced by one of the same size within a
-// tick of the file system's clock is another.
+// sameFile reports whether a and b describe the same file with the same content, by identity, size
+// and time, whatever its rights; nil is no file. A file that was replaced by one of the same size
+// within a tick of the file system's clock is another, but on Windows, where os.SameFile looks at the
+// file that has the name now.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,14 +157,14 @@ func asWorker(ctx context.Context, dataDir string, create bool, wait time.Durati
 }
 
 // withLock calls do while this process holds the worker's lock, for which it waits up to wait, then
-// errBusy.
+// errBusy; ctx's error if that ends first.
 func withLock(ctx context.Context, dataDir string, wait time.Duration, do func() error) (err error) {
 	held, err := control.WaitLock(ctx, dataDir, wait)
 	if err != nil {
 		return err
 	}
 	if held == nil {
-		return errBusy
+		return cmp.Or(ctx.Err(), error(errBusy))
 	}
 	defer func() { err = errors.Join(err, lock.Release(held)) }()
 	return do()

@@ -128,7 +128,7 @@ func (in *Installer) writeUserFiles(p *Plan) {
 		now, err := readUserFile(c.Path)
 		in.fail(err)
 		switch {
-		case sameBytes(now, c.After), p.Method == MethodPlugin && !in.isChanged(now, c.After):
+		case sameBytes(now, c.After), p.Method == MethodPlugin && !in.saysSame(now, c.After):
 		case p.Method == MethodSettings && !sameBytes(now, c.Before):
 			in.fail(changedMeanwhile(c.Path))
 		default:
@@ -137,10 +137,11 @@ func (in *Installer) writeUserFiles(p *Plan) {
 	}
 }
 
-// isChanged reports whether now, the settings.json that the host's CLI has written, says what after
+// saysSame reports whether now, the settings.json that the host's CLI has written, says what after
 // says, but for the layout and the path of our marketplace: then after may take its place. false if
-// another program has changed more.
-func (in *Installer) isChanged(now, after []byte) bool {
+// another program has changed more. With MethodPlugin no other file is planned. A missing file counts
+// as an empty one.
+func (in *Installer) saysSame(now, after []byte) bool {
 	d, err := jsonscan.Parse(now)
 	if err != nil {
 		return false

@@ -203,7 +203,7 @@ func (r *Report) add(f File, err error) {
 	r.Files = append(r.Files, f)
 }
 
-// targetOf returns the target of a file with a block.
+// targetOf returns the target of a file with a block, for the report; name is as marked returns it.
 func targetOf(name string) Target {
 	switch {
 	case name == cursorFile:

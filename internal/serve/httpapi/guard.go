@@ -90,11 +90,13 @@ func (a *server) needsToken(peer Peer) bool {
 	return a.opts.RequireToken == TokenAlways || peer == PeerUnknown || a.opts.RequireToken != TokenNever && peer != PeerSame
 }
 
-// hasToken reports whether the request has the server's token as Bearer or, without that
-// header, as cookie. It is false if the server has no token.
+// hasToken reports whether the request has the server's token as Bearer or, without a Bearer, in
+// TokenCookie, which is not the cookie of open. It is false if the server has no token. Who has the
+// token may also write from a browser (checkWriter).
 func (a *server) hasToken(r *http.Request) bool {
-	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		shown = ""
 		if c, err := r.Cookie(TokenCookie); err == nil {
 			shown = c.Value
 		}

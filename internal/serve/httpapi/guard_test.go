@@ -67,6 +67,7 @@ func TestGuard(t *testing.T) {
 		{name: "unknown user", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, want: 401},
 		{name: "unknown user with token", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Authorization", "Bearer "+token)}, want: 200},
 		{name: "unknown user with cookie", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Cookie", TokenCookie+"="+token)}, want: 200},
+		{name: "unknown user with token, scheme in lower case", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Authorization", "bearer "+token)}, want: 200},
 		{name: "unknown user with wrong token", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Authorization", "Bearer 3b1f8b")}, want: 401},
 		{name: "unknown user with empty token", opts: Options{CheckPeer: peerIs(PeerUnknown)}, edits: []edit{header("Authorization", "Bearer ")}, want: 401},
 		{name: "unknown user, no token wanted", opts: Options{CheckPeer: peerIs(PeerUnknown), RequireToken: TokenNever, Token: token}, want: 401},

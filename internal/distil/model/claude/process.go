@@ -240,7 +240,8 @@ func writeSystem(dir, id, system string) (string, error) {
 	return path, nil
 }
 
-// removeSystem removes the file with the system prompt, if there is one.
+// removeSystem removes the file with the system prompt, if there is one; what cannot be removed is
+// left to the next start.
 func (c *process) removeSystem() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -186,7 +186,8 @@ func (s *Set) head(document uint32) *uint32 {
 	return &s.heads[number][document%chunkSlots]
 }
 
-// slots yields the slots of a document, in no order. The caller holds s.memory.
+// slots yields the slots of a document, in no order. The caller holds s.memory, if only for reading,
+// until it has gone through them, and changes no slot meanwhile.
 func (s *Set) slots(document uint32) iter.Seq[uint32] {
 	return func(yield func(slot uint32) bool) {
 		number := int(document / chunkSlots)

@@ -17,3 +17,12 @@ func TestDigests(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestOfNUL: one object whose text has a NUL does not stand for two.
+func TestDigestOfNUL(t *testing.T) {
+	two := []object{{"table", "a", "a", "CREATE"}, {"trigger", "b", "a", "CREATE"}}
+	one := []object{{"table", "a", "a", "CREATE\x00\x00trigger\x00b\x00a\x00CREATE"}}
+	if digest(one) == digest(two) {
+		t.Error("one object has the digest of two")
+	}
+}

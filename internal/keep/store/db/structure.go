@@ -98,7 +98,8 @@ var analyzed = []object{
 const maxObjects = 1000
 
 // digests has the digest of the objects of each version of the schema: to make them anew takes
-// longer than a command may. TestDigests compares them with the migrations.
+// longer than a command may. TestDigests compares them with the migrations, and prints that of a new
+// one. Version 3 changes no object.
 var digests = [...]string{
 	"67994d8914ef9c7532d53b3e8997987b41c018abd1f9e55863161ce53aa751a6",
 	"3d8932082fb023d9d29e22133a03f08c9528895046841ae34cabcbc253576198",
@@ -114,7 +115,11 @@ var digests = [...]string{
 func digest(objects []object) string {
 	lines := make([]string, len(objects))
 	for i, o := range objects {
-		lines[i] = strings.Join([]string{o.Kind, o.Name, o.Table, o.SQL}, "\x00")
+		line := []string{o.Kind, o.Name, o.Table, o.SQL}
+		for k := range line { // ours have no NUL: no object may look like two
+			line[k] = strings.ReplaceAll(line[k], "\x00", "\x01")
+		}
+		lines[i] = strings.Join(line, "\x00")
 	}
 	slices.Sort(lines)
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\x00\x00")))

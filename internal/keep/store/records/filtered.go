@@ -48,8 +48,8 @@ func feedPosition(ctx context.Context, q db.Querier) (int64, error) {
 	return db.Value[int64](ctx, q, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
 }
 
-// list returns a page of the records that pass the filter, in order o; all of them when
-// the limit is 0.
+// list returns a page of the records that pass the filter, in order o, also pinnedNewest; all of
+// them when the limit is 0. How files are found only makes a difference to the time that it takes.
 func list(ctx context.Context, q db.Querier, f *recordFilter, o order, limit, offset int) ([]memory.RecordRef, error) {
 	through := filesWhenRare
 	if limit <= 0 {

@@ -162,8 +162,8 @@ func readSuperseding(ctx context.Context, q db.Querier, observations []*memory.O
 	return nil
 }
 
-// current returns the observations with the record that holds now in place of each that is
-// superseded, every record once, in order.
+// current returns the observations, each of which is there once, with the record that holds now in
+// place of each that is superseded, every record once, in order.
 func current(ctx context.Context, q db.Querier, observations []memory.Observation) ([]memory.Observation, error) {
 	by, err := supersedingOf(ctx, q, pointers(observations))
 	if err != nil || by == nil {

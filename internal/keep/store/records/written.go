@@ -144,7 +144,7 @@ func writerOf(t *db.Tx, project, body string) memory.Provenance {
 // manualSession is the project's session for what was written by hand. It is
 // made when there is none, and ended from the start: nothing goes on in it. at is the time of
 // the record that is added: the session's times are stretched to have it in them, but never
-// beyond now.
+// beyond now. MergeProjects renames it with its project: the name is made there too.
 func manualSession(t *db.Tx, project string, at memory.Millis) memory.SessionID {
 	updated := min(at, t.Now())
 	id := t.Number(`UPDATE sessions SET started_at = min(started_at, ?1), updated_at = max(updated_at, ?1)
