@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,14 +156,17 @@ func asWorker(ctx context.Context, dataDir string, create bool, wait time.Durati
 }
 
 // withLock calls do while this process holds the worker's lock, for which it waits up to wait, then
-// errBusy; ctx's error if that ends first.
+// errBusy, also at ctx's deadline; ctx's error if it is cancelled first.
 func withLock(ctx context.Context, dataDir string, wait time.Duration, do func() error) (err error) {
 	held, err := control.WaitLock(ctx, dataDir, wait)
 	if err != nil {
 		return err
 	}
 	if held == nil {
-		return cmp.Or(ctx.Err(), error(errBusy))
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err()
+		}
+		return errBusy
 	}
 	defer func() { err = errors.Join(err, lock.Release(held)) }()
 	return do()
