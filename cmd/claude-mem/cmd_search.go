@@ -309,7 +309,7 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, project string, err error) {
 	id, err := cli.ParseID(anchor)
 	if err != nil {
-		return anchor, cli.Here(), nil
+		return anchor, cli.Here(), nil //nolint:nilerr // what is no id is a time
 	}
 	o, s, err := id.Read(ctx, m)
 	switch {

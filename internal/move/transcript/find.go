@@ -118,7 +118,7 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 		if info, err := d.Info(); err == nil {
 			add(path, info)
 		}
-		return nil //nolint:nilerr // it is gone, or in a directory that may not be entered
+		return nil // else it is gone, or in a directory that may not be entered
 	})
 }
 
