@@ -184,15 +184,16 @@ func splitClause(s string, n int) (head, rest string) {
 }
 
 // overtakes reports whether a decision made in talk holds in place of an earlier one: of its
-// session if it recaps it, of any if it says that it amends what was decided.
+// session if it recaps it, of any if the user or the agent says that it amends what was decided;
+// that a pasted text says so does not count.
 func (t *turn) overtakes(old, by *memory.Observation) bool {
 	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
 		return false
 	}
 	was := rareWords(old.Title)
 	shared := text.SharedWords(was, rareWords(toldBy(by)))
-	return t.recapped && old.Session == by.Session && 4*shared >= len(was) ||
-		shared >= 2 && lang.Has(t.request.text+"\n"+t.raw, "amend")
+	amends := lang.Has(t.raw, "amend") || slices.ContainsFunc(t.request.said, func(u utterance) bool { return lang.Has(u.text, "amend") })
+	return t.recapped && old.Session == by.Session && 4*shared >= len(was) || shared >= 2 && amends
 }
 
 // toldBy returns what a record says.

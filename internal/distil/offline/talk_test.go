@@ -76,6 +76,11 @@ func TestTalkOvertakes(t *testing.T) {
 	if out = later.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) != 1 {
 		t.Errorf("amended by %+v", out.Observations)
 	}
+	pasted := tell().ask("Got it.\n```\nAmendment to the retries\n```").stop("Settled: retries are capped at two attempts, and the pause is that of the new client.")
+	pasted.batch.Session.ID, pasted.batch.Nearby = 8, later.batch.Nearby
+	if out = pasted.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
+		t.Errorf("amended by a pasted text: %+v", out.Observations)
+	}
 	other := tell().ask("Right.").stop("Settled: invoices are sent on Mondays, never on a holiday.")
 	other.batch.Nearby = later.batch.Nearby
 	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
