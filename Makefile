@@ -14,7 +14,7 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk learn-choice clean
+.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -72,7 +72,10 @@ eval-recall: ## at prompts that the memory has something on, and at others; the 
 eval-talk: build ## what is remembered of talk, on two public sets; TALK_CLONES names the folder of their clones
 	$(GO) run ./proof/eval/talk -clones "$(TALK_CLONES)" -bin bin $(if $(SHOW),-show)
 
-learn-choice: ## the weights by which the offline distiller chooses titles; CASES names a folder of cases
+eval-turns: ## what is remembered of turns that nobody tuned for; TURNS_CLONES names the folder of the clones of their repositories
+	$(GO) run ./proof/eval/turns -clones "$(TURNS_CLONES)" $(if $(SHOW),-show "$(SHOW)")
+
+learn-choice: ## the weights by which the offline distiller chooses titles; CASES names folders of cases, by commas, TURNS_CLONES that of clones
 	$(GO) run ./proof/eval/choose -cases "$(CASES)" -write internal/distil/offline/weights.json
 
 e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs npm the first time

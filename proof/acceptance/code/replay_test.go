@@ -109,13 +109,9 @@ func replayCommit(m *world.Memory, dir, session string, c replay.Commit) int {
 		return p
 	}
 	m.Send("new", event("UserPromptSubmit", map[string]any{"prompt": "Make the change.", "prompt_id": session}))
-	n := 0
+	n, host := 0, replay.NewSession(dir, session)
 	for _, f := range c.Files {
-		edits, err := f.Edits(dir, session)
-		if err != nil {
-			m.T.Fatal(err)
-		}
-		for _, e := range edits {
+		for _, e := range host.Commit(f) {
 			write(f.Path, e.After)
 			if r := m.Hook("save", e.Payload); r.Exit != 0 || len(r.Stderr) != 0 {
 				m.T.Errorf("hook: exit %d, stderr %q", r.Exit, r.Stderr)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"math"
 
 	"claudemem/internal/distil/offline"
-	"claudemem/internal/memory"
+	"claudemem/proof/eval/cases"
 )
 
 const (
@@ -37,20 +34,20 @@ type list struct {
 }
 
 // learn fits weights to cases.
-func learn(cases []*studyCase) *offline.Weights {
+func learn(among []*cases.Case) *offline.Weights {
 	w := flat()
 	for range rounds {
 		var titles, subtitles []list
-		for _, c := range cases {
-			for _, t := range c.turns {
-				if t.key == nil || len(t.key.Remember) == 0 {
-					continue
+		for _, c := range among {
+			c.Distil(func(t *cases.Turn) *offline.Distiller {
+				if t.Key == nil || len(t.Key.Remember) == 0 {
+					return offline.With(w, nil)
 				}
-				t.distil(offline.With(w, func(choice offline.Choice) {
-					titles = append(titles, t.list(choice.Titles, ""))
-					subtitles = append(subtitles, t.list(choice.Subtitles, choice.Title))
-				}))
-			}
+				return offline.With(w, func(choice offline.Choice) {
+					titles = append(titles, listOf(t.Key, choice.Titles, ""))
+					subtitles = append(subtitles, listOf(t.Key, choice.Subtitles, choice.Title))
+				})
+			})
 		}
 		w = weights(fit(titles, byHand.title), fit(subtitles, byHand.subtitle))
 	}
@@ -84,26 +81,12 @@ func weights(title, subtitle []float64) *offline.Weights {
 	return w
 }
 
-// list returns candidates with what they are worth beside a title.
-func (t *studyTurn) list(candidates []offline.Candidate, title string) list {
+// listOf returns candidates with what they are worth beside a title.
+func listOf(key *cases.Key, candidates []offline.Candidate, title string) list {
 	var l list
 	for _, c := range candidates {
-		worth := 0.0
-		for i := range t.key.Remember {
-			if m := &t.key.Remember[i]; m.in(c.Text) && (title == "" || !m.in(title)) {
-				worth += m.Weight
-			}
-		}
-		hits := 0.0
-		for _, r := range t.key.headline {
-			if r.MatchString(c.Text) && (title == "" || !r.MatchString(title)) {
-				hits++
-			}
-		}
-		if n := len(t.key.headline); n > 0 {
-			worth += headlineWorth * hits / float64(n)
-		}
-		l.values, l.worth = append(l.values, c.Values), append(l.worth, worth)
+		weight, headline := key.Says(c.Text, title)
+		l.values, l.worth = append(l.values, c.Values), append(l.worth, weight+headlineWorth*headline)
 	}
 	return l
 }
@@ -163,135 +146,12 @@ func softmax(v []float64) []float64 {
 	return out
 }
 
-// distil returns the records of a turn.
-func (t *studyTurn) distil(d *offline.Distiller) []memory.Outcome {
-	var outs []memory.Outcome
-	var earlier []memory.Observation
-	for _, b := range t.batches {
-		b.Earlier = earlier
-		out, err := d.Distil(context.Background(), b)
-		if err != nil {
-			panic(err) // only that of the context
-		}
-		earlier = append(earlier, out.Observations...)
-		outs = append(outs, out)
-	}
-	return outs
-}
-
-// figures are the shares that weights reach.
-type figures struct{ front, headline, kind share }
-
-type share struct{ got, of float64 }
-
-func (s *share) add(got bool, weight float64) {
-	s.of += weight
-	if got {
-		s.got += weight
-	}
-}
-
-func (s share) percent() float64 { return 100 * s.got / max(1, s.of) }
-
-func (f *figures) print(out io.Writer, name string) {
-	fmt.Fprintf(out, "%-34s %6.0f %% %7.0f %% %4.0f %%\n", name, f.front.percent(), f.headline.percent(), f.kind.percent())
-}
-
-// seenTitle and seenSubtitle are how many characters of each are seen in lists.
-const (
-	seenTitle    = 100
-	seenSubtitle = 200
-)
-
-// measure returns what is said where it is seen: the share of what is worth remembering
-// that titles and subtitles say (or, for rules and constraints, learnings), of turns whose
-// main observation says what they are about, and of right types.
-func measure(cases []*studyCase, by func(*studyCase) *offline.Distiller) *figures {
-	f := &figures{}
-	for _, c := range cases {
-		made := make([][]memory.Outcome, len(c.turns))
-		learnings := ""
-		for i, t := range c.turns {
-			made[i] = t.distil(by(c))
-			for _, o := range made[i] {
-				for _, l := range o.Learnings {
-					learnings += "\n" + first(l.Content, seenSubtitle)
-				}
-			}
-		}
-		for i, t := range c.turns {
-			if t.key != nil {
-				f.judge(t.key, made[i], learnings)
-			}
-		}
+// measure returns the figures that cases reach with the weights that by returns for each.
+func measure(among []*cases.Case, by func(*cases.Case) *offline.Distiller) *cases.Figures {
+	f := &cases.Figures{}
+	for _, c := range among {
+		d := by(c)
+		f.Add(&c.Judge(c.Distil(func(*cases.Turn) *offline.Distiller { return d })).Figures)
 	}
 	return f
-}
-
-func (f *figures) judge(key *turnKey, made []memory.Outcome, learnings string) {
-	all, hits, kind := "", -1, ""
-	for _, out := range made {
-		for _, o := range out.Observations {
-			line := first(o.Title, seenTitle) + ": " + first(o.Subtitle, seenSubtitle)
-			all += line + "\n"
-			n := 0
-			for _, r := range key.headline {
-				if r.MatchString(line) {
-					n++
-				}
-			}
-			if n > hits {
-				hits, kind = n, string(o.Type)
-			}
-		}
-	}
-	for i := range key.Remember {
-		m := &key.Remember[i]
-		f.front.add(m.in(all) || m.standing() && m.in(learnings), m.Weight)
-	}
-	if len(key.headline) > 0 {
-		f.headline.add(hits == len(key.headline), 1)
-	}
-	if len(key.Types) > 0 {
-		right := false
-		for _, k := range key.Types {
-			right = right || k == kind
-		}
-		f.kind.add(right, 1)
-	}
-}
-
-// first returns the first n characters of s.
-func first(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
-
-// judged counts the turns that have a key.
-func judged(cases []*studyCase) int {
-	n := 0
-	for _, c := range cases {
-		for _, t := range c.turns {
-			if t.key != nil {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// recordsOf returns, for each case, the outcomes of its turns.
-func recordsOf(cases []*studyCase, d *offline.Distiller) map[string][][]memory.Outcome {
-	all := map[string][][]memory.Outcome{}
-	for _, c := range cases {
-		for _, t := range c.turns {
-			all[c.name] = append(all[c.name], t.distil(d))
-		}
-	}
-	return all
 }

@@ -17,16 +17,18 @@ const session = `{"verb":"new","payload":{"session_id":"s","hook_event_name":"Us
 
 const key = `{"turns":[{"session":1,"prompt_number":1,"remember":[{"kind":"cause","any":["commits after every","(?!broken"],"weight":3}],"types":["discovery"],"headline":["import","insertRow"]}]}`
 
-func writeCase(t *testing.T) string {
+func writeCases(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	folder := filepath.Join(dir, "importer-slow")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"session.jsonl": session, "key.json": key} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+	for _, name := range []string{"importer-slow", "loader-slow"} {
+		folder := filepath.Join(dir, name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"session.jsonl": session, "key.json": key} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return dir
@@ -37,11 +39,13 @@ func writeCase(t *testing.T) string {
 func TestLearn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "weights.json")
 	var out strings.Builder
-	if err := run(&out, writeCase(t), file, ""); err != nil {
+	if err := run(t.Context(), &out, options{cases: writeCases(t), write: file}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "fitted to all                         100 %     100 %  100 %") {
-		t.Errorf("figures:\n%s", &out)
+	for _, want := range []string{"fitted to all                                 100 %     100 %", "fitted to the other repositories (2)          100 %     100 %", "largest gap 0.00"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &out)
+		}
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -57,7 +61,7 @@ func TestLearn(t *testing.T) {
 }
 
 func TestNoCases(t *testing.T) {
-	if err := run(&strings.Builder{}, t.TempDir(), "", ""); err == nil {
+	if err := run(t.Context(), &strings.Builder{}, options{cases: t.TempDir()}); err == nil {
 		t.Error("an empty folder is no error")
 	}
 }

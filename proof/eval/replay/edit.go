@@ -1,10 +1,6 @@
 package replay
 
 import (
-	"encoding/json"
-	"fmt"
-	"hash/fnv"
-	"path"
 	"slices"
 	"strings"
 )
@@ -17,18 +13,25 @@ type Edit struct {
 	Before, After string
 }
 
-// payload is the form of the hook's input, as far as an edit has it.
+// payload is the form of a hook's input.
 type payload struct {
-	SessionID      string   `json:"session_id"`
-	TranscriptPath string   `json:"transcript_path"`
-	Cwd            string   `json:"cwd"`
-	PermissionMode string   `json:"permission_mode"`
-	HookEventName  string   `json:"hook_event_name"`
-	ToolName       string   `json:"tool_name"`
-	ToolInput      any      `json:"tool_input"`
-	ToolResponse   response `json:"tool_response"`
-	ToolUseID      string   `json:"tool_use_id"`
-	DurationMS     int      `json:"duration_ms"`
+	SessionID      string `json:"session_id"`
+	TranscriptPath string `json:"transcript_path"`
+	Cwd            string `json:"cwd"`
+	PermissionMode string `json:"permission_mode,omitempty"`
+	AgentID        string `json:"agent_id,omitempty"`
+	AgentType      string `json:"agent_type,omitempty"`
+	HookEventName  string `json:"hook_event_name"`
+	Source         string `json:"source,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+	Prompt         string `json:"prompt,omitempty"`
+	ToolName       string `json:"tool_name,omitempty"`
+	ToolInput      any    `json:"tool_input,omitempty"`
+	ToolResponse   any    `json:"tool_response,omitempty"`
+	Error          string `json:"error,omitempty"`
+	ToolUseID      string `json:"tool_use_id,omitempty"`
+	DurationMS     int    `json:"duration_ms,omitempty"`
+	LastMessage    string `json:"last_assistant_message,omitempty"`
 }
 
 type editInput struct {
@@ -63,48 +66,26 @@ type patch struct {
 	Lines    []string `json:"lines"`
 }
 
-// Edits returns the edits that make the file what the commit made it: one for each hunk,
-// from the first line to the last, or one Write for a new or an empty file. The paths of
-// the payloads lie in dir, which is the working directory of the session.
-func (f File) Edits(dir, session string) ([]Edit, error) {
-	file := path.Join(dir, f.Path)
+// Commit makes the file what the commit made it: one Edit for each hunk, from the first line to
+// the last, or one Write for a new or an empty file.
+func (s *Session) Commit(f File) []Edit {
 	if len(f.Before) == 0 {
 		after := string(f.After)
-		e, err := f.edit(dir, session, 0, "Write", writeInput{file, after}, response{Type: "create", FilePath: file, Content: &after, StructuredPatch: []patch{}})
-		e.After = after
-		return []Edit{e}, err
+		return []Edit{{Payload: s.Write(f.Path, nil, after), After: after}}
 	}
 	current, after := lines(string(f.Before)), lines(string(f.After))
 	shift := 0 // by how much earlier hunks moved the lines of later ones
 	var edits []Edit
-	for i, h := range f.hunks {
+	for _, h := range f.hunks {
 		h.oldStart += shift
 		inserted := after[h.newStart : h.newStart+h.newCount]
 		next := slices.Concat(current[:h.oldStart], inserted, current[h.oldStart+h.oldCount:])
 		was, is := unique(current, h, inserted)
-		before, no := strings.Join(current, ""), false
-		e, err := f.edit(dir, session, i, "Edit", editInput{file, was, is, false}, response{
-			FilePath: file, OldString: &was, NewString: &is, OriginalFile: &before, StructuredPatch: []patch{patchOf(current, h, inserted)}, ReplaceAll: &no,
-		})
-		if err != nil {
-			return nil, err
-		}
-		e.Before, e.After = before, strings.Join(next, "")
-		edits = append(edits, e)
+		before := strings.Join(current, "")
+		edits = append(edits, Edit{s.Edit(f.Path, before, was, is), before, strings.Join(next, "")})
 		current, shift = next, shift+h.newCount-h.oldCount
 	}
-	return edits, nil
-}
-
-// edit returns the n-th edit of a file without its texts.
-func (f File) edit(dir, session string, n int, tool string, input any, r response) (Edit, error) {
-	id := fnv.New64a()
-	fmt.Fprintf(id, "%s %s %d %s", session, f.Path, n, f.After)
-	raw, err := json.Marshal(payload{
-		SessionID: session, TranscriptPath: "/home/dev/.claude/projects/project/" + session + ".jsonl", Cwd: dir, PermissionMode: "acceptEdits",
-		HookEventName: "PostToolUse", ToolName: tool, ToolInput: input, ToolResponse: r, ToolUseID: fmt.Sprintf("toolu_%016x", id.Sum64()), DurationMS: 5,
-	})
-	return Edit{Payload: raw}, err
+	return edits
 }
 
 // lines splits text after its line ends.

@@ -67,7 +67,7 @@ func Commits(ctx context.Context, dir string, s Source, n int) ([]Commit, error)
 		if len(commits) == n {
 			break
 		}
-		files, err := changed(ctx, clone, id, s.Extensions)
+		files, err := Changed(ctx, clone, id, func(name string) bool { return slices.Contains(s.Extensions, path.Ext(name)) })
 		if err != nil {
 			return nil, fmt.Errorf("%s %.12s: %w", s.Name, id, err)
 		}
@@ -78,8 +78,8 @@ func Commits(ctx context.Context, dir string, s Source, n int) ([]Commit, error)
 	return commits, nil
 }
 
-// changed returns the files that a commit created or modified.
-func changed(ctx context.Context, clone *clones.Clone, commit string, extensions []string) ([]File, error) {
+// Changed returns the files that a commit created or modified and that keep accepts.
+func Changed(ctx context.Context, clone *clones.Clone, commit string, keep func(path string) bool) ([]File, error) {
 	tree, err := clone.Run(ctx, "diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", "--diff-filter=AM", commit)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func changed(ctx context.Context, clone *clones.Clone, commit string, extensions
 	entries := strings.Split(string(tree), "\x00") // :MODE MODE ID ID STATUS, PATH, ...
 	for i := 0; i+1 < len(entries); i += 2 {
 		meta, name := strings.Fields(entries[i]), entries[i+1]
-		if len(meta) != 5 || !strings.HasPrefix(meta[1], "100") || !slices.Contains(extensions, path.Ext(name)) {
+		if len(meta) != 5 || !strings.HasPrefix(meta[1], "100") || !keep(name) {
 			continue
 		}
 		f := File{Path: name}

@@ -42,8 +42,7 @@ func TestCommits(t *testing.T) {
 		if len(c.Files) != 1 || c.Files[0].Path != "a.go" || string(c.Files[0].After) != state {
 			t.Fatalf("commit %d: %+v", i, c)
 		}
-		edits, err := c.Files[0].Edits("/home/dev/project", "s1")
-		must(t, err)
+		edits := NewSession("/home/dev/project", "s1").Commit(c.Files[0])
 		if i == 3 && len(edits) != 3 {
 			t.Errorf("commit 3 has %d edits", len(edits))
 		}
@@ -102,8 +101,7 @@ func TestPatch(t *testing.T) {
 	must(t, json.Unmarshal(raw, &recorded))
 	before := *recorded.Response.OriginalFile
 	after := strings.Replace(before, "hello", "hello, world", 1)
-	edits, err := File{Path: "src/main.go", Before: []byte(before), After: []byte(after), hunks: []hunk{{5, 1, 5, 1}}}.Edits("/home/dev/project", "s1")
-	must(t, err)
+	edits := NewSession("/home/dev/project", "s1").Commit(File{Path: "src/main.go", Before: []byte(before), After: []byte(after), hunks: []hunk{{5, 1, 5, 1}}})
 	var got struct {
 		Response response `json:"tool_response"`
 	}
