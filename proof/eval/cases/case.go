@@ -120,12 +120,28 @@ func (c *Case) IsEven() bool {
 	return sum[len(sum)-1]%2 == 0
 }
 
-// UserLanguage is the language in which the user writes, if the style names one, else English.
+// userLanguages are the words of a style that say in what language the people write; English if
+// there is none.
+var userLanguages = []string{"german", "spanish", "french", "japanese", "chinese", "korean", "portuguese", "italian"}
+
+// UserLanguage is the language in which the user writes.
 func (c *Case) UserLanguage() string {
-	if slices.Contains([]string{"german", "spanish", "french", "japanese", "chinese", "korean", "portuguese", "italian"}, c.Style) {
-		return c.Style
+	for word := range strings.FieldsSeq(c.Style) {
+		if slices.Contains(userLanguages, word) {
+			return word
+		}
 	}
 	return "english"
+}
+
+// Manner is how the people write, whatever the language: the first such word of the style.
+func (c *Case) Manner() string {
+	for word := range strings.FieldsSeq(c.Style) {
+		if !slices.Contains(userLanguages, word) {
+			return word
+		}
+	}
+	return "plain"
 }
 
 // keyFile is the form of key.json.

@@ -57,7 +57,7 @@ var leftOut = []struct {
 	{"repositories", func(c *cases.Case) string { return c.Repository }},
 	{"languages of the program", func(c *cases.Case) string { return c.Language }},
 	{"languages of the user", (*cases.Case).UserLanguage},
-	{"styles", func(c *cases.Case) string { return c.Style }},
+	{"styles", (*cases.Case).Manner},
 }
 
 func run(ctx context.Context, out io.Writer, o options) error {

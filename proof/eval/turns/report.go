@@ -29,7 +29,7 @@ var groups = []struct {
 	}},
 	{"source", func(c *cases.Case) string { return c.Source }},
 	{"language of the user", (*cases.Case).UserLanguage},
-	{"style", func(c *cases.Case) string { return c.Style }},
+	{"style", (*cases.Case).Manner},
 	{"language of the program", func(c *cases.Case) string { return c.Language }},
 	{"repository or project", func(c *cases.Case) string { return c.Repository }},
 }

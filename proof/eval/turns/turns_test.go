@@ -55,3 +55,11 @@ func TestRun(t *testing.T) {
 		t.Error("an empty folder is no error")
 	}
 }
+
+// TestCases checks the form of all cases whose repository is not needed.
+func TestCases(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), &out, options{cases: "cases", check: true}); err != nil {
+		t.Error(err)
+	}
+}
