@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,11 @@ var mustMask = []struct{ name, text, secret, rule string }{
 	{"slack", "say " + slackBot, slackBot, "slack-token"},
 	{"slack app", "xa" + "pp-1-A012ABCDEFG-1234567890123-0123456789abcdef", "A012ABCDEFG-1234567890123", "slack-token"},
 	{"slack webhook", "post to " + slackHook + " now", "T01ABCDEF/B01GHIJKL/", "slack-webhook"},
+	{"xml property with a value, escaped", `<property name=\"password\">\n  <value>Tr0ub4dor99</value>\n</property>`, "Tr0ub4dor99", "password"},
+	{"xml value below a name", `<DbPassword key="main"><value type="text">Tr0ub4dor99</value></DbPassword>`, "Tr0ub4dor99", "password"},
+	{"xml namespaces", `<b:property name="password"><b:value>Tr0ub4dor99</b:value></b:property>`, "Tr0ub4dor99", "password"},
+	{"xml cdata", "<s:password> <![CDATA[Tr0ub4dor>99]]> </s:password>", "Tr0ub4dor>99", "password"},
+	{"short password in a connection string", "Server=db;User Id=sa;Password=abc12;", "abc12", "password"},
 	{"slack webhook escaped", strings.ReplaceAll(slackHook, "/", `\/`), "aBcDeFgHiJkLmNoPqRsTuVwX", "slack-webhook"},
 	{"stripe live", "stripe.Key = \"" + stripeLive + `"`, stripeLive, "stripe-key"},
 	{"stripe restricted", stripeTest, stripeTest, "stripe-key"},
@@ -149,8 +155,18 @@ var mustMask = []struct{ name, text, secret, rule string }{
 	{"hex key", `ENCRYPTION_KEY=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`, "9f86d081884c7d65", "assigned-secret"},
 }
 
+// inLines has secrets that the lines tell: the name is a line above, or begins one. In a patch, where
+// each line is a string of its own, the former are not found.
+var inLines = []struct{ name, text, secret, rule string }{
+	{"xml setting with a value", "<setting name=\"DbPassword\" serializeAs=\"String\">\r\n    <value>Tr0ub4dor99</value>\r\n</setting>", "Tr0ub4dor99", "password"},
+	{"xml setting with a value, name last", "+<Setting serializeAs='String'\n+  name='DbPassword'>\n+    <Value>\n+      Tr0ub4dor99\n+    </Value>", "Tr0ub4dor99", "password"},
+	{"xml cdata", "12  <s:password>\n13    <![CDATA[Tr0ub4dor>99]]>\n14  </s:password>", "Tr0ub4dor>99", "password"},
+	{"password before a comment", "password: hunter # staging", "hunter", "password"},
+	{"password before blanks", "password: swordfish \t\r\nuser: x", "swordfish", "password"},
+}
+
 func TestTextMasks(t *testing.T) {
-	for _, tt := range mustMask {
+	for _, tt := range slices.Concat(mustMask, inLines) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, counts := secrets.Text(tt.text)
 			assertGone(t, got, tt.secret)

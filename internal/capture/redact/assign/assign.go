@@ -300,7 +300,7 @@ func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 		a.family = famPassword // -passin pass:…
 	}
 	after := byte('\n')
-	if end < len(s) {
+	if rest := shapes.SkipTo(s, end, " \t"); rest < len(s) && (rest == end || !shapes.OneOf(s[rest], "#;\r\n")) {
 		after = s[end]
 	}
 	ok := len(v) >= a.family.shortest() && !shapes.Placeholder(v) && !shapes.OneOf(after, "([{") && (after != '<' || a.family == famPassword) && a.bareSecret(s, v, env, after)
@@ -311,7 +311,8 @@ func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 }
 
 // bareSecret reports whether a value without quotes is a secret, rather than a variable, a field or
-// a word. env: it reads NAME=value; after is the byte behind it, '\n' at the end of s.
+// a word. env: it reads NAME=value; after is the byte behind it, '\n' at the end of s and where
+// blanks or a comment end the line.
 func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	name := shapes.Identifier(v)
 	switch a.family {
@@ -319,12 +320,12 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 		switch {
 		case strings.HasSuffix(s[:a.nameStart], "--"):
 			return true // --password=word
-		case env:
+		case env: // no code: what cannot be the name of a variable is a secret, a path too
 			return secretSetting(v) || !name && !environmentName(v)
-		case name && (a.tight && inConnection(s[:a.nameStart]) || !a.tight && !a.colon && shapes.OneOf(after, "\r\n\\\"") && inSection(s[:a.nameStart])):
-			return secretSetting(v)
+		case name && secretSetting(v) && (a.tight && inConnection(s[:a.nameStart]) || !a.tight && !a.colon && shapes.OneOf(after, "\r\n\\\"") && inSection(s[:a.nameStart])):
+			return true // a word in a connection string or an INI file
 		case name && len(v) >= 8 && !strings.ContainsAny(v, ".:>_") && !shapes.Wordy(v) && (shapes.Mixed(v) || a.startsLine(s) || shapes.OneOf(after, "\n\"")):
-			return true
+			return true // Sw0rdfish, but not dbPassword or db_password2; below 8 bytes it may be an abbreviation
 		case !name:
 			return !shapes.PathLike(v) && shapes.HasAlnum(v)
 		case strings.ContainsAny(v, ".:>"):
@@ -334,8 +335,9 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\' ||
 				shapes.OneOf(after, "\"'") && a.nameStart > 0 && s[a.nameStart-1] == after // -H 'X-Password: …'
 		case a.tight && !shapes.Wordy(v):
-			return true
+			return true // Password=qwrtz
 		}
+		// A word alone, as in YAML: "password: hunter", but not that of a list or a statement.
 		return (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && shapes.Only(v, shapes.Lower) && a.startsLine(s)
 	case famSecret:
 		if env && secretSetting(v) {

@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"cmp"
 	"strings"
 
 	"claudemem/internal/capture/redact/shapes"
@@ -98,38 +99,48 @@ func blockLabel(before string) string {
 	return before[open+1:]
 }
 
-// maxElement is the length of an element's text that is judged, in bytes.
+// maxElement is the length of an element's text, or of its opening tag, that is judged, in bytes.
 const maxElement = 1024
 
-// Element returns the text of the XML element whose closing tag is at i, if its
-// name or that in an attribute of its opening tag names a secret; false for none.
+// Element returns the text of the XML element whose closing tag is at i, if its name names a
+// secret, or that in an attribute of its opening tag or of the one around it
+// (<setting name="DbPassword"><value>), or the name of that; false for none.
 func Element(s string, i int) (shapes.Span, bool) {
 	nameEnd := shapes.RunEnd(s[:min(len(s), i+2+shapes.MaxName)], i+2, shapes.Ident)
-	name := s[i+2 : nameEnd]
+	name, namespace := s[i+2:nameEnd], ""
+	if nameEnd < len(s) && s[nameEnd] == ':' {
+		namespace = name + ":"
+		name = shapes.WordAt(s, nameEnd+1)
+		nameEnd += 1 + len(name)
+	}
 	low := max(0, i-maxElement)
-	open := strings.LastIndexByte(s[low:i], '>')
-	if open < 0 {
+	tagEnd, start, end := i, 0, i
+	if last := max(low, low+strings.LastIndexByte(s[low:i], '<')); strings.HasPrefix(s[last:i], "<![CDATA[") {
+		tagEnd, start = last, last+len("<![CDATA[")
+		if n := strings.Index(s[start:i], "]]>"); n >= 0 {
+			end = start + n
+		}
+	}
+	tagEnd = low + strings.LastIndexByte(s[low:tagEnd], '>') + 1
+	if tagEnd == low {
 		return shapes.Span{}, false
 	}
-	start := low + open + 1
+	start = max(start, tagEnd)
 	if (name == "key" || !NamesSecret(name)) && !carriesName(name) {
-		return nextElement(s, strings.Trim(s[start:i], " \n*:"), nameEnd+1)
+		return nextElement(s, strings.Trim(s[start:end], " \n*:"), nameEnd+1)
 	}
-	tagStart := strings.LastIndexByte(s[max(0, start-maxElement):start], '<')
-	if tagStart < 0 {
-		return shapes.Span{}, false
-	}
-	tag := s[max(0, start-maxElement)+tagStart+1 : start]
+	tag := tagBefore(s[:tagEnd], namespace)
 	if !strings.HasPrefix(tag, name) {
 		return shapes.Span{}, false
 	}
 	if carriesName(name) {
-		if name = attributeName(tag); name == "" {
-			name = tagBefore(s[:start-len(tag)-1])
+		outer := tagBefore(s[:strings.LastIndexByte(s[:tagEnd], '<')], namespace)
+		if name = cmp.Or(attributeName(tag), attributeName(outer)); !NamesSecret(name) {
+			name = shapes.WordAt(outer, 0)
 		}
 	}
-	start = shapes.SkipTo(s[:i], start, " \t\r\n")
-	end := shapes.SkipBack(s, start, i, " \t\r\n")
+	start = shapes.SkipTo(s[:end], start, " \t\r\n")
+	end = shapes.SkipBack(s, start, end, " \t\r\n")
 	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
 		start, end = longestWord(s, start, end)
 	}
@@ -150,14 +161,15 @@ func longestWord(s string, start, end int) (from, to int) {
 	return from, to
 }
 
-// tagBefore returns the name of the opening tag that before ends in; "" for none.
-func tagBefore(before string) string {
-	before = strings.TrimRight(before[max(0, len(before)-shapes.MaxName):], " \t\r\n")
-	open := strings.LastIndexByte(before, '<')
-	if open < 0 || !strings.HasSuffix(before, ">") {
+// tagBefore returns the last tag in before, from behind its namespace to its '>'; "" for none, or
+// for an empty element. What follows it, such as the marks before a line of a diff, does not count.
+func tagBefore(before, namespace string) string {
+	before = before[max(0, len(before)-maxElement):]
+	open, end := strings.LastIndexByte(before, '<'), strings.LastIndexByte(before, '>')
+	if end < open || open < 0 || before[end-1] == '/' {
 		return ""
 	}
-	return shapes.WordAt(before, open+1)
+	return strings.TrimPrefix(before[open+1:end], namespace)
 }
 
 // carriesName reports whether the name of an element says that an attribute has the name

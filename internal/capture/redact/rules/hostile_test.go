@@ -41,6 +41,8 @@ func TestHostileText(t *testing.T) {
 		"percent":         "%22password%22",
 		"table":           "password,token\nx1y2z3w4,b\n",
 		"elements":        "<password>x1y2z3</password>",
+		"values":          "<value>x1y2z3</value>",
+		"cdata":           "<password>]]></password>",
 		"piped":           "echo a\tb `c` | chpasswd\n",
 		"piped quotes":    "printf '\"\\ |sudo -S ",
 		"cookies":         "cookie: a=b; ",
