@@ -111,7 +111,7 @@ func (q *question) historyText() string {
 	for i := range q.tools {
 		lines[i] = eventLine(&q.tools[i])
 	}
-	return mode.ShownBefore(memory.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines, q.kind == kindTurn)
+	return mode.ShownBefore(memory.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines)
 }
 
 // ensureRun makes sure that the current run can take a prompt of next bytes, and
@@ -194,7 +194,7 @@ func (w *task) parse(text string) answer.Answer {
 	a := answer.Parse(text, answer.Options{
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
 	})
-	form := mode.Form(w.choice.Mode)
+	form := mode.System(w.choice.Mode, "")
 	echoed := func(text string) bool { return text != "" && strings.Contains(form, ">"+text+"<") }
 	records := len(a.Observations) + len(a.Learnings)
 	a.Observations = slices.DeleteFunc(a.Observations, func(o memory.Observation) bool { return echoed(o.Title) })

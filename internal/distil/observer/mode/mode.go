@@ -36,7 +36,7 @@ type Wording struct {
 	// Worth and Skip list what to record and what not, a line each.
 	Worth []string `json:"worth"`
 	Skip  []string `json:"skip"`
-	// Good are examples of observations, in XML; Nothing describes a turn that deserves
+	// Good is a whole answer as an example, in XML; Nothing describes a turn that deserves
 	// none; Bad are useless titles, each with its reason.
 	Good    string   `json:"good"`
 	Nothing string   `json:"nothing"`

@@ -38,11 +38,10 @@ type Facts struct {
 }
 
 // System returns the beginning of a run: the role, the format of the answer, and the
-// mode's types, concepts and examples. It is the same for all sessions of a mode, so that
+// mode's types, concepts and a whole answer as an example. It is the same for all sessions of a mode, so that
 // a provider can cache it. language is that of the records by name or code, "" for the
 // user's.
 func System(m Mode, language string) string {
-	types, _ := m.Vocabulary()
 	in := "Write in the language of the user's requests; types and concepts stay as they are."
 	if l := languageName(language); l != "" {
 		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
@@ -57,7 +56,7 @@ func System(m Mode, language string) string {
 	}
 	w := &m.Wording
 	return render("system.md", map[string]string{
-		"role": w.Role, "choice": strings.Join(types, " | "), "language": in, "types": bullets(definitions), "concepts": bullets(concepts),
+		"role": w.Role, "language": in, "types": bullets(definitions), "concepts": bullets(concepts),
 		"worth": bullets(w.Worth), "skip": bullets(w.Skip), "good": w.Good, "nothing": w.Nothing, "bad": bullets(w.Bad),
 	})
 }
@@ -69,10 +68,6 @@ func bullets(lines []string) string {
 	}
 	return "- " + strings.Join(lines, "\n- ")
 }
-
-// Form returns the parts of the requests that show the form of an answer, with all examples:
-// what an answer repeats of them is nothing that was observed.
-func Form(m Mode) string { return System(m, "") + render("checkpoint.md", nil) }
 
 // Session returns what the first prompt of a run says of the session.
 func Session(f Facts) string {
@@ -115,23 +110,18 @@ func (v View) Observations(events []memory.PendingEvent, prompt memory.Prompt) s
 func (v View) Turn(events []memory.PendingEvent, prompt memory.Prompt, lastMessage string) string {
 	return render("turn.md", map[string]string{
 		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage), "earlier": v.earlier(),
-		"checkpoint": render("checkpoint.md", nil),
 	})
 }
 
 // ShownBefore returns what stands in a run's history for the prompt of a turn: its
-// request, its events and whether its checkpoint was asked for. The texts are lines
-// without markup.
-func ShownBefore(prompt memory.Prompt, events []string, checkpoint bool) string {
-	values := map[string]string{"request": "", "events": "", "checkpoint": ""}
+// request and its events. The texts are lines without markup.
+func ShownBefore(prompt memory.Prompt, events []string) string {
+	values := map[string]string{"request": "", "events": ""}
 	if len(events) > 0 {
 		values["events"] = bullets(events) + "\n"
 	}
 	if prompt.Text != "" {
 		values["request"] = `<user_request number="` + strconv.Itoa(prompt.Number) + `">` + prompt.Text + "</user_request>\n"
-	}
-	if checkpoint {
-		values["checkpoint"] = "yes"
 	}
 	return render("shown.md", values)
 }
