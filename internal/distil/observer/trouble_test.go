@@ -369,7 +369,7 @@ func tokens(s accounts.Spent) int { return s.TokensIn + s.TokensOut + s.TokensCa
 func TestCapCountsCallOfKilledWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
-		ledger := ledgerOf{caps: accounts.Caps{Day: 20_000}}
+		ledger := ledgerOf{caps: accounts.Caps{Day: 19_000}}
 		r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)
@@ -391,7 +391,7 @@ func TestCapCountsCallOfKilledWorker(t *testing.T) {
 		r.turnsOf("a", 2, 2)
 		r.waitIdle()
 		if n := len(p.all()); n != 0 {
-			t.Errorf("%d calls, want none: with 14000 of 20000 counted there is no room for one", n)
+			t.Errorf("%d calls, want none: with 14000 of 19000 counted there is no room for one", n)
 		}
 		if b := r.books(); b.Processed != b.Received {
 			t.Errorf("books: %+v", b)
