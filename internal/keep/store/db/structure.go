@@ -189,7 +189,8 @@ func foreign(ctx context.Context, q Querier) (list []string, err error) {
 	numbers := "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM counters WHERE name <> ?"
 	for _, t := range Numbered {
 		if slices.ContainsFunc(ours, func(o object) bool { return o.Kind == "table" && o.Name == t.Table }) {
-			numbers += " UNION ALL SELECT '" + t.Table + "', coalesce(max(" + t.Number + "), 0) FROM " + t.Table
+			// In brackets the highest is the last of an index; else SQLite reads all numbers.
+			numbers += " UNION ALL SELECT '" + t.Table + "', coalesce((SELECT max(" + t.Number + ") FROM " + t.Table + "), 0)"
 		}
 	}
 	return Column[string](ctx, q, `SELECT printf('the numbers of %.60s are too high', name) FROM (`+numbers+`)
