@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -218,54 +219,59 @@ const maxErrorText = 400
 // errorText lists the beginnings of answers that are errors in plain words. An
 // observation must not begin with any of them: an observation about quotas must
 // not stop the queue.
-var errorText = []struct {
+var errorText = sync.OnceValue(func() []errorBeginning {
+	return []errorBeginning{
+		{memory.ClassQuota, regexp.MustCompile(`(?i)^(` +
+			`(your )?credit balance is too low|` +
+			`claude (ai |code )?usage limit reached\b|` +
+			`you(['’]ve| have) (hit|reached) your ([a-z0-9-]+ ){0,3}(usage |rate |spend(ing)? )?limits?\b|` +
+			`you have reached your specified api usage limits|` +
+			`(5-hour|weekly|daily|monthly|session|opus) (usage )?limit reached\b|` +
+			`you exceeded your current quota|` +
+			`insufficient[_ ](quota|credits?|balance|funds)\b.{0,200}$|` +
+			`this request requires more credits|` +
+			`you(['’]re| are) out of (extra usage|credits)|` +
+			`quota exceeded (for|\()|` +
+			`((your|the) )?([a-z0-9-]+ ){0,3}quota (is |has been |was )?(exhausted|exceeded|used up|depleted)[.!]?$|` +
+			`resource[ _](has been )?exhausted\b.{0,120}$|` +
+			`(you have )?no (more )?(credits?|quota) (left|remaining)[.!]?$` +
+			`)`)},
+		{memory.ClassLogin, regexp.MustCompile(`(?i)^(` +
+			`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
+			`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
+			`your account does not have access to claude|this organization has been disabled|` +
+			`api key not valid|failed to authenticate\b[.:]|.{0,120}\bplease run /login[.!]?$|` +
+			`(session|login|credentials?|(access |security )?tokens?) (has |have )?expired([ ]?[.!·,:;-].{0,80})?$|` +
+			`(accessdenied|expiredtoken|unrecognizedclient|invalidsignature)exception\b|permission_denied\b|unauthenticated[.!:]?$|` +
+			`(unauthori[sz]ed|forbidden|access denied|permission denied|login required)[.!]?$|` +
+			`(authentication|authorization) (failed|required|error)[.!:]?$|` +
+			`(missing|invalid|no) (api key|authentication|authorization|credentials|bearer token)( (provided|header|token|given|found))?[.!]?$` +
+			`)`)},
+		{memory.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
+			`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
+			`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
+			`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|throttlingexception\b|` +
+			`(too many requests|rate limit(ed| exceeded| reached))[.,:;!]? (please )?(try|retry|slow|wait)\b.{0,80}$` +
+			`)`)},
+		{memory.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
+			`prompt is too long(: [0-9]+ tokens|[.!]?$)|` +
+			`this (model|endpoint)['’]s maximum context length is|` +
+			`input length and .?max_tokens.? exceed context limit` +
+			`)`)},
+		{memory.ClassTransient, regexp.MustCompile(`(?i)^(` +
+			`overloaded[.!]?$|overloaded_error|` +
+			`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
+			`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
+			`serviceunavailableexception\b|(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
+			`request timed out[.!]?$|connection (error|refused|reset)[.!]?$|fetch failed[.!]?$|socket hang up[.!]?$` +
+			`)`)},
+	}
+})
+
+// errorBeginning is a pattern of them; they are large, and compiled when the first answer comes.
+type errorBeginning struct {
 	class memory.ErrorClass
 	begin *regexp.Regexp
-}{
-	{memory.ClassQuota, regexp.MustCompile(`(?i)^(` +
-		`(your )?credit balance is too low|` +
-		`claude (ai |code )?usage limit reached\b|` +
-		`you(['’]ve| have) (hit|reached) your ([a-z0-9-]+ ){0,3}(usage |rate |spend(ing)? )?limits?\b|` +
-		`you have reached your specified api usage limits|` +
-		`(5-hour|weekly|daily|monthly|session|opus) (usage )?limit reached\b|` +
-		`you exceeded your current quota|` +
-		`insufficient[_ ](quota|credits?|balance|funds)\b.{0,200}$|` +
-		`this request requires more credits|` +
-		`you(['’]re| are) out of (extra usage|credits)|` +
-		`quota exceeded (for|\()|` +
-		`((your|the) )?([a-z0-9-]+ ){0,3}quota (is |has been |was )?(exhausted|exceeded|used up|depleted)[.!]?$|` +
-		`resource[ _](has been )?exhausted\b.{0,120}$|` +
-		`(you have )?no (more )?(credits?|quota) (left|remaining)[.!]?$` +
-		`)`)},
-	{memory.ClassLogin, regexp.MustCompile(`(?i)^(` +
-		`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
-		`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
-		`your account does not have access to claude|this organization has been disabled|` +
-		`api key not valid|failed to authenticate\b[.:]|.{0,120}\bplease run /login[.!]?$|` +
-		`(session|login|credentials?|(access |security )?tokens?) (has |have )?expired([ ]?[.!·,:;-].{0,80})?$|` +
-		`(accessdenied|expiredtoken|unrecognizedclient|invalidsignature)exception\b|permission_denied\b|unauthenticated[.!:]?$|` +
-		`(unauthori[sz]ed|forbidden|access denied|permission denied|login required)[.!]?$|` +
-		`(authentication|authorization) (failed|required|error)[.!:]?$|` +
-		`(missing|invalid|no) (api key|authentication|authorization|credentials|bearer token)( (provided|header|token|given|found))?[.!]?$` +
-		`)`)},
-	{memory.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
-		`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
-		`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
-		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|throttlingexception\b|` +
-		`(too many requests|rate limit(ed| exceeded| reached))[.,:;!]? (please )?(try|retry|slow|wait)\b.{0,80}$` +
-		`)`)},
-	{memory.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
-		`prompt is too long(: [0-9]+ tokens|[.!]?$)|` +
-		`this (model|endpoint)['’]s maximum context length is|` +
-		`input length and .?max_tokens.? exceed context limit` +
-		`)`)},
-	{memory.ClassTransient, regexp.MustCompile(`(?i)^(` +
-		`overloaded[.!]?$|overloaded_error|` +
-		`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
-		`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
-		`serviceunavailableexception\b|(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
-		`request timed out[.!]?$|connection (error|refused|reset)[.!]?$|fetch failed[.!]?$|socket hang up[.!]?$` +
-		`)`)},
 }
 
 // apiError matches the beginning of the claude CLI's message about a failed call,
@@ -275,12 +281,14 @@ var apiError = regexp.MustCompile(`(?i)^(⚠️? ?)?api error(?:: | \()?([0-9]{3
 // statusLine matches an answer that is an HTTP status, as gateways and clients write it:
 // "401 Unauthorized", "HTTP 503", "Error code: 429 - {…}", "Request failed with status
 // code 401".
-var statusLine = regexp.MustCompile(`(?i)^(?:` +
-	`(?:http(?:/[0-9.]+)? ?(?:error |status )?|error(?: code)?:? |status(?: code)?:? )([45][0-9]{2})(?:[ :.,-].{0,300})?$|` +
-	`(?:the )?(?:api |http )?(?:request|call) failed with (?:http )?status(?: code)?:? ([45][0-9]{2})\b.{0,300}$|` +
-	`([45][0-9]{2})[ :-]+(?:client error:? |server error:? )?(?:unauthori[sz]ed|forbidden|payment required|too many requests|not found|bad request|` +
-	`internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded)\b.{0,300}$` +
-	`)`)
+var statusLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:` +
+		`(?:http(?:/[0-9.]+)? ?(?:error |status )?|error(?: code)?:? |status(?: code)?:? )([45][0-9]{2})(?:[ :.,-].{0,300})?$|` +
+		`(?:the )?(?:api |http )?(?:request|call) failed with (?:http )?status(?: code)?:? ([45][0-9]{2})\b.{0,300}$|` +
+		`([45][0-9]{2})[ :-]+(?:client error:? |server error:? )?(?:unauthori[sz]ed|forbidden|payment required|too many requests|not found|bad request|` +
+		`internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded)\b.{0,300}$` +
+		`)`)
+})
 
 // webPage matches the beginning of an HTML document: a proxy's error or a login page.
 var webPage = regexp.MustCompile(`(?i)^(<\?xml[^>]{0,200}\?>\s*)?<(!doctype html|html)\b`)
@@ -332,7 +340,7 @@ func errorInText(text string) memory.ErrorClass {
 // errorOfStatus classifies a text that is an HTTP status and what belongs to it; "" for another
 // text.
 func errorOfStatus(text string) memory.ErrorClass {
-	m := statusLine.FindStringSubmatch(text)
+	m := statusLine().FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}
@@ -365,7 +373,7 @@ func errorOfPage(page string) memory.ErrorClass {
 
 // errorInWords recognises an error by the beginning of an answer; "" for none.
 func errorInWords(said string) memory.ErrorClass {
-	for _, e := range errorText {
+	for _, e := range errorText() {
 		if e.begin.MatchString(said) {
 			return e.class
 		}

@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"claudemem/internal/leaf/lang"
-	"claudemem/internal/leaf/text"
 )
 
 const (
@@ -33,6 +32,10 @@ func WordsOf(line string) []string {
 		if len(w) > 3 {
 			w = strings.TrimSuffix(w, "s")
 		}
+		if lang.IsASCII(w) {
+			words = append(words, w[:min(len(w), stemRunes)])
+			continue
+		}
 		var stem []rune
 		for _, r := range w {
 			switch {
@@ -53,5 +56,13 @@ func WordsOf(line string) []string {
 // Echoes reports whether nearly all words of a line (echoShare) are in said; both are as WordsOf
 // returns them. A line of fewer than echoWords words is no echo.
 func Echoes(words, said []string) bool {
-	return len(words) >= echoWords && float64(text.SharedSorted(words, said)) >= echoShare*float64(len(words))
+	news := int((1 - echoShare) * float64(len(words))) // that many it may have
+	for _, w := range words {
+		if _, is := slices.BinarySearch(said, w); !is {
+			if news--; news < 0 {
+				return false
+			}
+		}
+	}
+	return len(words) >= echoWords
 }

@@ -29,26 +29,26 @@ func BesideTitle(o *memory.Observation, plain func(string) string) []Statement {
 	return Beyond(Heading(o, plain), Statements(o, plain))
 }
 
-// Saying is a line that a session is given and the words that carry its meaning.
+// Saying is a line that a session is given, in lower case, and the words that carry its meaning.
 type Saying struct {
 	Text  string
 	Words []string
 }
 
 // SayingOf returns the saying of a line.
-func SayingOf(line string) Saying { return Saying{line, WordsOf(line)} }
+func SayingOf(line string) Saying { return Saying{strings.ToLower(line), WordsOf(line)} }
 
-// KeysSaid returns the keys of the statements that the lines say: word for word, in any
-// letter case, or nearly all of their words. It is never nil.
+// SaidIn reports whether one of the lines says a statement: word for word, or nearly all of its words.
+func SaidIn(lines []Saying, s Statement) bool {
+	low := strings.ToLower(s.Text)
+	return slices.ContainsFunc(lines, func(l Saying) bool { return strings.Contains(l.Text, low) || Echoes(s.Words, l.Words) })
+}
+
+// KeysSaid returns the keys of the statements that the lines say. It is never nil.
 func KeysSaid(all []Statement, lines []Saying) []uint32 {
 	keys := []uint32{}
-	lines = slices.Clone(lines)
-	for i := range lines {
-		lines[i].Text = strings.ToLower(lines[i].Text)
-	}
 	for _, s := range all {
-		low := strings.ToLower(s.Text)
-		if slices.ContainsFunc(lines, func(l Saying) bool { return strings.Contains(l.Text, low) || Echoes(s.Words, l.Words) }) {
+		if SaidIn(lines, s) {
 			keys = append(keys, s.Key())
 		}
 	}

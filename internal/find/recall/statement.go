@@ -15,6 +15,8 @@ import (
 // observers write have a dozen at most.
 const maxStatements = 40
 
+const digits = "0123456789"
+
 // Statement is a sentence of a record, cleaned for a line.
 type Statement struct {
 	Text  string
@@ -66,18 +68,18 @@ func Statements(o *memory.Observation, plain func(string) string) []Statement {
 	var all []Statement
 	var lowered []string // the text of each in lower case, in which all are compared with all
 	add := func(part string, worth float64) {
+		if len(all) == maxStatements {
+			return
+		}
 		s := strings.TrimRight(plain(part), ". ")
-		if s == "" || len(all) == maxStatements || IsRoutine(s) {
-			return
-		}
 		low := strings.ToLower(s)
-		if slices.ContainsFunc(lowered, func(other string) bool { return strings.Contains(other, low) }) {
+		if s == "" || IsRoutine(low) || slices.ContainsFunc(lowered, func(other string) bool { return strings.Contains(other, low) }) {
 			return
 		}
-		if IsProof(s) {
+		if IsProof(low) {
 			worth += proofWorth
 		}
-		st := Statement{Text: s, Words: WordsOf(s), Place: len(all), Worth: worth, Signs: [3]bool{lang.Has(s, "reason-sign"), lang.Has(s, "choice-sign"), strings.ContainsAny(s, "0123456789")}}
+		st := Statement{Text: s, Words: WordsOf(s), Place: len(all), Worth: worth, Signs: [3]bool{lang.Has(low, "reason-sign"), lang.Has(low, "choice-sign"), strings.ContainsAny(s, digits)}}
 		// A sentence that says all of an earlier one and more stands in its place.
 		for i := range all {
 			if strings.Contains(low, lowered[i]) {
@@ -121,7 +123,8 @@ func IsRoutine(s string) bool {
 // IsProof reports whether a statement tells what failed on the way or how the work was
 // checked, which is the last thing to tell of it.
 func IsProof(s string) bool {
-	return lang.Begins(s, "own-failed") || lang.Has(s, "own-overcome", "proof")
+	return lang.Begins(s, "own-failed") || lang.Has(s, "own-overcome") || lang.Follows(s, "proof-run", "proof-result") ||
+		strings.ContainsAny(s, digits) && lang.Has(s, "proof-count")
 }
 
 // Question is a prompt as statements are compared with it.
@@ -261,6 +264,6 @@ func IsShaped(word string) bool {
 
 // IsMeasure reports whether a word is a number, with or without a unit.
 func IsMeasure(w string) bool {
-	unit := strings.TrimLeft(w, "0123456789")
+	unit := strings.TrimLeft(w, digits)
 	return unit != w && (len(unit) <= 2 || unit == "min" || unit == "sec")
 }

@@ -24,14 +24,18 @@ type Table struct {
 	cues map[string]*cue
 }
 
-// cue is a list of phrases, in lower case, and of patterns.
+// cue is a list of phrases, in lower case, and of patterns for text in lower case. It is read from
+// the lines of its table when it is first asked for: most programs ask for few.
 type cue struct {
+	lines []string
+	once  sync.Once
+
 	phrases []phrase
-	sources []string
-	// pattern returns the patterns in one, nil for none; whole the phrases that stand for
-	// themselves. Both are made when they are first needed.
-	pattern func() *regexp.Regexp
-	whole   func() map[string]bool
+	// whole are the phrases that stand for themselves, open those whose last word may go on.
+	whole map[string]bool
+	open  []string
+	// patterns are apart: in one, none would be known to hold at the beginning of a text alone.
+	patterns []*regexp.Regexp
 }
 
 // phrase is text as whole words; open says that its last word may go on, ascii that it has no
@@ -56,7 +60,7 @@ func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues..
 // Find returns where the first phrase of the cue, in any language, stands in a text of valid UTF-8, in
 // bytes, both 0 for nowhere. Of several that begin there it is any.
 func Find(s, cue string) (from, to int) {
-	c, low := parsed().all.cues[cue], strings.Map(lowerAlike, s)
+	c, low := parsed().all.cue(cue), strings.Map(lowerAlike, s)
 	if c == nil {
 		return 0, 0
 	}
@@ -66,12 +70,18 @@ func Find(s, cue string) (from, to int) {
 			from, to = i, i+len(p.text)
 		}
 	}
-	if c.pattern != nil {
-		if at := c.pattern().FindStringIndex(s); at != nil && at[0] < from {
+	for _, p := range c.patterns {
+		if at := p.FindStringIndex(low); at != nil && at[0] < from {
 			from, to = at[0], at[1]
 		}
 	}
 	return min(from, to), to
+}
+
+// Follows reports whether a phrase of the cue then stands behind the first of a cue, as Find has it.
+func Follows(s, cue, then string) bool {
+	_, end := Find(s, cue)
+	return end > 0 && Has(s[end:], then)
 }
 
 // lowerAlike returns r in lower case if that takes as many bytes, so that positions stay: not of "Ⱥ" or "İ".
@@ -84,7 +94,7 @@ func lowerAlike(r rune) rune {
 
 // Value returns what stands behind a word, in lower case, in the cue's pairs: "may 5"; "" for another word.
 func Value(word, cue string) string {
-	if c := parsed().all.cues[cue]; c != nil {
+	if c := parsed().all.cue(cue); c != nil {
 		for _, p := range c.phrases {
 			if value, ok := strings.CutPrefix(p.text, word); ok && strings.HasPrefix(value, " ") {
 				return value[1:]
@@ -110,7 +120,7 @@ func (t *Table) Knows(cue string) bool { return t.cues[cue] != nil }
 // patterns; nil for an unknown cue.
 func (t *Table) Phrases(cue string) []string {
 	var out []string
-	if c := t.cues[cue]; c != nil {
+	if c := t.cue(cue); c != nil {
 		for _, p := range c.phrases {
 			out = append(out, p.text)
 		}
@@ -124,7 +134,7 @@ func (t *Table) Has(s string, cues ...string) bool {
 	s = fold(s)
 	ascii := IsASCII(s)
 	for _, name := range cues {
-		c := t.cues[name]
+		c := t.cue(name)
 		if c == nil {
 			continue
 		}
@@ -133,7 +143,7 @@ func (t *Table) Has(s string, cues ...string) bool {
 				return true
 			}
 		}
-		if c.pattern != nil && c.pattern().MatchString(s) {
+		if slices.ContainsFunc(c.patterns, func(p *regexp.Regexp) bool { return p.MatchString(s) }) {
 			return true
 		}
 	}
@@ -145,11 +155,11 @@ func (t *Table) Has(s string, cues ...string) bool {
 func (t *Table) Is(word string, cues ...string) bool {
 	word = fold(word)
 	for _, name := range cues {
-		c := t.cues[name]
+		c := t.cue(name)
 		if c == nil {
 			continue
 		}
-		if c.whole()[word] || slices.ContainsFunc(c.phrases, func(p phrase) bool { return p.open && strings.HasPrefix(word, p.text) }) {
+		if c.whole[word] || slices.ContainsFunc(c.open, func(p string) bool { return strings.HasPrefix(word, p) }) {
 			return true
 		}
 	}
@@ -162,7 +172,7 @@ func (t *Table) Is(word string, cues ...string) bool {
 func (t *Table) Front(s string, cues ...string) int {
 	n := 0
 	for _, name := range cues {
-		c := t.cues[name]
+		c := t.cue(name)
 		if c == nil {
 			continue
 		}
@@ -171,9 +181,9 @@ func (t *Table) Front(s string, cues ...string) int {
 				n = size
 			}
 		}
-		if c.pattern != nil {
-			if at := c.pattern().FindStringIndex(s); at != nil && at[0] == 0 {
-				n = max(n, at[1])
+		for _, p := range c.patterns {
+			if at := p.FindStringIndex(strings.Map(lowerAlike, s)); at != nil && at[0] == 0 {
+				n = max(n, min(at[1], len(s))) // a broken byte is longer in lower case
 			}
 		}
 	}
@@ -251,56 +261,57 @@ func parse() tables {
 			panic(err) // the files are part of the program
 		}
 		t := &Table{Code: code, cues: map[string]*cue{}}
-		var both []*cue
+		name := ""
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimRight(line, "\r\n")
 			if line == "" || line[0] == '#' {
 				continue
 			}
 			if line[0] != '\t' {
-				var name string
 				name, line, _ = strings.Cut(line, ":")
-				both = []*cue{t.open(name), out.all.open(name)}
 			}
-			for _, c := range both {
-				c.add(line)
-			}
+			t.add(name, line)
+			out.all.add(name, line)
 		}
 		out.each = append(out.each, t)
 	}
 	return out
 }
 
-// open returns the cue of a name, which it makes, for phrases to be added. All are added before the
-// first question: whole is made once.
-func (t *Table) open(name string) *cue {
+// add adds a line to the cue of a name, which it makes.
+func (t *Table) add(name, line string) {
 	c := t.cues[name]
 	if c == nil {
 		c = &cue{}
-		c.whole = sync.OnceValue(func() map[string]bool {
-			whole := make(map[string]bool, len(c.phrases))
-			for _, p := range c.phrases {
-				whole[p.text] = true
-			}
-			return whole
-		})
 		t.cues[name] = c
+	}
+	c.lines = append(c.lines, line)
+}
+
+// cue returns the cue of a name, nil for an unknown one.
+func (t *Table) cue(name string) *cue {
+	c := t.cues[name]
+	if c != nil {
+		c.once.Do(c.read)
 	}
 	return c
 }
 
-// add adds the phrases of a line, separated by " | ": /…/ is a pattern, "…*" an open phrase, any other
-// stands for itself.
-func (c *cue) add(line string) {
-	line = strings.TrimSpace(line)
-	c.phrases = slices.Grow(c.phrases, strings.Count(line, " | ")+1)
-	for s := range strings.SplitSeq(line, " | ") {
-		if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
-			c.sources = append(c.sources, s[1:len(s)-1])
-			c.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)" + strings.Join(c.sources, "|")) })
-			continue
+// read reads the phrases of the lines, separated by " | ": /…/ is a pattern, "…*" an open phrase, any
+// other stands for itself.
+func (c *cue) read() {
+	c.whole = map[string]bool{}
+	for _, line := range c.lines {
+		for s := range strings.SplitSeq(strings.TrimSpace(line), " | ") {
+			if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
+				c.patterns = append(c.patterns, regexp.MustCompile(s[1:len(s)-1]))
+				continue
+			}
+			text, open := strings.CutSuffix(s, "*")
+			c.phrases, c.whole[text] = append(c.phrases, phrase{text, open, IsASCII(text)}), true
+			if open {
+				c.open = append(c.open, text)
+			}
 		}
-		text, open := strings.CutSuffix(s, "*")
-		c.phrases = append(c.phrases, phrase{text, open, IsASCII(text)})
 	}
 }

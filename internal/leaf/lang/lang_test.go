@@ -77,11 +77,12 @@ func TestLanguageFiles(t *testing.T) {
 	}
 }
 
-// TestEntries finds phrases that cannot match and patterns that do not compile.
+// TestEntries finds phrases and patterns that cannot match. One that does not compile panics.
 func TestEntries(t *testing.T) {
+	upper := regexp.MustCompile(`(?:^|[^\\p])\p{Lu}`)
 	for _, table := range Tables() {
-		for name, c := range table.cues {
-			seen := map[phrase]bool{}
+		for name := range table.cues {
+			c, seen := table.cue(name), map[phrase]bool{}
 			for _, p := range c.phrases {
 				switch {
 				case strings.TrimSpace(p.text) != p.text || p.text == "":
@@ -95,9 +96,9 @@ func TestEntries(t *testing.T) {
 				}
 				seen[p] = true
 			}
-			for _, s := range c.sources {
-				if _, err := regexp.Compile(s); err != nil {
-					t.Errorf("%s, %s: %v", table.Code, name, err)
+			for _, p := range c.patterns {
+				if upper.MatchString(p.String()) {
+					t.Errorf("%s, %s: %s is for text in lower case", table.Code, name, p)
 				}
 			}
 		}

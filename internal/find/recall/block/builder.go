@@ -165,8 +165,7 @@ func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memor
 		return memory.ContextBlock{}, fmt.Errorf("build context: %w", err)
 	}
 	if failed > 0 && failed == len(layers) {
-		return memory.ContextBlock{}, memory.Errorf(memory.CodeUnavailable,
-			"build context: no layer could be built: %w", err)
+		return memory.ContextBlock{}, memory.Errorf(memory.CodeUnavailable, "build context: no layer could be built")
 	}
 	if fresh, err := r.fresh.Wait(); err != nil {
 		skipped = append(skipped, b.leaveOut(layerUndistilled, err))

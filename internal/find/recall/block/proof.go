@@ -33,10 +33,7 @@ func proofIn(parts ...string) string {
 }
 
 // overcomes reports whether a text says that something failed and passes now.
-func overcomes(s string) bool {
-	_, end := lang.Find(s, "fail-sign")
-	return end > 0 && lang.Has(s[end:], "passes-sign")
-}
+func overcomes(s string) bool { return lang.Follows(s, "fail-sign", "passes-sign") }
 
 // prove adds to the newest work of the block how it was proven, in at most room units: to
 // the line of the latest session, else to that of an observation of it. What the block

@@ -270,9 +270,7 @@ func (w *writer) add(p *part, room int) int {
 	for len(p.rest) > 0 {
 		s := p.rest[0]
 		p.rest = p.rest[1:]
-		if slices.ContainsFunc(w.said, func(said recall.Saying) bool {
-			return recall.ContainsFold(said.Text, s.Text) || recall.Echoes(s.Words, said.Words)
-		}) {
+		if recall.SaidIn(w.said, s) {
 			continue
 		}
 		l := *p.line
@@ -283,7 +281,7 @@ func (w *writer) add(p *part, room int) int {
 			continue
 		}
 		p.line, p.text = &l, rendered
-		w.said = append(w.said, recall.Saying{Text: s.Text, Words: s.Words})
+		w.said = append(w.said, recall.Saying{Text: strings.ToLower(s.Text), Words: s.Words})
 		return taken
 	}
 	return 0
