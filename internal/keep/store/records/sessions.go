@@ -96,12 +96,18 @@ func readTurns(ctx context.Context, q db.Querier, b *memory.Batch, from, to int)
 // SessionSummaries implements block.Source: the newest first; all of them when limit is 0.
 func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID, limit int) (summaries []memory.Summary, err error) {
 	defer db.Wrap(&err, "list summaries")
-	return newestSummaries(ctx, s.Reader, session, limit)
+	return newestSummaries(ctx, s.Reader, session, limit, false)
 }
 
-func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int) ([]memory.Summary, error) {
+// newestSummaries reads a session's summaries, the newest first; with holding without those of turns
+// of which the session itself has superseded all observations.
+func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int, holding bool) ([]memory.Summary, error) {
 	summaries, err := db.All(ctx, q, SummaryRecord.fields, "SELECT "+SummaryRecord.read+` FROM session_summaries r
-		WHERE r.session_id = ? ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), db.SQLLimit(limit))
+		WHERE r.session_id = ? AND NOT (? AND EXISTS (SELECT 1 FROM observations o INDEXED BY observations_turn
+			LEFT JOIN observations n ON n.id = o.superseded_by AND n.session_id = o.session_id
+			WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number AND o.deleted_at IS NULL
+			GROUP BY o.prompt_number HAVING count(n.id) = count(*)))
+		ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), holding, db.SQLLimit(limit))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +213,7 @@ func sessionIDs(ctx context.Context, q db.Querier, condition string, value any) 
 const said = "(s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))"
 
 // RecentSessions implements block.Source: the sessions last worked in, the latest first, with
-// up to 6 of their newest summaries as Turns. The project is a root path or a label.
+// up to 6 of their newest summaries as Turns, but of turns that the session itself took back. The project is a root path or a label.
 // What was written by hand outside of any session is none of them.
 func (s *Records) RecentSessions(ctx context.Context, projectPath string, limit int) ([]memory.SessionDigest, error) {
 	return s.digests(ctx, "list recent sessions", memory.Query{Project: projectPath, Limit: limit}, "NOT "+handwritten, recentTurns)
@@ -271,7 +277,7 @@ func (s *Records) digests(ctx context.Context, what string, q memory.Query, cond
 			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.updated_at DESC, s.id DESC`, append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
 		for i := range digests {
-			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, turns)
+			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, turns, turns > 1)
 			if err != nil {
 				return nil, err
 			}
