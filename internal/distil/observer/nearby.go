@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -18,11 +19,16 @@ const (
 	// shared words; enoughShared is the least sum of a record that is shown.
 	sharedFile   = 2
 	enoughShared = 3
+	// correctable is how many turns back a no of the user's may be to.
+	correctable = 3
+	// opening bounds the part of a prompt in which it may stand, in bytes.
+	opening = 200
 )
 
 // nearest returns the stored records of other turns that a turn is most likely to repeat
 // or reverse: with files and words of its request and closing message in common. Of the
-// session itself, whose answers the model has seen, it returns findings and decisions only.
+// session itself, whose answers the model has seen, it returns findings and decisions only; where
+// the prompt begins with a no, all of the last turns, since one of them may be meant.
 func nearest(b *memory.Batch, t *turn) []memory.Observation {
 	if len(b.Nearby) == 0 {
 		return nil
@@ -34,15 +40,20 @@ func nearest(b *memory.Batch, t *turn) []memory.Observation {
 			touched[f.Path] = true
 		}
 	}
+	start := text.FirstBytes(t.prompt.Text, opening)
+	denies := lang.Denies(start) || lang.Has(start, "rejects")
 	type near struct{ at, shared int }
 	var found []near
 	for i := range b.Nearby {
 		o := &b.Nearby[i]
-		if o.Session == b.Session.ID && (o.PromptNumber == t.number || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision) {
-			continue
-		}
+		own := o.Session == b.Session.ID
 		shared := text.SharedWords(text.SubjectWords(o.Title), said)
-		if shared == 0 {
+		switch {
+		case own && o.PromptNumber == t.number:
+			continue
+		case own && denies && o.PromptNumber >= t.number-correctable:
+			shared += enoughShared
+		case shared == 0, own && o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision:
 			continue // many turns touch the same files
 		}
 		if slices.ContainsFunc(o.Files, func(f memory.FileRef) bool { return f.Role == memory.FileModified && touched[f.Path] }) {

@@ -120,3 +120,36 @@ func TestRedoSupersedes(t *testing.T) {
 		}
 	})
 }
+
+// TestModelCorrects shows the model the session's own last records where the prompt begins with a no,
+// so that it can say which of them does not hold.
+func TestModelCorrects(t *testing.T) {
+	for prompt, want := range map[string]memory.ObservationID{"no, down to the cent": 2, "so far so good, now the docs": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &scripted{name: "p"}
+			p.do = func(call int, r memory.ModelRequest) (memory.ModelAnswer, error) {
+				text := `<observation><type>bugfix</type><title>Totals of the cart round half up</title></observation>`
+				if call > 0 {
+					text = `<observation><type>bugfix</type><title>Sums are cut</title><supersedes>#1</supersedes></observation>`
+				}
+				return memory.ModelAnswer{Text: text + `<skip_summary/>`}, nil
+			}
+			r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
+			for _, prompt := range []string{"round the totals", prompt} {
+				r.enqueue(memory.Arrival{Event: memory.Event{Kind: memory.KindPrompt, HostSessionID: "a", Prompt: prompt}})
+				r.edit("a", "src/cart.go", 500)
+				r.stop("a")
+				r.idle()
+				r.waitIdle()
+			}
+			all := p.all()
+			if shown := strings.Contains(all[len(all)-1].Prompt, "#1 bugfix: Totals of the cart round half up"); shown != (want != 0) {
+				t.Errorf("%q: shown %t:\n%s", prompt, shown, all[len(all)-1].Prompt)
+			}
+			found, err := records.ObservationsByIDs(context.Background(), r.store.Reader, []memory.ObservationID{1})
+			if err != nil || len(found) != 1 || found[0].SupersededBy != want {
+				t.Errorf("%q: got %+v, %v, want it superseded by %d", prompt, found, err, want)
+			}
+		})
+	}
+}

@@ -57,6 +57,19 @@ func Is(word string, cues ...string) bool { return parsed().all.Is(word, cues...
 // Begins reports whether a text begins with a phrase of one of the cues.
 func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues...) > 0 }
 
+// Denies reports whether a prompt begins with a no to what was done or told, or takes it back. "No
+// problem" and the like are none.
+func Denies(prompt string) bool {
+	for n := 1; n > 0; prompt = prompt[n:] {
+		prompt = strings.TrimLeft(prompt, " ,.:;!…–—-\"'«»“”„¿¡、。！？，：(*_~")
+		if Begins(prompt, "deny", "goes-on") {
+			return !Begins(prompt, "goes-on")
+		}
+		n = Front(prompt, "interjection")
+	}
+	return false
+}
+
 // Find returns where the first phrase of the cue, in any language, stands in a text of valid UTF-8, in
 // bytes, both 0 for nowhere. Of several that begin there it is any.
 func Find(s, cue string) (from, to int) {
