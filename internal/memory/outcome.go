@@ -151,6 +151,25 @@ type Batch struct {
 	// NearbySymbols are the changes of functions and types, in the batch's files, by the
 	// sessions of Nearby.
 	NearbySymbols []SymbolChange
+	// Lines are what earlier batches of the session changed, as far as the worker still knows.
+	Lines []TurnLines
+}
+
+// TurnLines are the lines that a turn changed. They are hashes of one process, from which no text
+// can be read back, and are never stored.
+type TurnLines struct {
+	Session      SessionID
+	PromptNumber int
+	// Net says how often the turn added a line, less how often it removed it.
+	Net map[FileLine]int
+	// Committed: the turn committed what was changed up to then.
+	Committed bool
+}
+
+// FileLine is a line of a file.
+type FileLine struct {
+	Path string
+	Hash uint64
 }
 
 // Files returns the paths of the files that the batch's events touched, each once, in the order
@@ -178,6 +197,8 @@ type Outcome struct {
 	Learnings []Learning
 	// Symbols are changes of functions and types, in order.
 	Symbols []SymbolChange
+	// Lines are the changes of the batch's turns, for the next batches of the session.
+	Lines []TurnLines
 	// Unread holds, by the keys of their events, why the records of these events were
 	// made without the model that was chosen for them.
 	Unread map[string]UnreadReason

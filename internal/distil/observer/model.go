@@ -304,6 +304,7 @@ func (w *task) distilEvents(ctx context.Context, events []memory.PendingEvent, r
 	w.outcome.Observations = append(w.outcome.Observations, out.Observations...)
 	w.outcome.Summaries = append(w.outcome.Summaries, out.Summaries...)
 	w.outcome.Learnings = append(w.outcome.Learnings, out.Learnings...)
+	w.outcome.Lines = append(w.outcome.Lines, out.Lines...)
 	w.noteNames(events)
 	w.markCovered(events)
 	if reason != "" {

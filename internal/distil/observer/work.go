@@ -286,6 +286,7 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memo
 	}
 	switch {
 	case err == nil:
+		o.keepLines(outcome.Lines)
 		return true
 	case isTransient(err):
 		o.retry(ctx, claim, err, false)
@@ -297,8 +298,8 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memo
 	return failed(err)
 }
 
-// batch returns a claim with the prompts and the stored observations of its turns, and
-// the observations nearby.
+// batch returns a claim with the prompts and the stored observations of its turns, the
+// observations nearby, and what the session's last turns changed.
 func (o *Observer) batch(ctx context.Context, claim memory.Claim) (memory.Batch, error) {
 	symbols.Later(ctx, claim.Events)
 	if err := symbols.Undone(ctx, &claim.Session, claim.Events, func(ctx context.Context) ([]memory.SymbolChange, error) {
@@ -308,7 +309,11 @@ func (o *Observer) batch(ctx context.Context, claim memory.Claim) (memory.Batch,
 	}); err != nil {
 		return memory.Batch{}, err
 	}
-	return o.store.Batch(ctx, claim.Session, claim.Events)
+	b, err := o.store.Batch(ctx, claim.Session, claim.Events)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b.Lines = slices.DeleteFunc(slices.Clone(o.lines), func(l memory.TurnLines) bool { return l.Session != claim.Session.ID })
+	return b, err
 }
 
 // confirm stores the outcome and takes the events off the queue. A conflict counts

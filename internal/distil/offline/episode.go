@@ -36,6 +36,13 @@ type turn struct {
 	last *memory.PendingEvent
 	// earlier are the observations that earlier batches made of the turn.
 	earlier []memory.Observation
+	session memory.SessionID
+	// before is what the session changed before the turn, lines what the turn did, moves the same by
+	// line in whatever file, and corrects the turn that it corrects, 0 for none: follow sets them.
+	before   []memory.TurnLines
+	lines    memory.TurnLines
+	moves    map[uint64]int
+	corrects int
 }
 
 // episode is a sequence of a turn's steps that becomes one observation.
@@ -88,7 +95,7 @@ func turnsOf(batch *memory.Batch) []*turn {
 		pe := &batch.Events[i]
 		t := byNumber[pe.PromptNumber]
 		if t == nil {
-			t = &turn{number: pe.PromptNumber}
+			t = &turn{number: pe.PromptNumber, session: batch.Session.ID}
 			byNumber[pe.PromptNumber] = t
 			turns = append(turns, t)
 		}

@@ -32,11 +32,14 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 	}
 	turns := turnsOf(&batch)
 	episodesOf(turns)
+	out.Lines = slices.Clone(batch.Lines)
 	for _, t := range turns {
 		if err := ctx.Err(); err != nil {
 			return memory.Outcome{}, err
 		}
 		t.choosing = d
+		t.follow(out.Lines)
+		out.Lines = append(out.Lines, t.lines)
 		var made, fresh []memory.Observation
 		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
 			made = t.settled()
@@ -51,6 +54,9 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 				fresh = append(fresh, obs)
 			}
 		}
+		if o, ok := t.tookBack(slices.Concat(batch.Nearby, out.Observations)); ok && len(fresh)+len(t.earlier) == 0 {
+			fresh = append(fresh, o)
+		}
 		out.Observations = append(out.Observations, fresh...)
 		if s, ok := t.summarise(slices.Concat(t.earlier, fresh)); ok {
 			s.Session = batch.Session.ID
@@ -58,7 +64,8 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 		}
 		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
 	}
-	out.Observations = withoutReversed(turns, out.Observations)
+	out.Lines = out.Lines[len(batch.Lines):]
+	withoutReversed(turns, &out)
 	supersede(&batch, turns, out.Observations)
 	return out, nil
 }

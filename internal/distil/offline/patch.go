@@ -45,6 +45,7 @@ func newEdit(x *toolcall.Edit, symbols []memory.SymbolChange) *edit {
 				break
 			}
 			e.parseProse(line, &heading)
+			e.plus = append(e.plus, line)
 		}
 	case len(x.Hunks) > 0:
 		e.parseHunks(x.Hunks)

@@ -31,7 +31,7 @@ func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observa
 		}
 		r := t.reversals(batch)
 		for i := range batch.Nearby {
-			if by := r.by(&batch.Nearby[i], own); by != nil && !repeats(*by, batch.Nearby[i:i+1]) {
+			if by := r.by(&batch.Nearby[i], own); by != nil && (t.takesBack(&batch.Nearby[i]) || !repeats(*by, batch.Nearby[i:i+1])) {
 				by.Supersedes = append(by.Supersedes, batch.Nearby[i].ID)
 			}
 		}
@@ -40,8 +40,7 @@ func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observa
 
 // reversals is what a turn shows of taking earlier work back.
 type reversals struct {
-	turn    *turn
-	session memory.SessionID
+	turn *turn
 	// commits are the subjects or hashes of the commits that it reverted.
 	commits []string
 	// undone are the records whose symbols all have the code again that they had before.
@@ -52,17 +51,13 @@ type reversals struct {
 	// choices are what the turn says of one thing in place of another, said its sentences.
 	choices []choicePair
 	said    []string
-	// number is the turn's; corrected: the user said no to what the turn before found, and
-	// the agent agrees.
-	number    int
-	corrected bool
 	// otherwise are the choices of which the user says that they were decided differently.
 	otherwise []choicePair
 }
 
 // reversals collects the evidence of the turn.
 func (t *turn) reversals(batch *memory.Batch) reversals {
-	r := reversals{turn: t, session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
+	r := reversals{turn: t, undone: t.undoneRecords(batch), values: t.newValues()}
 	for _, e := range t.episodes {
 		r.commits = append(r.commits, e.reverts...)
 	}
@@ -90,9 +85,9 @@ func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memo
 		return firstWith(own, func(o *memory.Observation) bool {
 			return slices.ContainsFunc(o.Facts, func(fact string) bool { return strings.HasPrefix(fact, revertedFact) })
 		})
-	case r.undone[old.ID], r.replaced(old, own):
+	case r.undone[old.ID], r.turn.takesBack(old), r.replaced(old, own):
 		return firstWith(own, func(o *memory.Observation) bool { return shareModified(o, old) })
-	case r.tookBack(old), r.disproved(old), r.choseOther(old, own), r.decidedOtherwise(old, own):
+	case r.retracts(old), r.turn.disproves(old), r.choseOther(old, own), r.decidedOtherwise(old, own):
 		return own[0]
 	}
 	for _, o := range own {
@@ -174,8 +169,8 @@ func isHash(name string) bool {
 }
 
 // undoneRecords returns the records of which the turn took back all changes of functions
-// and types: each has the code that it had before, or is gone again. The map is nil if the turn
-// changed none.
+// and types: each has the code that it had before, or is gone again; where the lines of a turn of the
+// session are not known, also those of which one changed after a no. The map is nil if the turn changed none.
 func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool {
 	type name struct{ file, symbol string }
 	changes := map[name]memory.SymbolChange{}
@@ -209,7 +204,7 @@ func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool 
 				}
 			}
 		}
-		all, some := true, false
+		all, some, part := true, false, false
 		for _, c := range bySession[old.Session] {
 			n := name{c.FilePath, c.QualifiedName}
 			if !about[n] && c.ChangeType != memory.SymbolDeleted {
@@ -218,8 +213,10 @@ func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool 
 			now, touched := changes[n]
 			all = all && touched && now.BeforeHash == c.BodyHash && now.BodyHash == c.BeforeHash && now.RenamedFrom == ""
 			some = true
+			part = part || about[n] && touched && now.BeforeHash == c.BodyHash && now.BodyHash != c.BodyHash
 		}
-		undone[old.ID] = all && some
+		known := slices.ContainsFunc(t.before, func(f memory.TurnLines) bool { return f.PromptNumber == old.PromptNumber })
+		undone[old.ID] = all && some || part && !known && old.Session == t.session && t.isNear(old.PromptNumber) && t.denies()
 	}
 	return undone
 }

@@ -1,0 +1,225 @@
+package offline
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/lang"
+	"claudemem/internal/memory"
+)
+
+const (
+	// maxBack is how many turns back a no reaches: past two others.
+	maxBack = 3
+	// enoughUndone is the part of earlier work that is undone after a no to it, at least: one line in
+	// 20. Less is a detail of work that holds.
+	enoughUndone = 20
+	// asBefore is the part of it that may be left where it is taken back without a word: one in 5.
+	asBefore = 5
+)
+
+// lineSeed keeps lines from being guessed by their hashes.
+var lineSeed = maphash.MakeSeed()
+
+// follow compares the turn with what its session changed before it. A no of the user's is to the last
+// turn of which a line is undone.
+func (t *turn) follow(before []memory.TurnLines) {
+	t.before, t.lines = before, memory.TurnLines{Session: t.session, PromptNumber: t.number, Net: map[memory.FileLine]int{}}
+	for _, s := range t.steps {
+		if s.event != nil && !s.event.Provenance.Foreign() {
+			t.count(s)
+		}
+	}
+	t.moves = map[uint64]int{}
+	for line, n := range t.lines.Net {
+		t.moves[line.Hash] += n
+	}
+	for _, was := range before {
+		for line, n := range was.Net {
+			if t.undoes(line, n) > 0 && t.isNear(was.PromptNumber) && t.corrects < was.PromptNumber && t.denies() {
+				t.corrects = was.PromptNumber
+			}
+		}
+	}
+}
+
+// count adds the lines that a step changed to t.lines. With a file that was restored, as far as it was
+// not committed, or deleted goes what earlier turns changed in it.
+func (t *turn) count(s *step) {
+	committed := false
+	for _, was := range slices.Backward(t.before) {
+		committed = committed || was.Committed
+		for line, n := range was.Net {
+			if !committed && slices.ContainsFunc(s.Undone, func(gone string) bool { return within(line.Path, gone) }) ||
+				slices.ContainsFunc(s.edits, func(e *edit) bool { return e.deleted && e.path == line.Path }) {
+				t.lines.Net[line] -= n
+			}
+		}
+	}
+	for _, e := range s.edits {
+		for n, lines := range map[int][]string{1: e.plus, -1: e.minus} {
+			for _, line := range lines {
+				if line = strings.TrimSpace(line); len(line) > 3 && len(words(line)) > 0 {
+					t.lines.Net[memory.FileLine{Path: e.path, Hash: maphash.String(lineSeed, line)}] += n
+				}
+			}
+		}
+	}
+	t.lines.Committed = t.lines.Committed || len(s.Commits) > 0
+}
+
+// undoes returns how many of n changes of a line, fewer than 0 where it was removed, the turn takes
+// back. A line that it moves to another file holds.
+func (t *turn) undoes(line memory.FileLine, n int) int {
+	if t.moves[line.Hash] == 0 {
+		return 0
+	}
+	now := t.lines.Net[line]
+	return max(min(n, -now), min(-n, now), 0)
+}
+
+// isNear reports whether a no may be to the turn of a number.
+func (t *turn) isNear(number int) bool { return number < t.number && number >= t.number-maxBack }
+
+// denies reports whether the user begins with a no to what was done or told before, in so many words
+// or by the name of what the edits remove: "cents, not floats".
+func (t *turn) denies() bool {
+	said := t.request.said
+	if len(said) == 0 {
+		return false
+	}
+	first, second := said[0].text, said[min(1, len(said)-1)].text
+	if lang.Denies(first+" "+second) || lang.Denies(second) {
+		return true
+	}
+	var plus, minus []string
+	for _, s := range t.steps {
+		for _, e := range s.edits {
+			plus, minus = append(plus, e.plus...), append(minus, e.minus...)
+		}
+	}
+	from, to := lang.Find(first, "rejects")
+	return slices.ContainsFunc([]string{lastName(first[:from]), firstName(first[to:])}, func(name string) bool {
+		return to > 0 && mentions(strings.Join(minus, "\n"), name) && !mentions(strings.Join(plus, "\n"), name)
+	})
+}
+
+// takesBack reports whether the turn takes back the work on files that a record of an earlier turn of
+// its session tells of: the user says no to it and a part is undone, or the files are as they were.
+func (t *turn) takesBack(old *memory.Observation) bool {
+	if old.PromptNumber >= t.number || old.Session != t.session {
+		return false
+	}
+	modified := old.FilesIn(memory.FileModified)
+	changed, undone, differs := 0, 0, 0
+	net := map[memory.FileLine]int{}
+	for _, x := range append(t.before, t.lines) {
+		for line, n := range x.Net {
+			if x.PromptNumber < old.PromptNumber || !slices.Contains(modified, line.Path) {
+				continue
+			}
+			net[line] += n
+			if x.PromptNumber == old.PromptNumber {
+				changed += max(n, -n)
+				undone += t.undoes(line, n)
+			}
+		}
+	}
+	for _, n := range net {
+		differs += max(n, -n)
+	}
+	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || asBefore*max(differs, changed-undone) <= changed)
+}
+
+// tookBack returns the record of a turn that has no other, but takes back the work that an earlier one
+// tells of; ok is false if it does not.
+func (t *turn) tookBack(earlier []memory.Observation) (o memory.Observation, ok bool) {
+	i := slices.IndexFunc(earlier, func(old memory.Observation) bool { return t.takesBack(&old) })
+	if i < 0 {
+		return o, false
+	}
+	o = newEpisode(t, t.steps).observation(memory.TypeChange, cut("Taken back: "+earlier[i].Title, maxTitle))
+	o.Session, o.ProjectPath = t.session, earlier[i].ProjectPath
+	for _, path := range earlier[i].FilesIn(memory.FileModified) {
+		o.Files = append(o.Files, memory.FileRef{Path: path, Role: memory.FileModified})
+	}
+	return o, true
+}
+
+// retracts reports whether the turn takes back a finding or an assumed cause that its own
+// session stored earlier: in a sentence that says so and has the names of its title.
+func (r *reversals) retracts(old *memory.Observation) bool {
+	if old.Session != r.turn.session || old.Type != memory.TypeDiscovery && old.Type != memory.TypeDecision {
+		return false
+	}
+	for _, s := range r.said {
+		if lang.Has(s, "disprove") && namesOf(old.Title, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// disproves reports whether an earlier record is the finding of the turn before, to which the user
+// says no, and the agent agrees and says in so many words what it is not.
+func (t *turn) disproves(old *memory.Observation) bool {
+	if old.Session != t.session || old.PromptNumber != t.number-1 || old.Type != memory.TypeDiscovery || len(old.FilesIn(memory.FileModified)) > 0 || !t.denies() {
+		return false
+	}
+	for _, s := range t.message[:min(2, len(t.message))] {
+		if lang.Has(s.text, "concede") {
+			return slices.ContainsFunc(t.message[:min(3, len(t.message))], func(s sentence) bool { return lang.Has(s.text, "is-not") })
+		}
+	}
+	return false
+}
+
+// withoutReversed leaves out what a later turn of the batch takes back: work, findings that it
+// disproves, and decisions in whose place it puts another. The summary of a turn of which nothing is
+// left tells what was asked alone.
+func withoutReversed(turns []*turn, out *memory.Outcome) {
+	all := out.Observations
+	out.Observations = slices.DeleteFunc(slices.Clone(all), func(old memory.Observation) bool {
+		return slices.ContainsFunc(all, func(by memory.Observation) bool {
+			return by.PromptNumber > old.PromptNumber && slices.ContainsFunc(turns, func(t *turn) bool {
+				return t.number == by.PromptNumber && (t.overtakes(&old, &by) || t.takesBack(&old) || t.disproves(&old))
+			})
+		})
+	})
+	for i := range out.Summaries {
+		s := &out.Summaries[i]
+		isOf := func(o memory.Observation) bool { return o.PromptNumber == s.PromptNumber }
+		if slices.ContainsFunc(all, isOf) && !slices.ContainsFunc(out.Observations, isOf) {
+			s.Completed, s.Learned = "", ""
+		}
+	}
+}
+
+// namesOf reports whether a sentence has the names of a title: half of its words of code,
+// at least one, or where it has none half of its other words, at least two.
+func namesOf(title, sentence string) bool {
+	code, has := 0, 0
+	for _, w := range strings.Fields(title) {
+		if w = strings.Trim(w, "`'\"“”()[],.;:!?*"); looksLikeCode(w) || isPathLike(w) {
+			code++
+			if hasToken(sentence, w) {
+				has++
+			}
+		}
+	}
+	if code > 0 {
+		return 2*has >= code
+	}
+	known := words(sentence)
+	n := 0
+	for _, w := range words(title) {
+		if len(w) > 3 && !lang.Is(w, "filler") {
+			n++
+			if slices.Contains(known, w) {
+				has++
+			}
+		}
+	}
+	return has >= 2 && 2*has >= n
+}
