@@ -185,7 +185,10 @@ func splitClause(s string, n int) (head, rest string) {
 
 // overtakes reports whether a decision made in talk holds in place of an earlier one: of its
 // session if it recaps it, of any if the user or the agent says that it amends what was decided;
-// that a pasted text says so does not count.
+// that a pasted text says so does not count. A recap tells all that holds, so that a quarter of the
+// earlier title's rare words is enough, but one there must be; an amendment may be far from what it
+// amends and takes two. What was decided in work gives way only to work, and an answer to a dialog
+// only to another answer to the same question.
 func (t *turn) overtakes(old, by *memory.Observation) bool {
 	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
 		return false
@@ -193,7 +196,7 @@ func (t *turn) overtakes(old, by *memory.Observation) bool {
 	was := rareWords(old.Title)
 	shared := text.SharedWords(was, rareWords(toldBy(by)))
 	amends := lang.Has(t.raw, "amend") || slices.ContainsFunc(t.request.said, func(u utterance) bool { return lang.Has(u.text, "amend") })
-	return t.recapped && old.Session == by.Session && 4*shared >= len(was) || shared >= 2 && amends
+	return t.recapped && old.Session == by.Session && shared > 0 && 4*shared >= len(was) || shared >= 2 && amends
 }
 
 // toldBy returns what a record says.

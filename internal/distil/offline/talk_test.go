@@ -86,6 +86,10 @@ func TestTalkOvertakes(t *testing.T) {
 	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
 		t.Errorf("another subject: %+v", out.Observations)
 	}
+	short := tell().ask("No, use UTC.").stop("Understood. Anything else?").ask("Right.").stop("Settled: invoices are sent on Mondays, never on a holiday.")
+	if out = short.distil(t); len(out.Observations) != 2 {
+		t.Errorf("an earlier decision without a rare word: %+v", out.Observations)
+	}
 }
 
 // TestTalkAnswers: an answer in lists or code is kept, one in prose is not.
@@ -96,5 +100,14 @@ func TestTalkAnswers(t *testing.T) {
 	}
 	if out = tell().ask("How does the server start?").stop("It reads the table first, because that has all routes, and only then it listens.").distil(t); len(out.Observations) > 0 {
 		t.Errorf("prose: %+v", out.Observations)
+	}
+}
+
+// TestShortAnswer: a short answer is no summary, whichever apostrophe and dash it is written with.
+func TestShortAnswer(t *testing.T) {
+	for _, said := range []string{"It's slow because `cache.go` blocks.", "It’s slow because `cache.go` blocks — always.", "Es hängt, weil `cache.go` blockiert."} {
+		if out := tell().ask("Why is the start slow?").stop(said).distil(t); len(out.Summaries) > 0 {
+			t.Errorf("%q: %+v", said, out.Summaries)
+		}
 	}
 }
