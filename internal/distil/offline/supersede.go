@@ -33,6 +33,9 @@ func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observa
 		for i := range batch.Nearby {
 			if by := r.by(&batch.Nearby[i], own); by != nil && (t.takesBack(&batch.Nearby[i]) || !repeats(*by, batch.Nearby[i:i+1])) {
 				by.Supersedes = append(by.Supersedes, batch.Nearby[i].ID)
+				if by.Narrative == "" && t.amends() {
+					by.Narrative = "In place of: " + batch.Nearby[i].Title // its subject, which an amendment may leave out
+				}
 			}
 		}
 	}

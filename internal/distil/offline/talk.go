@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
@@ -13,7 +14,7 @@ import (
 // may replace, and maxBrief a prompt that only agrees or answers.
 const (
 	maxDecision = 110
-	maxStep     = 45
+	maxStep     = 36
 	maxBrief    = 8
 )
 
@@ -50,12 +51,9 @@ func (t *turn) settled() []memory.Observation {
 	o := newEpisode(t, nil).observation(of, capitalWord(title))
 	o.Narrative = ""
 	o.Subtitle, rest = splitClause(rest, maxSubtitle)
-	for rest != "" && len(o.Facts) < maxFacts {
-		fact, more := splitClause(rest, maxFact)
-		if most < len(strings.Fields(toldBy(&o)+" "+fact)) {
-			break
-		}
-		o.Facts, rest = append(o.Facts, fact), more
+	if n := lengthOf(rest, most-len(strings.Fields(toldBy(&o)))); n > 0 {
+		fact, _ := splitClause(rest, n)
+		o.Facts = []string{fact}
 	}
 	return []memory.Observation{o}
 }
@@ -177,26 +175,44 @@ func splitClause(s string, n int) (head, rest string) {
 	if i := strings.LastIndex(head, ". "); len(head) < len(s) && i > n/2 {
 		head = head[:i]
 	}
+	if i := strings.LastIndex(head, " ("); i > n/3 && !balanced(head) {
+		head = head[:i]
+	}
 	if !strings.HasPrefix(s, head) {
 		head = head[:len(head)-1] // cut has closed a backquote
 	}
 	return strings.TrimRight(head, ". "), capitalWord(strings.TrimLeft(s[len(head):], " ,;:.–—-"))
 }
 
-// overtakes reports whether a decision made in talk holds in place of an earlier one: of its
-// session if it recaps it, of any if the user or the agent says that it amends what was decided;
-// that a pasted text says so does not count. A recap tells all that holds, so that a quarter of the
-// earlier title's rare words is enough, but one there must be; an amendment may be far from what it
-// amends and takes two. What was decided in work gives way only to work, and an answer to a dialog
-// only to another answer to the same question.
+// lengthOf returns how many characters the first n words of s have; 0 for none.
+func lengthOf(s string, n int) int {
+	words := strings.Fields(s)
+	return utf8.RuneCountInString(strings.Join(words[:max(0, min(n, len(words)))], " "))
+}
+
+// overtakes reports whether a decision made in talk holds in place of an earlier one, of which it
+// says a quarter or more: of its session if it recaps its title, of any if the turn amends what was
+// decided.
 func (t *turn) overtakes(old, by *memory.Observation) bool {
 	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
-		return false
+		return false // an answer to a dialog is replaced by another answer to its question alone
 	}
-	was := rareWords(old.Title)
-	shared := text.SharedWords(was, rareWords(toldBy(by)))
-	amends := lang.Has(t.raw, "amend") || slices.ContainsFunc(t.request.said, func(u utterance) bool { return lang.Has(u.text, "amend") })
-	return t.recapped && old.Session == by.Session && shared > 0 && 4*shared >= len(was) || shared >= 2 && amends
+	says := rareWords(toldBy(by))
+	share := func(was string, least int) bool {
+		told := rareWords(was)
+		for w := range rareWords(strings.Join(append(lang.Phrases("amend"), lang.Phrases("recap")...), " ")) {
+			delete(told, w) // they are in other decisions as well
+		}
+		shared := text.SharedWords(told, says)
+		return shared >= least && 4*shared >= len(told)
+	}
+	return t.recapped && old.Session == by.Session && share(old.Title, 1) || t.amends() && share(toldBy(old), 3)
+}
+
+// amends reports whether the user or the agent says that what was decided is changed; that a pasted
+// text says so does not count.
+func (t *turn) amends() bool {
+	return lang.Has(t.raw, "amend") || slices.ContainsFunc(t.request.said, func(u utterance) bool { return lang.Has(u.text, "amend") })
 }
 
 // toldBy returns what a record says.

@@ -73,7 +73,7 @@ func TestTalkOvertakes(t *testing.T) {
 	later := tell().ask("An amendment to the retries: the gateway hangs up.").stop("Amended rule: retries are capped at three attempts.")
 	later.batch.Session.ID, later.batch.Nearby = 8, out.Observations
 	later.batch.Nearby[0].ID, later.batch.Nearby[0].Session = 5, 7
-	if out = later.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) != 1 {
+	if out = later.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) != 1 || out.Observations[0].Narrative != "In place of: "+later.batch.Nearby[0].Title {
 		t.Errorf("amended by %+v", out.Observations)
 	}
 	pasted := tell().ask("Got it.\n```\nAmendment to the retries\n```").stop("Settled: retries are capped at two attempts, and the pause is that of the new client.")
@@ -86,9 +86,21 @@ func TestTalkOvertakes(t *testing.T) {
 	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
 		t.Errorf("another subject: %+v", out.Observations)
 	}
-	short := tell().ask("No, use UTC.").stop("Understood. Anything else?").ask("Right.").stop("Settled: invoices are sent on Mondays, never on a holiday.")
-	if out = short.distil(t); len(out.Observations) != 2 {
-		t.Errorf("an earlier decision without a rare word: %+v", out.Observations)
+	other.batch.Nearby[0].Title, other.batch.Nearby[0].Session = "No, use UTC", other.batch.Session.ID // no word that tells a subject
+	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
+		t.Errorf("a title without a subject: %+v", out.Observations)
+	}
+}
+
+// TestTalkInFront: title, subtitle and one fact hold a decision to its end.
+func TestTalkInFront(t *testing.T) {
+	decision := "retries are capped at four attempts (the gateway hangs up at the fifth), the pause doubles from 200 ms to 5 s, uploads are never retried, as a part of them may be there, downloads go on at the byte where they ended, a token that has expired is renewed once and not counted, and what fails in the end goes to the queue of the night, where it waits for three days and is then reported to whoever is on call"
+	out := tell().ask("Yes.").stop("Settled: " + decision + ".").distil(t)
+	if len(out.Observations) != 1 || len(out.Observations[0].Facts) != 1 || !strings.HasSuffix(toldBy(&out.Observations[0]), "reported to whoever is on call") {
+		t.Fatalf("got %+v", out.Observations)
+	}
+	if title := out.Observations[0].Title; !balanced(title) {
+		t.Errorf("the title ends within brackets: %s", title)
 	}
 }
 
@@ -100,14 +112,5 @@ func TestTalkAnswers(t *testing.T) {
 	}
 	if out = tell().ask("How does the server start?").stop("It reads the table first, because that has all routes, and only then it listens.").distil(t); len(out.Observations) > 0 {
 		t.Errorf("prose: %+v", out.Observations)
-	}
-}
-
-// TestShortAnswer: a short answer is no summary, whichever apostrophe and dash it is written with.
-func TestShortAnswer(t *testing.T) {
-	for _, said := range []string{"It's slow because `cache.go` blocks.", "It’s slow because `cache.go` blocks — always.", "Es hängt, weil `cache.go` blockiert."} {
-		if out := tell().ask("Why is the start slow?").stop(said).distil(t); len(out.Summaries) > 0 {
-			t.Errorf("%q: %+v", said, out.Summaries)
-		}
 	}
 }

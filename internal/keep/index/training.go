@@ -84,11 +84,11 @@ var (
 
 // TrainingDue reports whether Train has something to do because observations came.
 func (ix *Index) TrainingDue() bool {
-	if ix.readOnly || ix.untrained || ix.tableKept.Load() {
+	if ix.readOnly || ix.untrained {
 		return false
 	}
 	b, done, err := ix.current()
-	if err != nil {
+	if err != nil || ix.tableKept.Load() {
 		return false
 	}
 	defer done()

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -24,13 +23,13 @@ type Filter struct {
 // Token is one name:value of a filter. Its name is that of the parameter.
 type Token struct{ Name, Value string }
 
-// tokenNames are the parameters of the search that are tokens, by all their names in lower case.
+// tokenNames are the parameters of the search that are tokens, with all their names.
 var tokenNames = func() map[string]string {
 	names := map[string]string{}
 	for _, key := range []string{"project", "type", "concepts", "files", "since", "until", "kind", "session_id", "order"} {
 		d := api.ParamNamed(key)
 		for _, name := range append([]string{d.Name}, d.Also...) {
-			names[strings.ToLower(name)] = d.Name
+			names[name] = d.Name
 		}
 	}
 	return names
@@ -48,9 +47,8 @@ func Parse(s string) Filter {
 		var field string
 		field, s = firstField(s)
 		name, value, ok := strings.Cut(field, ":")
-		value = strings.Trim(value, `"`)
 		if as := tokenNames[strings.ToLower(name)]; ok && as != "" && value != "" {
-			f.Tokens = append(f.Tokens, Token{as, value})
+			f.Tokens = append(f.Tokens, Token{as, strings.Trim(value, `"`)})
 			continue
 		}
 		words = append(words, field)
@@ -66,7 +64,7 @@ func firstField(s string) (field, rest string) {
 		switch {
 		case r == '"':
 			quoted = !quoted
-		case unicode.IsSpace(r) && !quoted:
+		case (r == ' ' || r == '\t' || r == '\n') && !quoted:
 			return s[:i], s[i:]
 		}
 	}
@@ -92,7 +90,7 @@ func (t Token) String() string {
 	if short, ok := shortNames[name]; ok {
 		name = short
 	}
-	if strings.ContainsFunc(value, unicode.IsSpace) {
+	if strings.ContainsAny(value, " \t\n") {
 		value = `"` + strings.ReplaceAll(value, `"`, "") + `"`
 	}
 	return name + ":" + value
