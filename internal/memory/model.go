@@ -51,6 +51,8 @@ type ModelAnswer struct {
 	Text  string
 	Model string // the name that answered, as the provider gives it
 	Usage ModelUsage
+	// Cut: the answer reached its limit of tokens, so that its end is missing.
+	Cut bool
 }
 
 // ErrorClass says what kind of failure a model call met, and with it what

@@ -39,8 +39,8 @@ func TestCacheMarks(t *testing.T) {
 		{"not even with its history", "claude-haiku-4-5", 1400, history(1000), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := &api{model: tt.model}
-			r := p.messagesRequest(memory.ModelRequest{System: text(tt.system), History: tt.history, Prompt: text(9000)})
+			p := &api{}
+			r := p.messagesRequest(memory.ModelRequest{Model: tt.model, System: text(tt.system), History: tt.history, Prompt: text(9000)})
 			got := ""
 			if r.System[0].CacheControl != nil {
 				got += "s"

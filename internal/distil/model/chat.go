@@ -17,6 +17,7 @@ type chatRequest struct {
 	MaxTokens           int           `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
 	ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
+	Temperature         *int          `json:"temperature,omitempty"`
 }
 
 type chatMessage struct {
@@ -80,7 +81,7 @@ func (p *api) askChat(ctx context.Context, request memory.ModelRequest) (memory.
 
 // chatRequest returns the body of askChat's request.
 func (p *api) chatRequest(request memory.ModelRequest) chatRequest {
-	out := chatRequest{Model: cmp.Or(request.Model, p.model)}
+	out := chatRequest{Model: request.Model, Temperature: p.temperature(request.Model)}
 	if request.System != "" {
 		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: request.System})
 	}

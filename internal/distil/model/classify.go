@@ -45,9 +45,12 @@ func (e *Endpoint) classify(status int, header http.Header, body []byte) *memory
 	detail := cmp.Or(Clean(p.message, e.key), http.StatusText(p.status))
 	if status == http.StatusOK {
 		f.Err = errors.New("error in the answer: " + detail)
-		return f
+	} else {
+		f.Status, f.Free, f.Err = status, true, fmt.Errorf("status %d: %s", status, detail)
 	}
-	f.Status, f.Free, f.Err = status, true, fmt.Errorf("status %d: %s", status, detail)
+	if p.status == http.StatusBadRequest && strings.Contains(strings.ToLower(p.message), "temperature") {
+		f.Err = fmt.Errorf("%w: %w", errTemperature, f.Err)
+	}
 	return f
 }
 

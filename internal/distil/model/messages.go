@@ -11,11 +11,12 @@ import (
 // messagesRequest and messagesAnswer are what is used of Anthropic's Messages API
 // (https://platform.claude.com/docs/en/api/messages).
 type messagesRequest struct {
-	Model     string           `json:"model"`
-	MaxTokens int              `json:"max_tokens"`
-	System    []textBlock      `json:"system,omitempty"`
-	Messages  []messageOfBlock `json:"messages"`
-	Thinking  *typed           `json:"thinking,omitempty"`
+	Model       string           `json:"model"`
+	MaxTokens   int              `json:"max_tokens"`
+	System      []textBlock      `json:"system,omitempty"`
+	Messages    []messageOfBlock `json:"messages"`
+	Thinking    *typed           `json:"thinking,omitempty"`
+	Temperature *int             `json:"temperature,omitempty"`
 }
 
 type messageOfBlock struct {
@@ -72,8 +73,9 @@ func (p *api) askMessages(ctx context.Context, request memory.ModelRequest) (mem
 // messagesRequest returns the body of askMessages's request.
 func (p *api) messagesRequest(request memory.ModelRequest) messagesRequest {
 	out := messagesRequest{
-		Model:     cmp.Or(request.Model, p.model),
-		MaxTokens: cmp.Or(request.MaxTokens, defaultMaxTokens),
+		Model:       request.Model,
+		MaxTokens:   cmp.Or(request.MaxTokens, defaultMaxTokens),
+		Temperature: p.temperature(request.Model),
 	}
 	if request.System != "" {
 		out.System = []textBlock{{Type: "text", Text: request.System}}

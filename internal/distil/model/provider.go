@@ -3,11 +3,14 @@ package model
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"claudemem/internal/memory"
@@ -136,17 +139,40 @@ type api struct {
 	*Endpoint
 	vendor vendor
 	model  string // asked for when a request names none
+	// refused has the models that have answered that they take no temperature.
+	refused sync.Map
 }
 
 // Name returns the vendor's name.
 func (p *api) Name() string { return p.vendor.name }
 
-// Complete asks once.
+// Complete asks once; a model that refuses a temperature is asked again without one, and never
+// with one later on.
 func (p *api) Complete(ctx context.Context, request memory.ModelRequest) (memory.ModelAnswer, error) {
+	ask := p.askChat
 	if p.vendor.messages {
-		return p.askMessages(ctx, request)
+		ask = p.askMessages
 	}
-	return p.askChat(ctx, request)
+	request.Model = cmp.Or(request.Model, p.model)
+	sent := p.temperature(request.Model) != nil
+	answer, err := ask(ctx, request)
+	if sent && errors.Is(err, errTemperature) {
+		p.refused.Store(request.Model, true)
+		return ask(ctx, request)
+	}
+	return answer, err
+}
+
+// errTemperature is the cause of the failure of a model that refuses a temperature.
+var errTemperature = errors.New("the model takes no temperature")
+
+// temperature returns what to ask a model for: 0, nil for its own.
+func (p *api) temperature(model string) *int {
+	_, refused := p.refused.Load(model)
+	if refused || !slices.ContainsFunc(p.vendor.cold, func(name string) bool { return strings.HasPrefix(model, name) }) {
+		return nil
+	}
+	return new(0)
 }
 
 // answer returns the ModelAnswer for an answer's text. A text that is an error or
@@ -163,7 +189,8 @@ func (p *api) answer(text, model, stop string, usage memory.ModelUsage) (memory.
 	case strings.TrimSpace(text) == "":
 		f = failed(memory.ClassGarbage, "empty answer (stop reason %q)", Clean(stop, p.key))
 	default:
-		return memory.ModelAnswer{Text: text, Model: cmp.Or(model, p.model), Usage: usage}, nil
+		cut := stop == "max_tokens" || stop == "length" || stop == "model_context_window_exceeded"
+		return memory.ModelAnswer{Text: text, Model: cmp.Or(model, p.model), Usage: usage, Cut: cut}, nil
 	}
 	f.Provider, f.Usage = p.vendor.name, usage
 	return memory.ModelAnswer{}, f

@@ -17,6 +17,10 @@ type vendor struct {
 	// answer's limit. Models that are not listed keep their default, because models
 	// without the parameter answer with 400.
 	effort map[string]string
+	// cold are the beginnings of the names of models that take a temperature; theirs is 0, so
+	// that the same turn gives the same records. Others refuse one (Claude from 4.7 on, GPT-5), or
+	// repeat themselves at a low one (Gemini 3). OpenRouter drops it for models that refuse it.
+	cold []string
 	// messages: the vendor speaks the Messages API; the others speak chat completions.
 	messages bool
 }
@@ -28,24 +32,29 @@ var vendors = []vendor{
 	{
 		name: "anthropic", baseURL: "https://api.anthropic.com/", pathPrefix: "/v1",
 		defaultModel: "claude-haiku-5-5", keyNeeded: true, messages: true,
+		cold: []string{"claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-opus-4-5", "claude-opus-4-6"},
 	},
 	{
 		name: "openai", baseURL: "https://api.openai.com/v1/",
 		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true,
 		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"},
+		cold:   []string{"gpt-3.5", "gpt-4"},
 	},
 	{
 		name: "openrouter", baseURL: "https://openrouter.ai/api/v1/",
 		defaultModel: "anthropic/claude-haiku-5.5", keyNeeded: true,
+		cold: []string{"anthropic/", "openai/", "google/gemini-2", "meta-llama/", "mistralai/", "qwen/"},
 	},
 	{
 		// Flash-Lite thinks very little by default.
 		name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai/",
 		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true,
+		cold: []string{"gemini-2"},
 	},
 	{
 		name: "ollama", baseURL: "http://127.0.0.1:11434/v1/",
 		defaultModel: "qwen2.5-coder:7b",
+		cold:         []string{""},
 	},
 }
 

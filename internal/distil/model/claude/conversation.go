@@ -90,7 +90,7 @@ func (c *conversation) answer(ctx context.Context, request memory.ModelRequest) 
 			c.messages = len(request.History) + 2
 			c.answers++
 			c.size += model.JSONSize(text) + model.JSONSize(turn.answer)
-			return memory.ModelAnswer{Text: turn.answer, Model: cmp.Or(turn.model, want.model), Usage: turn.usage}, nil
+			return memory.ModelAnswer{Text: turn.answer, Model: cmp.Or(turn.model, want.model), Usage: turn.usage, Cut: turn.cut}, nil
 		}
 		lost := idled && turn.silent // it died while idle
 		if c.tracked && turn.written && !lost {

@@ -93,6 +93,7 @@ type turn struct {
 	done chan struct{}
 
 	answer string
+	cut    bool // the answer reached its limit of tokens
 	model  string
 	usage  memory.ModelUsage
 
@@ -189,7 +190,7 @@ func (t *turn) retry(e event) (over bool) {
 // the text of an API error.
 func (t *turn) result(e event, before *memory.ModelUsage) {
 	t.usage = e.used(before)
-	t.answer = t.text.String()
+	t.answer, t.cut = t.text.String(), e.StopReason == "max_tokens"
 	if strings.TrimSpace(t.answer) == "" {
 		t.answer = e.Result
 	}
