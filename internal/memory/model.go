@@ -24,9 +24,9 @@ type ModelRequest struct {
 	Prompt  string
 	// MaxTokens bounds the answer.
 	MaxTokens int
-	// Usable reports whether an answer's text holds what was asked for, so that the
+	// Usable reports whether an answer holds what was asked for, so that the
 	// ledger can name answers that do not; nil accepts every text.
-	Usable func(text string) bool
+	Usable func(ModelAnswer) bool
 	// Redo: the call is about a turn that is remembered already, so that it can wait.
 	Redo bool
 }

@@ -63,7 +63,7 @@ func (b *Booked) Complete(ctx context.Context, request memory.ModelRequest) (mem
 		return memory.ModelAnswer{}, b.refused(ctx, err)
 	}
 	answer, callErr := b.next.Complete(ctx, request)
-	if callErr == nil && request.Usable != nil && !request.Usable(answer.Text) {
+	if callErr == nil && request.Usable != nil && !request.Usable(answer) {
 		callErr = Unusable(b.Name(), answer.Usage)
 	}
 	end := b.now()

@@ -95,7 +95,7 @@ func (l *memoryLedger) Charge(ctx context.Context, id int64, s memory.ModelCharg
 func TestUnusableAnswerIsBooked(t *testing.T) {
 	book := newMemoryLedger(0, 0)
 	p := NewBooked(&scripted{results: []any{memory.ModelAnswer{Text: "Sure, I will watch.", Usage: memory.ModelUsage{Input: 10, Output: 4}}}}, book, nil, nil)
-	_, err := p.Complete(t.Context(), memory.ModelRequest{Prompt: "x", Usable: func(text string) bool { return strings.Contains(text, "<") }})
+	_, err := p.Complete(t.Context(), memory.ModelRequest{Prompt: "x", Usable: func(a memory.ModelAnswer) bool { return strings.Contains(a.Text, "<") }})
 	var failed *memory.ModelError
 	if !errors.Is(err, memory.ErrUnusable) || !errors.As(err, &failed) || failed.Class != memory.ClassGarbage || failed.Transient() {
 		t.Errorf("got %v", err)

@@ -2,12 +2,18 @@ package observer
 
 import (
 	"maps"
+	"slices"
 
+	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
-// learned returns the learnings of an answer with the provenance of each. The words of the
+// maxAnswerLearnings bounds the learnings of an answer.
+const maxAnswerLearnings = 2
+
+// learned returns the learnings of an answer, of those that say the same the first, with the
+// provenance of each. The words of the
 // user or the project have to support it, by half of its subject words and by no fewer than the
 // texts of others have of them, else it is the agent's; if the turn has shown text
 // of others, or of nobody knows whom, it may have asked for that one, and it is dropped. So
@@ -30,6 +36,10 @@ func learned(t *turn, evidence []memory.PendingEvent, learnings []memory.Learnin
 	}
 	var kept []memory.Learning
 	for _, l := range learnings {
+		statement := likeness.ParseStatement(l.Content)
+		if slices.ContainsFunc(kept, func(k memory.Learning) bool { return statement.Same(likeness.ParseStatement(k.Content)) }) {
+			continue
+		}
 		said := text.SubjectWords(l.Content)
 		least := max(1, (len(said)+1)/2, text.SharedWords(said, others))
 		switch {

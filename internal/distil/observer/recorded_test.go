@@ -1,10 +1,13 @@
 package observer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +19,13 @@ import (
 
 // TestRecordedAnswers sends answers as models of all sorts write them through parser,
 // observer and store. Each file of testdata/answers begins with what is expected: the calls
-// of the model, the records (a summary that the rules made is "offline"), the events that no
-// model has read with the reason, and those that wait for the provider. Nothing that is not
-// expected may be stored, and no event may be lost.
+// of the model, the records (a summary that the rules made is "offline"; files where they are not
+// the edited one alone), what was left out, the events that no model has read with the reason,
+// and those that wait for the provider. Nothing that is not expected may be stored, and no event
+// may be lost. The answers of files called stopped- have reached their limit of tokens.
 func TestRecordedAnswers(t *testing.T) {
 	files, err := filepath.Glob("testdata/answers/*.txt")
-	if err != nil || len(files) < 20 {
+	if err != nil || len(files) < 40 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -35,7 +39,7 @@ func TestRecordedAnswers(t *testing.T) {
 				t.Fatal("no line ---")
 			}
 			synctest.Test(t, func(t *testing.T) {
-				if got := played(t, text); got != want {
+				if got := played(t, text, strings.Contains(file, "stopped-")); got != want {
 					t.Errorf("got\n%s\nwant\n%s", got, want)
 				}
 			})
@@ -43,12 +47,16 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
+var leftOut = regexp.MustCompile(`msg="leave out ([^"]*)" number=(\d+)`)
+
 // played returns what became of a turn whose model gives the same answer to each call.
-func played(t *testing.T, text string) string {
+func played(t *testing.T, text string, stopped bool) string {
 	p := &scripted{name: "p", do: func(int, memory.ModelRequest) (memory.ModelAnswer, error) {
-		return memory.ModelAnswer{Text: text, Model: "m"}, nil
+		return memory.ModelAnswer{Text: text, Model: "m", Cut: stopped}, nil
 	}}
-	r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
+	var log bytes.Buffer
+	logged := func(o *observer.ModelOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
+	r := startRig(t, chooseAlways(t, p, false), logged, observer.Options{BatchingEnabled: true})
 	r.together(func() {
 		session := "a"
 		r.enqueue(memory.Arrival{Event: memory.Event{Kind: memory.KindPrompt, HostSessionID: session, Prompt: "Uploads over 8 MB fail with 413. Find out why and fix it."}})
@@ -61,6 +69,9 @@ func played(t *testing.T, text string) string {
 	for _, o := range r.observations() {
 		if o.Origin == memory.OriginObserver {
 			lines = append(lines, fmt.Sprintf("observation: %s: %s", o.Type, o.Title))
+			if files := o.FilesIn(memory.FileModified); !slices.Equal(files, []string{"deploy/nginx.conf"}) && len(files) > 0 || len(o.Supersedes) > 0 {
+				lines = append(lines, fmt.Sprintf("  files %v, supersedes %v", files, o.Supersedes))
+			}
 		}
 	}
 	summaries, err := r.store.SessionSummaries(context.Background(), 1, 0)
@@ -80,6 +91,9 @@ func played(t *testing.T, text string) string {
 	}
 	for _, l := range learnings {
 		lines = append(lines, "learning: "+l.Content)
+	}
+	for _, m := range leftOut.FindAllStringSubmatch(log.String(), -1) {
+		lines = append(lines, "left out: "+m[1]+": "+m[2])
 	}
 	var unread []string
 	for reason, n := range r.unread() {

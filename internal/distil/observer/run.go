@@ -146,23 +146,24 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 		}
 	}
 	prompt := w.promptOf(&q)
-	text, err := w.call(ctx, &q, prompt)
+	got, err := w.call(ctx, &q, prompt)
 	if tooLong(err) && (w.thread.run.exchanges > 0 || w.thread.run.opening != "") {
 		w.m.opts.Logger.Info("compact observer run", "session", w.batch.Session.ID, "error", err)
 		if err := w.startRun(ctx, jsonSize(q.prompt), 2); err != nil {
 			return answer.Answer{}, err
 		}
 		prompt = w.promptOf(&q)
-		text, err = w.call(ctx, &q, prompt)
+		got, err = w.call(ctx, &q, prompt)
 	}
 	if errors.Is(err, memory.ErrUnusable) {
-		text, err = w.askAgain(ctx, &q, prompt)
+		got, err = w.askAgain(ctx, &q, prompt)
 	}
 	if err != nil {
 		return answer.Answer{}, modelFailure(w.choice.Provider.Name(), err)
 	}
-	a := w.parse(text)
-	w.thread.run.addExchange(&q, prompt, text, a)
+	a := w.parse(got)
+	w.noteLost(a.Lost, "records in which a model's answer broke off")
+	w.thread.run.addExchange(&q, prompt, got.Text, a)
 	w.thread.paid[q.key()] = paidAnswer{q.turn.events[0].Key, a}
 	return a, nil
 }
@@ -171,12 +172,12 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 // answer that held nothing of it. A provider that keeps the conversation gets the reminder
 // alone. When this answer cannot be used either, the run ends: its last exchanges would
 // only teach the model the wrong form.
-func (w *task) askAgain(ctx context.Context, q *question, prompt string) (string, error) {
+func (w *task) askAgain(ctx context.Context, q *question, prompt string) (memory.ModelAnswer, error) {
 	again := joinParagraphs(prompt, mode.Reminder())
 	if w.thread.run.keeps {
 		again = mode.Reminder()
 	}
-	text, err := w.call(ctx, q, again)
+	got, err := w.call(ctx, q, again)
 	if w.thread.run.keeps {
 		w.thread.run.sent += jsonSize(again) + 2*perMessage
 	}
@@ -185,14 +186,21 @@ func (w *task) askAgain(ctx context.Context, q *question, prompt string) (string
 		w.thread.run = nil
 		w.setRun(ctx, "")
 	}
-	return text, err
+	return got, err
 }
 
-// parse returns the records in an answer's text, by the session's mode. What only repeats
+// noteLost logs how many records of a model are not stored, if any, and which.
+func (w *task) noteLost(n int, which string) {
+	if n > 0 {
+		w.m.opts.Logger.Warn("leave out "+which, "number", n, "session", w.batch.Session.ID, "provider", w.choice.Provider.Name())
+	}
+}
+
+// parse returns the records in an answer, by the session's mode. What only repeats
 // the form or an example of the request is left out; an answer of nothing else is prose.
-func (w *task) parse(text string) answer.Answer {
-	a := answer.Parse(text, answer.Options{
-		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
+func (w *task) parse(got memory.ModelAnswer) answer.Answer {
+	a := answer.Parse(got.Text, answer.Options{
+		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(), Cut: got.Cut,
 	})
 	form := mode.System(w.choice.Mode, "")
 	echoed := func(text string) bool { return text != "" && strings.Contains(form, ">"+text+"<") }
@@ -210,8 +218,8 @@ func (w *task) parse(text string) answer.Answer {
 	return a
 }
 
-// usable reports whether an answer's text holds a record or says that there is none.
-func (w *task) usable(text string) bool { return w.parse(text).Class != answer.ClassProse }
+// usable reports whether an answer holds a record or says that there is none.
+func (w *task) usable(got memory.ModelAnswer) bool { return w.parse(got).Class != answer.ClassProse }
 
 // promptOf returns a question's prompt as it is sent: with the opening when the
 // run has no exchange yet.
@@ -233,7 +241,7 @@ func joinParagraphs(a, b string) string {
 
 // call asks the provider once. The error of an answer without any record or known form
 // of "nothing" is memory.ErrUnusable.
-func (w *task) call(ctx context.Context, q *question, prompt string) (string, error) {
+func (w *task) call(ctx context.Context, q *question, prompt string) (memory.ModelAnswer, error) {
 	r := w.thread.run
 	maxTokens := q.maxTokens
 	if r.keeps {
@@ -244,18 +252,18 @@ func (w *task) call(ctx context.Context, q *question, prompt string) (string, er
 		System: r.system, History: slices.Clone(r.history), Prompt: prompt, MaxTokens: maxTokens, Usable: w.usable, Redo: w.redo,
 	})
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	if class, ok := model.ErrorInText(got.Text); ok {
-		return "", &memory.ModelError{
+		return got, &memory.ModelError{
 			Provider: r.provider.Name(), Class: class, Usage: got.Usage, Err: errors.New("the answer is an error"),
 		}
 	}
-	if !w.usable(got.Text) { // a provider without a ledger does not look
-		return "", model.Unusable(r.provider.Name(), got.Usage)
+	if !w.usable(got) { // a provider without a ledger does not look
+		return got, model.Unusable(r.provider.Name(), got.Usage)
 	}
 	w.asked = true
-	return got.Text, nil
+	return got, nil
 }
 
 func tooLong(err error) bool {

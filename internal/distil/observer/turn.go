@@ -186,8 +186,10 @@ func (w *task) askPart(ctx context.Context, t *turn, tools []memory.PendingEvent
 	}
 	w.thread.observed = t.number
 	w.noteNames(tools)
-	w.addObservations(t, tools, evidence, a.Observations)
-	w.outcome.Learnings = append(w.outcome.Learnings, learned(t, evidence, a.Learnings)...)
+	w.addObservations(t, kind, tools, evidence, a.Observations)
+	learnings := learned(t, evidence, a.Learnings)
+	w.outcome.Learnings = append(w.outcome.Learnings, learnings[:min(len(learnings), maxAnswerLearnings)]...)
+	w.noteLost(len(learnings)-maxAnswerLearnings, "learnings of an answer beyond its bound")
 	if kind == kindTurn {
 		if err := w.addSummary(ctx, t, a, a.Class != answer.ClassIdle); err != nil {
 			return err
@@ -254,11 +256,38 @@ func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing
 	return nil
 }
 
+// maxTurnObservations bounds the observations of a turn that a model makes.
+const maxTurnObservations = 6
+
+// surest returns the observations of an answer that its turn has room for: if not all, those with
+// a file that a tool has modified first, else in the answer's order. Before the call that has the
+// closing message they get half of the room.
+func (w *task) surest(t *turn, kind string, observations []memory.Observation) []memory.Observation {
+	room := maxTurnObservations
+	for _, o := range append(w.earlier(t), w.outcome.Observations...) {
+		if o.PromptNumber == t.number && o.Origin == memory.OriginObserver {
+			room--
+		}
+	}
+	if kind != kindTurn {
+		room /= 2
+	}
+	if len(observations) <= room {
+		return observations
+	}
+	room = max(room, 0)
+	w.noteLost(len(observations)-room, "observations of a turn beyond its bound")
+	edited := func(o memory.Observation) int { return min(len(o.FilesIn(memory.FileModified)), 1) }
+	slices.SortStableFunc(observations, func(a, b memory.Observation) int { return edited(b) - edited(a) })
+	return observations[:room]
+}
+
 // addObservations adds observations of tools to the outcome, with the fields that
 // a model cannot know and with the files that the evidence supports.
-func (w *task) addObservations(t *turn, tools, evidence []memory.PendingEvent, observations []memory.Observation) {
+func (w *task) addObservations(t *turn, kind string, tools, evidence []memory.PendingEvent, observations []memory.Observation) {
 	observations = slices.Clone(observations) // the paid answer stays as it is
 	evidenceOf(evidence).correctFiles(observations)
+	observations = w.surest(t, kind, observations)
 	tokens := 0
 	var agent, agentType string
 	for i := range tools {

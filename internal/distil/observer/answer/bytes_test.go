@@ -19,7 +19,7 @@ func TestBytes(t *testing.T) {
 		{"terminal colours", "<observation><title>\x1b[1;31mA\x1b[0m</title><facts><fact>\x1b]b</fact></facts></observation>", "records\nO discovery | A\n  fact ]b\n"},
 		{"text turned around", "<observation><title>A\u202eB\u2066C</title></observation>", "records\nO discovery | ABC\n"},
 		{"invalid UTF-8", "<observation><title>A\xff\xc3(\xed\xa0\x80</title></observation>", "records\nO discovery | A\ufffd\ufffd(\ufffd\ufffd\ufffd\n"},
-		{"UTF-8 that breaks off", "<observation><title>A</title><narrative>caf\xc3", "records\nO discovery | A\n  nar caf\ufffd\n"},
+		{"UTF-8 that breaks off", "<observation><title>A</title><narrative>caf\xc3", "prose\nlost 1\n"},
 		{"blanks of all kinds", "<observation><title>\u00a0A \t\n B\u2003</title></observation>", "records\nO discovery | A B\n"},
 		{"only white space", " \n\t\r\n ", "idle\n"},
 		{"only zeros", "\x00\x00\x00", "idle\n"},

@@ -98,6 +98,7 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 	if a.Class == ClassProse {
 		again.Class = ClassProse // prose is not rendered
 	}
+	again.Lost = a.Lost // what was left out neither
 	if len(rendered) <= opts.MaxBytes {
 		if diff := cmp.Diff(a, again); diff != "" {
 			t.Errorf("rendered and parsed again (-first +second):\n%s\n%s", diff, rendered)

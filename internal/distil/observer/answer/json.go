@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -68,7 +69,10 @@ func xmlOf(s string) string {
 			continue
 		}
 		r := newJSONReader(s)
-		_ = r.value(element{}, 0) // what comes before the fault was written
+		// What comes before a fault was written; what breaks off ends within a field.
+		if err := r.value(element{}, 0); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			r.write("<narrative>")
+		}
 		xml = append(append(xml, r.xml...), r.quoted...)
 		s = s[max(1, r.InputOffset()):]
 	}

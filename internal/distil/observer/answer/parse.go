@@ -23,6 +23,8 @@ type Options struct {
 	Concepts []string
 	// MaxBytes bounds the part of the text that is parsed; 0 is 256 KB.
 	MaxBytes int
+	// Cut: the model was stopped, so that what is left open at the end is not whole.
+	Cut bool
 }
 
 // Class is the kind of an answer.
@@ -47,7 +49,9 @@ type Answer struct {
 	// SkipSummary: the model says that the turn needs no summary; Summary is nil
 	// then.
 	SkipSummary bool
-	Class       Class
+	// Lost counts the records that were left out, because the answer breaks off in them.
+	Lost  int
+	Class Class
 }
 
 // Parse parses an answer. It leaves out what it does not understand; there is no
@@ -101,7 +105,13 @@ func (o *Options) collect(p *parser) Answer {
 		records = records[p.thought:]
 	}
 	for _, r := range records {
-		o.add(&a, r)
+		switch {
+		case r.implicit && len(r.seen) < 2: // only a tag in prose
+		case r == p.tail && (p.torn || o.Cut):
+			a.Lost++
+		default:
+			o.add(&a, r)
+		}
 	}
 	if a.SkipSummary = p.skip; p.skip {
 		a.Summary = nil
@@ -109,6 +119,8 @@ func (o *Options) collect(p *parser) Answer {
 	switch {
 	case len(a.Observations) > 0, a.Summary != nil, len(a.Learnings) > 0:
 		a.Class = ClassRecords
+	case a.Lost > 0:
+		a.Class = ClassProse
 	case p.skip:
 		a.Class = ClassIdle
 	default:
@@ -120,9 +132,6 @@ func (o *Options) collect(p *parser) Answer {
 // add adds r to the answer, as a record of another kind than its element says if
 // that fits its fields better.
 func (o *Options) add(a *Answer, r *record) {
-	if r.implicit && len(r.seen) < 2 {
-		return // only a tag in prose
-	}
 	if r.kind == kindLearning || r.seen["content"] && (r.seen["category"] || r.seen["confidence"]) {
 		if l, ok := learning(r); ok && len(a.Learnings) < maxRecords {
 			a.Learnings = append(a.Learnings, l)

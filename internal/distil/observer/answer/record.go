@@ -17,8 +17,6 @@ type record struct {
 	lists    map[string][]string
 	seen     map[string]bool // the fields that occurred
 	attrs    map[string]string
-	// cut is the field in which the answer broke off.
-	cut string
 	// loose is text outside of fields, at most maxLoose bytes.
 	loose string
 }
@@ -84,6 +82,10 @@ type parser struct {
 	// thought is the number of records before a stray </think>.
 	thought int
 	full    bool
+	// tail is the record that the answer leaves open, nil for none. torn: the answer, which closes
+	// other elements, ends within its text.
+	tail *record
+	torn bool
 }
 
 // parseXML returns a parser with the records of a text in XML.
@@ -110,16 +112,10 @@ func parseXML(src string) *parser {
 		}
 	}
 	p.write(p.src[pos:])
-	cut := p.top()
+	tail := p.top()
 	p.popTo(1)
-	if cut.isField() {
-		r := cut.record
-		r.cut = cut.field
-		// The item in which the answer broke off goes, unless it is the only one.
-		if n := len(r.lists[r.cut]); !cut.children && (n > 1 || n > 0 && r.cut == "supersedes") {
-			r.lists[r.cut] = r.lists[r.cut][:n-1]
-		}
-	}
+	p.tail = tail.record
+	p.torn = p.tail != nil && len(p.closes) > 0 && (tail.isField() || len(p.tail.seen) == 0 && strings.TrimSpace(tail.text.String()) != "")
 	return p
 }
 

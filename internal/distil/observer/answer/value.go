@@ -58,8 +58,7 @@ func (o *Options) observation(r *record) (memory.Observation, bool) {
 			obs.Narrative = ""
 		}
 	}
-	// Half a title is worse than none.
-	if obs.Narrative == "" && len(obs.Facts) == 0 && (r.cut == "title" || obs.Title == "" && len(obs.Concepts) == 0) {
+	if obs.Narrative == "" && len(obs.Facts) == 0 && obs.Title == "" && len(obs.Concepts) == 0 {
 		return obs, false
 	}
 	if obs.Title == "" {
