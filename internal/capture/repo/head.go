@@ -132,8 +132,10 @@ func searchPacked(f io.ReaderAt, size int64, ref string) string {
 		name, ok := firstPacked(read(block, 1))
 		return !ok || name > ref
 	})
-	// The line of ref starts in the block before, or right at the beginning of this one.
-	return findPacked(read(max(after-1, 0), 3), ref)
+	// The line of ref starts in the block before, or right at the beginning of this one. A last line
+	// that may be cut is not looked at: "foo" may be the beginning of "foobar".
+	lines := read(max(after-1, 0), 3)
+	return findPacked(lines[:strings.LastIndexByte(lines, '\n')+1], ref)
 }
 
 // firstPacked returns the name of the first ref that starts in block, whose

@@ -47,6 +47,22 @@ func TestPackedRefLargeFile(t *testing.T) {
 	}
 }
 
+// TestPackedBeginning: of a name that is the beginning of others, nothing is found wherever the blocks
+// cut the lines.
+func TestPackedBeginning(t *testing.T) {
+	for pad := range 80 {
+		body := fmt.Sprintf("# pack-refs with: peeled fully-peeled sorted \n%040x refs/heads/a%s\n", 7, strings.Repeat("x", pad))
+		for i := range 400 {
+			body += fmt.Sprintf("%040x refs/heads/foo-%04d\n", i+1000, i)
+		}
+		path := filepath.Join(t.TempDir(), "packed-refs")
+		write(t, path, body)
+		if got := packedRef(path, "refs/heads/foo"); got != "" {
+			t.Errorf("behind %d bytes: %s", pad, got)
+		}
+	}
+}
+
 func TestCoreWorktree(t *testing.T) {
 	tests := []struct{ config, want string }{
 		{"[core]\n\trepositoryformatversion = 0\n\tworktree = ../../../vendor/library\n", "../../../vendor/library"},

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -124,6 +125,29 @@ func TestInnerCommands(t *testing.T) {
 	commands = ParseCommands("(cd web && npm test) && make")
 	if len(commands) != 3 || commands[1].Dir != "web" || commands[2].Dir != "" || !commands[2].IfOK {
 		t.Errorf("got %+v", commands)
+	}
+}
+
+// TestRedirections: what each command writes, reads and gets, and the commands within.
+func TestRedirections(t *testing.T) {
+	for line, want := range map[string]string{
+		"make > out.log 2> err.log":                          `make ["out.log"] [] "" 0`,
+		"make > >(tee out.log)":                              `make [] [] "" 1`,
+		"make >& build.log":                                  `make ["build.log"] [] "" 0`,
+		"echo x >&2; echo y >&$fd":                           `echo [] [] "" 0, echo [] [] "" 0`,
+		`echo x > "$(git rev-parse --show-toplevel)/f"`:      `echo ["$(git rev-parse --show-toplevel)/f"] [] "" 1`,
+		"echo x 2> $(mktemp)":                                `echo [] [] "" 1`,
+		"while read x; do echo $x; done < <(find . -name a)": `read [] [] "" 0, echo [] [] "" 1`,
+		"while read x; do rm $x; done <<EOF\na\nEOF":         `read [] [] "" 0, rm [] [] "a\n" 0`,
+		"cat <<EOF\nEOF":                                     `cat [] [] "" 0`,
+	} {
+		var got []string
+		for _, c := range ParseCommands(line) {
+			got = append(got, fmt.Sprintf("%s %q %q %q %d", c.Words[0], c.Writes, c.Reads, c.Stdin, len(c.Inner)))
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%q\n got %s\nwant %s", line, s, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -152,9 +153,10 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 	}
 	// A redirection of a whole block is its last command's.
 	c := Command{Dir: dir, Hidden: true}
-	if w.redirections(s, &c); len(c.Writes)+len(c.Reads)+len(c.Inner) > 0 {
+	if w.redirections(s, &c); len(c.Writes)+len(c.Reads)+len(c.Inner)+len(c.Stdin) > 0 {
 		if len(w.commands) > from {
 			last := &w.commands[len(w.commands)-1]
+			last.Stdin = cmp.Or(last.Stdin, c.Stdin)
 			last.Writes, last.Reads, last.Inner = append(last.Writes, c.Writes...), append(last.Reads, c.Reads...), append(last.Inner, c.Inner...)
 			last.complete()
 		} else {
@@ -288,28 +290,38 @@ func (w *walker) isScratch(word string) bool {
 	return w.scratch[name]
 }
 
-// redirections notes in c where a statement's standard output goes, devices left out, which files and
-// texts it reads, and the commands of substitutions in these.
+// redirections notes in c which files a statement's standard output goes to, devices left out, which
+// files and texts it reads, by whichever descriptor, and the commands of substitutions in all these.
+// c is completed after that: complete looks at Writes.
 func (w *walker) redirections(s *syntax.Stmt, c *Command) {
 	for _, r := range s.Redirs {
-		switch r.Op {
+		word := cmp.Or(r.Hdoc, r.Word)
+		c.Inner = append(c.Inner, w.inner(word)...)
+		if slices.ContainsFunc(word.Parts, isProcess) {
+			continue
+		}
+		switch target := w.text(word); r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			if r.Hdoc != nil {
-				c.Stdin = w.document(r.Hdoc)
-				c.Inner = append(c.Inner, w.inner(r.Hdoc)...)
+			if r.Hdoc != nil { // nil: an empty one
+				c.Stdin = w.document(word)
 			}
 		case syntax.WordHdoc:
-			c.Stdin = w.text(r.Word)
-			c.Inner = append(c.Inner, w.inner(r.Word)...)
+			c.Stdin = target
 		case syntax.RdrIn, syntax.RdrInOut:
-			c.Reads = append(c.Reads, w.text(r.Word))
-			c.Inner = append(c.Inner, w.inner(r.Word)...)
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-			if target := w.text(r.Word); (r.N == nil || r.N.Value == "1") && target != "" && !strings.HasPrefix(target, "/dev/") {
+			c.Reads = append(c.Reads, target)
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
+			descriptor := r.Op == syntax.DplOut && (strings.Trim(target, "0123456789-") == "" || target[0] == '$')
+			if (r.N == nil || r.N.Value == "1") && target != "" && !descriptor && !strings.HasPrefix(target, "/dev/") {
 				c.Writes = append(c.Writes, target)
 			}
 		}
 	}
+}
+
+// isProcess reports whether a part of a word stands for the input or output of a process: >(tee log).
+func isProcess(part syntax.WordPart) bool {
+	_, ok := part.(*syntax.ProcSubst)
+	return ok
 }
 
 // text returns a word without its quotes; what the shell would put in its place

@@ -7,7 +7,7 @@ import (
 	"claudemem/internal/leaf/lang"
 )
 
-// minAnswer is how many words an answer has at least.
+// minAnswer is how many words an answer has at least, where words are parted by blanks.
 const minAnswer = 14
 
 // isNextHeading reports whether a line that ends in a colon heads a list of next steps.
@@ -72,7 +72,7 @@ func (t *turn) answer() string {
 	all := strings.Join(t.excerpt(maxField, func(s sentence) bool {
 		return !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && !strings.HasSuffix(s.text, "?") && tells(s.text) && (hasCode(s.text) || len(t.steps) > 0)
 	}), " ")
-	if len(words(all)) < minAnswer && lang.IsASCII(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
+	if len(words(all)) < minAnswer && !tellsUnspaced(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
 		return "" // an inventory
 	}
 	return shown(all, maxField)

@@ -308,7 +308,7 @@ func (r *ranking) Syntax(_ context.Context, expression string, f index.Filter, _
 		for _, h := range r.choose(f) {
 			if h.RecordRef == ref {
 				m := match(h)
-				m.Keyword = 1 / float64(i+1)
+				m.Keyword, m.Lexical = 1/float64(i+1), true
 				a.Matches = append(a.Matches, m)
 			}
 		}

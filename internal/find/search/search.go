@@ -330,9 +330,6 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 	if len(answer.Matches) == 0 && !excludes(p.text) {
 		return found{}, false, nil
 	}
-	for i := range answer.Matches {
-		answer.Matches[i].Lexical = true
-	}
 	p.understood.Syntax = true
 	f, err = s.page(ctx, p, filter, answer)
 	return f, true, err

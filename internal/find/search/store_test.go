@@ -88,6 +88,8 @@ func TestStoreAndIndex(t *testing.T) {
 		{"an expression", memory.SearchRequest{Text: "rounded OR deadlock NOT cart"}, "", -1},
 		{"a phrase", memory.SearchRequest{Text: `"another order"`}, "Deadlock when two workers claim the same job", 1},
 		{"a prefix", memory.SearchRequest{Text: "sanit*"}, "Markdown tables lose their borders", 1},
+		{"a prefix of no word", memory.SearchRequest{Text: "getuser*"}, "getUserByEmail moved into the repository package", 1},
+		{"prefixes", memory.SearchRequest{Text: "repos* OR sanit* OR cla*"}, "", 3},
 		{"a project by its label", memory.SearchRequest{Text: "cart", Query: memory.Query{Project: "blog"}}, "Markdown tables lose their borders", 1},
 		{"files", memory.SearchRequest{Text: "anything", Query: memory.Query{Files: []string{"cart.go"}}}, "Cart total was rounded twice", 1},
 		{"concepts alone", memory.SearchRequest{Query: memory.Query{Concepts: []string{"gotcha"}}}, "Cart total was rounded twice", 1},
@@ -117,6 +119,9 @@ func TestStoreAndIndex(t *testing.T) {
 			for _, h := range got.Hits {
 				if h.Why != nil && h.Why.Score() != h.Score {
 					t.Errorf("#%d: explanation %v, score %v", h.ID, h.Why.Score(), h.Score)
+				}
+				if got.Understood.Syntax && h.Score == 0 {
+					t.Errorf("#%d: a match has no score", h.ID)
 				}
 			}
 		})

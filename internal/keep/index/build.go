@@ -180,7 +180,7 @@ func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	r := f.next
 	more, err := false, r.ctx.Err()
 	if err == nil {
-		more, err = f.step(ctx, ix, r.base)
+		more, err = ix.step(ctx, r.base)
 	}
 	var total memory.Totals
 	if err == nil {

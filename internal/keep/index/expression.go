@@ -15,6 +15,9 @@ const (
 	// that are read: of more only the newest.
 	syntaxScored = 2000
 	syntaxRows   = 20_000
+	// leastKeyword is the keyword score of a match without a scored word, as that of a beginning
+	// ("web*") is: a score of 0 would say that the record only passes the filter.
+	leastKeyword = 0.01
 )
 
 // Syntax returns the records that match a full-text expression (see syntax.go),
@@ -82,7 +85,8 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	b.combine(list)
 	answer.Matches = b.matches(q, list)
 	for i := range answer.Matches {
-		answer.Matches[i].Lexical = true // also by the beginning of a word
+		m := &answer.Matches[i]
+		m.Lexical, m.Keyword = true, max(m.Keyword, leastKeyword)
 	}
 	return answer, nil
 }

@@ -288,7 +288,7 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 			}
 		}
 		if ix.base != nil {
-			more, err = f.step(ctx, ix, ix.base)
+			more, err = ix.step(ctx, ix.base)
 			err = ix.base.blame(ctx, err)
 		}
 		if more {
@@ -329,9 +329,8 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 	return ctx.Err()
 }
 
-// step takes in the next batch of a build or of changes; more says that there
-// may be another.
-func (f *follower) step(ctx context.Context, ix *Index, b *base) (more bool, err error) {
+// step takes the next batch of a build or of changes into b; more says that there may be another.
+func (ix *Index) step(ctx context.Context, b *base) (more bool, err error) {
 	if b.build.kind != 0 {
 		return true, ix.buildStep(ctx, b)
 	}

@@ -218,6 +218,18 @@ var noExpressions = []string{
 	strings.Repeat("cart OR ", 100) + "cart", strings.Repeat("x", 1<<20) + " AND y",
 }
 
+// TestManyNear: the terms on both sides of a NEAR count once, and half of the most make no error.
+func TestManyNear(t *testing.T) {
+	pairs := make([]string, maxTerms/2)
+	for i := range pairs {
+		pairs[i] = fmt.Sprintf("aa%d NEAR bb%d", i, i)
+	}
+	e, err := parseExpression(strings.Join(pairs, " OR "))
+	if err != nil || len(e.words) != maxTerms {
+		t.Errorf("%v, %+v", err, e)
+	}
+}
+
 func TestNoSyntax(t *testing.T) {
 	ix := shop(t)
 	for _, text := range noExpressions {

@@ -247,14 +247,14 @@ func (p *parser) andExpression(depth int, wanted bool) *clause {
 // nearExpression parses one operand, or terms with NEAR or NEAR/5 between them. Without
 // a NEAR it returns what primary does.
 func (p *parser) nearExpression(depth int, wanted bool) *clause {
-	from := p.at
+	start := *p
 	left := p.primary(depth, wanted)
 	distance, ok := p.nearOperator()
 	if !ok {
 		return left
 	}
 	// Only terms can be near each other: they are read again as such.
-	p.at = from
+	*p = start
 	phrases := p.nearTerm(nil, wanted)
 	for {
 		d, ok := p.nearOperator()
@@ -441,6 +441,7 @@ func (p *parser) phrase(t token, star, wanted bool) *clause {
 		return p.fail("a beginning of one letter stands for too many words")
 	}
 	stems[last] = whole[last].Raw
-	// What is kept are stems: of "running" only "run", which no longer begins with "runni".
+	// What is kept are stems: of "running" only "run", which does not begin with "running". A word
+	// typed whole is found by its stem; a beginning that goes beyond it, "runni*", finds nothing.
 	return clauseOf(clauseOr, []*clause{nearClause([]phrase{newPhrase(stems, true)}, 0), stemmed})
 }

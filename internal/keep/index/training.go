@@ -84,11 +84,11 @@ var (
 
 // TrainingDue reports whether Train has something to do because observations came.
 func (ix *Index) TrainingDue() bool {
-	if ix.readOnly || ix.untrained {
+	if ix.readOnly || ix.untrained || ix.tableKept.Load() {
 		return false
 	}
 	b, done, err := ix.current()
-	if err != nil || ix.tableKept.Load() {
+	if err != nil {
 		return false
 	}
 	defer done()

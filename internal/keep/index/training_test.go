@@ -526,6 +526,21 @@ func TestNotTrained(t *testing.T) {
 	}
 }
 
+// TestTrainingDueUnlocks: the question whether training is due leaves the index to its writer, also
+// where a damaged table stays.
+func TestTrainingDueUnlocks(t *testing.T) {
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), trainableFeed(), Options{})
+	catchUp(t, ix)
+	ix.tableKept.Store(true)
+	if ix.TrainingDue() {
+		t.Error("due with a damaged table")
+	}
+	if !ix.mu.TryLock() {
+		t.Fatal("the index is still locked")
+	}
+	ix.mu.Unlock()
+}
+
 // TestLot: what a large memory is trained on is drawn from all of it.
 func TestLot(t *testing.T) {
 	ids := []int64{}

@@ -244,14 +244,9 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// IsASCII reports whether a text has no character beyond ASCII.
+// IsASCII reports whether a text has no letter beyond ASCII. Signs such as ’ and — do not count.
 func IsASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) })
 }
 
 // fold returns a text as phrases are written.

@@ -38,7 +38,7 @@ type inbox struct {
 	// held are files that cannot be taken in now (written by a newer hook, or
 	// unreadable); requests skip them.
 	held map[string]bool
-	// trouble is the error that ended the last pass early, nil for none.
+	// trouble is the error that ended the last pass early, or that of its listing, nil for none.
 	trouble      error
 	troubleUntil time.Time
 	taken        int
@@ -101,22 +101,21 @@ func (in *inbox) takeNew(ctx context.Context) error {
 			}
 			names = names[n:]
 		}
-		in.mu.Lock()
-		in.trouble = nil
-		in.mu.Unlock()
 	}
 }
 
 // waiting returns the files that requests may take in now, the oldest first: none within
-// pauseAfterTrouble, and none that is held.
+// pauseAfterTrouble, and none that is held. That the spool cannot be listed is trouble, which ends
+// once nothing is left.
 func (in *inbox) waiting() ([]string, error) {
 	names, err := in.spool.List(in.clock())
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.clock().Before(in.troubleUntil) {
+	switch {
+	case err != nil:
+		in.trouble = err
+		return nil, err
+	case in.clock().Before(in.troubleUntil):
 		return nil, nil
 	}
 	free := names[:0]
@@ -124,6 +123,9 @@ func (in *inbox) waiting() ([]string, error) {
 		if !in.held[name] {
 			free = append(free, name)
 		}
+	}
+	if len(free) == 0 {
+		in.trouble = nil
 	}
 	return free, nil
 }
@@ -271,8 +273,8 @@ const spoolBeforeContext = 300 * time.Millisecond
 // spoolBeforeEvent is how long the arrival of an event waits for the spool.
 const spoolBeforeEvent = 2 * time.Second
 
-// Context implements api.Blocks: it stores the spool's events, for at most 300 ms, then builds a
-// session's context block with what is stored by then.
+// Context implements api.Blocks: it stores the spool's events, for at most 300 ms (and
+// settings.Slack), then builds a session's context block with what is stored by then.
 func (w *Worker) Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext+settings.Slack(os.Getenv))
 	// An unreadable spool is reported by health; the block is built without it.

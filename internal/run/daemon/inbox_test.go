@@ -225,6 +225,23 @@ func TestInboxGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
+// TestInboxUnlistable checks that a spool which cannot be listed shows in the state until it can be.
+func TestInboxUnlistable(t *testing.T) {
+	in, _, spool := newTestInbox(t)
+	if err := os.WriteFile(spool.Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.takeNew(t.Context()); err == nil || in.state() == nil {
+		t.Errorf("takeNew: %v, state %v, want both to tell it", err, in.state())
+	}
+	if err := os.Remove(spool.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.takeNew(t.Context()); err != nil || in.state() != nil {
+		t.Errorf("takeNew of an empty spool: %v, state %v", err, in.state())
+	}
+}
+
 // TestInboxCallersTimeLimit checks that a caller whose time ends while the storage works
 // does not count as trouble of the storage: the next request takes the spool in.
 func TestInboxCallersTimeLimit(t *testing.T) {

@@ -281,7 +281,7 @@ func (h *Hit) Entry() Entry {
 }
 
 // Note returns the second line of the hit in a list: what the title does not say, "" for
-// nothing.
+// nothing. That of a summary says where foreign text is from; an observation's entry has Foreign.
 func (h *Hit) Note() string {
 	switch {
 	case h.Observation != nil && h.Observation.ObservationDetail != nil:
@@ -289,7 +289,11 @@ func (h *Hit) Note() string {
 	case h.Observation != nil:
 		return h.Observation.Subtitle
 	case h.Summary != nil && h.Summary.SummaryDetail != nil:
-		return text.Reported(h.Summary.Provenance, cmp.Or(h.Summary.Completed, h.Summary.Learned))
+		for _, said := range []string{h.Summary.Completed, h.Summary.Learned} {
+			if note := text.Reported(h.Summary.Provenance, said); said != "" && headline(note) != h.Summary.Title {
+				return note
+			}
+		}
 	}
 	return ""
 }

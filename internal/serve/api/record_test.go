@@ -103,3 +103,17 @@ func TestTitleOfTrailers(t *testing.T) {
 		}
 	}
 }
+
+// TestNote: the second line of a summary does not repeat its title.
+func TestNote(t *testing.T) {
+	for want, s := range map[string]memory.Summary{
+		"":               {Completed: "Fixed the lock"},
+		"Locks nest":     {Completed: "Fixed the lock", Learned: "Locks nest"},
+		"Fixed the lock": {Request: "It hangs", Completed: "Fixed the lock", Learned: "Locks nest"},
+	} {
+		h := Hit{Summary: new(SummaryOf(&s, "/p", true))}
+		if got := h.Note(); got != want {
+			t.Errorf("title %q: got %q, want %q", h.Summary.Title, got, want)
+		}
+	}
+}

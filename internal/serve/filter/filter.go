@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -23,13 +24,13 @@ type Filter struct {
 // Token is one name:value of a filter. Its name is that of the parameter.
 type Token struct{ Name, Value string }
 
-// tokenNames are the parameters of the search that are tokens, with all their names.
+// tokenNames are the parameters of the search that are tokens, by all their names in lower case.
 var tokenNames = func() map[string]string {
 	names := map[string]string{}
 	for _, key := range []string{"project", "type", "concepts", "files", "since", "until", "kind", "session_id", "order"} {
 		d := api.ParamNamed(key)
 		for _, name := range append([]string{d.Name}, d.Also...) {
-			names[name] = d.Name
+			names[strings.ToLower(name)] = d.Name
 		}
 	}
 	return names
@@ -47,8 +48,9 @@ func Parse(s string) Filter {
 		var field string
 		field, s = firstField(s)
 		name, value, ok := strings.Cut(field, ":")
+		value = strings.Trim(value, `"`)
 		if as := tokenNames[strings.ToLower(name)]; ok && as != "" && value != "" {
-			f.Tokens = append(f.Tokens, Token{as, strings.Trim(value, `"`)})
+			f.Tokens = append(f.Tokens, Token{as, value})
 			continue
 		}
 		words = append(words, field)
@@ -64,7 +66,7 @@ func firstField(s string) (field, rest string) {
 		switch {
 		case r == '"':
 			quoted = !quoted
-		case (r == ' ' || r == '\t' || r == '\n') && !quoted:
+		case unicode.IsSpace(r) && !quoted:
 			return s[:i], s[i:]
 		}
 	}
@@ -90,7 +92,7 @@ func (t Token) String() string {
 	if short, ok := shortNames[name]; ok {
 		name = short
 	}
-	if strings.ContainsAny(value, " \t\n") {
+	if strings.ContainsFunc(value, unicode.IsSpace) {
 		value = `"` + strings.ReplaceAll(value, `"`, "") + `"`
 	}
 	return name + ":" + value

@@ -9,6 +9,10 @@ func TestFilter(t *testing.T) {
 		{"concept:gotcha concepts:pattern session:S12", "", "concepts=gotcha&concepts=pattern&session_id=S12"},
 		{"error: open foo:bar type:", "error: open foo:bar type:", "query=error%3A+open+foo%3Abar+type%3A"},
 		{"since:2026-03-01 until:2026-03-31", "", "since=2026-03-01&until=2026-03-31"},
+		{"dateFrom:2026-03-01 DATEEND:2026-03-31 orderby:oldest", "", "order=oldest&since=2026-03-01&until=2026-03-31"},
+		{"date_from:2026-03-01", "", "since=2026-03-01"},
+		{"type:bugfix\r\nfoo\u00a0project:tally", "foo", "project=tally&query=foo&type=bugfix"},
+		{`project:"" fails`, `project:"" fails`, "query=project%3A%22%22+fails"},
 		{"", "", ""},
 	}
 	for _, tt := range tests {
