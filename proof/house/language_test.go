@@ -18,7 +18,7 @@ import (
 )
 
 // readers are the packages that understand prose by the tables of package lang.
-var readers = []string{"internal/leaf/lang", "internal/distil/observer", "internal/distil/offline", "internal/find/recall", "internal/find/recall/block", "internal/find/recall/gate", "internal/find/recall/moments", "internal/find/search"}
+var readers = []string{"internal/leaf/lang", "internal/distil/observer", "internal/distil/offline", "internal/keep/store/likeness", "internal/find/recall", "internal/find/recall/block", "internal/find/recall/gate", "internal/find/recall/moments", "internal/find/search"}
 
 // namesNotWords are the declarations of these packages that compare text with words which a table
 // lists as well, because they are names of something. At most 20: a word of people is a cue.

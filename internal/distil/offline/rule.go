@@ -281,43 +281,70 @@ func (c ruleCues) score(u utterance, announced bool) int {
 	}
 	clauses := c.clauses(said)
 	lasting, place := c.Has(said, "rule-lasting", "rule-onward"), c.Has(said, "rule-place")
+	broken := c.isBroken(said, place)
 	if !label && !lasting && specifies(said) {
 		return 0
 	}
-	orders, describes := c.adverb(clauses, place && !c.Has(said, "rule-broken"))
+	orders, describes := c.adverb(clauses, place && !broken)
 	norm, begins := c.Has(said, "rule-norm"), c.begins(clauses, "rule-form")
 	form := orders || norm || begins || !c.Knows("rule-adverb") && c.Has(said, "rule-form") || english && beginsWithVerb(clauses)
 	verb := english && !norm && !begins && !orders // the order is one of any kind
+	keeps := c.keeps(clauses, said)
 	bans := c.begins(clauses, "rule-forbid") || c.Has(said, "rule-please") && c.Has(said, "rule-forbid")
 
 	add(3, label)
 	add(3, orders)
-	add(3, c.Has(said, "rule-keep"))
+	add(3, keeps)
 	add(2, lasting)
 	add(2, place)
 	add(1, form && !orders && (!verb || !place))
 	add(1, place && !form && c.tellsHabit(said, clauses))
-	add(2, norm && lang.Has(said, "rule-ban-all"))
 	add(1, begins && c.Has(said, "rule-here") && c.tellsHabit(said, clauses))
 	add(1, form && !orders && !place && begins && c.Has(said, "rule-scope"))
 	add(2, c.grantsAll(said, clauses))
 	add(1, form && c.Has(said, "rule-contrast"))
-	add(2, norm && strings.Contains(u.text, "MUST"))
+	add(2, (norm || bans) && c.shouts(u.text))
 	add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
 	add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
 	add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
-	add(2, c.bansHabit(clauses))
 	add(3, announced && u.item)
 	add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
 	add(1, announced && !u.item && !form && c.Has(said, "rule-contrast"))
 
-	add(-1, lasting && !form && !label)
+	add(1, lasting && !form && c.Has(said, "rule-need"))
+	add(-1, lasting && !form && !label && !c.Has(said, "rule-need"))
 	add(-2, c.Has(said, "rule-hedge"))
-	add(-3, c.isOnce(said))
-	add(-3, !orders && !label && (describes || c.Has(said, "rule-broken")))
-	add(-3, !label && c.Has(said, "rule-quote"))
-	add(-3, c.pointsBack(clauses, c.Has(said, "rule-onward")))
+	add(-3, c.isOnce(said, keeps))
+	add(-3, !orders && !label && (describes && !keeps || broken))
+	add(-6, !label && c.Has(said, "rule-quote"))
+	add(-3, !keeps && c.pointsBack(clauses, c.Has(said, "rule-onward")))
 	return score
+}
+
+// isBroken reports whether a text in lower case reports a failure. Behind a rule for a place it may
+// be the rule's reason.
+func (c ruleCues) isBroken(low string, place bool) bool {
+	told := low
+	if place {
+		told = text.Before(low, ",")
+	}
+	return c.Has(told, "rule-broken") || c.Has(low, "rule-bug")
+}
+
+// keeps reports whether a text in lower case has the form of a rule about a kind of thing, from the
+// beginning of one of its clauses on.
+func (c ruleCues) keeps(clauses [][]string, low string) bool {
+	return !lang.Begins(low, "specify") && slices.ContainsFunc(clauses, func(ws []string) bool {
+		clause := low[max(0, strings.Index(low, strings.Join(ws[:min(2, len(ws))], " "))):]
+		return c.Has(clause, "rule-keep") && !c.Has(clause, "rule-single")
+	})
+}
+
+// shouts reports whether the word that bans or orders is in capitals, and not all of the text.
+func (c ruleCues) shouts(s string) bool {
+	return s != strings.ToUpper(s) && slices.ContainsFunc(strings.Fields(s), func(w string) bool {
+		return len(w) > 2 && w == strings.ToUpper(w) && c.Is(w, "rule-forbid", "rule-norm")
+	})
 }
 
 // tellsHabit reports whether a text in lower case says what all do.
@@ -337,13 +364,14 @@ func (c ruleCues) isQuestion(low string, label bool) bool {
 	return asks(strings.TrimRight(low, " \")")) || lang.Has(low, "rule-question") || !label && c.Front(low, "rule-ask") > 0
 }
 
-// isOnce reports whether an order in lower case is only for now: "from now on" is not.
-func (c ruleCues) isOnce(low string) bool {
+// isOnce reports whether an order in lower case is only for now: "from now on" is not, nor is
+// "nothing" of a kind.
+func (c ruleCues) isOnce(low string, kind bool) bool {
 	onward := c.Has(low, "rule-onward")
 	for _, p := range slices.Concat(c.Phrases("rule-lasting"), c.Phrases("rule-onward")) {
 		low = strings.ReplaceAll(low, p, "")
 	}
-	return c.Has(low, "rule-once") || !onward && c.Has(low, "rule-nothing")
+	return c.Has(low, "rule-once") || !onward && !kind && c.Has(low, "rule-nothing")
 }
 
 // grantsAll reports whether a text in lower case says what every one of a kind of code
@@ -390,11 +418,6 @@ func beginsWithVerb(clauses [][]string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool { return len(ws) > 1 && intentOf(ws[0])&^wantFindOut != 0 })
 }
 
-// bansHabit reports whether a clause ends a habit: "stop adding comments".
-func (c ruleCues) bansHabit(clauses [][]string) bool {
-	return slices.ContainsFunc(clauses, func(ws []string) bool { return c.Has(strings.Join(ws, " "), "rule-habit-ban") })
-}
-
 // adverb reports whether an "always" or "never" orders something, and whether one only
 // describes what is: "it never returns". placed says that the text names the place where
 // it holds: then "tests never hit the network" orders, too.
@@ -419,7 +442,7 @@ func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes boo
 			}
 			switch {
 			case (i == 1 || i == 2 && isNegation(ws[0])) && c.Is(ws[i-1], "rule-imperative") && next != "" && !state,
-				!states && (i == 0 || c.Is(ws[i-1], "rule-leader") || c.Is(ws[0], "rule-leader")),
+				!states && (i == 0 || (c.Is(ws[i-1], "rule-leader") || c.Is(ws[0], "rule-leader")) && !c.Is(ws[i-1], "rule-past")),
 				!states && elliptic && !lang.Has(whole, "rule-copula"),
 				!states && placed,
 				next != "" && c.Has(ws[len(ws)-1], "rule-infinitive") && !state && !broken:
@@ -441,15 +464,12 @@ func (c ruleCues) describes(word string) bool {
 // isNegation reports whether a word denies the verb behind it: "non risponde mai".
 func isNegation(word string) bool { return lang.Is(word, "negation-word") }
 
-// pointsBack reports whether what is ordered is a mere pronoun: "never do that". From now
+// pointsBack reports whether what is ordered first is a mere pronoun: "never do that". From now
 // on, "nothing" is none.
 func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
-		if !c.Is(ws[0], "rule-adverb") && !c.begins([][]string{ws}, "rule-form") {
-			continue
-		}
-		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) }) {
-			return true
+		if slices.ContainsFunc(ws[:min(len(ws), 2)], func(w string) bool { return c.Is(w, "rule-adverb") }) || c.begins([][]string{ws}, "rule-form") {
+			return slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) })
 		}
 	}
 	return false

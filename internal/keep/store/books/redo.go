@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -244,7 +245,7 @@ func paths(files []memory.FileRef) []string {
 // titleWords returns the words of a title that carry meaning, sorted, each once.
 func titleWords(title string) []string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	words = slices.DeleteFunc(words, func(w string) bool { return likeness.EmptyWords[w] })
+	words = slices.DeleteFunc(words, func(w string) bool { return lang.Is(w, "said-empty") })
 	slices.Sort(words)
 	return slices.Compact(words)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -23,28 +24,9 @@ type Statement struct {
 	numbers string
 	// Denied says that it speaks against what its words say: "never use X".
 	Denied bool
-}
-
-// Words without a meaning of their own, negations, and opposites of other words.
-var (
-	EmptyWords = wordSet(`a an and are as at be been being by do does for from has have in is it its itself must of on or
-		shall should so that the their them then there these they this those to use used uses using via was were when which will with you your
-		always ever only just please here project repository codebase repo`)
-	denials = wordSet(`not no never without avoid avoids avoided cannot don't doesn't isn't aren't can't won't mustn't shouldn't didn't nor none`)
-	inverse = map[string]string{
-		"disable": "enable", "disabled": "enabled", "disables": "enables", "forbidden": "allowed", "disallowed": "allowed",
-		"optional": "required", "invalid": "valid", "unsupported": "supported", "unavailable": "available", "unsafe": "safe",
-		"fail": "pass", "fails": "passes", "impossible": "possible", "unnecessary": "necessary", "unneeded": "needed",
-	}
-)
-
-// wordSet returns the words of a text between blanks.
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
+	// bans says that it has a denial, permits that it allows something again, excepts that it names an
+	// exception.
+	bans, permits, excepts bool
 }
 
 // ParseStatement splits a learning's content into its words and numbers.
@@ -55,13 +37,18 @@ func ParseStatement(content string) Statement {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'._-/", r)
 	}) {
 		w = strings.Trim(w, "'._-/")
+		opposite := lang.Value(w, "said-opposite")
 		switch {
-		case w == "", EmptyWords[w]:
-		case denials[w]:
+		case w == "", lang.Is(w, "said-empty"):
+		case lang.Is(w, "said-not"):
+			s.Denied, s.bans = !s.Denied, true
+		case lang.Is(w, "said-permits"):
+			s.permits = true
+		case lang.Is(w, "said-excepts"):
+			s.excepts = true
+		case opposite != "":
 			s.Denied = !s.Denied
-		case inverse[w] != "":
-			s.Denied = !s.Denied
-			s.words = append(s.words, inverse[w])
+			s.words = append(s.words, opposite)
 		case strings.ContainsFunc(w, unicode.IsDigit):
 			numbers = append(numbers, w)
 		default:
@@ -89,7 +76,15 @@ func (s Statement) Same(o Statement) bool {
 	if s.Key == o.Key {
 		return true
 	}
-	return s.Denied == o.Denied && s.numbers == o.numbers && (s.Common(o) >= sameWords || Alike(s.Key, o.Key))
+	return s.Denied == o.Denied && s.permits == o.permits && s.excepts == o.excepts && s.numbers == o.numbers && (s.Common(o) >= sameWords || Alike(s.Key, o.Key))
+}
+
+// Narrows reports whether a statement lifts the ban that the other one is, or restricts the other one:
+// "you may edit X again", "never edit X, except in tests". They must share two words, and of the
+// shorter one six in ten.
+func (s Statement) Narrows(o Statement) bool {
+	both := text.SharedSorted(s.words, o.words)
+	return both >= 2 && both*10 >= 6*min(len(s.words), len(o.words)) && (s.permits && o.bans && !o.permits || s.excepts && !o.excepts && s.Denied == o.Denied)
 }
 
 // Contradicts reports whether two statements cannot both be true: one denies what the

@@ -103,9 +103,12 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 	supersede(t, l.ID, against)
 }
 
-// contradicted returns the active ones of the learnings that a statement contradicts.
+// contradicted returns the active ones of the learnings that a statement contradicts, lifts or
+// restricts.
 func contradicted(known []storedLearning, said likeness.Statement) []storedLearning {
-	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.Contradicts(said) })
+	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool {
+		return !k.active || !k.statement.Contradicts(said) && !said.Narrows(k.statement)
+	})
 }
 
 // supersede retires learnings in favour of the one with the given number, which
