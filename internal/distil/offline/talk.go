@@ -192,7 +192,8 @@ func lengthOf(s string, n int) int {
 
 // overtakes reports whether a decision made in talk holds in place of an earlier one, of which it
 // says a quarter or more: of its session if it recaps its title, of any if the turn amends what was
-// decided.
+// decided, which takes three words of all that the earlier one says. What was decided in work gives way
+// only to work.
 func (t *turn) overtakes(old, by *memory.Observation) bool {
 	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
 		return false // an answer to a dialog is replaced by another answer to its question alone

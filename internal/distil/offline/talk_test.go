@@ -86,9 +86,9 @@ func TestTalkOvertakes(t *testing.T) {
 	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
 		t.Errorf("another subject: %+v", out.Observations)
 	}
-	other.batch.Nearby[0].Title, other.batch.Nearby[0].Session = "No, use UTC", other.batch.Session.ID // no word that tells a subject
-	if out = other.distil(t); len(out.Observations) != 1 || len(out.Observations[0].Supersedes) > 0 {
-		t.Errorf("a title without a subject: %+v", out.Observations)
+	short := tell().ask("No, use UTC.").stop("Understood. Anything else?").ask("Right.").stop("Settled: invoices are sent on Mondays, never on a holiday.")
+	if out = short.distil(t); len(out.Observations) != 2 {
+		t.Errorf("an earlier decision without a rare word: %+v", out.Observations)
 	}
 }
 
@@ -112,5 +112,14 @@ func TestTalkAnswers(t *testing.T) {
 	}
 	if out = tell().ask("How does the server start?").stop("It reads the table first, because that has all routes, and only then it listens.").distil(t); len(out.Observations) > 0 {
 		t.Errorf("prose: %+v", out.Observations)
+	}
+}
+
+// TestShortAnswer: a short answer is no summary, whichever apostrophe and dash it is written with.
+func TestShortAnswer(t *testing.T) {
+	for _, said := range []string{"It's slow because `cache.go` blocks.", "It’s slow because `cache.go` blocks — always.", "Es hängt, weil `cache.go` blockiert."} {
+		if out := tell().ask("Why is the start slow?").stop(said).distil(t); len(out.Summaries) > 0 {
+			t.Errorf("%q: %+v", said, out.Summaries)
+		}
 	}
 }
