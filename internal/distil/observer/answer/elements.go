@@ -50,7 +50,7 @@ func init() {
 	add(thought, "", "think")
 	add(skip, "", "skipsummary")
 	add(recordRole, "", "observation summary learning")
-	add(scalar, kindObservation, "type title subtitle narrative")
+	add(scalar, kindObservation, "type title subtitle narrative keywords")
 	add(list, kindObservation, "facts concepts supersedes filesmodified")
 	add(list, kindObservation+kindSummary, "filesread")
 	add(scalar, kindSummary, "request investigated learned completed nextsteps notes")

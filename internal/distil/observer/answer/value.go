@@ -33,6 +33,7 @@ const (
 	maxFacts    = 24
 	maxConcepts = 12
 	maxFiles    = 64
+	maxKeywords = 15
 	// maxSupersedes bounds the records that one observation reverses.
 	maxSupersedes = 8
 )
@@ -45,7 +46,7 @@ func (o *Options) observation(r *record) (memory.Observation, bool) {
 		Title:     title(r.value("title"), maxTitle),
 		Subtitle:  text.TruncateBytes(text.Line(r.value("subtitle")), maxSubtitle),
 		Narrative: prose(cmp.Or(r.value("narrative"), r.value("content")), maxNarrative),
-		Facts:     facts(r.lists["facts"]),
+		Facts:     facts(append(r.lists["facts"], keywords(r.value("keywords"))...)),
 		Origin:    memory.OriginObserver,
 	}
 	obs.Concepts = o.concepts(r.lists["concepts"], r.value("type"), string(obs.Type))
@@ -65,6 +66,16 @@ func (o *Options) observation(r *record) (memory.Observation, bool) {
 		obs.Title = derivedTitle(&obs)
 	}
 	return obs, obs.Title != ""
+}
+
+// keywords returns the English words of an observation in another language as a fact, since search
+// and recall look into facts: the first maxKeywords; nil for none.
+func keywords(s string) []string {
+	words := strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' })
+	if len(words) == 0 {
+		return nil
+	}
+	return []string{"English: " + strings.Join(words[:min(len(words), maxKeywords)], " ")}
 }
 
 // supersedes returns the observations that the record says it reverses: "#12", "12" and
