@@ -70,7 +70,7 @@ eval-recall: ## at prompts that the memory has something on, and at others; the 
 	$(GO) run ./proof/eval -recall -data "$(EVAL_DATA)"
 
 eval-talk: build ## what is remembered of talk, on two public sets; TALK_CLONES names the folder of their clones
-	$(GO) run ./proof/eval/talk -clones "$(TALK_CLONES)" -bin bin $(if $(SHOW),-show)
+	$(GO) run ./proof/eval/talk -clones "$(TALK_CLONES)" -bin bin -bars $(if $(SHOW),-show)
 
 eval-turns: ## what is remembered of turns that nobody tuned for; TURNS_CLONES names the folder of the clones of their repositories
 	$(GO) run ./proof/eval/turns -clones "$(TURNS_CLONES)" $(if $(SHOW),-show "$(SHOW)")
@@ -89,7 +89,7 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from that o
 	$(GO) test ./internal/run/doctor -run TestDocument -update
 	$(GO) test ./proof/house -run TestNotice -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first talk), one line per point
 	proof/acceptance/accept-$*
 
 rename: ## the module's path, in go.mod, imports and nested modules: make rename MODULE=example.org/you/claude-mem

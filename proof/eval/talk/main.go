@@ -26,7 +26,11 @@ type options struct {
 	clones, bin string
 	only        []string
 	show, odd   bool
+	bars        bool
 }
+
+// errBars says that a figure is beyond its bar.
+var errBars = errors.New("not all bars are met")
 
 func main() {
 	var o options
@@ -35,6 +39,7 @@ func main() {
 	flag.StringVar(&o.bin, "bin", "bin", "folder of claude-mem and claude-mem-hook")
 	flag.BoolVar(&o.show, "show", false, "show what was said, kept and given of each decision and question, but only of those to develop on")
 	flag.BoolVar(&o.odd, "odd", false, "show the others too, which nothing shall be fitted to")
+	flag.BoolVar(&o.bars, "bars", false, "fail if a figure misses its bar")
 	flag.StringVar(&only, "only", "", "show only these decisions and questions, separated by commas")
 	flag.Parse()
 	if only != "" {
@@ -94,8 +99,17 @@ func measure(ctx context.Context, out io.Writer, bin string, o options, decided,
 		}
 	}
 	fmt.Fprintln(out, "even: names whose SHA-256 ends in an even digit, to develop on; odd: the others")
-	printFigures(out, "sde-bench", decisionFigures(verdicts[0], verdicts[1], volumesOf[0]))
-	printFigures(out, "DevMemBench", questionFigures(verdicts[2], volumesOf[2]))
+	d, q := decisionFigures(verdicts[0], verdicts[1], volumesOf[0]), questionFigures(verdicts[2], volumesOf[2])
+	printFigures(out, "sde-bench", d)
+	printFigures(out, "DevMemBench", q)
+	if !o.bars {
+		return nil
+	}
+	fmt.Fprintln(out)
+	met := printBars(out, "sde-bench", d, decisionBars)
+	if !printBars(out, "DevMemBench", q, questionBars) || !met {
+		return errBars
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,56 @@ func printFigures(out io.Writer, title string, figures []figure) {
 		}
 		fmt.Fprintln(out)
 	}
+}
+
+// bar is what a figure of all names must at least or at most be.
+type bar struct {
+	name  string
+	least bool
+	limit float64
+}
+
+var decisionBars = []bar{
+	{"their words in observations and learnings", true, .75},
+	{"whole (.8 of the words) in observations and learnings", true, 15},
+	{"of these whole in titles, subtitles and first facts", true, 15},
+	{"right at the bug report", true, 20},
+	{"wrong at the bug report", false, 1},
+	{"amended: newer", true, 6},
+	{"observations a decoy", false, .3},
+	{"words of observations and learnings, of those of a decision", false, 15},
+	{"words of the longest observation or learning", false, 120},
+}
+
+var questionBars = []bar{
+	{"its words in observations and learnings", true, .45},
+	{"search hit@1", true, 68},
+	{"search hit@5", true, 95},
+}
+
+// printBars prints a line for each bar, and reports whether all are met. A bar whose figure is not
+// there is missed.
+func printBars(out io.Writer, title string, figures []figure, bars []bar) bool {
+	all := true
+	for _, b := range bars {
+		value, met := "nothing measured", false
+		if i := slices.IndexFunc(figures, func(f figure) bool { return f.name == b.name }); i >= 0 {
+			value = figures[i].value(true, true)
+			if n, err := strconv.ParseFloat(strings.TrimSuffix(value, " %"), 64); err == nil {
+				met = b.least && n >= b.limit || !b.least && n <= b.limit
+			}
+		}
+		word, than := "missed", "at most"
+		if met {
+			word = "met"
+		}
+		if b.least {
+			than = "at least"
+		}
+		fmt.Fprintf(out, "bar %s: %s: %s: %s, %s %v\n", word, title, b.name, value, than, b.limit)
+		all = all && met
+	}
+	return all
 }
 
 func verdicts(all []verdict) table[verdict] {
