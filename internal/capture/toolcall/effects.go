@@ -54,6 +54,9 @@ func (c *Call) effects(cmd *Command) {
 		}
 	case KindMove:
 		if names := cmd.operands("mv"); len(names) == 2 {
+			if strings.HasSuffix(names[1], "/") {
+				names[1] += path.Base(names[0])
+			}
 			if e := c.editByCommand(cmd, names[1]); e != nil {
 				e.Created = true
 				e.From, _ = c.locate(names[0])
@@ -77,7 +80,7 @@ func (c *Call) effects(cmd *Command) {
 
 // throwAway notes the changes that a git command, of which verb is the sub-command, threw away,
 // reverted or stashed: Undone, Reverts, Stashed and Unstashed. A stash that the same call brings
-// back is neither.
+// back is both.
 func (c *Call) throwAway(cmd *Command, verb string) {
 	at := cmd.verbIndex()
 	names := cmd.arguments(at+1, nil)
@@ -98,7 +101,7 @@ func (c *Call) throwAway(cmd *Command, verb string) {
 	case "stash":
 		switch text.First(names) {
 		case "pop", "apply":
-			c.Stashed, c.Unstashed = false, !c.Stashed
+			c.Unstashed = true
 		case "", "push", "save":
 			c.Stashed = true
 		}
