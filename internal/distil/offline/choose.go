@@ -226,18 +226,11 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 		}
 		out.title, out.used = title, []int{i}
 		c.addRest(i, title)
+	} else if i := slices.IndexFunc(c.list, func(x candidate) bool { return titleOf(x.text[x.label:]) == given }); i >= 0 {
+		out.used = []int{i}
+		c.addRest(i, given)
 	}
-	for i := range c.list {
-		if given != "" && titleOf(c.list[i].text[c.list[i].label:]) == given {
-			out.used = []int{i}
-			c.addRest(i, given)
-			break
-		}
-	}
-	chosen := out.used
-	out.used = slices.Concat(chosen, apart)
-	out.subtitle = c.subtitle(&out)
-	out.used = slices.DeleteFunc(out.used, func(i int) bool { return slices.Contains(apart, i) && !slices.Contains(chosen, i) })
+	out.subtitle = c.subtitle(&out, apart)
 	if trace := c.episode.turn.choosing.trace; trace != nil {
 		trace(c.trainingExample(&out, given == ""))
 	}
@@ -256,17 +249,17 @@ func (c *chooser) decisions() []int {
 	return out
 }
 
-// second returns a second thing worth remembering beside out, which choose returned: a decision
-// with what was rejected (then decided is true), a limit that stays, or a value before and after.
-// ok is false if the agent's message has none.
+// second returns a second thing worth remembering beside out, which choose returned, if the agent's
+// message has a sentence of six words of which that says less than half, and which is not about its
+// tests; decided: it is a decision with what was rejected.
 func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
-	taken := slices.Clone(out.used)
+	taken, tests := slices.Clone(out.used), c.episode.newTests()
 	said := out.title + " " + out.subtitle
 	saidWords := rareWords(said)
 	for i := range c.list {
 		x := &c.list[i]
 		if x.source != fromMessage || x.part || x.row || x.outline || looksAhead(x.sentence) || leavesOpen(x.sentence) || shareOf(rareWords(x.text), saidWords) > 0.5 ||
-			!decides(x.text) && !limits(x.text) && !compares(x.text) || len(words(x.text)) < 6 && lang.IsASCII(x.text) {
+			len(words(x.text)) < 6 && lang.IsASCII(x.text) || !hasCode(x.text) && !lang.Has(x.text, "explain", "limit", "contrast", "negation") || slices.ContainsFunc(tests, func(n string) bool { return mentions(x.text, n) }) {
 			taken = append(taken, i)
 		}
 	}
@@ -276,7 +269,7 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	}
 	also = pick{title: title, used: append(slices.Clone(out.used), i), before: said + " "}
 	c.addRest(i, title)
-	also.subtitle = c.subtitle(&also)
+	also.subtitle = c.subtitle(&also, nil)
 	return also, decides(c.list[i].text), true
 }
 
@@ -285,12 +278,6 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 func decides(s string) bool {
 	return tellsDecision(s, false) || lang.Has(s, "reject") && lang.Has(s, "explain")
 }
-
-// limits reports whether a sentence tells a limit of something named.
-func limits(s string) bool { return lang.Has(s, "limit") && hasCode(s) }
-
-// compares reports whether a sentence gives a value before and after.
-func compares(s string) bool { return strings.Contains(s, "→") && lang.Has(s, "measure") }
 
 // addRest adds, as a candidate for the subtitle, what a title made of candidate i leaves of its
 // sentence, if that is four words or more.
@@ -315,17 +302,13 @@ func (c *chooser) addRest(i int, title string) {
 }
 
 // bestTitle returns the candidate with the highest score and the title made of it; -1 for none.
-// taken are candidates that are told already. Words of subagents and commits count only where
-// the agent's message has none that make a title.
+// taken are candidates that are told already.
 func (c *chooser) bestTitle(taken []int) (at int, title string) {
 	at, best := -1, 0.0
 	for i := range c.list {
 		x := &c.list[i]
-		if slices.Contains(taken, i) || x.is != isSo || leans(x.text) {
-			continue
-		}
-		s := titleOf(x.text)
-		if s == "" || (x.source == fromAgent || x.source == fromCommit) && c.said {
+		s := c.titleOf(x)
+		if s == "" || slices.Contains(taken, i) {
 			continue
 		}
 		f := c.featuresOf(x, maxTitle)
@@ -334,6 +317,28 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 		}
 	}
 	return at, title
+}
+
+// titleOf returns the title that a candidate makes, "" for none. Words of subagents and commits count
+// only where the agent's message has none that make a title.
+func (c *chooser) titleOf(x *candidate) string {
+	if x.is != isSo || leans(x.text) || (x.source == fromAgent || x.source == fromCommit) && c.said {
+		return ""
+	}
+	return titleOf(x.text)
+}
+
+// besideTitle returns what a candidate says in a subtitle with room for so many characters, beside
+// what was said; "" for what is no subtitle, or was mostly said. repeats is the share that was.
+func (c *chooser) besideTitle(x *candidate, room int, said map[string]bool) (s string, repeats float64) {
+	if x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
+		return "", 0
+	}
+	s = fitting(x.text, room)
+	if repeats = shareOf(rareWords(s), said); repeats > 0.7 {
+		return "", 0
+	}
+	return s, repeats
 }
 
 // titleOf returns a sentence as a title of at most maxTitle characters; "" when the cut would say
@@ -360,8 +365,8 @@ func cutsContrast(whole, short string) bool {
 
 // subtitle returns the statements that go best with the title of out, at most three, in the order
 // in which they were said, as far as they fit; "" for none. It adds them to out.used, whose
-// candidates it does not choose.
-func (c *chooser) subtitle(out *pick) string {
+// candidates, and those that stand apart, it does not choose.
+func (c *chooser) subtitle(out *pick, apart []int) string {
 	var picked []int
 	room := maxSubtitle
 	said := rareWords(out.before + out.title)
@@ -369,19 +374,15 @@ func (c *chooser) subtitle(out *pick) string {
 		at, best := -1, 0.0
 		for i := range c.list {
 			x := &c.list[i]
-			if slices.Contains(out.used, i) || slices.Contains(picked, i) || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") ||
-				leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
+			if slices.Contains(out.used, i) || slices.Contains(apart, i) || slices.Contains(picked, i) || leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
 				continue
 			}
-			s := fitting(x.text, room)
+			s, repeats := c.besideTitle(x, room, said)
 			if s == "" {
 				continue
 			}
 			f := c.featuresOf(x, room)
-			f[repeatsTitle] = shareOf(rareWords(s), said)
-			if f[repeatsTitle] > 0.7 {
-				continue
-			}
+			f[repeatsTitle] = repeats
 			if score := c.weights.subtitle.score(&f); at < 0 || score > best {
 				at, best = i, score
 			}

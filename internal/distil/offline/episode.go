@@ -28,6 +28,8 @@ type turn struct {
 	// raw is that message as it was written.
 	raw     string
 	stopped bool
+	// goesOn: a question without tools, in a session with a record of files: it is about that work.
+	goesOn bool
 	// recapped: in talk, the agent told again what holds.
 	recapped bool
 	// attempts are the edits that it took back.
@@ -120,6 +122,10 @@ func turnsOf(batch *memory.Batch) []*turn {
 		if t := byNumber[batch.Prompts[i].Number]; t != nil {
 			t.request = parseRequest(batch.Prompts[i].Text)
 		}
+	}
+	for _, t := range turns {
+		t.goesOn = len(t.steps) == 0 && t.request.is(wantFindOut|wantDecision) &&
+			slices.ContainsFunc(batch.Nearby, func(o memory.Observation) bool { return o.Session == batch.Session.ID && len(o.Files) > 0 })
 	}
 	for i := range batch.Earlier {
 		if t := byNumber[batch.Earlier[i].PromptNumber]; t != nil {

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,33 +19,27 @@ const (
 	isOutline            // a lead-in or heading with the beginnings of its list
 	isPart               // a clause of a sentence, not all of it
 	isCut                // it does not fit and is cut in mid-clause
-	ofPrompt             // the user's words
-	ofAgent              // a subagent's words
 	hasLength            // characters that are shown, of those that fit: 0 to 1
 	isShort              // less than six words
 	hasNames             // names in code, up to three: 0 to 1
 	namesWork            // names a file or symbol that was edited
 	namesFailure         // names a test or command that failed
 	sharesPrompt         // rare words of the prompt, up to four: 0 to 1
-	givesNumber          // a number
 	givesMeasure         // a number with a unit, a change from one value to another
-	tellsWhy             // cues of language, see cues
+	tellsWhy             // cues of language, see featureCues
 	tellsContrast        //
-	tellsChoice          //
-	tellsReject          //
 	tellsCure            //
 	tellsLimit           //
 	tellsOpen            //
 	tellsGuess           //
-	negates              //
 	pointsBack           // begins with a pronoun: "It …", "Damit …"
 	repeatsTitle         // share of its words that the title has: 0 to 1; of a subtitle only
 	numFeatures
 )
 
 // featureNames are the names of the features in weights.json, in their order.
-var featureNames = [numFeatures]string{"first", "late", "item", "row", "outline", "part", "cut", "prompt", "agent", "length", "short", "names", "work", "failure",
-	"asked", "number", "measure", "why", "contrast", "choice", "reject", "cure", "limit", "open", "guess", "negation", "back", "repeat"}
+var featureNames = [numFeatures]string{"first", "late", "item", "row", "outline", "part", "cut", "length", "short", "names", "work", "failure",
+	"asked", "measure", "why", "contrast", "cure", "limit", "open", "guess", "back", "repeat"}
 
 // features are the values of a candidate.
 type features [numFeatures]float64
@@ -60,12 +53,8 @@ func (f *features) set(i int, is bool) {
 // featureCues are the cues of features, and those of headings that tell the same of all below
 // them.
 var featureCues = map[int][2]string{
-	tellsWhy: {"why", "why-heading"}, tellsChoice: {"choice", "choice-heading"}, tellsReject: {"reject", "rejected-label"}, tellsCure: {"cure", "cure-heading"},
-	tellsContrast: {"contrast"}, tellsLimit: {"limit"}, tellsGuess: {"guess"}, negates: {"negation"},
+	tellsWhy: {"why", "why-heading"}, tellsCure: {"cure", "cure-heading"}, tellsContrast: {"contrast"}, tellsLimit: {"limit"}, tellsGuess: {"guess"},
 }
-
-// number is a number, with a unit or not.
-var number = regexp.MustCompile(`(?:^|[^\pL\d_#.-])\d[\d.,_]*`)
 
 // featuresOf returns what can be told of a candidate without a title beside it: the caller sets
 // repeatsTitle. most is how many characters fit. It keeps x.values.
@@ -91,14 +80,11 @@ func (c *chooser) textFeatures(x *candidate) features {
 	f.set(isRow, x.row)
 	f.set(isOutline, x.outline)
 	f.set(isPart, x.part)
-	f.set(ofPrompt, x.source == fromPrompt)
-	f.set(ofAgent, x.source == fromAgent)
 	f.set(isShort, len(ws) < 6 && lang.IsASCII(x.text))
 	f[hasNames] = float64(codeWords(x.text, 3)) / 3
 	f.set(namesWork, slices.ContainsFunc(c.work, func(n string) bool { return mentions(x.text, n) }))
 	f.set(namesFailure, slices.ContainsFunc(c.failed, func(n string) bool { return mentions(x.text, n) }))
 	f[sharesPrompt] = float64(min(4, text.SharedWords(rareWords(x.text), c.asked))) / 4
-	f.set(givesNumber, number.MatchString(x.text))
 	f.set(givesMeasure, lang.Has(x.text, "measure"))
 	for i, cue := range featureCues {
 		f.set(i, lang.Has(x.text, cue[0]) || lang.Has(x.section, cue[1]))

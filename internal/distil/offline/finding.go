@@ -36,13 +36,15 @@ func (e *episode) choice() int {
 	return best
 }
 
+// minFinding is how many words tell a finding that names something, whether or not they explain it.
+const minFinding = 30
+
 // searchers are programs that search files.
 var searchers = []string{"grep", "rg", "ag", "egrep"}
 
 // investigates reports whether the turn looked for an answer: it searched, read code,
 // ran a check or inline script, or asked the web or a subagent. Listing files and
-// reading documents do not count; cat, sed and git log count if the user asked a
-// question.
+// reading documents do not count; other commands count if the user asked a question.
 func (t *turn) investigates() bool {
 	asked := t.request.is(wantFindOut)
 	for _, s := range t.steps {
@@ -56,12 +58,8 @@ func (t *turn) investigates() bool {
 		case toolcall.ToolCommand:
 			for i := range s.Commands {
 				p := &s.Commands[i]
-				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
-					return true
-				}
-				if p.Kind.IsQuiet() && (slices.Contains(searchers, p.Program()) ||
-					asked && len(t.message) > 2 && slices.Contains([]string{"cat", "sed", "head", "tail", "bat", "nl", "awk"}, p.Program()) ||
-					asked && len(t.message) > 1 && p.Program() == "git" && slices.Contains([]string{"log", "blame", "show", "bisect"}, p.Verb())) {
+				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline || slices.Contains(searchers, p.Program()) ||
+					asked && len(t.message) > 1 && p.Verb() != "commit" && p.Verb() != "push" {
 					return true
 				}
 			}
@@ -77,7 +75,7 @@ func (t *turn) investigates() bool {
 func (e *episode) finds() bool {
 	t := e.turn
 	caused := t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
-	if !t.investigates() && !caused {
+	if !t.goesOn && !t.investigates() && !caused {
 		return false
 	}
 	if t.request.is(wantFindOut) && t.answersInList() {
@@ -94,7 +92,7 @@ func (e *episode) finds() bool {
 		named = named || hasCode(s.text)
 		explained = explained || lang.Has(s.text, "explain", "why")
 	}
-	return total >= 14 && explained && (named || caused)
+	return total >= 14 && explained && (named || t.request.is(wantFindOut)) || total >= minFinding && (explained || named)
 }
 
 // answersInList reports whether the message has a table, of two rows or more, or a list whose heading

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/leaf/lang"
@@ -14,38 +15,31 @@ import (
 // decision: observe finds those.
 func (e *episode) typeOf() memory.ObservationType {
 	r := &e.turn.request
-	switch {
-	case len(e.edits) == 0 && len(e.fixed) > 0:
-		return memory.TypeDiscovery // installing or starting something was the cure
-	case len(e.edits) == 0 && (len(e.commits) > 0 || len(e.deps) > 0 || len(e.reverts) > 0):
-		return memory.TypeChange
-	case len(e.edits) == 0 || len(e.blocking()) > 0:
-		return memory.TypeDiscovery
-	case e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly }):
-		return memory.TypeChange
-	}
-	if e.integrates() {
-		return memory.TypeChange
-	}
-	newCode := e.newCode()
-	moved := e.movesOnly()
+	newCode, moved := e.newCode(), e.movesOnly()
 	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
+	tests := e.any(func(x *edit) bool { return x.kind == toolcall.FileTest })
 	switch {
-	case !code && !e.any(func(x *edit) bool { return x.kind == toolcall.FileTest }):
-		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || slices.ContainsFunc(e.turn.message, func(s sentence) bool { return !isFluff(s.text) && lang.Has(s.text, "why") })) {
-			return memory.TypeBugfix
-		}
+	case len(e.edits)+len(e.fixed) == 0 && len(e.commits)+len(e.deps)+len(e.reverts) > 0:
 		return memory.TypeChange
+	case len(e.edits) == 0, len(e.blocking()) > 0: // installing or starting something may have been the cure
+		return memory.TypeDiscovery
+	case e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly }), e.integrates():
+		return memory.TypeChange
+	case e.reproduces() && e.any(func(x *edit) bool { return x.kind != toolcall.FileTest && x.kind != toolcall.FileDoc }):
+		return memory.TypeBugfix
 	case !code:
-		if r.is(wantFix) && e.failedFirst && len(e.fixed) > 0 {
+		why := func(s sentence) bool { return !isFluff(s.text) && lang.Has(s.text, "why") }
+		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || !tests && slices.ContainsFunc(e.turn.message, why)) {
 			return memory.TypeBugfix
 		}
 		return memory.TypeChange
 	case e.only && r.is(wantRefactor) && (moved || !r.is(wantFix|wantFeature) && (len(newCode) == 0 || !e.failedFirst)):
 		return memory.TypeRefactor
-	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)),
-		len(e.failedTests()) > 0 && !r.is(wantFeature) && e.tellsBug(),
-		r.is(wantFix) && (!r.is(wantFeature) || len(newCode) == 0):
+	case r.pasted:
+		return memory.TypeBugfix
+	case lang.Begins(r.text, "dissent"):
+		return memory.TypeChange
+	case r.is(wantFix) && !r.is(wantFeature) && len(newCode) == 0:
 		return memory.TypeBugfix
 	case moved:
 		return memory.TypeRefactor
@@ -53,10 +47,22 @@ func (e *episode) typeOf() memory.ObservationType {
 		return memory.TypeBugfix
 	case r.is(wantFeature) || len(newCode) > 0 && !r.is(wantBetter):
 		return memory.TypeFeature
-	case r.is(wantFix):
-		return memory.TypeBugfix
 	}
 	return memory.TypeChange
+}
+
+// reproduces reports whether a test failed on what the program did and passes since: before the
+// program was edited, or one that is new. What it lacked is no file or symbol that is new. Where no
+// symbol is new, another command proves as much.
+func (e *episode) reproduces() bool {
+	newTests, newCode := e.newTests(), e.newCode()
+	names := func(s string, list []string) bool {
+		return slices.ContainsFunc(list, func(n string) bool { return mentions(s, text.AfterLast(text.AfterLast(n, "::"), ".")) })
+	}
+	return slices.ContainsFunc(e.fixed, func(c *check) bool {
+		return (c.Kind == toolcall.KindTest || len(newCode) == 0) && (c.early || names(strings.Join(c.failure.Tests, " "), newTests)) &&
+			!names(c.failure.Message, newCode) && !e.any(func(x *edit) bool { return x.created && mentions(c.failure.Message, nameOf(x.path)) })
+	})
 }
 
 // integrates reports whether the episode brought two lines of work together: what it
@@ -87,7 +93,7 @@ func (e *episode) tellsBug() bool {
 func (e *episode) blocking() []*check {
 	var out []*check
 	for _, c := range e.open {
-		if e.turn.excuses(c) {
+		if e.turn.excuses(c) || e.outlived(c) {
 			continue
 		}
 		if c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits() {
@@ -95,6 +101,12 @@ func (e *episode) blocking() []*check {
 		}
 	}
 	return out
+}
+
+// outlived reports whether a check of the same kind passes at the end, behind an edit that came after
+// the failure, and the agent admits nothing.
+func (e *episode) outlived(c *check) bool {
+	return e.turn.stopped && !e.turn.admits() && slices.ContainsFunc(e.passes, func(p *check) bool { return p.Kind == c.Kind && p.step.changes > c.step.changes })
 }
 
 // excuses reports whether the agent says of all tests that failed in c that it is not the

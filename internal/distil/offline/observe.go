@@ -68,6 +68,9 @@ func (e *episode) observe() []memory.Observation {
 		if say.subtitle == "" {
 			say.subtitle = e.subtitle(t)
 		}
+		if ok && t != memory.TypeDiscovery {
+			say.title = e.withNames(say.title, say.title+" "+say.subtitle)
+		}
 		o := e.observation(t, say.title)
 		if e.takenOut {
 			o.Title = shown(cut(o.Title, maxTitle-len(revertedLater))+revertedLater, maxTitle)
@@ -76,7 +79,9 @@ func (e *episode) observe() []memory.Observation {
 		o.Facts = e.facts("")
 		out = append(out, o)
 		if also, decided, more := choose.second(&say); ok && more && e.only {
-			t := memory.TypeDiscovery
+			if len(e.edits) == 0 {
+				t = memory.TypeDiscovery
+			}
 			if decided {
 				t = memory.TypeDecision
 			}

@@ -42,7 +42,9 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 		out.Lines = append(out.Lines, t.lines)
 		var made, fresh []memory.Observation
 		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
-			made = t.settled()
+			if made = t.settled(); made == nil && t.goesOn {
+				t.episodes = []*episode{{turn: t, only: true}}
+			}
 		}
 		for _, e := range t.episodes {
 			made = append(made, e.observe()...)

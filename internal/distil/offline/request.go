@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
@@ -44,6 +45,8 @@ func intentOf(word string) intent {
 type request struct {
 	text  string // plain
 	wants intent
+	// pasted: it shows the output of something that failed.
+	pasted bool
 	// clause is the part of the prompt that says what to do, as an imperative, ""
 	// when the prompt alone would tell nobody what was done.
 	clause string
@@ -59,6 +62,8 @@ type request struct {
 // its words, and the clause that says it best. It looks for wants in the first 2000 bytes only.
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
+	trace := toolcall.ParseOutput(prompt, "")
+	r.pasted = trace.Failed || trace.Named || len(trace.Places) > 0
 	if len(prompt) <= maxTyped {
 		r.said = typed(prompt)
 	}

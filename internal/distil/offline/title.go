@@ -60,9 +60,7 @@ func (e *episode) fixTitle() string {
 		if intentOf(firstWord(s))&wantFix == 0 {
 			s = "Fix: " + uncapital(s)
 		}
-		if sym := text.First(e.touched()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
-			s += " (" + sym + ")"
-		}
+		s = e.withNames(s, s)
 		return s + e.proofTail(maxTitle-len(s))
 	}
 	if c := e.commitTitle(); c != "" {
@@ -160,7 +158,7 @@ func (e *episode) workTitle(t memory.ObservationType) string {
 	docs := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc })
 	clause := e.turn.request.clause
 	if e.only && clause != "" {
-		return e.withNames(clause)
+		return e.withNames(clause, clause)
 	}
 	if c := e.commitTitle(); c != "" && !docs {
 		return c
@@ -208,24 +206,22 @@ func (e *episode) bareTitle() string {
 	}
 }
 
-// withNames adds to a title, in brackets, the symbols or else the files that it should have named. A
-// title that names one, or that would exceed maxTitle bytes, stays as it is.
-func (e *episode) withNames(title string) string {
+// withNames adds to a title, in brackets, the symbols or else the files that it should have named,
+// unless said, the title and what stands beside it, names one. A title that would exceed maxTitle bytes
+// stays as it is.
+func (e *episode) withNames(title, said string) string {
 	names := telling(e.newCode())
 	if len(names) == 0 {
 		names = telling(e.touched())
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && !hasCode(said) {
 		names = e.files()
 	}
 	named := func(n string) bool {
-		return mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n)) || mentions(title, strings.TrimSuffix(nameOf(n), path.Ext(n)))
+		return mentions(said, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(said, nameOf(n)) || mentions(said, strings.TrimSuffix(nameOf(n), path.Ext(n)))
 	}
-	if slices.ContainsFunc(names, named) {
+	if len(names) == 0 || slices.ContainsFunc(names, named) {
 		return title
-	}
-	if slices.ContainsFunc(e.files(), func(f string) bool { return mentions(title, nameOf(f)) }) {
-		names = names[:1]
 	}
 	short := cut(title, 84)
 	tail := " (" + list(baseNames(names), 2) + ")"

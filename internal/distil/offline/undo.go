@@ -24,7 +24,7 @@ type attempt struct {
 // have run before.
 func undo(t *turn) {
 	for i, s := range t.steps {
-		if s.Unstashed {
+		if s.Unstashed && !s.Stashed {
 			t.unstash()
 		}
 		for _, e := range slices.Clone(s.edits) {
@@ -35,7 +35,11 @@ func undo(t *turn) {
 		for _, gone := range s.Undone {
 			t.takeBack(i, func(x *edit) bool { return within(x.path, gone) }, 0)
 		}
-		if s.Stashed {
+		if s.Stashed && s.Unstashed { // it looked at how it is without the edits
+			for _, c := range s.checks {
+				c.trial = c.trial || !c.passed
+			}
+		} else if s.Stashed {
 			n := len(t.attempts)
 			t.takeBack(i, func(*edit) bool { return true }, 0)
 			for j := range t.attempts[n:] {

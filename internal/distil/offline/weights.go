@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-
-	"claudemem/internal/leaf/lang"
 )
 
 //go:embed weights.json
@@ -93,15 +91,16 @@ func FeatureNames() []string { return featureNames[:] }
 // evidence gave the title, and none was chosen.
 func (c *chooser) trainingExample(out *pick, free bool) Choice {
 	choice := Choice{Title: out.title}
+	said := rareWords(out.title)
 	for i := range c.list {
 		x := &c.list[i]
-		if s := titleOf(x.text); s != "" && free && (x.source != fromAgent && x.source != fromCommit || !c.said) {
+		if s := c.titleOf(x); s != "" && free {
 			f := c.featuresOf(x, maxTitle)
 			choice.Titles = append(choice.Titles, Candidate{s, f[:]})
 		}
-		if s := fitting(x.text, maxSubtitle); s != "" && x.source != fromPrompt && x.is != isOpen && !lang.Begins(x.text, "next-start") && repeated(s, out.title) <= 0.7 {
+		if s, repeats := c.besideTitle(x, maxSubtitle, said); s != "" {
 			f := c.featuresOf(x, maxSubtitle)
-			f[repeatsTitle] = repeated(s, out.title)
+			f[repeatsTitle] = repeats
 			choice.Subtitles = append(choice.Subtitles, Candidate{s, f[:]})
 		}
 	}
