@@ -1,6 +1,5 @@
 // Package cases has sessions whose keys say what is worth remembering of each turn. They are read
-// from folders of hook calls (ReadFolders) or written as scripts (ReadScripts, whose form the
-// README of proof/eval/turns describes), distilled offline in the batches that the observer would
+// from folders of hook calls or from scripts (whose form the README of proof/eval/turns describes), distilled offline in the batches that the observer would
 // make, and judged.
 package cases
 
@@ -155,9 +154,9 @@ type keyFile struct {
 	Unrelated []string `json:"unrelated"`
 }
 
-// ReadFolders reads the cases of a folder, in the order of their names: each a folder with
+// readFolders reads the cases of a folder, in the order of their names: each a folder with
 // session.jsonl, the hook calls in order, and key.json.
-func ReadFolders(dir string) ([]*Case, error) {
+func readFolders(dir string) ([]*Case, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -208,7 +207,7 @@ func newCase(name string) *Case {
 	return &Case{Name: name, Repository: repository}
 }
 
-// WriteFolder writes the case as a folder of dir that ReadFolders reads. It may hold code of a
+// WriteFolder writes the case as a folder of dir that Read reads. It may hold code of a
 // public repository.
 func (c *Case) WriteFolder(dir string) error {
 	folder := filepath.Join(dir, c.Name)

@@ -101,11 +101,11 @@ func (c *Case) Judge(made [][]memory.Outcome) *Verdict {
 		tv := TurnVerdict{Turn: t, Outcomes: made[i]}
 		if t.Key != nil {
 			v.judgeTurn(&tv, strings.Join(learned, "\n"))
+			v.judgeTruth(&tv)
 		}
 		v.Turns = append(v.Turns, tv)
 	}
 	c.judgeLearnings(v, learned)
-	c.judgeTruth(v, made, learned)
 	c.judgeSuperseded(v, made)
 	return v
 }
@@ -202,25 +202,21 @@ func (c *Case) judgeLearnings(v *Verdict, learned []string) {
 	}
 }
 
-// judgeTruth looks for the false statements of the case in all that is stored.
-func (c *Case) judgeTruth(v *Verdict, made [][]memory.Outcome, learned []string) {
-	told := learned
-	for i := range made {
-		for j := range made[i] {
-			told = append(told, statements(&made[i][j])...)
+// judgeTruth looks for the false statements of a turn in all that is stored of it.
+func (v *Verdict) judgeTruth(t *TurnVerdict) {
+	var told []string
+	for i := range t.Outcomes {
+		told = append(told, statements(&t.Outcomes[i])...)
+		for _, l := range t.Outcomes[i].Learnings {
+			told = append(told, l.Content)
 		}
 	}
-	for _, t := range c.Turns {
-		if t.Key == nil {
-			continue
-		}
-		for i := range t.Key.Never {
-			m := &t.Key.Never[i]
-			at := slices.IndexFunc(told, m.In)
-			v.False.add(at >= 0, 1)
-			if at >= 0 {
-				v.Lies = append(v.Lies, m.What+": "+told[at])
-			}
+	for i := range t.Turn.Key.Never {
+		m := &t.Turn.Key.Never[i]
+		at := slices.IndexFunc(told, m.In)
+		v.False.add(at >= 0, 1)
+		if at >= 0 {
+			v.Lies = append(v.Lies, m.What+": "+told[at])
 		}
 	}
 }
@@ -250,6 +246,9 @@ func (c *Case) judgeSuperseded(v *Verdict, made [][]memory.Outcome) {
 			delete(by, n-1)
 		}
 		delete(by, i) // what the turn itself said before
+		if c.Source == "" {
+			clear(by) // keys of hook calls do not tell
+		}
 		for n := range by {
 			v.FalselySuperseded++
 			v.Turns[i].Wrong = append(v.Turns[i].Wrong, "supersedes a record that holds: "+first(c.Turns[n].Prompt(), seenTitle))

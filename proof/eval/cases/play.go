@@ -132,18 +132,19 @@ func (t *Turn) add(e memory.Event) {
 }
 
 // Distil returns the records of each turn, which the distiller that by returns makes. A turn is compared with the records of those before it
-// that still hold, the newest first, and with the symbols that their sessions changed, as the
-// store would give them.
+// that still hold, the newest first, with the symbols that their sessions changed and the lines that
+// its own session changed, as store and observer would give them.
 func (c *Case) Distil(by func(*Turn) *offline.Distiller) [][]memory.Outcome {
 	made := make([][]memory.Outcome, len(c.Turns))
 	changed := map[memory.SessionID][]memory.SymbolChange{}
+	lines := map[memory.SessionID][]memory.TurnLines{}
 	var nearby []memory.Observation
 	var number memory.ObservationID
 	for i, t := range c.Turns {
 		var earlier []memory.Observation
 		for _, b := range t.batches {
 			b.Earlier, b.Nearby = earlier, slices.Clone(nearby)
-			b.NearbySymbols = symbolsIn(changed, b.Files())
+			b.NearbySymbols, b.Lines = symbolsIn(changed, b.Files()), lines[b.Session.ID]
 			out, err := by(t).Distil(context.Background(), b)
 			if err != nil {
 				panic(err) // only that of the context
@@ -157,6 +158,7 @@ func (c *Case) Distil(by func(*Turn) *offline.Distiller) [][]memory.Outcome {
 			for _, o := range out.Observations {
 				nearby = slices.Insert(nearby, 0, o)
 			}
+			lines[b.Session.ID] = append(lines[b.Session.ID], out.Lines...)
 			for _, e := range b.Events {
 				changed[b.Session.ID] = memory.FoldSymbols(changed[b.Session.ID], e.Symbols...)
 			}

@@ -47,48 +47,81 @@ type script struct {
 // ErrNoClone is the error for a public case whose repository is not there.
 var ErrNoClone = errors.New("its repository is not there")
 
-// ReadScripts reads files of cases. dir has the clones of public repositories, as package clones
-// has them. The cases of a repository without a clone are left out and named in missing. The error
-// joins all that is wrong in the files, each with its file and line.
-func ReadScripts(ctx context.Context, dir string, files []string) (list []*Case, missing []string, err error) {
-	opened := map[string]*clones.Clone{}
-	defer func() {
-		for _, c := range opened {
-			_ = c.Close()
+// Read reads the cases of files and folders, separated by commas: scripts, folders of scripts, and
+// folders of ReadFolders. dir has the clones of public repositories, as package clones has them. The
+// cases of a repository without a clone are left out and named in missing. There is at least one case.
+func Read(ctx context.Context, dir, places string) (list []*Case, missing []string, err error) {
+	r := scripts{dir: dir, opened: map[string]*clones.Clone{}}
+	defer r.close()
+	for place := range strings.SplitSeq(places, ",") {
+		if strings.HasSuffix(place, scriptSuffix) {
+			r.read(ctx, place)
+			continue
 		}
-	}()
-	openClone := func(name string) (*clones.Clone, error) {
-		if c := opened[name]; c != nil {
-			return c, nil
-		}
-		c, err := clones.Open(ctx, dir, name)
+		folders, err := readFolders(place)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrNoClone, err)
+			return nil, nil, err
 		}
-		opened[name] = c
+		r.list = append(r.list, folders...)
+		files, err := filepath.Glob(filepath.Join(place, "*"+scriptSuffix))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, file := range files {
+			r.read(ctx, file)
+		}
+	}
+	if len(r.problems) > 0 {
+		return nil, nil, fmt.Errorf("the files have faults:\n%w", errors.Join(r.problems...))
+	}
+	if len(r.list) == 0 {
+		return nil, nil, fmt.Errorf("no cases in %q", places)
+	}
+	return r.list, r.missing, nil
+}
+
+// scripts are what was read of files, and all that is wrong in them, each with its file and line.
+type scripts struct {
+	dir      string
+	opened   map[string]*clones.Clone
+	list     []*Case
+	missing  []string
+	problems []error
+}
+
+func (r *scripts) close() {
+	for _, c := range r.opened {
+		_ = c.Close()
+	}
+}
+
+// clone returns the clone of a repository.
+func (r *scripts) clone(ctx context.Context, name string) (*clones.Clone, error) {
+	if c := r.opened[name]; c != nil {
 		return c, nil
 	}
-	var problems []error
-	for _, file := range files {
-		s := &script{file: file, openClone: openClone}
-		if err := s.read(ctx); errors.Is(err, ErrNoClone) {
-			missing = append(missing, strings.TrimSuffix(filepath.Base(file), scriptSuffix))
-		} else if err != nil {
-			problems = append(problems, err)
-		} else {
-			list = append(list, s.cases...)
-		}
-		problems = append(problems, s.problems...)
+	c, err := clones.Open(ctx, r.dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoClone, err)
 	}
-	return list, missing, errors.Join(problems...)
+	r.opened[name] = c
+	return c, nil
+}
+
+// read reads a file.
+func (r *scripts) read(ctx context.Context, file string) {
+	s := &script{file: file, openClone: func(name string) (*clones.Clone, error) { return r.clone(ctx, name) }}
+	if err := s.read(ctx); errors.Is(err, ErrNoClone) {
+		r.missing = append(r.missing, strings.TrimSuffix(filepath.Base(file), scriptSuffix))
+	} else if err != nil {
+		r.problems = append(r.problems, err)
+	} else {
+		r.list = append(r.list, s.cases...)
+	}
+	r.problems = append(r.problems, s.problems...)
 }
 
 const scriptSuffix = ".case"
-
-// ScriptsIn returns the files of cases in a folder.
-func ScriptsIn(dir string) ([]string, error) {
-	return filepath.Glob(filepath.Join(dir, "*"+scriptSuffix))
-}
 
 func (s *script) problem(line int, format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf("%s:%d: %w", s.file, line, fmt.Errorf(format, args...)))

@@ -107,7 +107,7 @@ func writeScript(t *testing.T, text string) string {
 
 func read(t *testing.T, text string) ([]*Case, error) {
 	t.Helper()
-	list, _, err := ReadScripts(t.Context(), t.TempDir(), []string{writeScript(t, text)})
+	list, _, err := Read(t.Context(), t.TempDir(), writeScript(t, text))
 	return list, err
 }
 
@@ -128,7 +128,7 @@ func TestScript(t *testing.T) {
 	if err := c.WriteFolder(dir); err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadFolders(dir)
+	again, _, err := Read(t.Context(), "", dir)
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%d folders, %v", len(again), err)
 	}
@@ -183,8 +183,8 @@ func TestFaults(t *testing.T) {
 // TestMissingClone leaves out the cases of a repository that is not there.
 func TestMissingClone(t *testing.T) {
 	text := strings.Replace(invented, "style terse", "style terse\nrepository a/b@"+strings.Repeat("0", 40), 1)
-	list, missing, err := ReadScripts(t.Context(), t.TempDir(), []string{writeScript(t, text)})
-	if err != nil || len(list) != 0 || len(missing) != 1 {
+	list, missing, err := Read(t.Context(), t.TempDir(), writeScript(t, text)+","+writeScript(t, invented))
+	if err != nil || len(list) != 2 || len(missing) != 1 {
 		t.Errorf("got %v, %v, %v", list, missing, err)
 	}
 }

@@ -42,7 +42,7 @@ func TestLearn(t *testing.T) {
 	if err := run(t.Context(), &out, options{cases: writeCases(t), write: file}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fitted to all                                 100 %     100 %", "fitted to the other repositories (2)          100 %     100 %", "largest gap 0.00"} {
+	for _, want := range []string{"fitted to all                                 100 %     100 %  100 %", "fitted to the other repositories (2)          100 %     100 %  100 %", "largest gap 0.00"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, &out)
 		}

@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 
 	"claudemem/internal/distil/offline"
 	"claudemem/proof/eval/cases"
@@ -61,16 +60,19 @@ var leftOut = []struct {
 }
 
 func run(ctx context.Context, out io.Writer, o options) error {
-	all, err := read(ctx, out, o)
+	all, missing, err := cases.Read(ctx, o.clones, o.cases)
 	if err != nil {
 		return err
+	}
+	for _, name := range missing {
+		fmt.Fprintf(out, "%s is left out: -clones has no clone of its repository\n", name)
 	}
 	if o.records != "" {
 		return writeJSON(o.records, recordsOf(all))
 	}
-	fmt.Fprintf(out, "%d cases, %d turns with a key\n%-42s %8s %9s\n", len(all), judged(all), "weights", "in front", "headline")
+	fmt.Fprintf(out, "%d cases, %d turns with a key\n%-42s %8s %9s %6s\n", len(all), judged(all), "weights", "in front", "headline", "type")
 	show := func(name string, f *cases.Figures) {
-		fmt.Fprintf(out, "%-42s %6.0f %% %7.0f %%\n", name, 100*f.Front.Value(), 100*f.Headline.Value())
+		fmt.Fprintf(out, "%-42s %6.0f %% %7.0f %% %4.0f %%\n", name, 100*f.Front.Value(), 100*f.Headline.Value(), 100*f.Type.Value())
 	}
 	show("compiled in", measure(all, func(*cases.Case) *offline.Distiller { return offline.New() }))
 	fitted := learn(all)
@@ -101,32 +103,6 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return errors.New("the weights are fitted to what they were learnt from")
 	}
 	return nil
-}
-
-// read reads all folders, of either form.
-func read(ctx context.Context, out io.Writer, o options) (all []*cases.Case, err error) {
-	for folder := range strings.SplitSeq(o.cases, ",") {
-		files, err := cases.ScriptsIn(folder)
-		if err != nil {
-			return nil, err
-		}
-		scripts, missing, err := cases.ReadScripts(ctx, o.clones, files)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range missing {
-			fmt.Fprintf(out, "%s is left out: -clones has no clone of its repository\n", name)
-		}
-		folders, err := cases.ReadFolders(folder)
-		if err != nil {
-			return nil, err
-		}
-		all = append(append(all, folders...), scripts...)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no cases in %q: name their folders by -cases", o.cases)
-	}
-	return all, nil
 }
 
 // judged counts the turns that have a key.

@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,19 +24,20 @@ import (
 type options struct {
 	clones, cases, write, show string
 	check, odd                 bool
-	files                      []string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.clones, "clones", os.Getenv("TURNS_CLONES"), "folder of the clones of public repositories (default $TURNS_CLONES)")
-	flag.StringVar(&o.cases, "cases", "proof/eval/turns/cases", "folder of the cases; files may be named as arguments instead")
+	flag.StringVar(&o.cases, "cases", "proof/eval/turns/cases", "folders or files of cases, separated by commas; arguments are more of them, in its place")
 	flag.StringVar(&o.write, "write", "", "write the cases to this folder, as hook calls and keys")
 	flag.StringVar(&o.show, "show", "", "show the records of these cases beside what is missed: a part of their names, or all")
 	flag.BoolVar(&o.odd, "odd", false, "show the odd ones too, which nothing shall be fitted to")
 	flag.BoolVar(&o.check, "check", false, "only check the files")
 	flag.Parse()
-	o.files = flag.Args()
+	if flag.NArg() > 0 {
+		o.cases = strings.Join(flag.Args(), ",")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Stdout, o)
 	stop()
@@ -48,25 +48,15 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, o options) error {
-	files := o.files
-	if len(files) == 0 {
-		var err error
-		if files, err = cases.ScriptsIn(o.cases); err != nil {
-			return err
-		}
+	list, missing, err := cases.Read(ctx, o.clones, o.cases)
+	if err != nil {
+		return err
 	}
-	list, missing, err := cases.ReadScripts(ctx, o.clones, files)
 	for _, name := range missing {
 		fmt.Fprintf(out, "%s is left out: -clones has no clone of its repository\n", name)
 	}
-	if err != nil {
-		return fmt.Errorf("the files have faults:\n%w", err)
-	}
-	if len(list) == 0 {
-		return errors.New("no cases")
-	}
 	if o.check {
-		fmt.Fprintf(out, "%d files, %d cases, %d turns: no faults\n", len(files)-len(missing), len(list), turns(list))
+		fmt.Fprintf(out, "%d cases, %d turns: no faults\n", len(list), turns(list))
 		return nil
 	}
 	if o.write != "" {

@@ -37,13 +37,13 @@ func TestRun(t *testing.T) {
 		options options
 		want    string
 	}{
-		{options{check: true}, "1 files, 1 cases, 1 turns: no faults"},
+		{options{check: true}, "1 cases, 1 turns: no faults"},
 		{options{}, "1 cases                        1     1.00  1.00     1.00 1.00    – of 0 (0)     0/1     0       0/0      0"},
 		{options{show: "slow", odd: true}, "discovery | "},
 		{options{write: folder}, ""},
 	} {
 		var out strings.Builder
-		tt.options.files = []string{file}
+		tt.options.cases = file
 		if err := run(t.Context(), &out, tt.options); err != nil || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%+v: %v, lacks %q:\n%s", tt.options, err, tt.want, &out)
 		}
