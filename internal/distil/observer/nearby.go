@@ -21,8 +21,6 @@ const (
 	enoughShared = 3
 	// correctable is how many turns back a no of the user's may be to.
 	correctable = 3
-	// opening bounds the part of a prompt in which it may stand, in bytes.
-	opening = 200
 )
 
 // nearest returns the stored records of other turns that a turn is most likely to repeat
@@ -40,8 +38,7 @@ func nearest(b *memory.Batch, t *turn) []memory.Observation {
 			touched[f.Path] = true
 		}
 	}
-	start := text.FirstBytes(t.prompt.Text, opening)
-	denies := lang.Denies(start) || lang.Has(start, "rejects")
+	denies := lang.Denies(t.prompt.Text) || lang.Has(t.prompt.Text, "instead")
 	type near struct{ at, shared int }
 	var found []near
 	for i := range b.Nearby {

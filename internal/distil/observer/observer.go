@@ -38,8 +38,8 @@ const (
 	ClosingAfter = 3 * time.Second
 	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000
-	// maxLines bounds the changed lines of earlier turns in memory, which take some 60 bytes each.
-	maxLines = 100_000
+	// knownTurns is of how many turns, of all sessions, the changed lines are kept in memory.
+	knownTurns = 100
 	// defaultBatchBytes bounds the payloads of a batch in memory: a turn of 1000
 	// full events would take 100 MB of the user's machine.
 	defaultBatchBytes = 16 << 20
@@ -97,7 +97,7 @@ type Observer struct {
 	requests []flushRequest
 	// waiters are the calls of WaitIdle; each channel is closed when nothing is due.
 	waiters []chan struct{}
-	// lines are what the last turns of all sessions changed, the newest last.
+	// lines are what the last turns changed, the newest last.
 	lines []memory.TurnLines
 }
 
@@ -214,21 +214,6 @@ func (o *Observer) forget(idle chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.waiters = slices.DeleteFunc(o.waiters, func(w chan struct{}) bool { return w == idle })
-}
-
-// keepLines keeps what turns changed for the next batches of their session; the oldest of all
-// sessions give way.
-func (o *Observer) keepLines(lines []memory.TurnLines) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lines = append(o.lines, lines...)
-	n := 0
-	for i := range slices.Backward(o.lines) {
-		if n += len(o.lines[i].Net) + 1; n > maxLines {
-			o.lines = slices.Delete(o.lines, 0, i+1)
-			break
-		}
-	}
 }
 
 // signal wakes the scheduler; it never blocks.

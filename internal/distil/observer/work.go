@@ -286,7 +286,10 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memo
 	}
 	switch {
 	case err == nil:
-		o.keepLines(outcome.Lines)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.lines = append(o.lines, outcome.Lines...)
+		o.lines = o.lines[max(0, len(o.lines)-knownTurns):]
 		return true
 	case isTransient(err):
 		o.retry(ctx, claim, err, false)

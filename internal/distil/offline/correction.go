@@ -15,8 +15,11 @@ const (
 	// enoughUndone is the part of earlier work that is undone after a no to it, at least: one line in
 	// 20. Less is a detail of work that holds.
 	enoughUndone = 20
-	// asBefore is the part of it that may be left where it is taken back without a word: one in 5.
+	// asBefore is the part of it that may be left, and of other changes that the turn may make, where it
+	// is taken back without a word: one in 5.
 	asBefore = 5
+	// maxLineChanges bounds the changed lines of a turn that are kept for later ones.
+	maxLineChanges = 2000
 )
 
 // lineSeed keeps lines from being guessed by their hashes.
@@ -25,20 +28,17 @@ var lineSeed = maphash.MakeSeed()
 // follow compares the turn with what its session changed before it. A no of the user's is to the last
 // turn of which a line is undone.
 func (t *turn) follow(before []memory.TurnLines) {
-	t.before, t.lines = before, memory.TurnLines{Session: t.session, PromptNumber: t.number, Net: map[memory.FileLine]int{}}
+	t.before, t.no = before, t.denies()
+	t.lines = memory.TurnLines{Session: t.session, PromptNumber: t.number, Net: map[memory.FileLine]int{}}
 	for _, s := range t.steps {
 		if s.event != nil && !s.event.Provenance.Foreign() {
 			t.count(s)
 		}
 	}
-	t.moves = map[uint64]int{}
-	for line, n := range t.lines.Net {
-		t.moves[line.Hash] += n
-	}
 	for _, was := range before {
 		for line, n := range was.Net {
-			if t.undoes(line, n) > 0 && t.isNear(was.PromptNumber) && t.corrects < was.PromptNumber && t.denies() {
-				t.corrects = was.PromptNumber
+			if t.no && t.isNear(was.PromptNumber) && t.undoes(line, n) > 0 {
+				t.corrects = max(t.corrects, was.PromptNumber)
 			}
 		}
 	}
@@ -47,34 +47,36 @@ func (t *turn) follow(before []memory.TurnLines) {
 // count adds the lines that a step changed to t.lines. With a file that was restored, as far as it was
 // not committed, or deleted goes what earlier turns changed in it.
 func (t *turn) count(s *step) {
-	committed := false
-	for _, was := range slices.Backward(t.before) {
-		committed = committed || was.Committed
-		for line, n := range was.Net {
-			if !committed && slices.ContainsFunc(s.Undone, func(gone string) bool { return within(line.Path, gone) }) ||
-				slices.ContainsFunc(s.edits, func(e *edit) bool { return e.deleted && e.path == line.Path }) {
-				t.lines.Net[line] -= n
+	add := func(path string, lines []string, n int) {
+		for _, line := range lines {
+			if line = strings.TrimSpace(line); len(line) > 3 && len(words(line)) > 0 && len(t.lines.Net) < maxLineChanges {
+				t.lines.Net[memory.FileLine{Path: path, Hash: maphash.String(lineSeed, line)}] += n
 			}
 		}
 	}
+	gone := slices.Clone(s.Undone)
 	for _, e := range s.edits {
-		for n, lines := range map[int][]string{1: e.plus, -1: e.minus} {
-			for _, line := range lines {
-				if line = strings.TrimSpace(line); len(line) > 3 && len(words(line)) > 0 {
-					t.lines.Net[memory.FileLine{Path: e.path, Hash: maphash.String(lineSeed, line)}] += n
-				}
+		add(e.path, e.plus, 1)
+		add(e.path, e.minus, -1)
+		if e.deleted {
+			gone = append(gone, e.path)
+		}
+	}
+	for i := len(t.before) - 1; i >= 0 && len(gone) > 0; i-- {
+		if t.before[i].Committed {
+			gone = gone[len(s.Undone):]
+		}
+		for line, n := range t.before[i].Net {
+			if slices.ContainsFunc(gone, func(path string) bool { return within(line.Path, path) }) {
+				t.lines.Net[line] -= n
 			}
 		}
 	}
 	t.lines.Committed = t.lines.Committed || len(s.Commits) > 0
 }
 
-// undoes returns how many of n changes of a line, fewer than 0 where it was removed, the turn takes
-// back. A line that it moves to another file holds.
+// undoes returns how many of n changes of a line, fewer than 0 where it was removed, the turn takes back.
 func (t *turn) undoes(line memory.FileLine, n int) int {
-	if t.moves[line.Hash] == 0 {
-		return 0
-	}
 	now := t.lines.Net[line]
 	return max(min(n, -now), min(-n, now), 0)
 }
@@ -99,52 +101,48 @@ func (t *turn) denies() bool {
 			plus, minus = append(plus, e.plus...), append(minus, e.minus...)
 		}
 	}
-	from, to := lang.Find(first, "rejects")
-	return slices.ContainsFunc([]string{lastName(first[:from]), firstName(first[to:])}, func(name string) bool {
-		return to > 0 && mentions(strings.Join(minus, "\n"), name) && !mentions(strings.Join(plus, "\n"), name)
+	taken, other := namesAround(first, "rejects")
+	return slices.ContainsFunc([]string{taken, other}, func(name string) bool {
+		return mentions(strings.Join(minus, "\n"), name) && !mentions(strings.Join(plus, "\n"), name)
 	})
 }
 
 // takesBack reports whether the turn takes back the work on files that a record of an earlier turn of
-// its session tells of: the user says no to it and a part is undone, or the files are as they were.
+// its session tells of: the user says no to it and a part is undone, or the turn undoes it and does
+// nothing else.
 func (t *turn) takesBack(old *memory.Observation) bool {
-	if old.PromptNumber >= t.number || old.Session != t.session {
+	if old.PromptNumber >= t.number || old.Session != t.session || len(t.lines.Net) == 0 {
 		return false
 	}
 	modified := old.FilesIn(memory.FileModified)
-	changed, undone, differs := 0, 0, 0
-	net := map[memory.FileLine]int{}
-	for _, x := range append(t.before, t.lines) {
-		for line, n := range x.Net {
-			if x.PromptNumber < old.PromptNumber || !slices.Contains(modified, line.Path) {
-				continue
-			}
-			net[line] += n
-			if x.PromptNumber == old.PromptNumber {
+	changed, undone, now := 0, 0, 0
+	for _, was := range t.before {
+		for line, n := range was.Net {
+			if was.PromptNumber == old.PromptNumber && slices.Contains(modified, line.Path) {
 				changed += max(n, -n)
 				undone += t.undoes(line, n)
 			}
 		}
 	}
-	for _, n := range net {
-		differs += max(n, -n)
+	for _, n := range t.lines.Net {
+		now += max(n, -n)
 	}
-	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || asBefore*max(differs, changed-undone) <= changed)
+	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || asBefore*max(changed-undone, now-undone) <= changed)
 }
 
 // tookBack returns the record of a turn that has no other, but takes back the work that an earlier one
-// tells of; ok is false if it does not.
-func (t *turn) tookBack(earlier []memory.Observation) (o memory.Observation, ok bool) {
+// tells of; nil if it does not.
+func (t *turn) tookBack(earlier []memory.Observation) []memory.Observation {
 	i := slices.IndexFunc(earlier, func(old memory.Observation) bool { return t.takesBack(&old) })
 	if i < 0 {
-		return o, false
+		return nil
 	}
-	o = newEpisode(t, t.steps).observation(memory.TypeChange, cut("Taken back: "+earlier[i].Title, maxTitle))
+	o := newEpisode(t, t.steps).observation(memory.TypeChange, cut("Taken back: "+earlier[i].Title, maxTitle))
 	o.Session, o.ProjectPath = t.session, earlier[i].ProjectPath
 	for _, path := range earlier[i].FilesIn(memory.FileModified) {
 		o.Files = append(o.Files, memory.FileRef{Path: path, Role: memory.FileModified})
 	}
-	return o, true
+	return []memory.Observation{o}
 }
 
 // retracts reports whether the turn takes back a finding or an assumed cause that its own
@@ -164,7 +162,7 @@ func (r *reversals) retracts(old *memory.Observation) bool {
 // disproves reports whether an earlier record is the finding of the turn before, to which the user
 // says no, and the agent agrees and says in so many words what it is not.
 func (t *turn) disproves(old *memory.Observation) bool {
-	if old.Session != t.session || old.PromptNumber != t.number-1 || old.Type != memory.TypeDiscovery || len(old.FilesIn(memory.FileModified)) > 0 || !t.denies() {
+	if old.Session != t.session || old.PromptNumber != t.number-1 || old.Type != memory.TypeDiscovery || len(old.FilesIn(memory.FileModified)) > 0 || !t.no {
 		return false
 	}
 	for _, s := range t.message[:min(2, len(t.message))] {
@@ -199,27 +197,18 @@ func withoutReversed(turns []*turn, out *memory.Outcome) {
 // namesOf reports whether a sentence has the names of a title: half of its words of code,
 // at least one, or where it has none half of its other words, at least two.
 func namesOf(title, sentence string) bool {
-	code, has := 0, 0
+	var code, plain []string
 	for _, w := range strings.Fields(title) {
 		if w = strings.Trim(w, "`'\"“”()[],.;:!?*"); looksLikeCode(w) || isPathLike(w) {
-			code++
-			if hasToken(sentence, w) {
-				has++
-			}
+			code = append(code, w)
+		} else if len(w) > 3 && !lang.Is(strings.ToLower(w), "filler") {
+			plain = append(plain, w)
 		}
 	}
-	if code > 0 {
-		return 2*has >= code
+	names, least := code, 1
+	if len(code) == 0 {
+		names, least = plain, 2
 	}
-	known := words(sentence)
-	n := 0
-	for _, w := range words(title) {
-		if len(w) > 3 && !lang.Is(w, "filler") {
-			n++
-			if slices.Contains(known, w) {
-				has++
-			}
-		}
-	}
-	return has >= 2 && 2*has >= n
+	named := len(slices.DeleteFunc(slices.Clone(names), func(w string) bool { return !mentions(sentence, w) }))
+	return named >= least && 2*named >= len(names)
 }

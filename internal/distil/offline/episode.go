@@ -39,11 +39,11 @@ type turn struct {
 	// earlier are the observations that earlier batches made of the turn.
 	earlier []memory.Observation
 	session memory.SessionID
-	// before is what the session changed before the turn, lines what the turn did, moves the same by
-	// line in whatever file, and corrects the turn that it corrects, 0 for none: follow sets them.
+	// no: the user says no to what was done before. before is what the session changed up to then, lines
+	// what the turn did, and corrects the number of the turn to which the no is, 0 for none. follow sets them.
+	no       bool
 	before   []memory.TurnLines
 	lines    memory.TurnLines
-	moves    map[uint64]int
 	corrects int
 }
 

@@ -56,8 +56,8 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 				fresh = append(fresh, obs)
 			}
 		}
-		if o, ok := t.tookBack(slices.Concat(batch.Nearby, out.Observations)); ok && len(fresh)+len(t.earlier) == 0 {
-			fresh = append(fresh, o)
+		if len(fresh)+len(t.earlier) == 0 {
+			fresh = t.tookBack(slices.Concat(batch.Nearby, out.Observations))
 		}
 		out.Observations = append(out.Observations, fresh...)
 		if s, ok := t.summarise(slices.Concat(t.earlier, fresh)); ok {

@@ -90,7 +90,7 @@ func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memo
 		})
 	case r.undone[old.ID], r.turn.takesBack(old), r.replaced(old, own):
 		return firstWith(own, func(o *memory.Observation) bool { return shareModified(o, old) })
-	case r.retracts(old), r.turn.disproves(old), r.choseOther(old, own), r.decidedOtherwise(old, own):
+	case r.retracts(old), r.turn.disproves(old), r.choseOther(old, own):
 		return own[0]
 	}
 	for _, o := range own {
@@ -219,7 +219,7 @@ func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool 
 			part = part || about[n] && touched && now.BeforeHash == c.BodyHash && now.BodyHash != c.BodyHash
 		}
 		known := slices.ContainsFunc(t.before, func(f memory.TurnLines) bool { return f.PromptNumber == old.PromptNumber })
-		undone[old.ID] = all && some || part && !known && old.Session == t.session && t.isNear(old.PromptNumber) && t.denies()
+		undone[old.ID] = all && some || part && !known && old.Session == t.session && t.isNear(old.PromptNumber) && t.no
 	}
 	return undone
 }
@@ -230,19 +230,19 @@ type choicePair struct{ chosen, rejected string }
 // choicePairs returns what a sentence says of one thing in place of another: the words around
 // "instead of" and the like; nil for none.
 func choicePairs(s string) []choicePair {
-	low := strings.ToLower(s)
-	var out []choicePair
-	for _, cue := range lang.Phrases("instead") {
-		before, after, ok := strings.Cut(low, " "+cue+" ")
-		if !ok {
-			continue
-		}
-		chosen, rejected := lastName(before), firstName(after)
-		if chosen != "" && rejected != "" && chosen != rejected {
-			out = append(out, choicePair{chosen, rejected})
-		}
+	chosen, rejected := namesAround(strings.ToLower(s), "instead")
+	if chosen == "" || rejected == "" || chosen == rejected {
+		return nil
 	}
-	return out
+	return []choicePair{{chosen, rejected}}
+}
+
+// namesAround returns the names before and behind the first phrase of a cue, both "" for none.
+func namesAround(s, cue string) (before, behind string) {
+	if from, to := lang.Find(s, cue); to > 0 {
+		return lastName(s[:from]), firstName(s[to:])
+	}
+	return "", ""
 }
 
 // lastName returns the last word of s, without the marks around it; "" if that is a filler or one
@@ -269,49 +269,23 @@ func firstName(s string) string {
 	return ""
 }
 
-// choseOther reports whether the turn chose what an earlier record rejected over what it
-// chose, of the same subject: in a file that both modified or, where one modified none,
-// with another word of the titles in common.
+// choseOther reports whether the turn chose what an earlier record rejected over what it chose, of
+// the same subject: in a file that both modified or, where one modified none, with another word of the
+// titles in common. So it does where the user says that it was decided otherwise, and the title of
+// earlier work on the same file tells of what was rejected alone.
 func (r *reversals) choseOther(old *memory.Observation, own []*memory.Observation) bool {
-	if len(r.choices) == 0 {
-		return false
-	}
-	for _, was := range append(choicePairs(old.Title), choicePairs(old.Subtitle)...) {
-		for _, now := range r.choices {
-			if now.chosen != was.rejected || now.rejected != was.chosen {
-				continue
+	title, was := strings.ToLower(old.Title), append(choicePairs(old.Title), choicePairs(old.Subtitle)...)
+	work := old.Type != memory.TypeBugfix && old.Type != memory.TypeDiscovery
+	return slices.ContainsFunc(r.choices, func(now choicePair) bool {
+		reversed := slices.Contains(was, choicePair{now.rejected, now.chosen})
+		otherwise := work && slices.Contains(r.otherwise, now) && hasToken(title, now.rejected) && !hasToken(title, now.chosen)
+		return (reversed || otherwise) && slices.ContainsFunc(own, func(o *memory.Observation) bool {
+			if len(o.FilesIn(memory.FileModified)) > 0 && len(old.FilesIn(memory.FileModified)) > 0 {
+				return shareModified(o, old) && (reversed || hasToken(strings.ToLower(o.Title+"\n"+o.Subtitle), now.chosen))
 			}
-			if slices.ContainsFunc(own, func(o *memory.Observation) bool {
-				if len(o.FilesIn(memory.FileModified)) > 0 && len(old.FilesIn(memory.FileModified)) > 0 {
-					return shareModified(o, old)
-				}
-				return shareSubject(o, old, was)
-			}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// decidedOtherwise reports whether the user decided otherwise, for one thing in place of
-// another, where the title of an earlier work on the same file tells of the other alone.
-func (r *reversals) decidedOtherwise(old *memory.Observation, own []*memory.Observation) bool {
-	if old.Type == memory.TypeBugfix || old.Type == memory.TypeDiscovery {
-		return false
-	}
-	was := strings.ToLower(old.Title)
-	for _, now := range r.otherwise {
-		if !hasToken(was, now.rejected) || hasToken(was, now.chosen) {
-			continue
-		}
-		if slices.ContainsFunc(own, func(o *memory.Observation) bool {
-			return shareModified(o, old) && hasToken(strings.ToLower(o.Title+"\n"+o.Subtitle), now.chosen)
-		}) {
-			return true
-		}
-	}
-	return false
+			return reversed && shareSubject(o, old, now)
+		})
+	})
 }
 
 // shareSubject reports whether the titles of two observations have a word of weight in
