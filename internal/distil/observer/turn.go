@@ -158,7 +158,7 @@ func (w *task) view(t *turn) mode.View {
 	}
 	// The longest first: a worktree may lie within the project.
 	slices.SortFunc(v.Roots, func(a, b string) int { return len(b) - len(a) })
-	return v
+	return v.WithFiles(t.tools)
 }
 
 // promptFor returns the prompt of a call about tools.

@@ -3,6 +3,7 @@ package mode
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,6 +43,40 @@ type View struct {
 	// Earlier are stored observations of other turns that the turn may repeat or reverse,
 	// the nearest first.
 	Earlier []memory.Observation
+
+	// files are those of the turn by path; see WithFiles.
+	files map[string]*file
+}
+
+// file is what a turn tells of a file: its text as it was read or written last, the edits of it,
+// and whether it is deleted in the end.
+type file struct {
+	text  string
+	hunks []toolcall.Hunk
+	gone  bool
+}
+
+// WithFiles returns the view with the files that the events of a turn read or change, so that each
+// can be shown by what the others do.
+func (v View) WithFiles(events []memory.PendingEvent) View {
+	v.files = map[string]*file{}
+	at := func(path string) *file {
+		if v.files[path] == nil {
+			v.files[path] = &file{}
+		}
+		return v.files[path]
+	}
+	for i := range events {
+		call := toolcall.Parse(&events[i].Event)
+		if call.Tool == toolcall.ToolRead {
+			at(call.Path).text = call.Content
+		}
+		for _, e := range call.Edits {
+			f := at(e.Path)
+			f.text, f.gone, f.hunks = cmp.Or(e.Text, f.text), e.Deleted, append(f.hunks, e.Hunks...)
+		}
+	}
+	return v
 }
 
 // Fit returns how many of the events, from the first on, one prompt shows in full;
@@ -187,6 +222,12 @@ func (v View) shownEdits(edits []toolcall.Edit) string {
 	for i := range edits {
 		e := &edits[i]
 		head := "file: " + rawLine(e.Path, maxDirectory)
+		body := e.Text
+		if !e.Whole {
+			body = patch(e)
+		} else if from, changed := v.movedFrom(e); from != "" {
+			e.Created, e.From, body = false, from, changed
+		}
 		switch {
 		case e.Created:
 			head += " (new)"
@@ -195,16 +236,39 @@ func (v View) shownEdits(edits []toolcall.Edit) string {
 		case e.From != "":
 			head += " (was " + rawLine(e.From, maxDirectory) + ")"
 		}
-		body := e.Text
-		if !e.Whole {
-			body = patch(e)
-		}
 		if room := share - len(head) - 1; body != "" && room > 0 {
 			head += "\n" + raw(v.relative(strings.Trim(body, "\n")), room)
 		}
 		all = append(all, head)
 	}
 	return raw(strings.Join(all, "\n"), maxParameters)
+}
+
+// movedFrom returns the deleted file whose text an edit writes elsewhere, with the lines that differ:
+// at most a quarter of the text; "" for none.
+func (v View) movedFrom(e *toolcall.Edit) (from, changed string) {
+	for _, path := range slices.Sorted(maps.Keys(v.files)) {
+		f := v.files[path]
+		if !f.gone || f.text == "" || !e.Created {
+			continue
+		}
+		if changed = differing("-", f.text, e.Text) + differing("+", e.Text, f.text); 4*len(changed) <= len(e.Text) {
+			return path, changed
+		}
+	}
+	return "", ""
+}
+
+// differing returns the lines of a text that another one does not have, each behind a mark.
+func differing(mark, s, other string) string {
+	var b strings.Builder
+	other = "\n" + other + "\n"
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSuffix(line, "\n"); !strings.Contains(other, "\n"+line+"\n") {
+			b.WriteString(mark + line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // patch returns the hunks of an edit, each under the number of its first line if that is
@@ -228,7 +292,7 @@ func patch(e *toolcall.Edit) string {
 // shown.
 func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, outcome string) {
 	parameters = "file: " + rawLine(v.relative(cmp.Or(call.Path, call.File)), maxDirectory)
-	lines := strings.Count(strings.TrimSuffix(call.Content, "\n"), "\n") + 1
+	lines := strings.Count(call.Content, "\n") + 1 // as the host counts them
 	total := ""
 	for _, entry := range flatten(e.ToolResponse) {
 		if entry.key == "totalLines" {
@@ -243,19 +307,55 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 			parameters += " of " + rawLine(total, maxKey)
 		}
 	}
+	near := ""
+	if f := v.files[call.Path]; f != nil && len(call.Content) > maxRead {
+		near = raw(v.relative(around(call.Content, f.hunks)), maxRead)
+	}
 	switch {
 	case outline.Language(call.File) == "":
-		outcome = raw(v.relative(strings.TrimSpace(call.Content)), maxRead)
+		return parameters, cmp.Or(near, raw(v.relative(strings.TrimSpace(call.Content)), maxRead))
 	case whole:
 		var names []string
 		for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
 			names = append(names, s.Name)
 		}
 		if len(names) > 0 {
-			outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline)
+			outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline) + "\n"
 		}
 	}
-	return parameters, outcome
+	return parameters, strings.TrimSpace(outcome + near)
+}
+
+// aroundEdits is how many lines are shown before and after an edit.
+const aroundEdits = 6
+
+// around returns the lines of a text near those that hunks changed, "" if none of them is in it.
+func around(content string, hunks []toolcall.Hunk) string {
+	lines := strings.Split(content, "\n")
+	near := make([]bool, len(lines)+1)
+	for _, h := range hunks {
+		var before []string
+		for _, line := range h.Lines {
+			if line != "" && line[0] != '+' && line[0] != '\\' {
+				before = append(before, line[1:])
+			}
+		}
+		if at := strings.Index("\n"+content+"\n", "\n"+strings.Join(before, "\n")+"\n"); at >= 0 && len(before) > 0 {
+			first := strings.Count(content[:at], "\n")
+			for i := max(first-aroundEdits, 0); i < min(first+len(before)+aroundEdits, len(lines)); i++ {
+				near[i] = true
+			}
+		}
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		if near[i] {
+			b.WriteString(line + "\n")
+		} else if near[i+1] {
+			b.WriteString("[…]\n")
+		}
+	}
+	return b.String()
 }
 
 // shortEvent renders a tool call as one line without its outcome.

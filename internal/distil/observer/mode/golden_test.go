@@ -71,7 +71,7 @@ func turn() []memory.PendingEvent {
 		agent,
 		tool("Edit", `{"file_path":"/home/dev/shop/deploy/nginx.conf","old_string":"client_max_body_size 8m;","new_string":"client_max_body_size 64m;","replace_all":false}`,
 			`{"filePath":"/home/dev/shop/deploy/nginx.conf","oldString":"client_max_body_size 8m;","newString":"client_max_body_size 64m;","originalFile":"…\n","structuredPatch":[{"oldStart":11,"oldLines":2,"newStart":11,"newLines":2,"lines":[" server {","-client_max_body_size 8m;","+client_max_body_size 64m;"]}],"userModified":false}`),
-		tool("Read", `{"file_path":"/home/dev/shop/upload/limit.go"}`, `{"type":"text","file":{"filePath":"/home/dev/shop/upload/limit.go","content":"package upload\n\ntype Limit struct{}\n\nfunc (l Limit) Check() {}\n","numLines":5,"startLine":1,"totalLines":5}}`),
+		tool("Read", `{"file_path":"/home/dev/shop/upload/limit.go"}`, `{"type":"text","file":{"filePath":"/home/dev/shop/upload/limit.go","content":"package upload\n\ntype Limit struct{}\n\nfunc (l Limit) Check() {}\n","numLines":6,"startLine":1,"totalLines":6}}`),
 		tool("Read", `{"file_path":"/home/dev/shop/upload/api.go","offset":40,"limit":2}`, `{"type":"text","file":{"filePath":"/home/dev/shop/upload/api.go","content":"a\nb","numLines":2,"startLine":40,"totalLines":90}}`),
 		tool("Bash", `{"command":"cd deploy && grep -rn 'body_size' .","description":"Look for the limit"}`, `{"stdout":"nginx.conf:12:client_max_body_size 8m;","stderr":""}`),
 		written,

@@ -13,7 +13,7 @@ import (
 // once, and is otherwise the prompt without one, with the types and concepts in English. Keywords in
 // English are asked for without a language only.
 func TestLanguages(t *testing.T) {
-	const userLanguage = "Write in the language of the user's requests; types and concepts stay as they are. If it is not English, add <keywords>up to 15 English words to find it by</keywords> to each observation."
+	const userLanguage = "Write in the language of the user's requests; types and concepts stay as they are. If it is not English, add <keywords>up to 15 English words</keywords> to each observation."
 	for _, name := range []string{"code", "research", "writing"} {
 		m := load(t, name)
 		before, after, _ := strings.Cut(System(m, ""), userLanguage)

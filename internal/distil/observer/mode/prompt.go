@@ -42,7 +42,7 @@ type Facts struct {
 // a provider can cache it. language is that of the records by name or code, "" for the
 // user's.
 func System(m Mode, language string) string {
-	in := "Write in the language of the user's requests; types and concepts stay as they are. If it is not English, add <keywords>up to 15 English words to find it by</keywords> to each observation."
+	in := "Write in the language of the user's requests; types and concepts stay as they are. If it is not English, add <keywords>up to 15 English words</keywords> to each observation."
 	if l := languageName(language); l != "" {
 		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
 	}
