@@ -64,7 +64,7 @@ func (c *Call) effects(cmd *Command) {
 		}
 	case KindDelete:
 		for _, name := range cmd.operands("rm") {
-			if !strings.Contains(name, ".") {
+			if !strings.Contains(name, ".") && !cmd.has("-r", "-R", "-rf", "-fr") {
 				continue
 			}
 			if e := c.editByCommand(cmd, name); e != nil {
@@ -91,6 +91,11 @@ func (c *Call) throwAway(cmd *Command, verb string) {
 	case "revert":
 		if !c.Failed {
 			c.Reverts = text.Add(c.Reverts, cmd.reverted(c.Output)...)
+		}
+		return
+	case "clean": // what is not tracked
+		if !cmd.has("-n", "--dry-run", "-X") {
+			c.Edits = append(c.Edits, Edit{Path: ".", Deleted: true})
 		}
 		return
 	case "reset":

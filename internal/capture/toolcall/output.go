@@ -112,8 +112,8 @@ func (v *Verdict) parseException(s string) bool {
 
 var (
 	// failCount is a count of failures that is not 0, failLine a line that has no more.
-	failCount = regexp.MustCompile(`(?i)(?:^|[^\d])0*[1-9]\d* fail`)
-	failLine  = regexp.MustCompile(`(?i)^(?:[1-9]\d* (?:tests? )?(?:fail|failed|failing|failures?)|# (?:fail|error|xpass): +[1-9]\d*|found [1-9]\d* errors?(?:\.| in .*)|[1-9]\d* errors?, \d+ warnings?.*|[1-9]\d* issues?:?)$`)
+	failCount = regexp.MustCompile(`(?i)(?:^|[^\d])0*[1-9]\d* fail|\bfail(?:ed|ures?)?[: ]+0*[1-9]`)
+	failLine  = regexp.MustCompile(`(?i)^(?:[1-9]\d* (?:tests? )?(?:fail|failed|failing|failures?)|# (?:fail|error|xpass): +[1-9]\d*|found [1-9]\d* errors?(?:\.| in .*)|[1-9]\d* errors?, \d+ warnings?.*|[1-9]\d* issues?:?|=+ [1-9]\d* errors? in .*|.*\b[1-9]\d* offen[cs]es? detected.*|.*\.{3,}failed)$`)
 )
 
 // parseCount recognises lines that count failures: such a count says that something failed.
@@ -123,7 +123,7 @@ func (v *Verdict) parseCount(s string) {
 		v.Failed = v.Failed || strings.TrimSpace(count) != "0"
 		return
 	}
-	if text.ContainsAny(low, "fail", "error", "issue", "xpass") && failLine.MatchString(low) ||
+	if text.ContainsAny(low, "fail", "error", "issue", "xpass", "offen") && failLine.MatchString(low) ||
 		strings.Contains(low, " fail") && text.ContainsAny(low, "pass", "test", " in ", " runs, ", " examples, ", "success") && failCount.MatchString(low) {
 		v.Failed = true
 		v.offer(rankGeneric+1, "", 0, s)

@@ -94,7 +94,8 @@ var lineRules = []lineRule{
 	{"FAIL ", regexp.MustCompile(`^FAIL +(?P<message>(?P<test>.+?): .+)$`), "", rankAssert - 10, ""},
 	{"FAIL ", regexp.MustCompile(`^FAIL +(?P<test>.+)$`), "", rankSummary, "$0"},
 	{"FAIL", regexp.MustCompile(`^(?:FAIL|FAILED|FAILURE:.*)$`), "", rankFailed, "$0"},
-	{"not ok ", regexp.MustCompile(`^not ok .*# (?:TODO|SKIP)`), "", 0, ""}, // TAP
+	{": FAIL ", regexp.MustCompile(`^[\w.-]+: FAIL .*code \d.*$`), "py", rankSummary, "$0"}, // tox
+	{"not ok ", regexp.MustCompile(`^not ok .*# (?:TODO|SKIP)`), "", 0, ""},                 // TAP
 	{"not ok ", regexp.MustCompile(`^not ok (?:\d+ )?(?:- )?(?P<test>.+)$`), "js", rankSummary, "test $test fails"},
 	{"# Error ", regexp.MustCompile(`^# Error .*?\]: (?P<message>.+?)(?: imported from .*)?$`), "", rankException, ""}, // Node's loader
 	{"# Error ", regexp.MustCompile(`^# Error (?P<message>.+)$`), "", rankException, ""},
@@ -106,8 +107,8 @@ var lineRules = []lineRule{
 	{"[ERROR] ", regexp.MustCompile(`^\[ERROR\] +(?P<test>[^ /:]*(?:Test[^ /:]*\.|\.[^ /:]*Test)[^ /:]*):\S* (?P<why>.*)$`), "java", rankAssert, "$why"},
 	{"[ERROR] ", regexp.MustCompile(`^\[ERROR\] +(?P<message>.+)$`), "java", rankShell, ""},
 	// Runners that mark failures with a sign.
-	{" problem", regexp.MustCompile(`^[✖✗] \d+ problems? \([1-9].*$`), "", rankGeneric + 1, "$0"},                          // eslint
-	{"(fail) ", regexp.MustCompile(`^\(fail\) (?P<test>.+?)(?: \[[\d.]+m?s\])?$`), "js?", rankSummary, "test $test fails"}, // bun
+	{" problem", regexp.MustCompile(`^[✖✗×] [1-9]\d* (?:problems?|errors?|issues?)(?: \([1-9].*)?$`), "", rankGeneric + 1, "$0"}, // eslint
+	{"(fail) ", regexp.MustCompile(`^\(fail\) (?P<test>.+?)(?: \[[\d.]+m?s\])?$`), "js?", rankSummary, "test $test fails"},       // bun
 	{" ", regexp.MustCompile(`^[✕✗✘✖×❌●⨯] +(?:Console|failing tests|\||\d.* problem)`), "", 0, ""},
 	{"⨯ ", regexp.MustCompile(`^⨯ +(?P<test>.+?)(?: \([^(]*\)| {2}.*)?$`), "js?", rankSummary, "test $test fails"}, // Pest
 	{"● ", regexp.MustCompile(`^● +(?P<path>.* › (?:.* > )?(?P<test>.+?))(?: \([^(]*\))?$`), "js?", rankSummary, "test $path fails"},

@@ -2,9 +2,11 @@ package offline
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
 
@@ -18,6 +20,38 @@ func dependencyFact(d toolcall.Dependency) string {
 	verb := [...]string{toolcall.DependencyAdded: "Added dependency ", toolcall.DependencyRemoved: "Removed dependency ",
 		toolcall.DependencyUpdated: "Updated dependency ", toolcall.ProgramInstalled: "Installed on the system: "}[d.Change]
 	return verb + list(names, 4) + " (" + d.Manager + ")"
+}
+
+// withoutTrials drops the dependencies that the turn added and then set to another version, removed
+// or, as the agent says, put back.
+func (t *turn) withoutTrials() {
+	type place struct {
+		step *step
+		fact string
+	}
+	added := map[string]place{}
+	drop := func(p place) {
+		p.step.deps = slices.DeleteFunc(p.step.deps, func(s string) bool { return s == p.fact })
+	}
+	back := slices.ContainsFunc(t.message, func(s sentence) bool { return lang.Has(s.text, "put-back") })
+	for _, s := range t.steps {
+		for _, d := range s.Dependencies {
+			if len(d.Names) > 1 {
+				continue
+			}
+			base, now := d.Manager+" "+d.Names[0], place{s, dependencyFact(d)}
+			if i := strings.IndexAny(d.Names[0][1:], "@=<>~^"); i >= 0 {
+				base = d.Manager + " " + d.Names[0][:i+1]
+			}
+			if old, ok := added[base]; ok && old.fact != now.fact {
+				drop(old)
+				if back || d.Change == toolcall.DependencyRemoved {
+					drop(now)
+				}
+			}
+			added[base] = now
+		}
+	}
 }
 
 // manifestChanges returns sentences about the versions of dependencies that an edit of a manifest

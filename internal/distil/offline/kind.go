@@ -168,6 +168,25 @@ func (e *episode) files() []string {
 	return text.Add(code, rest...)
 }
 
+// worked says what became of the episode's files, of which it names at most most of each kind:
+// "edited a.go; deleted b.go"; "" for none.
+func (e *episode) worked(most int) string {
+	var parts []string
+	for _, gone := range []bool{false, true} {
+		files := slices.DeleteFunc(e.files(), func(f string) bool {
+			last := false
+			for _, x := range e.edits {
+				last = x.path == f && x.deleted || x.path != f && last
+			}
+			return last != gone
+		})
+		if len(files) > 0 {
+			parts = append(parts, map[bool]string{false: "edited ", true: "deleted "}[gone]+list(files, most))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // failedTests returns the names of the tests that failed before the program was edited
 // and pass now. A test that failed on the way may have held what was wrong.
 func (e *episode) failedTests() []string {

@@ -198,8 +198,8 @@ func (e *episode) subtitle(t memory.ObservationType) string {
 	} else if p := e.lastMeasure(); p != "" {
 		parts = append(parts, "`"+p+"` passes")
 	}
-	if files := e.files(); len(files) > 0 {
-		parts = append(parts, "edited "+list(files, 3))
+	if done := e.worked(3); done != "" {
+		parts = append(parts, done)
 	}
 	if len(parts) < 2 && len(e.commits) > 0 && len(e.edits) > 0 {
 		parts = append(parts, "committed as “"+e.commits[len(e.commits)-1]+"”")
@@ -504,7 +504,7 @@ func (e *episode) evidence() []string {
 	case len(e.blocking()) > 0 && files != "":
 		out = append(out, "`"+e.blocking()[0].text+"` "+e.failing()+" after the change to "+files+".")
 	case files != "":
-		out = append(out, "Edited "+files+".")
+		out = append(out, capital(e.worked(4))+".")
 	}
 	if p := e.lastMeasure(); p != "" && len(e.fixed) == 0 && len(e.blocking()) == 0 && files != "" {
 		out = append(out, "`"+p+"` passes.")

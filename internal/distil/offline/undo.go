@@ -28,11 +28,20 @@ func undo(t *turn) {
 			t.unstash()
 		}
 		for _, e := range slices.Clone(s.edits) {
-			if e.deleted && createdBefore(t.steps[:i], e.path) {
+			switch {
+			case !e.deleted:
+			case createdBefore(t.steps[:i], e.path):
 				t.forget(i, e.path)
+			case !text.HasExtension(e.path): // a directory of others
+				s.edits = slices.DeleteFunc(s.edits, func(x *edit) bool { return x == e })
 			}
 		}
 		for _, gone := range s.Undone {
+			for _, x := range t.steps[:i] { // with the manifest
+				if slices.ContainsFunc(x.Touched, func(p string) bool { return within(p, gone) }) {
+					x.deps = nil
+				}
+			}
 			t.takeBack(i, func(x *edit) bool { return within(x.path, gone) }, 0)
 		}
 		if s.Stashed && s.Unstashed { // it looked at how it is without the edits
@@ -53,6 +62,7 @@ func undo(t *turn) {
 			}
 		}
 	}
+	t.withoutTrials()
 	earliest := map[int]attempt{} // by the step that took back: the work stays linear
 	for _, a := range t.attempts {
 		if first, ok := earliest[a.to]; !ok || a.from < first.from {
@@ -74,13 +84,18 @@ func within(path, dir string) bool {
 	return dir == "." || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// forget removes the edits, up to step i, of a file that a trial made and deleted, and the
-// failures of that file.
+// forget removes the edits, up to step i, of a file or directory that a trial made and deleted, and
+// the failures of that file; if the turn had not edited anything else, those that came with it.
 func (t *turn) forget(i int, path string) {
+	tried, alone := false, !slices.ContainsFunc(t.steps[:i+1], func(s *step) bool {
+		return slices.ContainsFunc(s.edits, func(e *edit) bool { return !within(e.path, path) })
+	})
 	for _, s := range t.steps[:i+1] {
-		s.edits = slices.DeleteFunc(s.edits, func(e *edit) bool { return e.path == path })
+		n := len(s.edits)
+		s.edits = slices.DeleteFunc(s.edits, func(e *edit) bool { return within(e.path, path) && (e.created || path != ".") })
+		tried = tried || len(s.edits) < n
 		for _, c := range s.checks {
-			c.trial = c.trial || !c.passed && (c.failure.File == path || strings.Contains(c.text, nameOf(path)))
+			c.trial = c.trial || !c.passed && (within(c.failure.File, path) || strings.Contains(c.text, nameOf(path)) || tried && alone)
 		}
 	}
 }
@@ -174,7 +189,7 @@ func (t *turn) causedBy(c *check, a attempt) bool {
 // createdBefore reports whether one of the steps created the file.
 func createdBefore(steps []*step, path string) bool {
 	return slices.ContainsFunc(steps, func(s *step) bool {
-		return slices.ContainsFunc(s.edits, func(e *edit) bool { return e.path == path && e.created })
+		return slices.ContainsFunc(s.edits, func(e *edit) bool { return within(e.path, path) && e.created })
 	})
 }
 
