@@ -212,7 +212,7 @@ func (a *analyser) digestOf(d *memory.Document) int64 {
 	a.digest = b
 	h := fnv.New64a()
 	_, _ = h.Write(b)           // never fails
-	return int64(h.Sum64() | 1) //nolint:gosec // a pattern of bits
+	return int64(h.Sum64() | 1) //nolint:gosec // a pattern of bits, never 0
 }
 
 // distinctPieces lists a document's pieces, each once, up to maxPieces.

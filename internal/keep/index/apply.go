@@ -150,8 +150,8 @@ func (a *application) commit(batch *batch) {
 	b.deletions = b.deletions || a.deleted
 }
 
-// put inserts a document, in place of the one it was before. One that has not changed (by its
-// digest) only gets the vectors that it waits for.
+// put inserts a document, in place of the one it was before, whose number it keeps. One that has not
+// changed (by its digest) only gets the vectors that it waits for.
 func (a *application) put(d *analysed) {
 	b := a.b
 	doc := &d.document
@@ -189,6 +189,7 @@ func (a *application) change(ch change, d *analysed) {
 	if a.err != nil {
 		return // the files of vectors stay as they are
 	}
+	// A document without fragments has no vectors to wait for.
 	if len(d.fragment) == 0 || d.vectors != nil && a.b.vectors != nil {
 		ch.added = a.putVectors(ch.document, d)
 		ch.entry.vectors = uint8(len(ch.added)) //nolint:gosec // at most a few dozen
@@ -235,7 +236,7 @@ func (a *application) remove(r memory.RecordRef) {
 }
 
 // subtract removes a document's words from the sums, and its row from the full-text
-// index, and frees its slots.
+// index, and frees its slots. Its row of contents must still be as it was.
 func (a *application) subtract(old stored, ch *change) {
 	var content []byte
 	a.row("SELECT words FROM contents WHERE document = ?", []any{old.document}, &content)
@@ -281,7 +282,8 @@ func (a *application) project(path string) uint32 {
 }
 
 // writeSums adds the batch's differences to terms and totals, in the order of
-// the tables so that neighbouring rows are touched one after the other.
+// the tables so that neighbouring rows are touched one after the other, and drops from the vocabulary
+// the words that no document has any more.
 func (a *application) writeSums() {
 	maps.DeleteFunc(a.terms, func(_ termKey, n int) bool { return n == 0 })
 	keys := slices.SortedFunc(maps.Keys(a.terms), func(x, y termKey) int {

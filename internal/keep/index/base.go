@@ -101,7 +101,8 @@ func parseBuildPosition(s string) (buildPosition, error) {
 func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + ".vec" }
 
 // openBase opens the index at path for writing, or makes it: then fresh is set, and the caller
-// begins a build. The errors for which only a new one helps are those that damaged reports.
+// begins a build. model is that of the vectors to have, dimensions 0 if only its first answer will
+// tell. The errors for which only a new one helps are those that damaged reports.
 func openBase(ctx context.Context, path string, model string, dimensions int, trained *embed.Table, mayRepair func(file, reason string) bool) (b *base, err error) {
 	db, err := sqlite.OpenWriter(path, writeSource(path))
 	if err != nil {
@@ -216,7 +217,7 @@ func openBaseReadOnly(ctx context.Context, path string, tableFor func(model stri
 		return nil, err
 	}
 	if b.dimensions > 0 {
-		// Without the file, or with one of another model, words do.
+		// Without the file, or with a damaged one or one of another model, words do.
 		if set, err := b.opened(vectors.OpenReadOnly); err == nil {
 			b.vectors = set
 		}
@@ -258,7 +259,7 @@ func (b *base) loadHead(ctx context.Context, q querier) (err error) {
 	var id uint32
 	var path string
 	for range selected(ctx, q, &err, "SELECT id, path FROM projects").Into(&id, &path) {
-		if id == 0 || id > 1<<24 {
+		if id == 0 || id > 1<<24 { // addProject takes memory for all numbers up to it
 			return sqlite.ErrDamaged
 		}
 		b.cat.addProject(id, path)
@@ -378,8 +379,8 @@ func (b *base) forgetVectors(ctx context.Context) error {
 	return err
 }
 
-// setVectors sets how many vectors documents have, or that they wait for them, and runs also in
-// the same transaction; cat.mu is held.
+// setVectors sets how many vectors documents of the catalogue have, or that they wait for them, and
+// runs also in the same transaction; cat.mu is held.
 func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func(*tx)) error {
 	err := b.transaction(ctx, func(t *tx) {
 		changes := blockChanges{}
@@ -429,6 +430,7 @@ func (b *base) compareVectors(ctx context.Context) error {
 			return err
 		}
 	}
+	// What is in the file of documents that wait or do without, or that are gone, is of no use.
 	err := b.vectors.Keep(func(d uint32) bool { return c.has(d) && c.entries[d].vectors != 0 && c.entries[d].vectors != waits })
 	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "open index: %w", err)

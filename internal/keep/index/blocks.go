@@ -105,7 +105,7 @@ func (r *blockReader) byte() (n byte) {
 	return n
 }
 
-// decode reads the stored form; sqlite.ErrDamaged for what encode does not write.
+// decode reads the stored form over what k had; sqlite.ErrDamaged for what encode does not write.
 func (k *block) decode(b []byte) error {
 	r := blockReader{b: b}
 	var last blockEntry
@@ -121,7 +121,7 @@ func (k *block) decode(b []byte) error {
 		e.project = uint32(r.unsigned(1 << 24)) //nolint:gosec // bounded
 		last.entry = e
 		if n := r.unsigned(uint64(len(r.b))); n <= uint64(len(r.b)) {
-			if typ := r.b[:n]; string(typ) != string(last.typ) {
+			if typ := r.b[:n]; string(typ) != string(last.typ) { // or the two share their memory
 				last.typ = memory.ObservationType(typ)
 			}
 			r.b = r.b[n:]

@@ -16,7 +16,7 @@ import (
 // committed with each batch: after a crash it goes on where it was. What changes
 // meanwhile is in the feed, which is read from where it stood at the beginning.
 
-// startBuild begins a build; cursor is where the feed stands now.
+// startBuild begins a build, with the first kind of record; cursor is where the feed stands now.
 func (b *base) startBuild(ctx context.Context, cursor int64) error {
 	return b.apply(ctx, &batch{cursor: cursor, build: buildPosition{kind: 1}})
 }
@@ -38,6 +38,7 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	if err != nil {
 		return err
 	}
+	// With fewer documents than asked for, the kind is done: whatever the index has beyond is gone.
 	upTo, next := int64(math.MaxInt64), buildPosition{}
 	if len(documents) == buildBatch {
 		upTo = documents[len(documents)-1].ID
@@ -145,7 +146,7 @@ func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) erro
 	case <-ix.follower.done:
 		return fault(what, errClosed)
 	}
-	for {
+	for { // the follower sees the end of ctx, and its own, and tells by r.done
 		select {
 		case p := <-r.progress:
 			if report != nil {
@@ -175,7 +176,8 @@ func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 	f.next = r
 }
 
-// stepNext indexes the next batch of the rebuild.
+// stepNext indexes the next batch of the rebuild f.next, and puts its index in place when nothing is
+// left; an error ends it, and its caller gets that.
 func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	r := f.next
 	more, err := false, r.ctx.Err()
@@ -255,7 +257,7 @@ func (t *tx) mergeWords(first bool) (more bool) {
 	return after-before >= 2 // as FTS5 documents it: otherwise nothing was left to merge
 }
 
-// sweep merges a part of the full-text index, so that the words of deleted records, and
+// sweep, which is for a base with deletions, merges a part of the full-text index, so that the words of deleted records, and
 // projects without records, leave the file; more says that there is more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	var gone []int64

@@ -103,7 +103,8 @@ func (b *base) gather(ctx context.Context, q *query, eligible vectors.Documents,
 // most documents, and the others.
 func affordable(terms []term, most int) (list, others []term) {
 	for _, t := range terms {
-		// A word that is rare in a project may be frequent elsewhere, and a later one may cost less.
+		// They are the rarest first, but a word that is rare in a project may be frequent elsewhere, and
+		// a later one may cost less.
 		if len(list) == gatherWords || t.everywhere > most {
 			others = append(others, t)
 			continue
@@ -113,8 +114,8 @@ func affordable(terms []term, most int) (list, others []term) {
 	return list, others
 }
 
-// count adds the weights of words, the rarest first, to the scores of the documents that have
-// them, the shorter the document the more. Documents that cannot be among the wanted with the
+// count adds the weights of words, which are the rarest first, to the scores of the eligible documents
+// (all for nil) that have them, the shorter the document the more. Documents that cannot be among the wanted with the
 // highest scores any more need not get one.
 func (b *base) count(ctx context.Context, t *tally, q *query, words []term, eligible vectors.Documents, wanted int) error {
 	if len(words) == 0 {
@@ -201,7 +202,7 @@ func (t *tally) reached(n int) float32 {
 	for enough := counts[at]; enough < n && at > 0; enough += counts[at] {
 		at--
 	}
-	// A score that rounding put a step too low reaches it all the same.
+	// A score that rounding put into this step from a hair below reaches it all the same.
 	return float32(at) * step * (1 - 1e-6)
 }
 
@@ -303,8 +304,8 @@ func (c *catalogue) projectTokens(f Filter) (tokens []string, documents int) {
 	return tokens, documents
 }
 
-// join returns the candidates with those of the records that are eligible and not among them,
-// all of which are to be kept.
+// join returns the candidates with those of the records that are eligible and not among them; all of
+// the eligible records are wanted: promising keeps them.
 func (c *catalogue) join(list []candidate, records []memory.RecordRef, eligible vectors.Documents) []candidate {
 	if len(records) == 0 {
 		return list

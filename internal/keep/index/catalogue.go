@@ -109,7 +109,7 @@ func newCatalogue() *catalogue {
 	}
 }
 
-// typeNumber returns a type's number, a new one for a new type.
+// typeNumber returns a type's number, a new one for a new type, for which mu is held.
 func (c *catalogue) typeNumber(t memory.ObservationType) uint16 {
 	if n, ok := c.types[t]; ok {
 		return n
@@ -131,7 +131,8 @@ func (c *catalogue) addProject(number uint32, path string) {
 	c.projects[path] = number
 }
 
-// dropProject forgets a project that has no documents any more.
+// dropProject forgets a project that has no documents any more; its number is not given out again
+// while the index is open.
 func (c *catalogue) dropProject(number int64) {
 	delete(c.projects, c.paths[number])
 	c.paths[number] = ""
@@ -150,7 +151,8 @@ func (l lengths) of(document uint32) (words uint16, ok bool) {
 	return l[document] - 1, true
 }
 
-// put sets a document's entry, in place of the one it had, and its length in words.
+// put sets a document's entry, in place of the one it had, and its length in words. The type is a
+// number of typeNumber's; mu is held.
 func (c *catalogue) put(document uint32, e entry, length int) {
 	c.drop(document) // before reach: new memory is not read before it is written, see loadDocuments
 	c.entries = reach(c.entries, document)
@@ -207,7 +209,7 @@ func reach[T any](list []T, n uint32) []T {
 }
 
 // eligible returns the documents that pass f as a set, nil for all of them, and
-// how many they are; mu is held.
+// how many they are; mu is held. Of f.Only it leaves out what the index does not have.
 func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	p := c.predicate(f)
 	if f.Only != nil {
@@ -226,7 +228,7 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	set, n := make(vectors.Documents, len(c.entries)/64+1), 0
 	for d := range c.entries {
 		if e := &c.entries[d]; e.kind != 0 && p(e) {
-			set[d>>6] |= 1 << (d & 63)
+			set[d>>6] |= 1 << (d & 63) // set.Add, which would look at the set's size each time
 			n++
 		}
 	}
@@ -255,7 +257,8 @@ func (c *catalogue) among(set vectors.Documents) iter.Seq[uint32] {
 }
 
 // predicate returns a function that reports whether a document passes f, its Only apart;
-// nil when all do. The function is good while mu is held.
+// nil when all do. Projects that the index does not know have no documents: with none but those
+// nothing passes. The function is good while mu is held.
 func (c *catalogue) predicate(f Filter) func(*entry) bool {
 	if len(f.Projects) == 0 && len(f.Kinds) == 0 && len(f.Types) == 0 && f.Session == 0 && f.Since == 0 && f.Until == 0 {
 		return nil

@@ -65,8 +65,8 @@ const (
 	onlyTitles fieldSet = 1 << rank.Title
 )
 
-// exact reports whether the expression for FTS5 matches what c does in the fields: it has
-// single words only, in any field or the title.
+// exact reports whether the expression for FTS5 (match) matches what c does in the fields: it has
+// single words only, in any field or the title, since FTS5 knows no other places.
 func (c *clause) exact(in fieldSet) bool {
 	if c.op == clauseNear {
 		return len(c.phrases) == 1 && len(c.phrases[0].words) == 1 && (in == allFields || in == onlyTitles)
@@ -171,7 +171,7 @@ func (c *clause) near(field []uint32) bool {
 	return false
 }
 
-// allNear reports whether each phrase has a place that is at most distance before last.
+// allNear reports whether each phrase has a place, of places, that ends at most distance before last.
 func (c *clause) allNear(places [][]int, last int) bool {
 	for i, list := range places {
 		length := len(c.phrases[i].words)

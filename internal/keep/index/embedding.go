@@ -31,7 +31,7 @@ type embedding struct {
 	// failures counts those in a row, until is when to try again.
 	failures int
 	until    time.Time
-	ready    []embedResult
+	ready    []embedResult // answers that are not applied yet
 }
 
 // embedResult is the result of a request.
@@ -41,7 +41,7 @@ type embedResult struct {
 	err       error
 }
 
-// took records the model's answer: vectors to be applied, or a failure, after which
+// took records the answer to the request on its way: vectors to be applied, or a failure, after which
 // requests pause, longer each time.
 func (e *embedding) took(ix *Index, r embedResult) {
 	e.busy = false
@@ -58,7 +58,7 @@ func (e *embedding) took(ix *Index, r embedResult) {
 	e.ready = append(e.ready, r)
 }
 
-// pause returns the time until the next try, 0 when nothing waits.
+// pause returns the time until the next try after a failure, 0 when none is to be waited for.
 func (e *embedding) pause(ix *Index) time.Duration {
 	if e.busy || e.until.IsZero() || ix.base == nil || len(ix.base.cat.waiting) == 0 {
 		return 0

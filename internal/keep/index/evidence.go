@@ -68,7 +68,7 @@ func newWitness(q *query, table *embed.Table) *witness {
 		if table != nil {
 			t.telling = tellingOf(table, t.raw)
 		}
-		if t.guessed {
+		if t.guessed { // the mass is that of the word it stands for
 			t.worth *= guessedWeight
 			t.telling *= guessedWeight
 			continue
@@ -102,7 +102,8 @@ func tellingOf(table *embed.Table, word string) float64 {
 }
 
 // weigh returns the evidence of a record whose words are those of the set bits in
-// matched: their number, weight and share of the query's weight.
+// matched, the places of terms in the query (rank.Score.Matched): their number, weight and share of
+// the query's weight. Of the terms of one word the heaviest counts.
 func (w *witness) weigh(matched uint64) (e memory.Evidence) {
 	clear(w.best)
 	clear(w.told)
@@ -192,8 +193,8 @@ func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	return err
 }
 
-// typical returns the mean and the spread of the likeness that eligible documents have
-// with a text's vectors, by a sample at even distances.
+// typical returns the mean and the spread of the likeness that the n eligible documents have
+// with a text's vectors, by a sample at even distances; 0 if none of it has vectors.
 func (b *base) typical(vector vectors.Query, eligible vectors.Documents, n int) (mean, spread float64) {
 	step := max(n/typicalDocuments, 1)
 	sample := make([]uint32, 0, typicalDocuments)

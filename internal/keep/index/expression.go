@@ -71,6 +71,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 			return Answer{}, err
 		}
 	}
+	// The documents are in the order of their numbers, the newest first.
 	list := make([]candidate, 0, min(len(documents), syntaxScored))
 	for _, d := range documents[:min(len(documents), max(syntaxScored, limit))] {
 		list = append(list, candidate{document: d})

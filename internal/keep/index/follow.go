@@ -143,6 +143,7 @@ func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 		ix.log.Warn("the full-text index has a layout that this version does not know: searches are slower")
 	}
 	last := ix.checkedAt.Load()
+	// Of several queries at the same time one asks for the comparison.
 	if due := ix.until(time.Unix(0, last).Add(ix.checkEvery), ix.checkEvery) <= 0; (due || unknown || err != nil) && f.check != nil && ix.checkedAt.CompareAndSwap(last, ix.clock().UnixNano()) {
 		select {
 		case f.check <- struct{}{}:
@@ -152,7 +153,8 @@ func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 	return err
 }
 
-// comparePages replaces the index if its pages have not their sums.
+// comparePages replaces the index if its pages have not their sums, and lets the answers go that wait
+// for the first comparison.
 func (f *follower) comparePages(ctx context.Context, ix *Index) {
 	ix.checkedAt.Store(ix.clock().UnixNano())
 	var err error
@@ -283,7 +285,7 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 	for ctx.Err() == nil {
 		more, err := false, error(nil)
 		if ix.base == nil { // only this goroutine sets it
-			if err := f.replace(ctx, ix, nil); err != nil && f.next == nil {
+			if err := f.replace(ctx, ix, nil); err != nil && f.next == nil { // a rebuild will take its place
 				return err
 			}
 		}
@@ -379,7 +381,7 @@ func (ix *Index) takeChanges(ctx context.Context, b *base) (more bool, err error
 	if err != nil {
 		return false, err
 	}
-	position := newest // entries up to it may be missing from the feed
+	position := newest // entries up to it may be missing from the feed; a full batch may not be the last
 	if len(changes) == liveBatch {
 		position = changes[len(changes)-1].Seq
 	}
@@ -539,8 +541,8 @@ func (ix *Index) Swept(ctx context.Context) error {
 	return ix.await(ctx, "sweep", func(b *base) bool { return !b.deletions })
 }
 
-// await returns when there reports true of the base. When ctx ends first, the error is also why
-// nothing is indexed at the moment.
+// await returns when there, called with the catalogue locked for reading, reports true of the base.
+// When ctx ends first, the error is also why nothing is indexed at the moment; what names the call in it.
 func (ix *Index) await(ctx context.Context, what string, there func(b *base) bool) error {
 	for {
 		changed, ended := ix.state.watch()

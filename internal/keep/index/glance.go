@@ -93,7 +93,7 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newWitness(q, nil)
+	w := newWitness(q, nil) // of all terms
 	q.shorten()
 	documents, err := b.glanceAt(ctx, q, r.Filter)
 	if err != nil || len(documents) == 0 {
@@ -163,7 +163,7 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 }
 
 // lookUp loads the catalogue's entries of some documents, at least one, which a glance does not
-// have from the start.
+// have from the start; one that is gone gets none.
 func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 	c := b.cat
 	most := slices.Max(documents)

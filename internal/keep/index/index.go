@@ -144,7 +144,7 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 	if ix.base.pages, err = openfile.Open(ix.path, os.O_RDONLY, 0); err != nil {
 		return nil, fault("open index", errors.Join(err, ix.base.close()))
 	}
-	go func() {
+	go func() { // Rank and Syntax wait for the end of it (sound)
 		defer ix.compared()
 		ix.base.unsound.Store(damaged(checkPages(ix.base.pages, ix.path)))
 	}()
@@ -202,8 +202,8 @@ func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 	return b, err
 }
 
-// openBase opens or makes the index at path for this embedder and begins the
-// build of a new one.
+// openBase opens or makes the index at path, which is ix.path or that of a rebuild, for this embedder
+// and begins the build of a new one.
 func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
 	dimensions := 0 // not known before the first answer, unless the index knows
 	if ix.local {
@@ -239,8 +239,8 @@ func moveNext(path string) error {
 	return errors.Join(ifExists(os.Rename(vectorPath(next), vectorPath(path))), ifExists(os.Rename(sumsPath(next), sumsPath(path))))
 }
 
-// removeNext removes what a rebuild left unfinished, or moves what is left of one that had got
-// as far as the database.
+// removeNext removes what a rebuild left unfinished. With index.db, but without index.db.new, a rebuild
+// may have ended between its two renames: then it moves the rest, if there is any.
 func removeNext(path string) error {
 	_, err := os.Stat(nextPath(path))
 	_, taken := os.Stat(path)
@@ -263,7 +263,7 @@ func remove(paths ...string) error {
 }
 
 // reopen closes the index after before, which is given it if it is open, lets move put other files
-// in its place, and opens it again. Queries wait for it. After an error of before or of closing
+// in its place, and opens it again. Queries wait for it; only the follower calls it. After an error of before or of closing
 // nothing is moved; after one of opening the follower tries again.
 func (ix *Index) reopen(ctx context.Context, before func(b *base) error, move func() error) error {
 	ix.mu.Lock()
@@ -292,9 +292,9 @@ func ifExists(err error) error {
 func (ix *Index) Close() error {
 	ix.closing.Do(func() {
 		if ix.readOnly {
-			<-ix.checked // it reads the base
+			<-ix.checked // the comparison of the pages reads the base
 		}
-		ix.follower.stop()
+		ix.follower.stop() // before mu is taken, which it may be waiting for
 		ix.mu.Lock()
 		defer ix.mu.Unlock()
 		if ix.base != nil {

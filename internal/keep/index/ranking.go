@@ -49,8 +49,8 @@ type candidate struct {
 	likeness float64
 	maxSim   float64
 	total    float64
-	matched  uint64
-	pieces   []byte
+	matched  uint64 // rank.Score.Matched
+	pieces   []byte // the row's form of contents
 }
 
 // Rank returns the records that fit the text best: candidates by the rarer words
@@ -123,7 +123,7 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 // each would wait for its timeout.
 const queryRest = 30 * time.Second
 
-// rank answers a query on b: it parses text by r, collects candidates by words and, when
+// rank answers a query on b: it parses text, which is r.Text or its beginning, by r, collects candidates by words and, when
 // vector fits the index, by likeness, and scores them. table gives vectors of words, by
 // which words of the query are compared with those of a document. Without words and
 // vector the answer is empty.
@@ -193,8 +193,8 @@ func (b *base) behind() int64 {
 	return max(b.newest-b.cursor, 0) + int64(max(b.expected-b.cat.all.documents, 0))
 }
 
-// candidates gathers the documents to score: all when few are eligible, else
-// those with the rarer words and those nearest in meaning.
+// candidates gathers the documents to score: all n eligible ones when they are few, else
+// those with the rarer words, those of r.Also and those nearest in meaning, for which near waits (nearest).
 func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query, near func() []vectors.Match) ([]candidate, error) {
 	c := b.cat
 	if n <= directDocuments {
@@ -252,8 +252,9 @@ func (b *base) nearest(vector vectors.Query, eligible vectors.Documents, n, most
 	}
 }
 
-// promising returns the candidates that are wanted and the best of the others, most in all,
-// by their score at first sight and their likeness: to score one takes ten times as long.
+// promising returns the candidates that are wanted and the best of the others, most in all (of
+// more wanted ones the best), by their score at first sight and their likeness, which are set: to
+// score one takes ten times as long.
 func (b *base) promising(list []candidate, most int) []candidate {
 	if len(list) <= most {
 		return list
@@ -273,8 +274,8 @@ func (b *base) promising(list []candidate, most int) []candidate {
 	return list[:most]
 }
 
-// cutNearest returns the first most of the matches, which have the nearest first, of those that
-// are as near as the last of these the newest: records often have a sentence in common.
+// cutNearest returns most of the matches, which have the nearest first. Where more are as near as the
+// last of them it takes the newest of these: records often have a sentence in common.
 func (c *catalogue) cutNearest(near []vectors.Match, most int) []vectors.Match {
 	near = slices.DeleteFunc(near, func(m vectors.Match) bool { return !c.has(m.Document) })
 	if len(near) <= most {
@@ -308,7 +309,8 @@ func addLikeness(list []candidate, near []vectors.Match) {
 	}
 }
 
-// score reads the words of the candidates and scores them. One whose row is gone has no words.
+// score reads the words of the candidates, each there once, and scores them. One whose row is gone
+// has no words.
 func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 	at := make(map[uint32]int, len(list))
 	documents := make([]uint32, len(list))
@@ -380,7 +382,8 @@ func (b *base) order(list []candidate) {
 }
 
 // compareWords adds MaxSim to the first rank.MaxSimBest candidates of a list that is in order, and
-// puts it in order again. It needs the pieces that score has read.
+// puts it in order again. It needs the pieces that score has read. Cosines are squared, so that words
+// that are hardly alike count for little.
 func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	best := list[:min(rank.MaxSimBest, len(list))]
 	numbers, shares := q.pieceShares(table)

@@ -30,8 +30,8 @@ type retraining struct {
 	file  []byte
 	pace  *pace
 	base  *base
-	after uint32 // the last document that is done
-	until time.Time
+	after uint32     // the last document that is done
+	until time.Time  // of a rest (pace), in which changes are applied
 	done  chan error // capacity 1
 }
 
@@ -181,7 +181,7 @@ func (r *retraining) step(ctx context.Context, ix *Index) (done bool, err error)
 			continue // it has changed since: the feed reports it, and apply puts its vectors
 		}
 		if n := b.cat.entries[x.document].vectors; n == 0 || n == waits {
-			continue
+			continue // it has none; those that it waits for, apply puts into both files
 		}
 		b.successor.put(x.document, &analysed{document: *d, fragment: fragmentsOf(d)})
 	}

@@ -124,8 +124,8 @@ func (t *tx) each(query string, fn func(scan sqlite.Scan) error, args ...any) er
 	return t.on.each(t.ctx, query, fn, args...)
 }
 
-// atOneMoment calls fn with a function that runs the queries in one transaction, so that all of
-// them see the same state of the index.
+// atOneMoment calls fn with a function that runs those of the queries, and no others, in one
+// transaction, so that all of them see the same state of the index.
 func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query postings.Query) error) error {
 	prepared := make(map[string]*sql.Stmt, len(queries))
 	for _, q := range queries { // before a connection is taken, since each may need one

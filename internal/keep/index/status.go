@@ -92,6 +92,7 @@ func (ix *Index) Status() Status {
 	s.UnknownLayout = !known
 	s.Waiting = len(b.cat.waiting)
 	s.Building = b.build.kind != 0
+	// And what came since the follower last looked at the feed.
 	s.Behind = b.behind() + max(newest-max(b.newest, b.cursor), 0)
 	return s
 }

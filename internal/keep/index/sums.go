@@ -87,7 +87,8 @@ func eachPage(f io.ReaderAt, n, fileHead, head int, fn func(head, page []byte)) 
 	return nil
 }
 
-// comparePages returns errPages if a page of the database that is not in logged has not its sum, or
+// comparePages returns errPages if a page of the database that is not in logged (nil for the writer,
+// whose sums are always those of the file, and without a log) has not its sum, or
 // if the file has not all pages or there are no sums. The latter only without a log: beside one, a
 // checkpoint may have been killed, or be going on, that made the file longer or shorter than the sums
 // are; the worker compares again when it has copied the log.
@@ -160,13 +161,13 @@ func (b *base) takeSums(frames, copied int) error {
 	}); err != nil {
 		return err
 	}
-	for page, l := range last {
+	for page, l := range last { // one with a later frame, not copied yet, gets its sum from that
 		if l.number <= copied && page > 0 {
 			b.sums = reach(b.sums, page-1)
 			b.sums[page-1] = l.sum
 		}
 	}
-	if frames == copied && int(size) < len(b.sums) {
+	if frames == copied && int(size) < len(b.sums) { // the file got shorter
 		b.sums = b.sums[:size]
 	}
 	return writeSums(b.path, b.sums)

@@ -247,7 +247,7 @@ func (p *parser) andExpression(depth int, wanted bool) *clause {
 // nearExpression parses one operand, or terms with NEAR or NEAR/5 between them. Without
 // a NEAR it returns what primary does.
 func (p *parser) nearExpression(depth int, wanted bool) *clause {
-	start := *p
+	start := *p // with the words and the count of terms, which primary adds to
 	left := p.primary(depth, wanted)
 	distance, ok := p.nearOperator()
 	if !ok {
@@ -332,7 +332,7 @@ func (p *parser) primary(depth int, wanted bool) *clause {
 		}
 		return inner
 	case tokenText:
-		p.operator = true
+		p.operator = true // quotes alone make an expression
 		return p.starred(t, wanted)
 	case tokenWord:
 		following := p.peek()
@@ -355,7 +355,7 @@ func (p *parser) inColumn(name string, depth int, wanted bool) *clause {
 	if !ok {
 		return p.fail("there is no column of this name")
 	}
-	if depth >= maxNesting {
+	if depth >= maxNesting { // title:text:word nests without orExpression
 		return p.fail("it is nested too deeply")
 	}
 	p.at++
@@ -409,8 +409,8 @@ func (p *parser) starred(t token, wanted bool) *clause {
 	return p.phrase(t, star, wanted)
 }
 
-// phrase returns the clause of a term, its words as the index has them. A stop word that
-// stands alone is left out, as in plain queries.
+// phrase returns the clause of a term, its words as the index has them; star says that its last word
+// is a beginning. A stop word that stands alone is left out (nil), as in plain queries.
 func (p *parser) phrase(t token, star, wanted bool) *clause {
 	p.terms++
 	if p.terms > maxTerms {

@@ -142,7 +142,7 @@ func (ix *Index) train(ctx context.Context, p *pace) error {
 }
 
 // trainingSample returns the observations to train on, in the order of their numbers, of how
-// many they were drawn, and the table in use.
+// many, the oldest, they were drawn (trainingStep), and the table in use, nil for the built-in one.
 func (ix *Index) trainingSample() (sample []memory.RecordRef, of int, present *embed.Table, err error) {
 	b, done, err := ix.current()
 	if err != nil {
@@ -194,8 +194,8 @@ func (ix *Index) readPairs(ctx context.Context, sample []memory.RecordRef, rest 
 	return pairs, nil
 }
 
-// pairOf returns an observation's title, and its text without the title, with which a text
-// begins that was written down without one.
+// pairOf returns an observation's title, and its text without the title: one that was written down
+// without a title got the beginning of its text as such.
 func (ix *Index) pairOf(d *memory.Document) train.Pair {
 	p := train.Pair{
 		Title: ix.table.Pieces(d.Title),
@@ -291,6 +291,8 @@ func (ix *Index) openTable() (*embed.Table, error) {
 		return nil, DropTable(ix.path)
 	}
 	next := ix.readTable(path + nextSuffix)
+	// A change renames the vectors first, then, here, the table. A table whose vectors did not get
+	// there is dropped.
 	if next != nil && vectors.Holds(vectorPath(ix.path), next.Model(), next.Dimensions()) {
 		if err := os.Rename(path+nextSuffix, path); err != nil {
 			return nil, err
@@ -310,8 +312,8 @@ func (ix *Index) openTable() (*embed.Table, error) {
 	return nil, os.Remove(path)
 }
 
-// tableFor returns the table of the saved model for a reader, nil for the built-in one;
-// false when its file is missing or of another table.
+// tableFor returns the table of the saved model for a reader, nil for the built-in one and for a
+// model that is no table of ours; false when its file is missing or of another table.
 func (ix *Index) tableFor(model string) (*embed.Table, bool) {
 	if family, trained := familyOf(model); !trained || family != ix.table.Model() {
 		return nil, true

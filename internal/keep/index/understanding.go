@@ -97,6 +97,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 			return nil, err
 		}
 	}
+	// frequencies are those in all projects, local those in the filter's.
 	position, last := -1, -1
 	seen := map[uint32]int{} // to the term's number
 	// add returns the term that was added, nil for a word that the query has already.
@@ -119,6 +120,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 		})
 		return &q.terms[len(q.terms)-1]
 	}
+	// addForms adds the forms that any document has of a word that so many documents have.
 	addForms := func(of int, list []form) {
 		for _, f := range list {
 			h := hash(f.Text)
@@ -126,7 +128,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 				continue
 			}
 			if t := add(f.QueryWord, local[h], frequencies[h], f.weightBeside(of, local[h], q.collection.Documents), true); t != nil {
-				t.Instead, t.Alone = true, true
+				t.Instead, t.Alone = true, true // only for a record without the word, and in no pair
 			}
 		}
 	}
@@ -159,7 +161,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 		if err != nil {
 			return nil, err
 		}
-		add(w, 0, 0, 1, false)
+		add(w, 0, 0, 1, false) // as it was typed: no record has it, but it weighs in the text (newWitness)
 		for _, g := range guesses {
 			n := g.documents
 			if projects != nil {
@@ -255,8 +257,8 @@ func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Tabl
 }
 
 // slip orders variants of the same frequency, many of which have the same stem,
-// so that the most likely one is shown: letters exchanged, another
-// letter, one forgotten, one too many.
+// so that the most likely one, with the lowest number, is shown: letters exchanged, another
+// letter, one forgotten, one too many. A variant is one such error away from raw.
 func slip(raw, variant string) int {
 	switch {
 	case len(variant) > len(raw):
@@ -343,7 +345,8 @@ func (q *query) words(matched uint64) []string {
 }
 
 // pieceShares returns the pieces of the query's words and how much each counts: the
-// inverse frequency of its word, shared by the pieces of the word, all together 1.
+// inverse frequency of its word, shared by the pieces of the word, all together 1. The collection has
+// documents.
 func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float64) {
 	sum := 0.0
 	for _, t := range q.terms {

@@ -14,7 +14,7 @@ func (t *Table) Cosine(a, b uint16) float32 {
 	return float32(dot(t.values(a), t.values(b))) * t.norm(a) * t.norm(b)
 }
 
-// norm returns 1/length of an entry's values.
+// norm returns 1/length of an entry's values, 1 for zeros, whose products are 0 anyway.
 func (t *Table) norm(entry uint16) float32 {
 	if bits := t.norms[entry].Load(); bits != 0 {
 		return math.Float32frombits(bits)
@@ -63,7 +63,8 @@ func (c *Comparison) Close() {
 	c.compared = nil
 }
 
-// Compare compares a query of these pieces with documents, on two processors.
+// Compare compares a query of these pieces, which the caller leaves as they are until Close, with
+// documents, on two processors.
 func (t *Table) Compare(query []uint16, documents [][]uint16) *Comparison {
 	c := &Comparison{table: t, query: query, norms: make([]float32, len(query)), compared: comparedPool.Get().(*compared)}
 	if len(c.known) == 0 {

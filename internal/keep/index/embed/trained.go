@@ -112,7 +112,7 @@ func appendRounded(b []byte, v []float32) ([]byte, float32) {
 var errTrained = errors.New("no trained table of this program, or a damaged one")
 
 // OpenTrained opens the file of a table that was trained further from t. An error says
-// that it is damaged or from another program.
+// that it is damaged or from another program; another base of the same size is not noticed.
 func (t *Table) OpenTrained(file []byte) (*Table, error) {
 	if len(file) < trainedHead+sha256.Size || string(file[:len(trainedMagic)]) != trainedMagic {
 		return nil, errTrained

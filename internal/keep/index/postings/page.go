@@ -37,7 +37,7 @@ func (r *reading) read(w *walk, page []byte) error {
 	w.next++
 	w.done = w.next > w.last
 	directory := reader{b: page, at: end}
-	at, from := 0, 4
+	at, from := 0, 4 // of a list that goes on from an earlier page; the directory counts from 0
 	if !w.found {
 		var err error
 		if at, from, err = seek(page[:end], &directory, w.term); err != nil {

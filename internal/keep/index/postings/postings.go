@@ -29,6 +29,7 @@ type Table struct{ structure, directory, pages string }
 // Of returns the table with a name, which must need no quotes.
 func Of(name string) Table {
 	return Table{
+		// FTS5 keeps the list of segments under this number.
 		structure: "SELECT block FROM " + name + "_data WHERE id = 10",
 		// The only page of a segment on which the list of a token can begin.
 		directory: "SELECT s.key, t.key, (SELECT pgno >> 1 FROM " + name + "_idx WHERE segid = s.value AND term <= CAST('0' || t.value AS BLOB) ORDER BY term DESC LIMIT 1) " +
@@ -152,7 +153,7 @@ func (t Table) readPages(ctx context.Context, query Query, r *reading, ahead int
 			if err := r.read(w, block); err != nil {
 				return err
 			}
-			if !w.done {
+			if !w.done { // its next page, if it was asked for, comes later: pages ascend
 				waiting[w.next] = append(waiting[w.next], w)
 			}
 		}

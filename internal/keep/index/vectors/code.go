@@ -129,7 +129,7 @@ func (c *coder) arranged(turned []float32) []float32 {
 // exceed an int16.
 const shareUnit = 8192
 
-// shares returns the sums of a query, for each byte of a code.
+// shares returns the sums of a query, not of zeros, for each byte of a code.
 func (c *coder) shares(query []float32) shares {
 	turned := c.arranged(c.turned(query))
 	square := 0.0

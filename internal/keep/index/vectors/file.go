@@ -127,7 +127,8 @@ type record struct {
 	numbers  []byte // the record's own bytes
 }
 
-// decode checks a record; ok is false for an empty slot and for a damaged record.
+// decode checks a record, whose bytes r goes on using; ok is false for an empty slot and for a damaged
+// record.
 func (s *Set) decode(b []byte) (r record, ok bool) {
 	r.document = binary.LittleEndian.Uint32(b[4:])
 	if r.document == 0 || r.document >= maxSlots || crc32.Checksum(b[4:], castagnoli) != binary.LittleEndian.Uint32(b) {

@@ -49,9 +49,10 @@ func ofLevel(l byte) float32 {
 // numbers are rarely distributed as the levels suppose.
 var stretches = [...]float32{.8, .86, .92, .96, 1, 1.04, 1.08, 1.14, 1.22}
 
-// quantise writes v as levels, two a byte, the first in the lower half, and returns what to
+// quantise writes v as levels into out, two a byte, the first in the lower half, and returns what to
 // multiply these by: so that the product with v, of length 1, is exactly 1. The error of
-// another's product then has no sign that is more likely (Gao and others, RaBitQ, SIGMOD 2024).
+// another's product then has no sign that is more likely (Gao and others, RaBitQ, SIGMOD 2024). A
+// vector of zeros gives 0, and out stays as it is.
 func quantise(out []byte, v []float32) float32 {
 	square := 0.0
 	for _, x := range v {

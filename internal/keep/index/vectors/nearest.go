@@ -49,7 +49,8 @@ func (n *nearest) prune() {
 	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
 }
 
-// together returns the wanted places of all parts, which are used up, in the order of their
+// together returns the wanted places of all parts, or all if there are fewer. The parts, with the same
+// wanted number, were offered other slots each, and are used up. The places are in the order of their
 // slots. Of those that are as far as the last the lowest slots are taken.
 func together(parts ...*nearest) []place {
 	first := parts[0]

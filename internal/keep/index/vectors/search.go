@@ -160,7 +160,7 @@ func (q *both) release() {
 	q.products, q.other.products = nil, nil
 }
 
-// prepareBoth prepares a query; false for one that finds nothing.
+// prepareBoth prepares a query; false for one that finds nothing, also if only Other is unfit.
 func (s *Set) prepareBoth(query Query) (q both, ok bool) {
 	if q.prepared, ok = s.prepare(query.Vector); !ok || query.Others == nil {
 		return q, ok
@@ -213,7 +213,7 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 		switch n := eligible.Len(); {
 		case n == 0:
 			return nil, true
-		case n > limit: // so many have more fragments, or nearly none
+		case n > limit: // more documents than that have more fragments as well, as a rule
 			return nil, false
 		case n*scanPerDocument < s.used:
 			for document := range eligible.All() {
@@ -426,7 +426,7 @@ var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); retu
 const readTogether = 100
 
 // compare reads the vectors of places, which are in order, and returns their
-// cosines. What is no longer the document's, or damaged, is left out.
+// cosines, in the same order. What is no longer the document's, or damaged, is left out.
 func (s *Set) compare(query *both, places []place) []Match {
 	query.multiply()
 	defer query.release()
@@ -450,6 +450,7 @@ func (s *Set) readMatches(query *both, places []place) []Match {
 	matches := make([]Match, 0, len(places))
 	for len(places) > 0 {
 		first, run := places[0].slot, 1
+		// As many as fit into buf and have no wide gap between them.
 		for run < len(places) && places[run].slot-places[run-1].slot <= gap && places[run].slot-first < most {
 			run++
 		}

@@ -268,7 +268,8 @@ func (s *Set) Put(document uint32, fragments ...Fragment) (slots []uint32, err e
 	return slots, s.put(slots, document, fragments)
 }
 
-// put puts fragments into empty slots, which are in order. The caller holds s.writing.
+// put puts fragments into as many empty slots, which are in order. The caller holds s.writing. An
+// error before the first write is of the arguments or of a set that cannot be changed.
 func (s *Set) put(slots []uint32, document uint32, fragments []Fragment) error {
 	if err := s.changeable("put vector"); err != nil {
 		return err
@@ -314,7 +315,7 @@ func (s *Set) changeable(what string) error {
 }
 
 // write writes the records of slots, which are in order, with one call for each
-// run of slots.
+// run of slots, of about 1 MB at most. record returns that of slots[i].
 func (s *Set) write(slots []uint32, record func(i int) []byte) error {
 	var run []byte
 	for i, slot := range slots {

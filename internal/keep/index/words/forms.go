@@ -143,7 +143,7 @@ func abbreviationTable(rows string) map[string][]Form {
 // letters: shorter ones are too often the beginning of another word.
 const minFormed = 3
 
-// endings are those that the stem leaves on a short word, or on any: Porter's algorithm
+// endings are those that the stem leaves on a short word, or on every word: Porter's algorithm
 // makes "handl" of handle and "handler" of handler.
 var endings = []string{"er", "or", "ly", "ure", "ion", "able", "age", "ment", "y", "ty", "ity", "al", "ance", "ness"}
 
@@ -244,7 +244,8 @@ func appended(word, ending string) string {
 
 func vowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
-// undoubled returns a word without the second of its last two letters, if they are equal.
+// undoubled returns a word without the second of its last two letters, if they are equal and minFormed
+// letters are left.
 func undoubled(word string) (string, bool) {
 	n := len(word)
 	if n > minFormed && word[n-1] == word[n-2] {

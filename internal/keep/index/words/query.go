@@ -76,7 +76,8 @@ func join(a, b QueryWord) (QueryWord, bool) {
 	return QueryWord{Text: stemmed(raw), Raw: raw, Position: a.Position, Part: true, Joined: true}, true
 }
 
-// spaced reports whether a word is of letters and digits that can be joined.
+// spaced reports whether a word is of letters and digits that can be joined, by its first character: a
+// word has none of both kinds.
 func spaced(raw string) bool {
 	for _, r := range raw {
 		return !paired(r)

@@ -124,7 +124,8 @@ func (a *analyser) analyse(s string) {
 	a.end()
 }
 
-// add appends a letter or digit in lower case to the identifier.
+// add appends a letter or digit in lower case, of class k before, to the identifier, except to a run
+// that is maxWord bytes long.
 func (a *analyser) add(c byte, k class) {
 	if len(a.id)-a.run < maxWord {
 		a.camel(k)
@@ -159,8 +160,8 @@ func (a *analyser) hex() bool {
 	return len(a.id) >= a.run+2 && a.id[a.run] == '0' && a.id[a.run+1] == 'x'
 }
 
-// cutAt notes a place at which the identifier can be divided; those beyond maxCuts are
-// dropped.
+// cutAt notes a place, not before the last one, at which the identifier can be divided; those beyond
+// maxCuts are dropped.
 func (a *analyser) cutAt(at int, kind cutKind) {
 	if len(a.cuts) < cap(a.cuts) {
 		a.cuts = append(a.cuts, cut{at, kind})
@@ -334,7 +335,7 @@ func (a *analyser) parts(level cutKind) {
 			continue
 		}
 		switch {
-		case left > level && right > level, to == from:
+		case left > level && right > level, to == from: // a higher level has it, or it is empty
 		case level == camelCut && to-from == 1 && left > camelCut:
 			// One letter before a name belongs to it as well: OAuth|Token, I|Service.
 			if end, kind := a.nextCut(i+1, level); kind == camelCut {

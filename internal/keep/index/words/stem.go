@@ -182,7 +182,8 @@ func bySuffix(letter int, list []suffix) (table [32][]suffix) {
 }
 
 // rewrite replaces the first suffix of the list that the word has, if what is left of it has a
-// measure of at least least. Of -sion and -tion only -ion is one.
+// measure of at least least. -ion is one behind s and t only. The new ending, which is shorter, goes
+// into the word's own memory.
 func (s stemmer) rewrite(list []suffix, least int) stemmer {
 	for _, x := range list {
 		if !s.ends(x.from) {

@@ -35,7 +35,8 @@ func Paths(paths []string) []Word {
 			for to < len(p) && p[to] != '/' && p[to] != '\\' {
 				to++
 			}
-			// The prefix and not the segment: a/test and b/test are two folders.
+			// The prefix and not the segment: a/test and b/test are two folders. Beyond maxPrefix every
+			// segment counts.
 			prefix := p[:min(to, maxPrefix)]
 			if to > maxPrefix || to > from && !seen[prefix] {
 				seen[prefix] = true

@@ -110,9 +110,9 @@ type trainer struct {
 	cosines       []float32 // of each title of a batch with each text
 	change        []float32 // of the loss by each of these
 	// gradient has the sums by entry, zeros between steps but for those of touched.
-	gradient []float32
-	isNew    []bool
-	touched  []int32
+	gradient  []float32
+	isTouched []bool  // by place in entries, whether it is in touched
+	touched   []int32 // the places of the pieces of the batch
 }
 
 // side holds the titles or the texts of a batch.
@@ -142,7 +142,7 @@ func newTrainer(base *embed.Table, pairs []Pair) *trainer {
 		t.vectors = append(t.vectors, base.Entry(uint16(entry))...) //nolint:gosec // a piece's number
 	}
 	n := len(t.entries)
-	t.squares, t.isNew = make([]float64, n), make([]bool, n)
+	t.squares, t.isTouched = make([]float64, n), make([]bool, n)
 	t.gradient = make([]float32, n*t.dims)
 	for _, s := range []*side{&t.titles, &t.texts} {
 		s.units, s.gradient = make([]float32, batchPairs*t.dims), make([]float32, batchPairs*t.dims)
@@ -166,7 +166,8 @@ func (t *trainer) step(batch []Pair) {
 	t.move()
 }
 
-// embed sets the unit vector and the length of text i.
+// embed sets the unit vector and the length of text i of a side; a text whose vectors cancel out has
+// length 0, and spread leaves it out.
 func (t *trainer) embed(s *side, i int, pieces []uint16) {
 	unit := s.units[i*t.dims : (i+1)*t.dims]
 	clear(unit)
@@ -185,7 +186,7 @@ func (t *trainer) embed(s *side, i int, pieces []uint16) {
 
 // compare computes the loss's gradient by the unit vectors of n titles and texts. The loss is the
 // cross entropy with which each title picks its text among all, plus that with which each text
-// picks its title.
+// picks its title. The factor 1/temperature is left out: Adagrad divides it away.
 func (t *trainer) compare(n int) {
 	d := t.dims
 	unit := func(s *side, i int) []float32 { return s.units[i*d : (i+1)*d] }
@@ -236,8 +237,8 @@ func (t *trainer) spread(s *side, i int, pieces []uint16) {
 	add(g, unit, -dot(g, unit))
 	for _, p := range pieces {
 		row := t.row[p]
-		if !t.isNew[row] {
-			t.isNew[row] = true
+		if !t.isTouched[row] {
+			t.isTouched[row] = true
 			t.touched = append(t.touched, row)
 		}
 		add(t.gradient[int(row)*t.dims:(int(row)+1)*t.dims], g, 1/s.lengths[i])
@@ -253,7 +254,7 @@ func (t *trainer) move() {
 			add(t.vectors[int(row)*t.dims:(int(row)+1)*t.dims], g, float32(-rate/math.Sqrt(t.squares[row])))
 		}
 		clear(g)
-		t.isNew[row] = false
+		t.isTouched[row] = false
 	}
 	t.touched = t.touched[:0]
 }
