@@ -59,9 +59,13 @@ JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
 			return err
 		}
 		m.Create = true
+		start := memory.MillisOf(a.Now())
 		o, err := m.AddObservation(ctx, api.NewObservation{ProjectPath: where, Title: *title, Narrative: strings.Join(given, " "), Type: *kind, Origin: a.origin()})
 		if err == nil && strings.HasPrefix(o.ProjectPath, labelOnly) {
 			a.Note("The directory of %q is not known; the first project of that name takes it over.", print.Line(o.Project, 60))
+		}
+		if o.CreatedAtEpoch < start { // the undo would hide what was there before
+			return a.showObservation(o, err, "known already:", "")
 		}
 		return a.showObservation(o, err, "remembered:", fmt.Sprintf("claude-mem hide %d", o.ID))
 	})
@@ -112,14 +116,15 @@ func (a *app) typeFlag(cmd *cobra.Command, usage string) *string {
 	return kind
 }
 
-// showObservation prints an observation after the word done, then the command undo, which undoes it;
-// or returns err.
+// showObservation prints an observation after the words done, then the command undo, which undoes it
+// ("" for none); or returns err.
 func (a *app) showObservation(o api.Observation, err error, done, undo string) error {
 	return a.Done(print.Shown(&o), err, func(p *print.Printer) {
-		whole := o.Whole()
-		p.Printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.Style(print.Bold, print.Line(whole.Title, 0)),
+		p.Printf("%s #%d %s %s %s\n", done, o.ID, o.Type.Glyph(), p.Style(print.Bold, print.Line(o.Title, 0)),
 			p.Style(print.Dim, "("+print.Join(", ", string(o.Type), print.Line(o.Project, 60))+")"))
-		a.Note("To undo it: %s", undo)
+		if undo != "" {
+			a.Note("To undo it: %s", undo)
+		}
 	})
 }
 

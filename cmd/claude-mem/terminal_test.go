@@ -37,6 +37,18 @@ func TestNothingInvisibleOnTheTerminal(t *testing.T) {
 	}
 }
 
+// TestRememberedTwice: the same text again is the observation that is there; nothing undoes that.
+func TestRememberedTwice(t *testing.T) {
+	env, project := seeded(t)
+	t.Chdir(project)
+	for _, want := range []string{"remembered: #", "known already: #"} {
+		_, out, errs := command(t, env, "remember", "Amounts come in cents from the gateway.")
+		if !strings.HasPrefix(out, want) || strings.Contains(errs, "To undo it") != (want == "remembered: #") {
+			t.Errorf("got %q and %q, want %q", out, errs, want)
+		}
+	}
+}
+
 func TestTerminalWriter(t *testing.T) {
 	for _, tt := range []struct {
 		styled   bool

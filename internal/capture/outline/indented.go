@@ -56,7 +56,7 @@ func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 		return s.end
 	case w.is(k, "if"), w.is(k, "else"), w.is(k, "elif"), w.is(k, "try"), w.is(k, "except"), w.is(k, "finally"), w.is(k, "with"):
 		// Declarations under a condition count like others.
-		return w.pythonColon(k, end) + 1
+		return min(w.pythonColon(k, end)+1, end)
 	}
 	return end
 }
@@ -114,7 +114,7 @@ func (w *walker) rubyBlock(i, hi int, owner, in string) {
 // rubyStatement finds the declaration at token i and returns what follows it; behind a block that
 // declares nothing (if, do) it goes on after its end, so that nothing within counts.
 func (w *walker) rubyStatement(i, hi int, owner, in string) int {
-	if w.kind(i) != word {
+	if !w.rubyKeyword(i) {
 		return w.after(i)
 	}
 	s := span{outer: i, start: i, sign: i}
@@ -206,10 +206,16 @@ var (
 	rubyConditional = text.Set(`if unless while until for`)
 )
 
-// rubyOpens reports whether the word at token i begins what an "end" closes. A method ("x.begin")
-// or a key ("begin: 1") of that name does not.
+// rubyKeyword reports whether token i is a word that may be a keyword: not the name of a method
+// ("x.begin", "def begin") or of a key ("begin: 1").
+func (w *walker) rubyKeyword(i int) bool {
+	return w.kind(i) == word && !w.is(i-1, ".") && !w.is(i-1, "?.") && !w.is(i-1, "def") &&
+		(!w.is(i+1, ":") || w.tokens[i].end != w.tokens[i+1].start)
+}
+
+// rubyOpens reports whether the word at token i begins what an "end" closes.
 func (w *walker) rubyOpens(i int) bool {
-	if w.kind(i) != word || w.is(i-1, ".") || w.is(i-1, "?.") || w.is(i-1, "&") && w.is(i-2, ".") || w.is(i+1, ":") && w.tokens[i].end == w.tokens[i+1].start {
+	if !w.rubyKeyword(i) {
 		return false
 	}
 	v := w.word(i)
@@ -252,8 +258,7 @@ func (w *walker) rubyEnd(i, hi int) int {
 	depth := 0
 	for k := i; k < hi && w.step(); k++ {
 		switch {
-		case w.kind(k) != word:
-		case w.is(k, "end") && !w.is(k-1, ".") && (!w.is(k+1, ":") || w.tokens[k].end != w.tokens[k+1].start):
+		case w.is(k, "end") && w.rubyKeyword(k):
 			if depth--; depth == 0 {
 				return k + 1
 			}

@@ -74,7 +74,7 @@ func Language(name string) string {
 	return languages[strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))]
 }
 
-// inCpp are texts that headers of C++ contain and headers of C do not.
+// inCpp are texts that headers of C++ contain, or begin with the rest of, and headers of C do not.
 var inCpp = [][]byte{[]byte("\nclass "), []byte("\nnamespace "), []byte("\ntemplate"), []byte("public:"), []byte("std::")}
 
 // Of returns the outline of a file with that name, which only tells the language: the file is not
@@ -89,7 +89,7 @@ func Of(name string, src []byte) (o Outline) {
 	if len(bytes.TrimSpace(src)) == 0 { // the parser of Go calls it broken; a file begins empty
 		return o
 	}
-	if o.Language == "c" && strings.HasSuffix(strings.ToLower(name), ".h") && slices.ContainsFunc(inCpp, func(mark []byte) bool { return bytes.Contains(src, mark) }) {
+	if o.Language == "c" && strings.HasSuffix(strings.ToLower(name), ".h") && slices.ContainsFunc(inCpp, func(mark []byte) bool { return bytes.Contains(src, mark) || bytes.HasPrefix(src, mark[1:]) }) {
 		o.Language = "cpp"
 	}
 	defer func() {

@@ -67,6 +67,28 @@ func TestBlankBehindPercent(t *testing.T) {
 	}
 }
 
+// TestNamesLikeKeywords: what only has the name of a keyword neither begins nor ends anything.
+func TestNamesLikeKeywords(t *testing.T) {
+	for _, tt := range []struct{ file, src, want string }{
+		{"a.rb", "class R\n  def end\n    @b\n  end\n  def size; 1; end\nend\n", "R R.end R.size"},
+		{"a.rb", "class R\n  def begin\n    @b\n  end\n  def size; 1; end\nend\n", "R R.begin R.size"},
+		{"a.rb", "def f\n  x.nil?.end\n  x&.end\nend\ndef g\nend\n", "f g"},
+		{"a.rb", "puts x.class\nputs y\ndef foo\n  1\nend\n", "foo"},
+		{"a.rb", "describe x.class do\n  it { 1 }\nend\ndef foo\nend\n", "foo"},
+		{"a.py", "if ready\ndef f():\n    pass\n", "f"},
+		{"a.h", "class A { void f() {} };\n", "A A.f"},
+	} {
+		o := outline.Of(tt.file, []byte(tt.src))
+		var names []string
+		for _, s := range o.Symbols {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, " "); o.Broken || got != tt.want {
+			t.Errorf("%q: broken %v, got %s, want %s", tt.src, o.Broken, got, tt.want)
+		}
+	}
+}
+
 // TestFaultOfTheReader: a reader that panics makes a file broken, and ends nothing else.
 func TestFaultOfTheReader(t *testing.T) {
 	defer outline.AddFaultyLanguage()()

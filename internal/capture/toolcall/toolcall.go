@@ -124,10 +124,10 @@ type Check struct {
 	Passed  bool
 }
 
-// Edit is what a call did to one file.
+// Edit is what a call did to one file. Path and From are relative to the worktree.
 type Edit struct {
 	Path string
-	// Created and Deleted are of the whole file; From is its name before a move.
+	// Created and Deleted are of the whole file; From is its path before a move.
 	Created, Deleted bool
 	From             string
 	// Whole: Text is the whole new text. Else Hunks are the changes, if they are known.

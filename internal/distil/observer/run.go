@@ -197,22 +197,21 @@ func (w *task) noteLost(n int, which string) {
 }
 
 // parse returns the records in an answer, by the session's mode. What only repeats
-// the form or an example of the request is left out; an answer of nothing else is prose.
+// the form or an example of the request is left out; an answer of nothing else is prose. The
+// templates have no blanks between a tag and its text. A title is never empty (answer.Parse makes
+// one), a field of a summary may be.
 func (w *task) parse(got memory.ModelAnswer) answer.Answer {
 	a := answer.Parse(got.Text, answer.Options{
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(), Cut: got.Cut,
 	})
 	form := mode.System(w.choice.Mode, "")
-	echoed := func(text string) bool { return text != "" && strings.Contains(form, ">"+text+"<") }
-	records := len(a.Observations) + len(a.Learnings)
-	a.Observations = slices.DeleteFunc(a.Observations, func(o memory.Observation) bool { return echoed(o.Title) })
-	a.Learnings = slices.DeleteFunc(a.Learnings, func(l memory.Learning) bool { return echoed(l.Content) })
-	left := len(a.Observations) + len(a.Learnings)
-	if s := a.Summary; s != nil && (echoed(s.Request) || echoed(s.Completed) || echoed(s.Learned)) {
+	echoed := func(tag, text string) bool { return text != "" && strings.Contains(form, tag+text+"<") }
+	a.Observations = slices.DeleteFunc(a.Observations, func(o memory.Observation) bool { return echoed("<title>", o.Title) })
+	a.Learnings = slices.DeleteFunc(a.Learnings, func(l memory.Learning) bool { return echoed(`">`, l.Content) })
+	if s := a.Summary; s != nil && (echoed("<request>", s.Request) || echoed("<completed>", s.Completed) || echoed("<learned>", s.Learned)) {
 		a.Summary = nil
-		records++
 	}
-	if a.Class == answer.ClassRecords && left < records && left == 0 && a.Summary == nil {
+	if a.Class == answer.ClassRecords && len(a.Observations)+len(a.Learnings) == 0 && a.Summary == nil {
 		a.Class = answer.ClassProse
 	}
 	return a

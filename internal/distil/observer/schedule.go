@@ -161,6 +161,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 		listed[id] = true
 		l := s.lane(id)
 		if l.state != laneIdle {
+			l.plan.open = l.plan.open || l.flush > 0 // flushed while it waits in line
 			continue
 		}
 		due, wait := s.o.due(b, l, now)
@@ -177,6 +178,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 			delete(s.lanes, id)
 		}
 	}
+	// A redo takes one of MaxObservers; until it has ended one more may run.
 	if s.running+len(s.line) >= s.o.opts.MaxObservers && len(s.line) > 0 {
 		s.redo.giveWay()
 	}
@@ -191,7 +193,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 			s.o.forget(idle)
 		}
 	}
-	if s.o.unread.Swap(false) {
+	if s.o.unread.Swap(false) { // a person asked for the kept turns (RetryUnread)
 		s.redo.rest, s.redo.look = time.Time{}, time.Time{}
 	}
 	if s.running == 0 && len(s.line) == 0 {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -31,7 +32,7 @@ type Header struct {
 	Program string `json:"program"`
 	// ExportedAt is an ISO time.
 	ExportedAt string `json:"exported_at"`
-	// Records is the number of lines between header and end.
+	// Records is how many lines stand between header and end at most: some may be withheld.
 	Records int           `json:"records"`
 	Project string        `json:"project,omitempty"`
 	Since   memory.Millis `json:"since,omitempty"`
@@ -116,12 +117,13 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 	if bytes.HasPrefix(line, []byte{0x1f, 0x8b}) {
 		return nil, h, memory.Errorf(memory.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import -` reads it")
 	}
-	if json.Unmarshal(line, &h) != nil || h.Version < 1 {
-		return nil, h, other
-	}
-	if h.Version > Version {
+	err = json.Unmarshal(jsonscan.TrimBOM(line), &h)
+	if h.Version > Version { // whatever else its header says
 		return nil, h, memory.Errorf(memory.CodeInvalid, "the export has format %d, and this program reads %d", h.Version, Version).
 			WithHint("update claude-mem")
+	}
+	if err != nil || h.Version < 1 {
+		return nil, h, other
 	}
 	return r, h, nil
 }

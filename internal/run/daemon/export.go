@@ -32,7 +32,7 @@ type Exported struct {
 // itself, beside a worker or without one. report is called with the progress.
 //
 // The codes of its errors: CodeNoMemory when nothing was ever captured, CodeOlderSchema,
-// CodeNewerSchema, CodeStorage.
+// CodeNewerSchema, CodeStorage; CodeInternal, or none at the end, if it cannot be written.
 func Export(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
 	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if err != nil {

@@ -336,7 +336,8 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 }
 
 // writeOver runs write, which replaces path. A running program cannot be replaced on
-// Windows but it can be renamed: then write runs again.
+// Windows but it can be renamed: then write runs again. It does so after any error, since what
+// Windows answers for a running program is not one code; if write fails again, path is renamed back.
 func writeOver(path string, write func() error) error {
 	err := write()
 	if err == nil {
@@ -347,9 +348,9 @@ func writeOver(path string, write func() error) error {
 		return err
 	}
 	if second := write(); second != nil {
-		return errors.Join(err, os.Rename(aside, path))
+		return errors.Join(err, second, os.Rename(aside, path))
 	}
-	_ = os.Remove(aside) // fails while it runs: the next install does it
+	_ = os.Remove(aside) // fails while it runs: sweepOwn of the next install does it
 	return nil
 }
 

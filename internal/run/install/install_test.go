@@ -472,6 +472,11 @@ func TestSetAside(t *testing.T) {
 	if got := p.get(path); got != "new" {
 		t.Errorf("it is %q", got)
 	}
+	tries := 0
+	err := writeOver(path, func() error { tries++; return fmt.Errorf("try %d", tries) })
+	if err == nil || !strings.Contains(err.Error(), "try 1") || !strings.Contains(err.Error(), "try 2") || p.get(path) != "new" {
+		t.Errorf("a write that fails twice: %v, it is %q", err, p.get(path))
+	}
 }
 
 // TestUninstallByTheProgram checks that the running program, which Windows cannot remove,

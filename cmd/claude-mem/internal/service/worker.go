@@ -132,7 +132,8 @@ func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, data
 }
 
 // restart stops the worker, if one runs, and starts this program's; CodeUnavailable if the old
-// one does not end within StopLimit.
+// one does not end within StopLimit. A hook of another version may start its worker in between,
+// which then stays: the status that is printed has its version.
 func restart(ctx context.Context, dataDir string) error {
 	if _, err := control.Stop(ctx, dataDir, StopLimit); err != nil {
 		return err

@@ -178,7 +178,7 @@ func (v View) shownCall(e *memory.Event, call *toolcall.Call) (parameters, outco
 	if len(call.Questions) > 0 {
 		return v.shownDialog(call.Questions)
 	}
-	in := flatten(e.ToolInput)
+	in := flatten(e.ToolInput, nil)
 	if call.Tool == toolcall.ToolCommand && call.Line != "" {
 		in = []entry{{"command", call.Line}}
 	}
@@ -194,7 +194,7 @@ func (v View) shownCall(e *memory.Event, call *toolcall.Call) (parameters, outco
 	if e.ToolError != "" {
 		return parameters, raw(v.relative(strings.TrimSpace(e.ToolError)), limit)
 	}
-	out := without(flatten(e.ToolResponse), flatten(e.ToolInput))
+	out := without(flatten(e.ToolResponse, redundant), flatten(e.ToolInput, nil))
 	return parameters, cmp.Or(v.show(out, limit), "succeeded, without any output of its own")
 }
 
@@ -215,12 +215,14 @@ func (v View) shownDialog(questions []toolcall.Question) (asked, answered string
 	return raw(v.relative(strings.TrimSpace(q.String())), maxParameters), "the user answered: " + raw(v.relative(strings.TrimSpace(a.String())), maxParameters)
 }
 
-// shownEdits returns edits, of which there is one at least, as patches, within maxParameters bytes.
+// shownEdits returns edits, of which there is one at least, as patches, within maxParameters bytes;
+// their paths are relative already. What one does not need of its share is left to those behind it,
+// and one without room for its body is only named.
 func (v View) shownEdits(edits []toolcall.Edit) string {
 	var all []string
-	share := maxParameters/len(edits) - 1
+	left := maxParameters
 	for i := range edits {
-		e := &edits[i]
+		e, share := &edits[i], left/(len(edits)-i)-1
 		head := "file: " + rawLine(e.Path, maxDirectory)
 		body := e.Text
 		if !e.Whole {
@@ -240,6 +242,7 @@ func (v View) shownEdits(edits []toolcall.Edit) string {
 			head += "\n" + raw(v.relative(strings.Trim(body, "\n")), room)
 		}
 		all = append(all, head)
+		left -= len(head) + 1
 	}
 	return raw(strings.Join(all, "\n"), maxParameters)
 }
@@ -294,7 +297,7 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 	parameters = "file: " + rawLine(v.relative(cmp.Or(call.Path, call.File)), maxDirectory)
 	lines := strings.Count(call.Content, "\n") + 1 // as the host counts them
 	total := ""
-	for _, entry := range flatten(e.ToolResponse) {
+	for _, entry := range flatten(e.ToolResponse, redundant) {
 		if entry.key == "totalLines" {
 			total = entry.text
 		}

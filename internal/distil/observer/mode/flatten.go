@@ -2,6 +2,7 @@ package mode
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,48 +23,52 @@ const (
 	maxJSONDepth = 8
 )
 
-// redundant are fields that repeat other fields: the file before an edit, the edit
-// as a patch, the host's own accounts.
+// redundant are fields of an outcome that repeat other fields or say nothing: the file before an
+// edit, the edit as a patch, the host's own accounts, the type of a content block or of a result.
 var redundant = map[string]bool{
 	"originalfile": true, "structuredpatch": true, "usage": true, "toolstats": true, "type": true,
 	"interrupted": true, "isimage": true, "usermodified": true, "nooutputexpected": true,
 }
 
 // flatten returns the values of JSON as named texts, in order, without empty ones
-// (false, null). Input that is not JSON is one text.
-func flatten(raw json.RawMessage) []entry {
+// (false, null) and without fields named in but. Input that is not JSON is one text.
+func flatten(raw json.RawMessage, but map[string]bool) []entry {
 	switch value := bytes.TrimSpace(raw); {
 	case len(value) == 0:
 		return nil
 	case !json.Valid(value):
 		return []entry{{"", string(raw)}}
 	default:
-		return appendValue(nil, "", value, 0)
+		return appendValue(nil, "", value, but, 0)
 	}
 }
 
 // appendValue appends the texts of a JSON value, which is valid and begins without space, under
-// key. A list of texts is one text of several lines.
-func appendValue(entries []entry, key string, value []byte, depth int) []entry {
+// key, but for fields named in but. A list of texts is one text of several lines. A mark stands for
+// what is beyond maxEntries or maxJSONDepth.
+func appendValue(entries []entry, key string, value []byte, but map[string]bool, depth int) []entry {
+	from, left := len(entries), 0
+	each := func(name string, part []byte) {
+		switch {
+		case but[strings.ToLower(name)]:
+		case depth >= maxJSONDepth, len(entries) >= maxEntries:
+			left++
+		default:
+			entries = appendValue(entries, cmp.Or(name, key), part, but, depth+1)
+		}
+	}
 	switch value[0] {
 	case 'n', 'f': // null, false
 	case '"':
 		text, _ := jsonscan.Unquote(value)
 		entries = appendText(entries, key, text)
-	case '{':
-		jsonscan.Parts(value, func(name string, part []byte) {
-			if depth < maxJSONDepth && len(entries) < maxEntries && !redundant[strings.ToLower(name)] {
-				entries = appendValue(entries, name, part, depth+1)
-			}
-		})
-	case '[':
-		from := len(entries)
-		jsonscan.Parts(value, func(_ string, part []byte) {
-			if depth < maxJSONDepth && len(entries) < maxEntries {
-				entries = appendValue(entries, key, part, depth+1)
-			}
-		})
-		entries = joinFrom(entries, from)
+	case '{', '[':
+		if jsonscan.Parts(value, each); left > 0 {
+			entries = append(entries, entry{key, fmt.Sprintf("[… %d values left out …]", left)})
+		}
+		if value[0] == '[' {
+			entries = joinFrom(entries, from)
+		}
 	default:
 		entries = appendText(entries, key, string(value))
 	}
@@ -198,7 +203,7 @@ func Brief(e *memory.Event) string {
 	if line := toolcall.ParseInput(e).Line; line != "" {
 		return line
 	}
-	entries := flatten(e.ToolInput)
+	entries := flatten(e.ToolInput, nil)
 	if len(entries) == 0 {
 		return ""
 	}

@@ -17,7 +17,7 @@ const (
 	maxRequest      = 4 << 10
 	maxLastMessage  = 8 << 10
 	maxLabel        = 200 // a project's or tool's name
-	maxDirectory    = 500
+	maxDirectory    = 500 // a directory or file
 	maxTechnology   = 40
 	maxTechnologies = 12
 	maxLanguage     = 40

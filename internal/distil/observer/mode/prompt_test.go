@@ -306,6 +306,22 @@ func TestRoutine(t *testing.T) {
 	}
 }
 
+// TestShares: an edit gets the room that those before it do not need, and parameters keep their type.
+func TestShares(t *testing.T) {
+	long := strings.Repeat("word ", 300)
+	edits := make([]toolcall.Edit, 10)
+	for i := range edits {
+		edits[i] = toolcall.Edit{Path: fmt.Sprintf("%d.go", i), Whole: true, Text: "x"}
+	}
+	edits[9].Text = long
+	if got := view.shownEdits(edits); !strings.Contains(got, strings.TrimSpace(long)) {
+		t.Errorf("the last edit is cut: %q", got)
+	}
+	if got := view.show(flatten(json.RawMessage(`{"title":"Crash at start","type":"bug"}`), nil), 2000); got != "title: Crash at start\ntype: bug" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestFlatten(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"command":"make"}`, "make"},
@@ -313,6 +329,8 @@ func TestFlatten(t *testing.T) {
 		{`{"content":"a\nb\n","file_path":"x.go"}`, "file_path: x.go\ncontent:\na\nb"},
 		{`[{"type":"text","text":"one"},{"type":"text","text":"two"}]`, "one\ntwo"},
 		{`{"type":"text","file":{"filePath":"a.go","content":"x\ny","numLines":2}}`, "filePath: a.go\nnumLines: 2\ncontent:\nx\ny"},
+		{`{"list":[` + strings.Repeat(`"x",`, 149) + `"x"]}`, "list:\n" + strings.Repeat("x\n", 100) + "[… 50 values left out …]"},
+		{`{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}},"b":2}`, "a: [… 1 values left out …]\nb: 2"},
 		{`"text"`, "text"},
 		{`{"a":"\u003cb\u003e"}`, "a: <b>"},
 		{`12`, "12"},
@@ -322,7 +340,7 @@ func TestFlatten(t *testing.T) {
 		{`not json`, "not json"},
 		{`{"list":["a","b"],"true":true}`, "true: true\nlist:\na\nb"},
 	} {
-		if got := view.show(flatten(json.RawMessage(c.in)), 2000); got != c.want {
+		if got := view.show(flatten(json.RawMessage(c.in), redundant), 2000); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.in, got, c.want)
 		}
 	}

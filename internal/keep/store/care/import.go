@@ -94,8 +94,8 @@ type importing struct {
 	sessions map[memory.ULID]memory.Session
 }
 
-// look fills in which of the records are here by their ULIDs: of new records, one query finds
-// that for all.
+// look fills in which of the records are here by their ULIDs: one query for each kind finds that,
+// where records are new.
 func (im *importing) look(records []memory.Portable) {
 	ids := map[string][]memory.ULID{}
 	for i := range records {
