@@ -151,12 +151,7 @@ func (r *reversals) retracts(old *memory.Observation) bool {
 	if old.Session != r.turn.session || old.Type != memory.TypeDiscovery && old.Type != memory.TypeDecision {
 		return false
 	}
-	for _, s := range r.said {
-		if lang.Has(s, "disprove") && namesOf(old.Title, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.said, func(s string) bool { return lang.Has(s, "disprove") && namesOf(old.Title, s) })
 }
 
 // disproves reports whether an earlier record is the finding of the turn before, to which the user
@@ -165,12 +160,10 @@ func (t *turn) disproves(old *memory.Observation) bool {
 	if old.Session != t.session || old.PromptNumber != t.number-1 || old.Type != memory.TypeDiscovery || len(old.FilesIn(memory.FileModified)) > 0 || !t.no {
 		return false
 	}
-	for _, s := range t.message[:min(2, len(t.message))] {
-		if lang.Has(s.text, "concede") {
-			return slices.ContainsFunc(t.message[:min(3, len(t.message))], func(s sentence) bool { return lang.Has(s.text, "is-not") })
-		}
+	says := func(n int, cue string) bool {
+		return slices.ContainsFunc(t.message[:min(n, len(t.message))], func(s sentence) bool { return lang.Has(s.text, cue) })
 	}
-	return false
+	return says(2, "concede") && says(3, "is-not")
 }
 
 // withoutReversed leaves out what a later turn of the batch takes back: work, findings that it

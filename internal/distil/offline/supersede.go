@@ -46,9 +46,10 @@ type reversals struct {
 	turn *turn
 	// commits are the subjects or hashes of the commits that it reverted.
 	commits []string
-	// undone are the records whose symbols all have the code again that they had before.
-	undone map[memory.ObservationID]bool
-	values []newValue
+	// symbols are the net changes of functions and types by the turn, earlier those before it.
+	symbols map[symbolName]memory.SymbolChange
+	earlier []memory.SymbolChange
+	values  []newValue
 	// putBack: the user or the agent says that something was put back.
 	putBack bool
 	// choices are what the turn says of one thing in place of another, said its sentences.
@@ -60,7 +61,18 @@ type reversals struct {
 
 // reversals collects the evidence of the turn.
 func (t *turn) reversals(batch *memory.Batch) reversals {
-	r := reversals{turn: t, undone: t.undoneRecords(batch), values: t.newValues()}
+	r := reversals{turn: t, symbols: map[symbolName]memory.SymbolChange{}, earlier: batch.NearbySymbols, values: t.newValues()}
+	for i := range batch.Events {
+		for _, c := range batch.Events[i].Symbols {
+			if batch.Events[i].PromptNumber == t.number {
+				n := symbolName{c.FilePath, c.QualifiedName}
+				if first, ok := r.symbols[n]; ok {
+					c.BeforeHash = first.BeforeHash
+				}
+				r.symbols[n] = c
+			}
+		}
+	}
 	for _, e := range t.episodes {
 		r.commits = append(r.commits, e.reverts...)
 	}
@@ -88,7 +100,7 @@ func (r *reversals) by(old *memory.Observation, own []*memory.Observation) *memo
 		return firstWith(own, func(o *memory.Observation) bool {
 			return slices.ContainsFunc(o.Facts, func(fact string) bool { return strings.HasPrefix(fact, revertedFact) })
 		})
-	case r.undone[old.ID], r.turn.takesBack(old), r.replaced(old, own):
+	case r.undid(old), r.turn.takesBack(old), r.replaced(old, own):
 		return firstWith(own, func(o *memory.Observation) bool { return shareModified(o, old) })
 	case r.retracts(old), r.turn.disproves(old), r.choseOther(old, own):
 		return own[0]
@@ -171,57 +183,35 @@ func isHash(name string) bool {
 	return strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// undoneRecords returns the records of which the turn took back all changes of functions
-// and types: each has the code that it had before, or is gone again; where the lines of a turn of the
-// session are not known, also those of which one changed after a no. The map is nil if the turn changed none.
-func (t *turn) undoneRecords(batch *memory.Batch) map[memory.ObservationID]bool {
-	type name struct{ file, symbol string }
-	changes := map[name]memory.SymbolChange{}
-	for i := range batch.Events {
-		if batch.Events[i].PromptNumber != t.number {
+// symbolName names a function or type in a file.
+type symbolName struct{ file, name string }
+
+// undid reports whether the turn took back all changes of functions and types that an earlier record
+// tells of: each has the code that it had before, or is gone again. Where nothing is known of the lines
+// that a turn of its session changed, one that changed after a no is enough.
+func (r *reversals) undid(old *memory.Observation) bool {
+	var about []symbolName
+	for _, f := range old.Files {
+		for _, s := range f.Symbols {
+			if f.Role == memory.FileModified {
+				about = append(about, symbolName{f.Path, s.Name})
+			}
+		}
+	}
+	all, some, part := true, false, false
+	for _, c := range r.earlier {
+		n := symbolName{c.FilePath, c.QualifiedName}
+		isAbout := slices.Contains(about, n)
+		if c.Session != old.Session || !isAbout && c.ChangeType != memory.SymbolDeleted {
 			continue
 		}
-		for _, c := range batch.Events[i].Symbols {
-			n := name{c.FilePath, c.QualifiedName}
-			if first, ok := changes[n]; ok {
-				c.BeforeHash = first.BeforeHash
-			}
-			changes[n] = c
-		}
+		now := r.symbols[n] // a zero value has none of the hashes
+		all = all && now.BeforeHash == c.BodyHash && now.BodyHash == c.BeforeHash && now.RenamedFrom == ""
+		some = some || now.QualifiedName != ""
+		part = part || isAbout && now.BeforeHash == c.BodyHash && now.BodyHash != c.BodyHash
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	bySession := map[memory.SessionID][]memory.SymbolChange{}
-	for _, c := range batch.NearbySymbols {
-		bySession[c.Session] = append(bySession[c.Session], c)
-	}
-	undone := map[memory.ObservationID]bool{}
-	for i := range batch.Nearby {
-		old := &batch.Nearby[i]
-		about := map[name]bool{}
-		for _, f := range old.Files {
-			for _, s := range f.Symbols {
-				if f.Role == memory.FileModified {
-					about[name{f.Path, s.Name}] = true
-				}
-			}
-		}
-		all, some, part := true, false, false
-		for _, c := range bySession[old.Session] {
-			n := name{c.FilePath, c.QualifiedName}
-			if !about[n] && c.ChangeType != memory.SymbolDeleted {
-				continue
-			}
-			now, touched := changes[n]
-			all = all && touched && now.BeforeHash == c.BodyHash && now.BodyHash == c.BeforeHash && now.RenamedFrom == ""
-			some = true
-			part = part || about[n] && touched && now.BeforeHash == c.BodyHash && now.BodyHash != c.BodyHash
-		}
-		known := slices.ContainsFunc(t.before, func(f memory.TurnLines) bool { return f.PromptNumber == old.PromptNumber })
-		undone[old.ID] = all && some || part && !known && old.Session == t.session && t.isNear(old.PromptNumber) && t.no
-	}
-	return undone
+	known := slices.ContainsFunc(r.turn.before, func(f memory.TurnLines) bool { return f.PromptNumber == old.PromptNumber })
+	return all && some || part && !known && r.turn.no && old.Session == r.turn.session && r.turn.isNear(old.PromptNumber)
 }
 
 // choicePair is a thing that was chosen over another, both as words in lower case.
@@ -237,36 +227,23 @@ func choicePairs(s string) []choicePair {
 	return []choicePair{{chosen, rejected}}
 }
 
-// namesAround returns the names before and behind the first phrase of a cue, both "" for none.
+// namesAround returns the word before the first phrase of a cue and the first word behind it that may be
+// a name, without the marks around them; "" where there is none.
 func namesAround(s, cue string) (before, behind string) {
-	if from, to := lang.Find(s, cue); to > 0 {
-		return lastName(s[:from]), firstName(s[to:])
-	}
-	return "", ""
-}
-
-// lastName returns the last word of s, without the marks around it; "" if that is a filler or one
-// byte long.
-func lastName(s string) string {
-	for _, w := range slices.Backward(strings.Fields(s)) {
-		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" {
-			if lang.Is(w, "filler") || len(w) < 2 {
-				return ""
-			}
-			return w
+	from, to := lang.Find(s, cue)
+	name := func(w string) string {
+		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); len(w) < 2 || lang.Is(w, "filler") {
+			return ""
 		}
+		return w
 	}
-	return ""
-}
-
-// firstName returns the first word of s that is no filler, without the marks around it; "" for none.
-func firstName(s string) string {
-	for _, w := range strings.Fields(s) {
-		if w = strings.Trim(w, "`'\"“”‘’()[],.;:!?*"); w != "" && !lang.Is(w, "filler") {
-			return w
-		}
+	if all := strings.Fields(s[:from]); len(all) > 0 {
+		before = name(all[len(all)-1])
 	}
-	return ""
+	if i := slices.IndexFunc(strings.Fields(s[to:]), func(w string) bool { return to > 0 && name(w) != "" }); i >= 0 {
+		behind = name(strings.Fields(s[to:])[i])
+	}
+	return before, behind
 }
 
 // choseOther reports whether the turn chose what an earlier record rejected over what it chose, of

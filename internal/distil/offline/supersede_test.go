@@ -203,6 +203,44 @@ func TestSupersedeUndoneSymbols(t *testing.T) {
 	}
 }
 
+// TestCorrectionAfterRestart: where the lines of the last turns are forgotten, a no is to the turn
+// whose functions it changes.
+func TestCorrectionAfterRestart(t *testing.T) {
+	change := func(before, after string) memory.SymbolChange {
+		return memory.SymbolChange{Session: 7, FilePath: "db.go", QualifiedName: "DB.write", Kind: "func", BeforeHash: before, BodyHash: after, ChangeType: memory.SymbolModified}
+	}
+	for _, test := range []struct {
+		name, prompt string
+		now          memory.SymbolChange
+		session      memory.SessionID
+		known, want  bool
+	}{
+		{"a no", "no, three times at most", change("b", "c"), 7, false, true},
+		{"no no", "three times at most", change("b", "c"), 7, false, false},
+		{"changed in between", "no, three times at most", change("x", "c"), 7, false, false},
+		{"the same code", "no, three times at most", change("b", "b"), 7, false, false},
+		{"another session", "no, three times at most", change("b", "c"), 8, false, false},
+		{"the lines are known, and none goes", "no, three times at most", change("b", "c"), 7, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := tell().ask("retry").ask(test.prompt).edit("db.go", 3, "-\tretry(f, 5)", "+\tretry(f, 3)").stop("`DB.write` tries three times.")
+			s.batch.Nearby = []memory.Observation{{ID: 5, Session: test.session, PromptNumber: 1, Type: memory.TypeFeature, Title: "Retry failed writes",
+				Files: []memory.FileRef{{Path: "db.go", Role: memory.FileModified, Symbols: []memory.SymbolHash{{Name: "DB.write", Hash: "b"}}}}}}
+			then := change("a", "b")
+			then.Session = test.session
+			s.batch.NearbySymbols = []memory.SymbolChange{then}
+			if test.known {
+				s.batch.Lines = []memory.TurnLines{{Session: 7, PromptNumber: 1, Net: map[memory.FileLine]int{{Path: "db.go", Hash: 1}: 1}}}
+			}
+			s.batch.Events[0].Symbols = []memory.SymbolChange{test.now}
+			out := s.distil(t)
+			if got := slices.ContainsFunc(out.Observations, func(o memory.Observation) bool { return slices.Contains(o.Supersedes, 5) }); got != test.want {
+				t.Errorf("got %t, want %t: %+v", got, test.want, out.Observations)
+			}
+		})
+	}
+}
+
 func TestReplacedValue(t *testing.T) {
 	for _, test := range []struct{ a, b, was, now, key string }{
 		{"port: 8080", "port: 9090", "8080", "9090", "port"},

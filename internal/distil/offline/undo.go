@@ -153,15 +153,13 @@ func reversed(steps []*step, e *edit) int {
 // count adds the lines that an edit added and removed to net, and drops those that are
 // even.
 func count(net map[string]int, e *edit) {
-	add := func(lines []string, n int) {
+	for n, lines := range map[int][]string{1: e.plus, -1: e.minus} {
 		for _, line := range lines {
 			if net[line] += n; net[line] == 0 {
 				delete(net, line)
 			}
 		}
 	}
-	add(e.plus, 1)
-	add(e.minus, -1)
 }
 
 // causedBy reports whether a failure goes with an attempt: it came after it, nothing
