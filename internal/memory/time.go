@@ -66,7 +66,7 @@ func minute(t time.Time) time.Time { return t.Add(time.Minute) }
 // with a time of no meaning, for another text and for a time before 1970 or after LatestTime.
 func ParseTime(text string, now time.Time, last bool) (Millis, bool) {
 	text = strings.ToUpper(strings.TrimSpace(text))
-	if len(text) > len("2006") {
+	if len(text) > len("2006") { // four digits are a year
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			if n > -secondsBelow && n < secondsBelow {
 				n *= 1000

@@ -278,6 +278,7 @@ func isImage(members []part) bool {
 // of its neighbour where that is text or an object. A list that fits is returned as it is.
 func truncateList(list []part, object bool, limit int) []part {
 	head, tail, room := 0, len(list), limit
+	// The head takes half of limit at most.
 	for ; head < tail && list[head].size(object) <= room-limit/2; head++ {
 		room -= list[head].size(object)
 	}

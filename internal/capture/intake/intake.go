@@ -159,7 +159,7 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 	}
 	a := memory.Arrival{ReceivedAt: memory.MillisOf(in.opts.Clock())}
 	in.complete(&e, a.ReceivedAt)
-	// Masked ids would all be the same.
+	// Masked ids would all be the same, so they are hashed.
 	for _, id := range []*string{(*string)(&e.Host), &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
 		*id = safeName(*id)
 	}
@@ -181,7 +181,7 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 	} else {
 		a.Files = files(&e, &call, policy.Withheld)
 		if len(a.Files) == 1 && a.Files[0].Role == memory.FileModified && !policy.Withheld.File(call.File, e.Cwd) {
-			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0])
+			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0]) // nil is compared when the event is distilled
 		}
 		switch e.Kind { // of a tool, Marks says it
 		case memory.KindPrompt:
@@ -232,7 +232,7 @@ func (in *Intake) complete(e *memory.Event, now memory.Millis) {
 	if e.WorktreeRoot == "" && e.Backfill == "" && (e.Cwd != "" || repo.IsAbsolute(e.ProjectPath)) {
 		project := e.ProjectPath
 		if !repo.IsAbsolute(project) {
-			project = ""
+			project = "" // a label, which stays
 		}
 		id := repo.Identify(project, e.Cwd)
 		e.WorktreeRoot = id.WorktreeRoot

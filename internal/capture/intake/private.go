@@ -76,5 +76,5 @@ func (p *privateTurns) covers(e *memory.Event) bool {
 	if e.PromptID != "" && s.prompts[e.PromptID] {
 		return true
 	}
-	return s.now && (e.PromptID == "" || s.current == "")
+	return s.now && (e.PromptID == "" || s.current == "") // with two ids it is of another turn
 }

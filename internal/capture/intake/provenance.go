@@ -199,7 +199,7 @@ func (j *judge) place(place string, word bool) memory.Provenance {
 		return memory.LeastTrusted(written, memory.FromUnknown)
 	case root == "" && isTemporary(real):
 		return memory.FromUnknown
-	case root == "", repo.Enters(root, rel, ".git"), toolcall.ThirdParty(rel), repo.Enters(root, rel, "pyvenv.cfg"):
+	case root == "", repo.Enters(root, rel, ".git"), toolcall.ThirdParty(rel), repo.Enters(root, rel, "pyvenv.cfg"): // that of an environment of Python
 		return memory.FromOutside
 	case rel == ".git" || strings.HasPrefix(rel, ".git/"):
 		return memory.FromUnknown
@@ -277,7 +277,7 @@ func (j *judge) program(file string) memory.Provenance {
 // unknown). FromUser, the most trusted, is for a revision that adds no doubt, and for a word that
 // is none.
 func (j *judge) ref(ref string) memory.Provenance {
-	if strings.HasPrefix(ref, "^") || strings.Contains(ref, "@{u") || strings.Contains(ref, "@{p") {
+	if strings.HasPrefix(ref, "^") || strings.Contains(ref, "@{u") || strings.Contains(ref, "@{p") { // @{upstream}, @{push}: only git knows
 		return memory.FromUnknown
 	}
 	ref = strings.TrimPrefix(ref[:strings.IndexAny(ref+"~", "~^@")], "refs/heads/")

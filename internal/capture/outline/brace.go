@@ -129,7 +129,7 @@ func (w *walker) member(i, hi int, owner, in string) int {
 			k = w.typeParametersEnd(k, hi)
 		case '(', '[':
 			k = w.after(k)
-		case '}', ')', ']':
+		case '}', ')', ']': // closes nothing
 			return k + 1
 		default:
 			k++
@@ -145,16 +145,16 @@ func (w *walker) attributes(i, hi int) span {
 	for k := i; k < hi; {
 		switch {
 		case w.is(k, "#") && (w.is(k+1, "[") || w.is(k+1, "!") && w.is(k+2, "[")):
-			for !w.is(k, "[") {
+			for !w.is(k, "[") { // #[a], #![a]
 				k++
 			}
 			k = w.after(k)
 			if w.attributesApart {
 				s.start = k
 			}
-		case w.is(k, "[") && w.funcs == nil:
+		case w.is(k, "[") && w.funcs == nil: // [A] of C#, [[a]] of C and C++
 			k = w.after(k)
-		case w.is(k, "@") && w.kind(k+1) == word && !w.is(k+1, "interface"):
+		case w.is(k, "@") && w.kind(k+1) == word && !w.is(k+1, "interface"): // @interface declares a type
 			k = w.annotationEnd(k + 1)
 		case w.is(k, "template") && w.is(k+1, "<"):
 			k = w.typeParametersEnd(k+1, hi)
@@ -267,6 +267,7 @@ func (w *walker) extended(i, end int) string {
 // named there, not declared.
 func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	at := k + 1
+	// enum class, struct [[a]], struct alignas(8)
 	for w.is(at, "class") || w.is(at, "struct") || w.is(at, "[") || w.is(at, "alignas") || w.is(at, "(") {
 		at = w.after(at)
 	}
@@ -295,7 +296,7 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 		if !w.is(s.sign, "typedef") {
 			name = ""
 		}
-	case w.word(k) == "object" && w.kind(at) != word:
+	case w.word(k) == "object" && w.kind(at) != word: // companion object {
 		name = "Companion"
 	case w.kind(at) != word:
 		return 0, false
@@ -332,6 +333,7 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	}
 	name = qualified(owner, name)
 	w.add(name, Type, s)
+	// The fields of a type of Rust and the constants of an enum declare nothing.
 	if v := w.word(k); w.is(open, "{") && (w.language != "rust" || v == "trait") && (v != "enum" || !cLike && w.language != "csharp") {
 		w.members(open+1, s.end-1, name, v)
 	}
@@ -351,7 +353,7 @@ func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok boo
 	case "macro_rules":
 		at = k + 2
 	}
-	if w.is(at, "&") {
+	if w.is(at, "&") { // function &name (PHP)
 		at++
 	}
 	if w.is(at, "r") && w.is(at+1, "#") { // fn r#async (Rust)
@@ -436,7 +438,7 @@ func (w *walker) form(k, hi int) int {
 	if after >= hi {
 		return 0
 	}
-	switch w.kind(after) {
+	switch w.kind(after) { // a body, an end, initializers, a qualifier, "= default", an attribute
 	case '{', ';', ':', '&', '=', '[':
 		return p
 	case operator:
@@ -481,7 +483,7 @@ func (w *walker) function(name, params int, owner, in string, s span) {
 			break
 		}
 		n = w.word(i-1) + "." + n
-		in = "class"
+		in = "class" // which makes it a method
 	}
 	w.add(qualified(owner, n), funcKind(in), s)
 }

@@ -46,7 +46,7 @@ func (o *Outline) golang(src []byte) {
 					continue
 				}
 				pos := t.Pos()
-				if !d.Lparen.IsValid() {
+				if !d.Lparen.IsValid() { // outside of a group the word "type" belongs to it
 					pos = d.Pos()
 				}
 				s := span{outer: at(pos), end: at(t.End())}

@@ -110,7 +110,7 @@ func (l *lexer) run(until byte) {
 		case c == '\n':
 			l.line++
 			l.pos++
-			if l.heredoc > l.pos {
+			if l.heredoc > l.pos { // their text, which begins here, goes on with the line of their marks
 				l.newline = false
 				l.emit(literal, l.heredoc)
 			}

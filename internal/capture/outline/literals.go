@@ -147,7 +147,7 @@ func (l *lexer) elementEnd(pos, depth int) (end int, ok bool) {
 				return l.endless()
 			}
 			p += n + 2
-		case '(', ')', ';':
+		case '(', ')', ';': // no attribute has one: "<" compares, or begins type parameters
 			l.noElement = p
 			return 0, false
 		default:
@@ -192,7 +192,7 @@ func (l *lexer) childrenEnd(p, depth int) (int, bool) {
 // rustLiteral lexes characters, lifetimes ('a, a literal of its own) and raw strings.
 func rustLiteral(l *lexer, pos int) (int, bool) {
 	if l.src[pos] == '\'' {
-		if l.has(pos+1, `\`) {
+		if l.has(pos+1, `\`) { // the byte behind the backslash may be a quote
 			if n := bytes.IndexByte(l.src[min(len(l.src), pos+3):], '\''); n >= 0 {
 				return pos + 3 + n + 1, true
 			}
@@ -247,7 +247,7 @@ func cLiteral(l *lexer, pos int) (int, bool) {
 			continue
 		}
 		start := pos + len(prefix)
-		if n := bytes.IndexByte(l.src[start:min(len(l.src), start+18)], '('); n >= 0 {
+		if n := bytes.IndexByte(l.src[start:min(len(l.src), start+18)], '('); n >= 0 { // a tag has at most 16 bytes
 			return l.until(start+n+1, ")"+string(l.src[start:start+n])+`"`), true
 		}
 	}
@@ -363,7 +363,7 @@ func (l *lexer) heredocEnd(pos int, tag []byte) int {
 // text ends is kept in l.heredoc, from which run makes a token of it at the line end.
 func (l *lexer) rubyHeredoc(pos int) (int, bool) {
 	tag, after, ok := l.heredocTag(pos+2, "~-")
-	if !ok || l.nesting > 0 {
+	if !ok || l.nesting > 0 { // code in a literal has none: its text would be behind the literal
 		return 0, false
 	}
 	l.heredoc = l.heredocEnd(max(after, l.heredoc), tag)

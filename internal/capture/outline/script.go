@@ -202,6 +202,7 @@ func (w *walker) classMember(i, hi int, owner string) int {
 		k = w.annotationEnd(k + 1)
 		s.sign = k
 	}
+	// Such a word may be the name of the member itself: get(), static = 1, async?: x.
 	for k < hi && scriptModifiers[w.word(k)] && w.kind(k) == word && !w.is(k+1, "(") && !w.is(k+1, "=") && !w.is(k+1, ":") && !w.is(k+1, ";") && !w.is(k+1, "?") && !w.is(k+1, "<") {
 		k++
 	}
@@ -234,7 +235,7 @@ func (w *walker) classMember(i, hi int, owner string) int {
 	if at = w.typed(at, hi); w.is(at, "=") {
 		return w.value(at+1, hi, qualified(owner, name), owner, s, Method)
 	}
-	return w.scriptEnd(max(at-1, k), hi)
+	return w.scriptEnd(max(at-1, k), hi) // from the last token, behind which its line may end
 }
 
 // memberName returns the name of a member at token k and the token after it; "" and k for a token
@@ -423,7 +424,7 @@ func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	}
 	if v := w.word(k); v != "it" && v != "test" {
 		last := s.end - 1
-		for i := open + 3; i < last; i++ {
+		for i := open + 3; i < last; i++ { // the first function among the arguments holds the tests
 			body := i + 1
 			switch {
 			case w.is(i, "=>"):
@@ -451,7 +452,7 @@ func (w *walker) scriptEnd(k, hi int) int {
 		case ';':
 			return i + 1
 		case ',', '}', ')', ']':
-			if i > k {
+			if i > k { // at k it is the last token of what goes on
 				return i
 			}
 		}

@@ -131,7 +131,7 @@ func spansStrings(d *documents.Document) bool {
 // string, or of its array: the lines of a patch are an array, and so are the content
 // blocks of a message.
 func stripAcross(d *documents.Document, counts *map[string]int) {
-	for range tags.MaxPasses + 1 {
+	for range tags.MaxPasses + 1 { // one more, for the private keys
 		text, starts := d.Join()
 		cuts := tags.Spans(text, false, func(at int) int { return d.FieldEnd(starts, at) })
 		if len(cuts) == 0 {

@@ -41,7 +41,9 @@ func withholdParts(e *memory.Event, shell bool, globs glob.Set, counts *map[stri
 // tail and, with search, in that of grep. The lines that name the file stay.
 func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
 	var cuts []shapes.Span
-	inside, listed := false, false // listed: by a search that names the file in a line of its own
+	// inside: the line is of a withheld file. listed: a search has named that in a line of its own
+	// (rg --heading), and ends its matches by an empty one.
+	inside, listed := false, false
 	for at := 0; at < len(text); {
 		end := len(text)
 		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {

@@ -52,7 +52,7 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written, sh
 			break
 		}
 		text := shapes.View(input[i+1 : end-1])
-		if strings.IndexByte(text, '\\') >= 0 && (shellKey(key) || len(text) < 2*maxPath) {
+		if strings.IndexByte(text, '\\') >= 0 && (shellKey(key) || len(text) < 2*maxPath) { // a longer one is no path
 			text = string(jsonscan.AppendUnquoted(nil, input[i+1:end-1]))
 		}
 		i = end - 1
@@ -128,7 +128,7 @@ func blank(raw []byte, counts *map[string]int) []byte {
 		switch d.KeyOf(s) {
 		case "file_path", "filePath", "notebook_path", "path", "type", "status", "edit_mode", "cell_type", "cellType", "language":
 			continue
-		case "description":
+		case "description": // of a call; a longer one may hold content
 			if len(s.Text) < 256 {
 				continue
 			}

@@ -87,7 +87,7 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 		return nil, false
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), int(binary.BigEndian.Uint32(data[8:]))
-	fixed := 40 + idSize + 2
+	fixed := 40 + idSize + 2 // times, device, inode, mode, owner and size; the id; flags
 	if version < 2 || version > 4 || count > len(data)/fixed {
 		return nil, false
 	}
@@ -101,8 +101,8 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 		if rest[fixed-2]&0x40 != 0 { // has two more bytes of flags
 			size += 2
 		}
-		kind, name, kept := rest[26]>>4, rest[size:], 0
-		if version == 4 {
+		kind, name, kept := rest[26]>>4, rest[size:], 0 // kind: the upper half byte of the mode
+		if version == 4 {                               // a name cuts some bytes off the one before, and adds others
 			cut, n := offset(name)
 			if n == 0 || int(cut) > len(last) {
 				return nil, false
@@ -116,7 +116,7 @@ func parseIndex(data []byte, idSize int) (files []string, ok bool) {
 		}
 		path := last[:kept] + string(name[:max(end, 0)])
 		if size += end + 1; version < 4 {
-			size = (size + 7) &^ 7
+			size = (size + 7) &^ 7 // filled up to 8 bytes
 		}
 		if end < 0 || path < last || size > len(rest) {
 			return nil, false

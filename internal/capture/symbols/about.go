@@ -73,7 +73,7 @@ func about(said string, now outline.Outline, changed []memory.SymbolChange) []me
 	}
 	var mentioned, edited []memory.SymbolHash
 	for _, h := range hashes {
-		if clean(h.Name) != h.Name {
+		if clean(h.Name) != h.Name { // it has a tag or a secret
 			continue
 		}
 		if touched[h.Name] {

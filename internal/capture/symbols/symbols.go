@@ -57,7 +57,7 @@ func AtOnce(e *memory.Event, file memory.FileRef) ([]memory.SymbolChange, bool) 
 		return nil, false
 	}
 	from, to := outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after))
-	if from.Broken && to.Broken {
+	if from.Broken && to.Broken { // no later edit need mend it; with one of both broken, Later compares
 		changes := added(e, edit, before)
 		return changes, changes != nil
 	}
@@ -108,8 +108,8 @@ func compare(e *memory.Event, path string, before, after outline.Outline) ([]mem
 	return changes, true
 }
 
-// record appends a change, with secrets of its signature masked, unless there are too many
-// (maxChanges) or its names hold a secret.
+// record appends a change of the file at path, with secrets of its signature masked, unless there are
+// too many (maxChanges) or its names hold a secret.
 func record(changes []memory.SymbolChange, e *memory.Event, path string, c outline.Change) []memory.SymbolChange {
 	if len(changes) == maxChanges || clean(c.Name) != c.Name || clean(c.RenamedFrom) != c.RenamedFrom {
 		return changes
@@ -133,7 +133,7 @@ func added(e *memory.Event, edit *toolcall.Edit, before string) []memory.SymbolC
 	var changes []memory.SymbolChange
 	for _, piece := range edit.Added() {
 		if outline.Language(edit.Path) == "go" {
-			piece = "package piece\n" + piece
+			piece = "package piece\n" + piece // without which none of it parses
 		}
 		o := outline.Of(edit.Path, []byte(piece))
 		if o.Broken {

@@ -58,7 +58,7 @@ func Undone(ctx context.Context, session *memory.Session, events []memory.Pendin
 	moved := movedFiles(dir, events)
 	for _, c := range net {
 		if to := moved[c.FilePath]; to != "" {
-			gone := c
+			gone := c // at the old path nothing has changed any more, at the new one all of c has
 			gone.ID, gone.ChangeType, gone.BeforeHash = 0, memory.SymbolUnchanged, c.BodyHash
 			c.ID, c.FilePath = 0, to
 			events[last].Symbols = append(events[last].Symbols, gone, c)

@@ -64,7 +64,7 @@ func (c *Call) effects(cmd *Command) {
 		}
 	case KindDelete:
 		for _, name := range cmd.operands("rm") {
-			if !strings.Contains(name, ".") && !cmd.has("-r", "-R", "-rf", "-fr") {
+			if !strings.Contains(name, ".") && !cmd.has("-r", "-R", "-rf", "-fr") { // rather a directory, which rm refuses
 				continue
 			}
 			if e := c.editByCommand(cmd, name); e != nil {
@@ -79,8 +79,8 @@ func (c *Call) effects(cmd *Command) {
 }
 
 // throwAway notes the changes that a git command, of which verb is the sub-command, threw away,
-// reverted or stashed: Undone, Reverts, Stashed and Unstashed. A stash that the same call brings
-// back is both.
+// reverted or stashed: Undone ("." for all of the worktree), Reverts, Stashed and Unstashed. A stash
+// that the same call brings back is both.
 func (c *Call) throwAway(cmd *Command, verb string) {
 	at := cmd.verbIndex()
 	names := cmd.arguments(at+1, nil)
@@ -180,7 +180,8 @@ func (c *Call) writes(cmd *Command) {
 		}
 	case "sed", "gsed", "perl":
 		for i, name := range cmd.Words[1:] {
-			if i > 0 && text.HasExtension(name) && !strings.ContainsAny(name, " ;()") {
+			if i > 0 && text.HasExtension(name) && // the first argument is an option or the script
+				!strings.ContainsAny(name, " ;()") {
 				c.editByCommand(cmd, name)
 			}
 		}
@@ -202,7 +203,7 @@ func (c *Command) operands(verb string) []string {
 // when the name stands for several files or the file is outside the worktree. The edit has no text.
 // The pointer holds until the next edit is added.
 func (c *Call) editByCommand(cmd *Command, name string) *Edit {
-	if name == "" || strings.ContainsAny(name, "$*{}") || strings.HasPrefix(name, "&") {
+	if name == "" || strings.ContainsAny(name, "$*{}") || strings.HasPrefix(name, "&") { // &1 is a descriptor
 		return nil
 	}
 	if cmd.Dir != "" && !absolute(slashed(name)) {

@@ -184,7 +184,7 @@ func (c *Command) targetKind(p *program) Kind {
 		if kind, ok := p.byVerb[w]; ok {
 			return kind
 		}
-		if p.lang == "" {
+		if p.lang == "" { // make and just, whose targets have any name
 			if kind := kindByName(w, targetNames, p.kind); kind != p.kind {
 				return kind
 			}

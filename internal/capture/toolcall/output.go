@@ -11,7 +11,8 @@ import (
 
 // parseLine takes from a line what it says, and reports whether that is the name of a test
 // that failed, without a reason. trimmed is line without the blanks around it, and not empty; the
-// indentation tells some forms. What the runners' rules know comes first.
+// indentation tells some forms. What the runners' rules know comes first. Each form gives its message
+// to offer (verdict.go), which keeps the one of the highest rank; one above rankGeneric is a failure.
 func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames bool) {
 	onlyNames, ok := v.parseRule(trimmed, scan)
 	switch {
@@ -95,7 +96,7 @@ func (v *Verdict) parseException(s string) bool {
 	last := text.AfterLast(name, ".")
 	if len(name) <= 80 && !strings.ContainsAny(name, " \t/(") && last != "" && last[0] >= 'A' && last[0] <= 'Z' &&
 		(strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception") || last == "KeyboardInterrupt") &&
-		(message != "" || last != "Error") {
+		(message != "" || last != "Error") { // "Error" alone is a heading
 		rank := rankException
 		if last == "AssertionError" || last == "AssertionFailedError" {
 			rank = rankAssert - 3

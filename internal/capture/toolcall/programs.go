@@ -65,7 +65,10 @@ func (r argumentRule) matches(w string) bool {
 var programs = parsePrograms(programsText)
 
 // parsePrograms parses programs.txt, whose head explains its form, into a table by
-// program name. It checks nothing, as the file is ours: a line with less than three fields panics.
+// program name: lines of NAMES, KIND, LANGUAGE ("-" for none) and rules: VERB=KIND, *ARGUMENT=KIND
+// (anywhere), ~LETTERS=KIND (in a group of short options), >WHAT (that it prints), VERB>WHAT,
+// operands=N, or a word of modes. It checks nothing, as the file is ours: a line with less than three
+// fields panics.
 func parsePrograms(text string) map[string]*program {
 	kinds := map[string]Kind{"wrapper": kindWrapper}
 	for i, name := range kindNames {

@@ -109,7 +109,7 @@ func (c *Call) Sources() []Source {
 		}
 		return []Source{s}
 	case ToolSearch:
-		places := []string{c.in.file()}
+		places := []string{c.in.file()} // "" is the event's directory
 		if dir := beforePattern(c.in.Pattern); absolute(slashed(dir)) {
 			places = append(places, dir)
 		}
@@ -276,7 +276,7 @@ func (c *Command) git(s *Source) {
 	if c.Verb() == "remote" || c.Verb() == "push" || c.Verb() == "fetch" || c.Verb() == "pull" {
 		s.From = memory.FromUnknown // what the user's own server says
 	}
-	for i, w := range (&Command{Words: c.Words[verb:]}).readFiles(s, showsGit) {
+	for i, w := range (&Command{Words: c.Words[verb:]}).readFiles(s, showsGit) { // the verb in the program's place
 		from, to, isPair := strings.Cut(w, ":")
 		if fetched.MatchString(w) {
 			s.From = memory.FromOutside
@@ -323,6 +323,7 @@ func (c *Command) readFiles(s *Source, shows string) []string {
 		w := c.Words[i]
 		option, value, joined := strings.Cut(w, "=")
 		isOption := len(w) > 1 && w[0] == '-'
+		// Of programs that show files -o means something else, but for sort; -O has a value of wget's alone.
 		writes := isOption && outputOptions[option] && (shows != showsFiles && !match || name == "sort") && (option != "-O" || name == "wget")
 		switch {
 		case writes && joined:
@@ -331,16 +332,17 @@ func (c *Command) readFiles(s *Source, shows string) []string {
 			if i++; writes && i < len(c.Words) {
 				s.Writes = append(s.Writes, c.Words[i])
 			}
-		case isOption && name == "find":
+		case isOption && name == "find": // the rest is its expression
 			return list
-		case isOption && (!joined || strings.HasPrefix(w, "--ex") || strings.HasPrefix(w, "--inc") || strings.HasPrefix(w, "--ignore")):
+		case isOption && (!joined || // of those with "=" some have a pattern
+			strings.HasPrefix(w, "--ex") || strings.HasPrefix(w, "--inc") || strings.HasPrefix(w, "--ignore")):
 		case isPattern && !isOption:
 			isPattern = false
 		default:
 			if isOption {
 				w = value
 			}
-			if w = strings.TrimPrefix(w, "@"); isPlace(w) {
+			if w = strings.TrimPrefix(w, "@"); isPlace(w) { // curl -d @file
 				list = append(list, w)
 			}
 		}

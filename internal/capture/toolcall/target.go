@@ -16,7 +16,7 @@ func (c *Command) findTargets() {
 		return
 	}
 	arguments := c.Words[1:]
-	switch name := c.Program(); name {
+	switch name := c.Program(); name { // a verb is no target
 	case "go", "cargo", "dotnet", "swift", "mix", "deno", "rails", "artisan", "flutter", "dart", "cabal", "stack", "lein", "zig":
 		arguments = arguments[min(1, len(arguments)):]
 	case "php":
@@ -57,7 +57,7 @@ func (c *Command) findTargets() {
 			c.Targets = append(c.Targets, w)
 		}
 	}
-	if i := strings.Index(c.Filter, "|"); i > 0 && strings.Contains(c.Filter, "^") {
+	if i := strings.Index(c.Filter, "|"); i > 0 && strings.Contains(c.Filter, "^") { // ^TestA$|^TestB$: the first
 		c.Filter = c.Filter[:i]
 	}
 	c.Filter = strings.Trim(c.Filter, "^$'\"")
@@ -66,7 +66,7 @@ func (c *Command) findTargets() {
 // Covers reports whether the success of pass, a check that came later, is evidence that what fail
 // complained of, by its verdict, is gone: pass is of the same sort and looks at more or at the
 // very thing that failed, or it implies the other. pass without targets looks at all that is in
-// its directory.
+// its directory, in which fail must have been run; of tests the directory does not count.
 func Covers(pass, fail *Command, verdict *Verdict) bool {
 	if pass.Dir != "" && !strings.HasPrefix(fail.Dir+"/", pass.Dir+"/") && pass.Kind != KindTest || !sameSort(pass, fail) {
 		return false

@@ -157,7 +157,7 @@ func ParseInput(e *memory.Event) Call {
 	in := &input{}
 	_ = json.Unmarshal(e.ToolInput, in) // a field of a wrong type leaves the others filled
 	c := Call{Tool: tools[text.LowerASCII(e.ToolName)], Failed: e.Failed(), event: e, in: in}
-	if c.Tool == ToolEdit && in.command() == "view" {
+	if c.Tool == ToolEdit && in.command() == "view" { // of str_replace_editor
 		c.Tool = ToolRead
 	}
 	switch c.Tool {
@@ -205,7 +205,7 @@ func Parse(e *memory.Event) Call {
 		c.Questions = questions(e.ToolInput, e.ToolResponse)
 	case c.Tool == ToolRead && c.Path != "":
 		c.Content, c.FirstLine = out.File.Content, max(out.File.StartLine, 1)
-	case c.Tool == ToolEdit && c.Path != "" && c.File != c.in.file():
+	case c.Tool == ToolEdit && c.Path != "" && c.File != c.in.file(): // named by a patch
 		c.Edits = c.patchEdits(parsePatch(c.in.command()))
 	case c.Tool == ToolEdit && c.Path != "":
 		c.Edits = []Edit{edit(c.Path, c.in, &out)}
@@ -285,7 +285,8 @@ func (c *Call) judge() {
 		case !cmd.Kind.IsCheck():
 		case i == culprit:
 			c.Checks = append(c.Checks, Check{Command: cmd})
-		case culprit >= 0 && (i > culprit || !c.Commands[culprit].IfOK):
+		case culprit >= 0 && (i > culprit || !c.Commands[culprit].IfOK): // unknown
+		// A hidden one passed if it is the only one of its kind, and the output is that of a success.
 		case !cmd.Hidden, hidden[cmd.Kind] == 1 && cmd.saidToPass(c.Output) && len(c.Verdict.Tests) == 0 && c.Verdict.rank < rankException:
 			c.Checks = append(c.Checks, Check{Command: cmd, Passed: true})
 		}

@@ -226,10 +226,11 @@ func (s Set) MayMatch(pattern string) bool {
 	}
 	for _, g := range s.patterns {
 		own := g.text[strings.LastIndexByte(g.text, '/')+1:]
+		// A glob with directories asks for a pattern with one; to a shell, * and ? are no dot at the beginning.
 		if !g.name && !strings.ContainsAny(pattern, `/\`) || strings.HasPrefix(own, ".") != strings.HasPrefix(name, ".") && name[0] != '[' {
 			continue
 		}
-		for _, wild := range [...]string{"", "x"} {
+		for _, wild := range [...]string{"", "x"} { // in the place of *
 			if matchName(name, strings.ReplaceAll(strings.ReplaceAll(own, "*", wild), "?", "x"), true) {
 				return true
 			}

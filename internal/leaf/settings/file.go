@@ -45,7 +45,7 @@ func Unset(dataDir, name string) error {
 		return nil
 	}
 	return edit(dataDir, func(d *jsonscan.Document) error {
-		for d.Remove(memberOf(d, setting.Key)) {
+		for d.Remove(memberOf(d, setting.Key)) { // once for each way to spell it
 		}
 		return nil
 	})
@@ -239,7 +239,7 @@ func (o Older) Describe() string {
 	text := strings.TrimPrefix(o.Key, prefix) + " = " + o.Shown()
 	switch {
 	case o.Err != nil:
-		_, reason, _ := strings.Cut(o.Err.Error(), o.Key+" ")
+		_, reason, _ := strings.Cut(o.Err.Error(), o.Key+" ") // "must be …", as wrong words it
 		text = strings.TrimPrefix(o.Key, prefix) + ": not imported, it " + reason
 	case o.InForce:
 		text += " (in force already)"

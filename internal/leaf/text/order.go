@@ -30,7 +30,7 @@ var orderClauses = strings.NewReplacer("://", "//", ". ", "\n", ".\n", "\n")
 func IsOrder(s string) bool {
 	for _, clause := range strings.FieldsFunc(orderClauses.Replace(strings.ToLower(s)), func(r rune) bool { return strings.ContainsRune("!?;:,\n。！？；：，、“”\"", r) }) {
 		acts, must := ContainsAny(clause, append(orderRunParts, orderDisableParts...)...), ContainsAny(clause, orderMustParts...)
-		first := true
+		first := true // only words of musts stand before
 		for _, w := range strings.Fields(clause) {
 			w = strings.Trim(w, "`'*_()[].-")
 			act := orderRuns[w] || orderDisables[w]

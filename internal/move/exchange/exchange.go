@@ -182,7 +182,7 @@ func (r *Reader) Next() (p memory.Portable, line int, err error) {
 		r.records++
 		return p, r.line, r.fault("%s", describe(err))
 	}
-	if read.End != nil && read.Portable == p {
+	if read.End != nil && read.Portable == p { // p is still empty: the line has no record
 		if r.ended = true; read.End.Records != r.records {
 			return p, r.line, ErrTruncated
 		}

@@ -312,7 +312,7 @@ func (r *Reader) prompt(v row) (memory.Portable, string) {
 	s := r.parent(v)
 	number := v.number("prompt_number")
 	at := cmp.Or(v.time("created_at"), s.StartedAt)
-	key := func() string { return fmt.Sprint(s.ULID, " ", number) }
+	key := func() string { return fmt.Sprint(s.ULID, " ", number) } // of the number as it is then
 	id := nameOf("prompt", at, s.HostSessionID, strconv.Itoa(number), v["prompt_text"])
 	if number == 0 || r.taken[key()] {
 		number = r.numbers[s.ULID] + 1

@@ -193,7 +193,7 @@ func (p *Parser) takeAnswer(r *record) {
 				continue // of the host, or of a subagent in the file of its session
 			}
 			p.closing.text, p.closing.uuid, p.closing.at, p.closing.line = b.text, r.uuid, p.now.at, p.Counts.Lines
-			p.closing.whole = r.stopReason != "tool_use"
+			p.closing.whole = r.stopReason != "tool_use" // else a call follows, and the turn goes on
 		case "tool_use":
 			p.closing.text = ""
 			if b.id == "" || b.name == "" {

@@ -56,7 +56,7 @@ func AtOperator(s string, i int) (shapes.Span, bool) {
 			opEnd++
 		}
 	} else {
-		if i > 0 && shapes.OneOf(s[i-1], "=:!<>~") {
+		if i > 0 && shapes.OneOf(s[i-1], "=:!<>~") { // the end of != or <=, or of one seen already (:=)
 			return shapes.Span{}, false
 		}
 		switch next {
@@ -65,9 +65,9 @@ func AtOperator(s string, i int) (shapes.Span, bool) {
 			opEnd = shapes.SkipTo(s, opEnd, "=")
 		case '>':
 			opEnd++
-		case '~':
+		case '~': // a pattern is compared with
 			return shapes.Span{}, false
-		case '\\':
+		case '\\': // =\u003e
 			opEnd += shapes.Bracket(s, opEnd, '>')
 		}
 	}
@@ -134,7 +134,7 @@ func secretAssigned(s string, a assignment, op, opEnd int) (shapes.Span, bool) {
 // for none. Something stands before the name: a.nameStart is above 0.
 func (a assignment) parameter(s string) (shapes.Span, bool) {
 	switch s[a.nameStart-1] {
-	case '=':
+	case '=': // --from-literal=NAME=VALUE
 		end := shapes.BareEnd(s, a.valueStart, a.valueStart+shapes.MaxQuoted, shapes.SettingStops)
 		return shapes.NewSpan(a.valueStart, end, tokens.RuleAssigned), strings.HasSuffix(s[:a.nameStart], "from-literal=") && end-a.valueStart >= 3 && !shapes.Placeholder(s[a.valueStart:end])
 	case '?', '&':
@@ -157,8 +157,9 @@ func (a assignment) vendorSecret(s string) (shapes.Span, bool) {
 }
 
 // nameBefore returns the start of the name that ends before end, over white space, quotes and
-// the brackets of an index, at most 16 bytes of them, and the name, "" for none. Of a longer name
-// it returns the last shapes.MaxName+1 bytes, which has no family.
+// the brackets of an index, at most 16 bytes of them, and the name, "" for none. Dashes and dots
+// before the name do not belong to it. Of a longer name it returns the last shapes.MaxName+1 bytes,
+// which have no family.
 func nameBefore(s string, end int) (int, string) {
 	limit := max(0, end-16)
 	end = shapes.SkipBack(s, limit, shapes.SkipBack(s, limit, end, " \t"), "\"'`\\]")
@@ -178,7 +179,7 @@ func familyBefore(s string, start int, name string) family {
 	if fam == famNone && start > 0 && s[start-1] == '\\' && len(name) > 1 {
 		fam = nameFamily(name[1:])
 	}
-	if fam == famKey && len(name) <= 4 && start > 1 && s[start-1] == ' ' {
+	if fam == famKey && len(name) <= len("keys") && start > 1 && s[start-1] == ' ' {
 		if before, first := nameBefore(s, start-1); len(first) > 2 && start-before < 20 && nameFamily(first+" "+name) == famSecret {
 			return famSecret
 		}
@@ -297,12 +298,13 @@ func (a assignment) bare(s string, i int) (shapes.Span, bool) {
 		if !a.tight || !strings.Contains(s[max(0, a.nameStart-10):a.nameStart], "-pass") && (a.nameStart == 0 || s[a.nameStart-1] != '/') {
 			return shapes.Span{}, false // --- PASS: TestName
 		}
-		a.family = famPassword // -passin pass:…
+		a.family = famPassword // -passin pass:…, /pass:…
 	}
 	after := byte('\n')
 	if rest := shapes.SkipTo(s, end, " \t"); rest < len(s) && (rest == end || !shapes.OneOf(s[rest], "#;\r\n")) {
 		after = s[end]
 	}
+	// A bracket behind it makes it the beginning of code, '<' that of a type or a tag.
 	ok := len(v) >= a.family.shortest() && !shapes.Placeholder(v) && !shapes.OneOf(after, "([{") && (after != '<' || a.family == famPassword) && a.bareSecret(s, v, env, after)
 	if ok && len(v) == shapes.MaxValue {
 		end = shapes.BareEnd(s, end, len(s), stops)

@@ -23,7 +23,8 @@ var credentialCalls = [...]string{"auth", "cred", "login", "connect", "sign", "h
 
 // InCall returns the literal behind the ',' at i, which is an argument of a call
 // whose name says that it takes credentials: SetBasicAuth("bob", "x"), jwt.sign(data,
-// 'x'), auth=("bob", "x"); false for none, and for a literal that reads like words.
+// 'x'), auth=("bob", "x"); false for none, and for a literal that reads like words, is shorter than
+// MinPassed or longer than shapes.MaxValue. What is an element of an array or object is no argument.
 func InCall(s string, i int) (shapes.Span, bool) {
 	q, ok := shapes.QuoteAt(s, shapes.SkipTo(s[:min(len(s), i+8)], i+1, " \n"))
 	if !ok {
@@ -42,7 +43,7 @@ func InCall(s string, i int) (shapes.Span, bool) {
 			depth++
 		case '[', '{':
 			depth--
-		case ';':
+		case ';': // a statement ends there, unless it stands in a string: Server=db;User=sa
 			if s[k+1] <= ' ' {
 				return shapes.Span{}, false
 			}
@@ -88,11 +89,13 @@ func secretInRecord(s string, i int) (shapes.Span, bool) {
 	quoted := start > 0 && end < len(s) && shapes.OneOf(s[start-1], "\"'") && shapes.OneOf(s[end], "\"'\\")
 	at := strings.IndexByte(v, '@')
 	switch {
+	// user:password@host; a name with the digest of an image is name:tag@sha256:…
 	case at > 3 && at+2 < len(v) && shapes.Identifier(before) && shapes.IsLetter(v[at+1]) && !strings.HasPrefix(v[at+1:], "sha"):
 		v = v[:at]
-	case strings.IndexByte(before, '@') > 0 && strings.IndexByte(before, '.') > 0:
-	case strings.Count(before, ":") == 3 && portField(before):
+	case strings.IndexByte(before, '@') > 0 && strings.IndexByte(before, '.') > 0: // address@host:password
+	case strings.Count(before, ":") == 3 && portField(before): // host:port:database:user:password
 	case shapes.Mixed(v) && shapes.IsAlnum(s[start]) && strings.Contains(s[max(0, start-maxCall):start], "chpasswd"):
+	// "user:password", not "sha:digest" or a time: long, and of small and capital letters and digits
 	case quoted && !shapes.Number(before) && len(v) >= 14 && shapes.Only(v, shapes.Alnum) && shapes.Mixed(v) && shapes.Only(before, shapes.Alnum):
 	default:
 		return shapes.Span{}, false
@@ -119,7 +122,8 @@ func tableCell(s string, i int) (shapes.Span, bool) {
 
 // nextElement returns the text of the element behind the closing tag that ends at i, if
 // the text before the tag, label, names a secret, as in the cells of a table in HTML and
-// the pairs of a property list; false for none.
+// the pairs of a property list; false for none. A label of a key or a signature (famKey) says too
+// little.
 func nextElement(s string, label string, i int) (shapes.Span, bool) {
 	if len(label) > shapes.MaxName || nameFamily(label) < famSecret {
 		return shapes.Span{}, false

@@ -39,6 +39,7 @@ func ShortOption(s string, i int) (shapes.Span, bool) {
 	start := i + 2
 	attached := s[start] != ' '
 	form := optionForm(command, s[i+1])
+	// -p of any other program that is given a user too; a port or a path behind it is no password.
 	byUser := form == 0 && s[i+1] == 'p' && !attached && (strings.Contains(command, " -u ") || strings.Contains(command, " --user"))
 	if byUser {
 		form = ' '
@@ -112,6 +113,7 @@ func inSection(before string) bool {
 			return false
 		}
 	}
+	// The line must end behind the head: n and r count only as the letter of an escape.
 	after := before[shapes.SkipBackslashes(before, end+1):]
 	return after != "" && shapes.OneOf(after[0], "\r\nnr") && (after[0] < ' ' || after[0] != before[end+1])
 }

@@ -69,7 +69,8 @@ var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "dis
 
 // webhook finds the secret of a Slack or Discord webhook URL whose host begins at start;
 // false for another URL. The span is the path behind the known prefix, of at least 16
-// bytes; slashes may be escaped.
+// bytes, of Discord an id and a token with a slash between; slashes may be escaped. Both count under
+// the rule of Slack's.
 func webhook(s string, start int) (shapes.Span, bool) {
 	for n, prefix := range webhooks {
 		begin := start
@@ -116,6 +117,7 @@ func authorizationValue(s string, i, end int) (shapes.Span, bool) {
 	}
 	value := s[i:end]
 	scheme, credentials, two := strings.Cut(value, " ")
+	// Without a scheme, such as Bearer, the whole value counts.
 	if !two || strings.IndexByte(scheme, '=') >= 0 {
 		v := strings.TrimRight(value, ",;)")
 		if len(v) < 8 || shapes.Placeholder(v) || shapes.Wordy(v) || shapes.Identifier(v) && !shapes.Random(v) || strings.IndexByte(v, '(') >= 0 {
@@ -167,7 +169,7 @@ func Credentials(s string, i int) (shapes.Span, bool) {
 // only the beginning is decoded.
 func userAndPassword(v string) bool {
 	v = strings.TrimRight(v[:min(len(v), shapes.MaxValue)], "=")
-	v = v[:len(v)-len(v)%4]
+	v = v[:len(v)-len(v)%4] // whole groups only
 	var decoded [shapes.MaxValue]byte
 	n, err := base64.RawStdEncoding.Decode(decoded[:], []byte(v))
 	if err != nil {
@@ -201,7 +203,7 @@ func Flag(s string, i, start int) (shapes.Span, bool) {
 	switch {
 	case shapes.Placeholder(v) || strings.IndexByte(v, '(') >= 0:
 		return shapes.Span{}, false
-	case fam == famPassword:
+	case fam == famPassword: // a word counts behind a blank, but not in a list of arguments
 		return shapes.NewSpan(start, stop, tokens.RulePassword), len(v) >= 3 && (s[end] == ' ' || !shapes.Wordy(v) || strings.ContainsAny(v, "0123456789"))
 	case secretLiteral(fam, v, false):
 		return shapes.NewSpan(start, stop, fam.rule()), true

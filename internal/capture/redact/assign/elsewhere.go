@@ -46,6 +46,7 @@ const maxBeside = 256
 // s[start:end], where start is that of the word "value"; "" for none.
 func nameBeside(s string, start, end int) string {
 	low := max(0, start-maxBeside)
+	// Before the value, up to where its object begins: a bracket, an empty line.
 	for i := start - 1; i > low; i-- {
 		switch s[i] {
 		case '=', ':':
@@ -71,6 +72,7 @@ func nameBeside(s string, start, end int) string {
 		}
 		break
 	}
+	// Behind the value, the next member only.
 	end = shapes.SkipTo(s[:min(len(s), start+shapes.MaxQuoted)], end, "\"',\\ \t\n+")
 	stop := min(len(s), end+shapes.MaxName)
 	nameEnd := shapes.RunEnd(s[:stop], end, shapes.Ident)
@@ -126,11 +128,11 @@ func Element(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	start = max(start, tagEnd)
-	if (name == "key" || !NamesSecret(name)) && !carriesName(name) {
+	if (name == "key" || !NamesSecret(name)) && !carriesName(name) { // its text may be the name: <td>Password</td><td>
 		return nextElement(s, strings.Trim(s[start:end], " \n*:"), nameEnd+1)
 	}
 	tag := tagBefore(s[:tagEnd], namespace)
-	if !strings.HasPrefix(tag, name) {
+	if !strings.HasPrefix(tag, name) { // not its opening tag: it has elements within
 		return shapes.Span{}, false
 	}
 	if carriesName(name) {
@@ -198,7 +200,7 @@ func (a *Ahead) AtComma(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	if !shapes.OneOf(s[i-1], "\"'") {
-		if shapes.IsAlnum(s[i-1]) && s[i+1] != ' ' {
+		if shapes.IsAlnum(s[i-1]) && s[i+1] != ' ' { // name,password
 			a.addColumns(s, i)
 		}
 		return shapes.Span{}, false
@@ -208,6 +210,7 @@ func (a *Ahead) AtComma(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false
 	}
 	start, name := nameBefore(s, i)
+	// "password","name" is the head of a table rather than two arguments, if rows follow.
 	if !NamesSecret(name) || j == i+1 && s[i-1] == '"' && a.addColumns(s, i) {
 		return shapes.Span{}, false
 	}
@@ -235,8 +238,8 @@ func setsName(before string) bool {
 const maxTableHead = 1024
 
 // addColumns puts the cells of a table in CSV into a.Found whose column names a
-// secret. A comma of its head is at i. It reports whether there is such a table. Within a table
-// that was read already it does nothing.
+// secret. A comma of its head is at i. It reports whether it has put any there. Within a table
+// that was read already it does nothing, and returns false.
 func (a *Ahead) addColumns(s string, i int) bool {
 	if i < a.tableEnd {
 		return false

@@ -66,7 +66,7 @@ func nameFamily(name string) family {
 		switch {
 		case c >= 'A' && c <= 'Z':
 			// A word starts at a capital after a small letter, and at the last
-			// capital of a run before a small letter (APIKey).
+			// capital of a run before a small letter (APIKey), but for the 's' of APIKEYs.
 			if n > 0 && buffer[n-1] != '_' &&
 				(!shapes.IsUpper(name[i-1]) || i+1 < len(name) && shapes.IsLower(name[i+1]) && (name[i+1] != 's' || i+2 < len(name))) {
 				buffer[n] = '_'

@@ -48,6 +48,8 @@ func secretAfterWord(s string, end int) (shapes.Span, bool) {
 		}
 	}
 	if q, ok := shapes.QuoteAt(s, valueStart); ok {
+		// Where neither "is", a statement of SQL nor a keyword of Lisp announces it, it must not read
+		// like words, and be closed in its line.
 		stop := q.End(s)
 		v := s[q.Start:min(stop, q.Start+shapes.MaxValue)]
 		if fam == famPassword && (said || inStatement(before)) && !shapes.Placeholder(v) && len(v) >= 3 ||
@@ -59,7 +61,7 @@ func secretAfterWord(s string, end int) (shapes.Span, bool) {
 	stop := shapes.BareEnd(s, valueStart, valueStart+shapes.MaxValue, shapes.SettingStops)
 	v := strings.TrimRight(s[valueStart:stop], ",.;:)")
 	stop = valueStart + len(v)
-	switch {
+	switch { // cases without a body are secrets
 	case len(v) < 3 || shapes.Placeholder(v):
 		return shapes.Span{}, false
 	case shapes.Random(v) && !shapes.PathLike(v):

@@ -28,7 +28,8 @@ type String struct {
 	// Key is the index of the key whose value this is, or whose array it is an
 	// element of; -1 when there is none.
 	Key int
-	// array is the array that the string is an element of, 0 when it is none.
+	// array is the array that the string is an element of, 0 when it is none. Arrays are numbered
+	// from 1 in the order in which they open.
 	array int
 	// block is the array that the object of the string is an element of, 0 for none;
 	// inArray is the innermost array around the string.

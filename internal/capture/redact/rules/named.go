@@ -132,7 +132,7 @@ func cookies(s string, _, end int, found []shapes.Span) []shapes.Span {
 }
 
 // webToken appends a JSON web token whose second part starts at the ".ey". Package
-// redact has masked those whose header starts with eyJ.
+// redact has masked those whose header starts with eyJ. The lengths are those of gitleaks' rule.
 func webToken(s string, start, end int, found []shapes.Span) []shapes.Span {
 	from := start
 	for from > 0 && start-from < 1024 && shapes.IsAlnum(s[from-1]) {
@@ -158,7 +158,8 @@ const maxHeaders = 1024
 
 // curlHeader appends the credentials in the headers of a curl command: -H
 // "X-Any-Key: VALUE", of which the name ends in "key" or "token" or is Authorization. Package
-// redact has masked values that do not read like words. s[:end] ends with "curl".
+// redact has masked values that do not read like words. s[:end] ends with "curl". The entropy is that
+// of gitleaks' rule.
 func curlHeader(s string, _, end int, found []shapes.Span) []shapes.Span {
 	command := s[:min(len(s), end+maxHeaders)]
 	for i := end; i < len(command); i++ {

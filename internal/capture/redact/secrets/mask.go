@@ -32,7 +32,7 @@ func Mask(s string, counts *map[string]int) string {
 			shapes.Count(counts, found.Rule)
 		}
 		s = shapes.Apply(s, cuts)
-		if sawAWSKey {
+		if sawAWSKey { // the form of the secret key says too little without the id beside it
 			s = tokens.MaskAWSSecrets(s, counts)
 		}
 	}
@@ -47,7 +47,8 @@ func In(s string) (found, escapes bool) {
 }
 
 // findAll returns the secrets that find finds or, if there are none, those that escapes hide,
-// of which depth may stand for one another; and whether s has escapes.
+// of which depth may stand for one another; and whether s has escapes. It stops at as many as most, 1
+// for callers that only ask whether there is one.
 func findAll(s string, most, depth int) (secrets []shapes.Span, escapes bool) {
 	secrets, escape := find(s, most)
 	if len(secrets) == 0 && escape >= 0 && depth > 0 {

@@ -103,9 +103,10 @@ func find(s string, most int) (found []shapes.Span, escape int) {
 				if secret, ok = assign.AtOperator(s, i); ok {
 					secret.Rule = tokens.RuleOf(s[secret.Start:min(secret.End, secret.Start+shapes.MaxQuoted)], secret.Rule)
 				} else if i > 4 && s[i] == ':' && (s[i-1]|0x20 == 'a' || s[i-1] == '"') && (s[i-2]|0x20 == 't' || s[i-2]|0x20 == 'a' || s[i-2] == '\\') {
-					ahead.Manifest(s, i)
+					ahead.Manifest(s, i) // data:, "data": or \"data\":, and the same of stringData
 				}
 			case anchorDash:
+				// Two dashes, an option behind a blank or a quote, or Private-Lines.
 				if i+2 < len(s) && (s[i+1] == '-' || i > 0 && (s[i-1] <= ' ' || s[i+1] == 'L' || shapes.OneOf(s[i-1], "\"'`,[(\\"))) {
 					secret, ok = secretAtDash(s, i)
 				}

@@ -9,7 +9,7 @@ func EscapeAt(s string, i int) (c byte, end int, ok bool) {
 	switch s[i] {
 	case '%':
 		for i+4 < len(s) && s[i+1] == '2' && s[i+2] == '5' && hexByte(s[i+3]) && hexByte(s[i+4]) {
-			i += 2
+			i += 2 // the '5' stands for the '%' that it ends
 		}
 		if i+2 < len(s) && hexByte(s[i+1]) && hexByte(s[i+2]) {
 			return hexValue(s[i+1])<<4 | hexValue(s[i+2]), i + 3, true

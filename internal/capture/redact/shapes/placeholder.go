@@ -6,7 +6,7 @@ import "strings"
 // package assign masks the secrets alone (a URL's password).
 func PathLike(v string) bool {
 	switch v[0] {
-	case '/', '.', '~':
+	case '/', '.', '~': // base64 may begin so too, but has '+' or '=' in it, or is random
 		return strings.IndexByte(v, '+') < 0 && strings.IndexByte(v, '=') < 0 && strings.Count(v, "/") >= 1 && !Random(v)
 	}
 	if strings.Trim(v, "0123456789.") == "" && strings.IndexByte(v, '.') > 0 {
@@ -26,7 +26,7 @@ const standIns = " " +
 // Placeholder reports whether a value stands for a secret: "", a type, a literal, a
 // word such as "password" in any letter case, or a reference.
 func Placeholder(v string) bool {
-	if len(v) < 64 {
+	if len(v) < 64 { // more than any stand-in has
 		var lower [64]byte
 		n := copy(lower[:], v)
 		for i := range n {
@@ -60,14 +60,14 @@ func Reference(v string) bool {
 		// Jenkins puts what it has encrypted into braces.
 		return len(v) == 1 || v[1] == '{' || v[1] == '(' || v[0] == '{' && last != '}' || Identifier(strings.TrimRight(v[1:], "}")) || v[0] == '{' && strings.ContainsAny(v, " :,\"'")
 	case '\\':
-		return Bracket(v, 0, '<') > 0
+		return Bracket(v, 0, '<') > 0 // \u003cyour password\u003e
 	case '<':
 		return last == '>' || strings.Contains(v, "%>")
 	case '#':
 		return len(v) > 1 && v[1] == '{'
-	case '%':
+	case '%': // %s and %(name)s of formats, %NAME% of Windows
 		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%' || strings.HasPrefix(v, "%s") || strings.HasPrefix(v, "%v")
-	case '@', ':', '&', '*':
+	case '@', ':', '&', '*': // @param, :param, &variable, *pointer, unless it is made like a password
 		return Identifier(v[1:]) && (!Mixed(v) || Wordy(v)) || strings.Trim(v, "*") == ""
 	case '!':
 		return Only(v[1:], Letter) && (len(v) > 1 && IsUpper(v[1]) || v == "!vault") // a tag of YAML

@@ -51,8 +51,8 @@ func Apply(s string, spans []Span) string {
 // NewSpan returns a Span.
 func NewSpan(start, end int, rule string) Span { return Span{start, end, rule} }
 
-// Merge sorts spans and joins those that overlap under the rule of the first. It works in place:
-// the result shares its memory with spans.
+// Merge sorts spans and joins those that overlap under the rule of the first; those that only touch
+// stay apart. It works in place: the result shares its memory with spans.
 func Merge(spans []Span) []Span {
 	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
 	n := 0

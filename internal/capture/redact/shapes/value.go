@@ -64,6 +64,7 @@ func (q Quote) Closing(s string, end int) bool {
 	if i == end || strings.IndexByte("+,)%.;", s[i]) < 0 {
 		return false
 	}
+	// A password in quotes may begin so too: then a quote closes it, and no blank is before the sign.
 	return end == len(s) || s[end] != q.Char && s[end] != '\\' || i > q.Start && s[i] != ')'
 }
 

@@ -80,6 +80,7 @@ func Wordy(v string) bool {
 	if words > 1 && rare >= 2 && 4*rare > pairs || rare >= 3 && 3*rare > pairs {
 		return false // random letters
 	}
+	// A year or a version has up to four digits; one piece may be odd, and one more of each four words.
 	return letters >= 3 && digits <= 4 && odd <= 1+words/4
 }
 

@@ -28,8 +28,8 @@ func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok 
 	case '|', ':':
 		found, ok = pipedSecret(s, start, how == ':')
 	case 'h':
-		options := shapes.WordAt(s, end-1)
-		n := 3
+		options := shapes.WordAt(s, end-1) // with the dash that the words end with
+		n := 3                             // file, user, password; with -n there is no file, without -b no password
 		if strings.IndexByte(options, 'n') >= 0 {
 			n = 2
 		}
@@ -45,7 +45,7 @@ func secretToldBy(s string, start, end int, form string) (found shapes.Span, ok 
 			found, ok = cookies[0], true
 		}
 	default:
-		if form[0] == '!' && end < len(s) && s[end] == '-' {
+		if form[0] == '!' && end < len(s) && s[end] == '-' { // an option follows: another command
 			return shapes.Span{}, false
 		}
 		found, ok = argument(s, end, int(how-'0'))
@@ -105,7 +105,7 @@ func pipedSecret(s string, i int, users bool) (shapes.Span, bool) {
 	}
 	start := strings.LastIndex(s[low:end], "echo ")
 	if n := strings.LastIndex(s[low:end], "printf "); n > start {
-		start = n + len("printf ") - len("echo ")
+		start = n + len("printf ") - len("echo ") // as the length of "echo " is added below
 	}
 	if start < 0 {
 		return shapes.Span{}, false

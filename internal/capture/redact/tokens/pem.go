@@ -75,7 +75,7 @@ func PuttyKey(s string, i int) (shapes.Span, bool) {
 	if end := strings.Index(s[start:limit], "Private-"); end > minPEMBody {
 		return shapes.NewSpan(start, start+end, rulePrivateKey), true
 	}
-	lines := 0
+	lines := 0 // a key has fewer than 100
 	for _, digit := range []byte(s[digits:min(start, digits+2)]) {
 		lines = 10*lines + int(digit-'0')
 	}

@@ -110,6 +110,7 @@ func Prefixed(s string, i int) (shapes.Span, bool) {
 		return shapes.Span{}, false // a name
 	}
 	tail := s[i+1 : min(end, i+1+shapes.MaxValue)]
+	// With "ab" a prefix of one letter is as long as a wordy text must be.
 	return shapes.NewSpan(start, end, ruleAPIKey), shapes.Mixed(tail) && shapes.Random(tail) && shapes.Wordy(s[start:i]+"ab")
 }
 
