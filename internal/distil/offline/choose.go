@@ -31,6 +31,8 @@ type candidate struct {
 	at   int
 	late float64
 	part bool
+	// apart: beside work a decision is a second thing, and not what the work was.
+	apart bool
 	// values are its features, told once; what depends on the place is added to a copy.
 	values *features
 }
@@ -42,8 +44,8 @@ type chooser struct {
 	list    []candidate
 	// open: something fails at the end.
 	open bool
-	// said: the agent's message has candidates.
-	said bool
+	// said: the agent's message has candidates. also: what stands apart counts.
+	said, also bool
 	// asked are the rare words of the prompt, work the names of files and symbols that were
 	// edited, failed the names of tests that failed.
 	asked  map[string]bool
@@ -81,11 +83,7 @@ func newChooser(e *episode) *chooser {
 		if !e.only && e.relevance(s) <= 0 {
 			continue
 		}
-		late := 0.0
-		if len(t.message) > 1 {
-			late = min(1, float64(i)/float64(len(t.message)-1))
-		}
-		c.add(s, fromMessage, late)
+		c.add(s, fromMessage, min(1, float64(i)/float64(max(1, len(t.message)-1))))
 	}
 	c.said = slices.ContainsFunc(c.list, func(x candidate) bool { return titleOf(x.text) != "" })
 	for _, body := range e.bodies[:min(len(e.bodies), 3)] {
@@ -123,7 +121,8 @@ func (c *chooser) add(s sentence, from source, late float64) {
 	if lang.Has(s.text, "offer", "test-passes", "retract", "committed") || isFluff(s.text) || reportsTests(s.text) || asks(s.text) || len(c.list) >= maxCandidates || looksOnly(s.text) || len(words(s.text)) < 3 && lang.IsASCII(s.text) || c.open && lang.Has(s.text, "done") {
 		return
 	}
-	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
+	apart := len(c.episode.edits) > 0 && tellsDecision(s.text, false)
+	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late, apart: apart})
 	if s.outline || s.code || s.is != isSo {
 		return
 	}
@@ -137,7 +136,7 @@ func (c *chooser) add(s sentence, from source, late float64) {
 		}
 		if p, _ = lang.Cut(p, "link"); len(words(p)) >= 4 && !isFluff(p) && !reportsTests(p) && !lang.Has(p, "committed") {
 			s.text, s.first = capitalWord(p), false
-			c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late, part: true})
+			c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late, part: true, apart: apart})
 		}
 	}
 }
@@ -215,10 +214,11 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 		return pick{title: given}, false
 	}
 	out.title = given
-	apart := c.decisions()
+	c.also = false
 	if given == "" {
-		i, title := c.bestTitle(apart)
+		i, title := c.bestTitle(nil)
 		if i < 0 {
+			c.also = true
 			i, title = c.bestTitle(nil)
 		}
 		if i < 0 {
@@ -230,23 +230,11 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 		out.used = []int{i}
 		c.addRest(i, given)
 	}
-	out.subtitle = c.subtitle(&out, apart)
+	out.subtitle = c.subtitle(&out)
 	if trace := c.episode.turn.choosing.trace; trace != nil {
 		trace(c.trainingExample(&out, given == ""))
 	}
 	return out, true
-}
-
-// decisions returns the candidates that tell a decision: beside work it is a second
-// thing, and not what the work was.
-func (c *chooser) decisions() []int {
-	var out []int
-	for i := range c.list {
-		if len(c.episode.edits) > 0 && tellsDecision(c.list[i].text, false) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // second returns a second thing worth remembering beside out, which choose returned, if the agent's
@@ -263,13 +251,14 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 			taken = append(taken, i)
 		}
 	}
+	c.also = true
 	i, title := c.bestTitle(taken)
 	if i < 0 {
 		return also, false, false
 	}
 	also = pick{title: title, used: append(slices.Clone(out.used), i), before: said + " "}
 	c.addRest(i, title)
-	also.subtitle = c.subtitle(&also, nil)
+	also.subtitle = c.subtitle(&also)
 	return also, decides(c.list[i].text), true
 }
 
@@ -296,7 +285,7 @@ func (c *chooser) addRest(i int, title string) {
 	if len(words(rest)) < 4 || lang.Has(x.text, "guess") {
 		return
 	}
-	x.text, x.first, x.part, x.is, x.label = rest, false, true, isSo, 0
+	x.text, x.first, x.part, x.apart, x.is, x.label = rest, false, true, false, isSo, 0
 	x.values = nil
 	c.list = append(c.list, x)
 }
@@ -322,7 +311,7 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 // titleOf returns the title that a candidate makes, "" for none. Words of subagents and commits count
 // only where the agent's message has none that make a title.
 func (c *chooser) titleOf(x *candidate) string {
-	if x.is != isSo || leans(x.text) || (x.source == fromAgent || x.source == fromCommit) && c.said {
+	if x.apart && !c.also || x.is != isSo || leans(x.text) || (x.source == fromAgent || x.source == fromCommit) && c.said {
 		return ""
 	}
 	return titleOf(x.text)
@@ -331,7 +320,7 @@ func (c *chooser) titleOf(x *candidate) string {
 // besideTitle returns what a candidate says in a subtitle with room for so many characters, beside
 // what was said; "" for what is no subtitle, or was mostly said. repeats is the share that was.
 func (c *chooser) besideTitle(x *candidate, room int, said map[string]bool) (s string, repeats float64) {
-	if x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
+	if x.apart && !c.also || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
 		return "", 0
 	}
 	s = fitting(x.text, room)
@@ -365,8 +354,8 @@ func cutsContrast(whole, short string) bool {
 
 // subtitle returns the statements that go best with the title of out, at most three, in the order
 // in which they were said, as far as they fit; "" for none. It adds them to out.used, whose
-// candidates, and those that stand apart, it does not choose.
-func (c *chooser) subtitle(out *pick, apart []int) string {
+// candidates it does not choose.
+func (c *chooser) subtitle(out *pick) string {
 	var picked []int
 	room := maxSubtitle
 	said := rareWords(out.before + out.title)
@@ -374,7 +363,7 @@ func (c *chooser) subtitle(out *pick, apart []int) string {
 		at, best := -1, 0.0
 		for i := range c.list {
 			x := &c.list[i]
-			if slices.Contains(out.used, i) || slices.Contains(apart, i) || slices.Contains(picked, i) || leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
+			if slices.Contains(out.used, i) || slices.Contains(picked, i) || leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
 				continue
 			}
 			s, repeats := c.besideTitle(x, room, said)

@@ -110,19 +110,6 @@ func givesCause(s string) bool {
 	return lang.Has(s, "cause-word") && !isFluff(s) && !strings.HasSuffix(s, "?")
 }
 
-// locates reports whether the message has minAnswer words and names two places of the program. That
-// is enough for a subagent's answer, since it was sent out for them.
-func (e *episode) locates() bool {
-	said, names := 0, 0
-	for _, s := range e.turn.message {
-		if !isFluff(s.text) && !reportsTests(s.text) {
-			said += len(words(s.text))
-			names += codeWords(s.text, 2)
-		}
-	}
-	return said >= minAnswer && names >= 2
-}
-
 // found returns what the agent says as a record of type t, with a title if one is given; ok is
 // false when nothing usable was said.
 func (e *episode) found(t memory.ObservationType, title string) (o memory.Observation, ok bool) {
@@ -139,7 +126,7 @@ func (e *episode) found(t memory.ObservationType, title string) (o memory.Observ
 }
 
 // fromAgents returns what the first two subagents of the episode found, as observations, if their
-// answers find or locate something. observe calls it where the turn itself says nothing of it.
+// answers find something or name two places of the program. observe calls it where the turn itself says nothing of it.
 func (e *episode) fromAgents() []memory.Observation {
 	var out []memory.Observation
 	for _, s := range e.answers[:min(len(e.answers), 2)] {
@@ -153,7 +140,7 @@ func (e *episode) fromAgents() []memory.Observation {
 		sub.request.wants |= wantFindOut
 		x := newEpisode(sub, sub.steps)
 		x.only = true
-		if !x.finds() && !x.locates() {
+		if !x.finds() && (len(words(s.Answer)) < minAnswer || codeWords(s.Answer, 2) < 2) { // it was sent out for places
 			continue
 		}
 		x.read = e.read

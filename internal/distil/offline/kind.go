@@ -45,10 +45,21 @@ func (e *episode) typeOf() memory.ObservationType {
 		return memory.TypeRefactor
 	case e.only && r.clause == "" && r.wants&(wantFeature|wantBetter) == 0 && e.tellsBug():
 		return memory.TypeBugfix
-	case r.is(wantFeature) || len(newCode) > 0 && !r.is(wantBetter):
+	case r.is(wantFeature) || !r.is(wantBetter) && (len(newCode) > 0 || !r.is(wantFindOut) && e.grows()):
 		return memory.TypeFeature
 	}
 	return memory.TypeChange
+}
+
+// grows reports whether the program got six lines or more, three times as many as it lost.
+func (e *episode) grows() bool {
+	plus, minus := 0, 0
+	for _, x := range e.edits {
+		if x.kind == toolcall.FileCode {
+			plus, minus = plus+len(x.plus), minus+len(x.minus)
+		}
+	}
+	return plus >= 6 && plus >= 3*minus
 }
 
 // reproduces reports whether a test failed on what the program did and passes since: before the

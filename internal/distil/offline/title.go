@@ -24,8 +24,7 @@ const (
 // evidentTitle returns the title that the evidence of the tools gives, "" where what was
 // said tells it better.
 func (e *episode) evidentTitle(t memory.ObservationType) string {
-	switch {
-	case t == memory.TypeDiscovery, len(e.edits) == 0 && len(e.reverts) > 0:
+	if t == memory.TypeDiscovery || len(e.edits) == 0 && len(e.reverts) > 0 {
 		return e.title(t)
 	}
 	return ""
