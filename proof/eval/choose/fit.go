@@ -11,8 +11,8 @@ import (
 const (
 	// rounds is how often the title's and the subtitle's weights are fitted in turn: what
 	// stands beside a title depends on the title.
-	rounds = 4
-	steps  = 400
+	rounds = 3
+	steps  = 250
 	rate   = 0.5
 	// penalty is the weight of the squares: with 60 turns, few features can be trusted.
 	penalty = 0.02

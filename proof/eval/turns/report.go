@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -51,12 +52,53 @@ func report(out io.Writer, all []judged) error {
 		}
 		fmt.Fprintln(out)
 	}
-	total := &row{}
+	total, even, odd := &row{}, &row{}, &row{}
 	for _, j := range all {
 		total.add(j)
+		if j.IsEven() {
+			even.add(j)
+		} else {
+			odd.add(j)
+		}
 	}
 	head(out, "all")
 	total.print(out, fmt.Sprintf("%d cases", len(all)))
+	return judge(out, total, even, odd)
+}
+
+// maxGap is how far the odd half may be behind the even one, to which the rules were fitted.
+const maxGap = .12
+
+// judge prints a line for each bar and returns an error if one is missed.
+func judge(out io.Writer, total, even, odd *row) error {
+	met := true
+	bar := func(is bool, format string, args ...any) {
+		verdict := "met"
+		if !is {
+			verdict, met = "missed", false
+		}
+		fmt.Fprintf(out, "bar %s: %s\n", verdict, fmt.Sprintf(format, args...))
+	}
+	for _, b := range []struct {
+		name  string
+		least float64
+		of    func(*row) cases.Share
+	}{
+		{"headline", .82, func(r *row) cases.Share { return r.Headline }},
+		{"type", .75, func(r *row) cases.Share { return r.Type }},
+		{"rules", .65, func(r *row) cases.Share { return r.Rules }},
+		{"front", .70, func(r *row) cases.Share { return r.Front }},
+	} {
+		bar(b.of(total).Value() >= b.least, "%s %s (at least %.2f)", b.name, share(b.of(total)), b.least)
+		if e, o := b.of(even), b.of(odd); e.Of > 0 && o.Of > 0 {
+			bar(e.Value()-o.Value() <= maxGap, "%s even less odd %.2f (at most %.2f)", b.name, e.Value()-o.Value(), maxGap)
+		}
+	}
+	bar(total.False.Got == 0, "false %.0f (none)", total.False.Got)
+	bar(total.FalselySuperseded == 0, "superseded falsely %d (none)", total.FalselySuperseded)
+	if !met {
+		return errors.New("a bar is missed")
+	}
 	return nil
 }
 

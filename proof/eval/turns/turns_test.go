@@ -36,15 +36,16 @@ func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		options options
 		want    string
+		missed  bool
 	}{
-		{options{check: true}, "1 cases, 1 turns: no faults"},
-		{options{}, "1 cases                        1     1.00  1.00     1.00 1.00    – of 0 (0)     0/1     0       0/0      0"},
-		{options{show: "slow", odd: true}, "discovery | "},
-		{options{write: folder}, ""},
+		{options{check: true}, "1 cases, 1 turns: no faults", false},
+		{options{}, "1 cases                        1     1.00  1.00     1.00 1.00    – of 0 (0)     0/1     0       0/0      0\nbar met: headline 1.00 (at least 0.82)\n", true},
+		{options{show: "slow", odd: true}, "discovery | ", false},
+		{options{write: folder}, "", false},
 	} {
 		var out strings.Builder
 		tt.options.cases = file
-		if err := run(t.Context(), &out, tt.options); err != nil || !strings.Contains(out.String(), tt.want) {
+		if err := run(t.Context(), &out, tt.options); (err != nil) != tt.missed || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%+v: %v, lacks %q:\n%s", tt.options, err, tt.want, &out)
 		}
 	}
