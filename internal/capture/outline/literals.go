@@ -127,6 +127,7 @@ func (l *lexer) elementEnd(pos, depth int) (end int, ok bool) {
 	for p < len(l.src) && (text.IsIdent(l.src[p]) || strings.IndexByte(".-:", l.src[p]) >= 0) {
 		p++
 	}
+	// <T,> and <T extends U> are type parameters.
 	if rest := bytes.TrimLeft(l.src[p:min(len(l.src), p+16)], " "); bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte("extends ")) {
 		return 0, false
 	}

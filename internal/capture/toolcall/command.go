@@ -173,11 +173,11 @@ func (c *Command) unwrap() {
 				break
 			}
 		}
-		if shows, _ := c.shows(); shows == showsWeb {
+		if shows, _ := c.shows(); shows == showsWeb { // npx
 			c.fetched = true
 		}
 		c.wrapped = true
-		c.Words = c.Words[min(skip+p.operands, len(c.Words)):]
+		c.Words = c.Words[min(skip+p.operands, len(c.Words)):] // timeout has one operand, its time
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *Call) effects(cmd *Command) {
 		}
 	case KindMove:
 		if names := cmd.operands("mv"); len(names) == 2 {
-			if strings.HasSuffix(names[1], "/") {
+			if strings.HasSuffix(names[1], "/") { // into a directory, under its old name
 				names[1] += path.Base(names[0])
 			}
 			if e := c.editByCommand(cmd, names[1]); e != nil {
@@ -80,7 +80,7 @@ func (c *Call) effects(cmd *Command) {
 
 // throwAway notes the changes that a git command, of which verb is the sub-command, threw away,
 // reverted or stashed: Undone ("." for all of the worktree), Reverts, Stashed and Unstashed. A stash
-// that the same call brings back is both.
+// that the same call brings back is both. `git clean` counts as an Edit that deletes ".".
 func (c *Call) throwAway(cmd *Command, verb string) {
 	at := cmd.verbIndex()
 	names := cmd.arguments(at+1, nil)

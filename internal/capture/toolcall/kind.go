@@ -122,7 +122,7 @@ func (c *Command) interpreterKind(verb int, p *program) Kind {
 		return p.kind // of a program on standard input
 	}
 	if console := programs[baseName(c.Words[verb])]; console != nil && c.isConsole() { // php artisan test
-		if i := verb + 1; i < len(c.Words) && console.byVerb[c.Words[i]] != 0 {
+		if i := verb + 1; i < len(c.Words) && console.byVerb[c.Words[i]] != 0 { // 0: not in the table, which has none that only looks
 			return console.byVerb[c.Words[i]]
 		}
 		return console.kind

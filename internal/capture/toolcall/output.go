@@ -13,6 +13,8 @@ import (
 // that failed, without a reason. trimmed is line without the blanks around it, and not empty; the
 // indentation tells some forms. What the runners' rules know comes first. Each form gives its message
 // to offer (verdict.go), which keeps the one of the highest rank; one above rankGeneric is a failure.
+// What is taken off a rank lets a surer form of that rank win. family is the tool's, by which the check
+// that failed is found.
 func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames bool) {
 	onlyNames, ok := v.parseRule(trimmed, scan)
 	switch {

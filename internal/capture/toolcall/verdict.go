@@ -86,7 +86,7 @@ func ParseOutput(output, root string) Verdict {
 		if bare := withoutLevel(trimmed); bare != trimmed && (strings.HasPrefix(trimmed, "[e") || strings.Contains(bare, "*** FAILED ***") || strings.HasPrefix(bare, "==> X ")) {
 			line, trimmed = bare, bare
 		}
-		if v.Exit == 0 && last == "" && strings.HasPrefix(trimmed, "Exit code ") {
+		if v.Exit == 0 && last == "" && strings.HasPrefix(trimmed, "Exit code ") { // the host's first line
 			v.Exit, _ = strconv.Atoi(strings.TrimSpace(trimmed[len("Exit code "):]))
 			continue
 		}

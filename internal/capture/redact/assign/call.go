@@ -32,6 +32,7 @@ func InCall(s string, i int) (shapes.Span, bool) {
 	}
 	end := q.End(s)
 	v := s[q.Start:end]
+	// Behind the closing quote the next argument or the end of the call must follow.
 	if len(v) < MinPassed || len(v) > shapes.MaxValue || end+1+q.Escapes >= len(s) || !shapes.OneOf(s[end+1+q.Escapes], ",)") ||
 		strings.ContainsAny(v, " /@") || shapes.Readable(v) || shapes.Placeholder(v) || shapes.PathLike(v) {
 		return shapes.Span{}, false

@@ -225,6 +225,7 @@ func curlUser(s string, i int) (shapes.Span, bool) {
 	}
 	before := shapes.SkipBack(s, limit, start, " \t\"'\\=")
 	attached := strings.HasPrefix(s[start:], "-u") && i-start > 2 // -uuser:password
+	// -a is the option of HTTPie.
 	if !attached && (before == start || !shapes.EndsInOne(s[:before], "-u", "--user", "--proxy-user", "-U", "-a")) {
 		return shapes.Span{}, false
 	}

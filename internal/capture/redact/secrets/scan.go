@@ -81,7 +81,7 @@ func init() {
 // only ask for one pass 1. Those of tables and manifests come last, out of order: see shapes.Merge.
 func find(s string, most int) (found []shapes.Span, escape int) {
 	var ahead assign.Ahead
-	from, escape := 0, -1
+	from, escape := 0, -1 // from: where the last secret ends; what begins before is a part of it
 	for i := nextStop(s, 0); i < len(s) && len(found)+len(ahead.Found) < most; i = nextStop(s, i+1) {
 		kind := anchors[s[i]]
 		var secret shapes.Span

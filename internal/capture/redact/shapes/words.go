@@ -32,6 +32,8 @@ func TokenBytes(v string) bool {
 // and for digits. Characters beyond ASCII count as letters. Short random text may be wordy by
 // chance, hardly one of MinRandom bytes.
 func Wordy(v string) bool {
+	// short are pieces of one or two letters with others beside them, rare the pairs of letters within
+	// words that letterPairs lacks.
 	letters, digits, words, odd, short, pairs, rare := 0, 0, 0, 0, 0, 0, 0
 	for i := 0; i < len(v); {
 		c := v[i]

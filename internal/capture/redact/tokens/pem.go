@@ -42,7 +42,7 @@ func PrivateKey(s string, i int) (shapes.Span, bool) {
 	rest := s[bodyStart:max(bodyStart, limit)]
 	if end := strings.Index(rest, "-----END"); end >= 0 {
 		end += bodyStart + len("-----END")
-		if line := strings.Index(s[end:min(len(s), end+48)], pemDashes); line >= 0 {
+		if line := strings.Index(s[end:min(len(s), end+48)], pemDashes); line >= 0 { // behind the label
 			end += line + len(pemDashes)
 		}
 		return shapes.NewSpan(i, end, rulePrivateKey), true
