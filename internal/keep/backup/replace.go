@@ -30,6 +30,7 @@ func Replace(ctx context.Context, dataDir string, keep int, now time.Time, holds
 		return nil, err
 	}
 	own := fmt.Sprintf("%016x", uint64(mem)) //nolint:gosec // not negative
+	// What is deleted from the list here is kept on the disk.
 	old := slices.DeleteFunc(list, func(b Backup) bool {
 		of, has, err := care.Erased(ctx, b.Path)
 		if err != nil { // a damaged one may have anything

@@ -223,7 +223,7 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 // occurred, or a range of time that it is in.
 func (b *bookkeeper) forgotten(t *db.Tx, key string, e *memory.Event) bool {
 	if !b.graves.Any || b.graves.InRange(e.ProjectPath, e.OccurredAt) {
-		return b.graves.Any
+		return b.graves.Any // without any, nothing is forgotten; in a range it is
 	}
 	n := t.Number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)

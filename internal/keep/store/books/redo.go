@@ -260,7 +260,7 @@ var rewriteObservation = records.ObservationRecord.Update + `, superseded_by = C
 func rewrite(t *db.Tx, row *redoneRow, o *memory.Observation) {
 	other := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(row.ID))
 	if other != 0 {
-		o.ID, row.taken = memory.ObservationID(other), false
+		o.ID, row.taken = memory.ObservationID(other), false // the row is left to removeRest
 		return
 	}
 	o.ID, o.ULID = row.ID, row.ULID

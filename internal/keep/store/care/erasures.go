@@ -135,6 +135,7 @@ func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) 
 		if err != nil {
 			return memory.Forgotten{}, err
 		}
+		// f gets what the filters select, and the observations and sessions that e names; named has the rest.
 		ulids := db.JSONList(e.Tombs[records.TombRecord])
 		named := selection{sessions: "[]", observations: "[]"}
 		for list, query := range map[*string]string{&named.prompts: "prompts", &named.summaries: "session_summaries", &named.learnings: "learnings", &named.symbols: "function_map"} {

@@ -223,8 +223,8 @@ func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasu
 	})
 }
 
-// forget erases a selection from all tables. Prompts and summaries that are hidden for their age
-// have to be back in theirs (showHidden).
+// forget erases a selection from all tables, and f's text from what was noted besides. Prompts and
+// summaries that are hidden for their age have to be back in theirs (showHidden).
 func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	for _, step := range []struct{ query, list string }{
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},

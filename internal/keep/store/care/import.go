@@ -141,7 +141,7 @@ func (im *importing) add(p *memory.Portable) memory.Imported {
 		return outcome
 	}
 	captured := im.captured(home.ProjectPath)
-	if o := p.Observation; o != nil {
+	if o := p.Observation; o != nil { // its project can be another one than its session's
 		home.ProjectPath = o.ProjectPath
 		captured = captured && im.captured(o.ProjectPath)
 	}
@@ -154,7 +154,7 @@ func (im *importing) add(p *memory.Portable) memory.Imported {
 	if im.forgotten(p, &home) {
 		return memory.Imported{Status: memory.ImportForgotten}
 	}
-	im.named[p.ULID()] = true
+	im.named[p.ULID()] = true // for another one of this name in the batch
 	if im.Mine {
 		return im.store(p, &home)
 	}

@@ -249,7 +249,7 @@ func restoreRecord(t *db.Tx, m Mismatch, from *saved) bool {
 	textRight, restRight := now.Right()
 	_, savedRest := from.sums.Right()
 	switch {
-	case textRight, now.Text == from.sums.Text: // or the hash is wrong
+	case textRight, now.Text == from.sums.Text: // right already, or only its hash is wrong
 	case now.KeptText.Valid && now.KeptText.Int64 == from.sums.Text:
 		setColumns(t, m, from.kind.Table, from.kind.Text, from.row)
 	default:

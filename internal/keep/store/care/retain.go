@@ -104,7 +104,8 @@ func unmark(kind memory.RecordKind) string {
 }
 
 // retainedKinds are the kinds that get old. What is pinned does not. Conditions on ?2 alone are
-// always true: all statements of a step take the same arguments.
+// always true: all statements of a step take the same arguments. 253402300799999 is
+// memory.LatestTime, and $[2] the session in the list of a prompt (kept).
 var retainedKinds = func() []retained {
 	prompts := moving(&records.PromptRecord.Kind)
 	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)

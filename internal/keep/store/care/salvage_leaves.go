@@ -177,14 +177,14 @@ func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string
 			f[2], f[3] = text, map[any]string{int64(0): "read", int64(1): "modified"}[f[3]]
 		}
 		if number, _ := f[0].(int64); number > last["file_refs"] {
-			if err := insert("observation_files", shapes[0].columns, f); err != nil {
+			if err := insert("observation_files", shapes[0].columns, f); err != nil { // the first of shapesOf
 				return copied, err
 			}
 		}
 	}
 	// The hashes of the copies say nothing about what the rows were before. A row that could not be
 	// copied has a hash alone then, so that it is missed.
-	for _, h := range hashes {
+	for _, h := range hashes { // of four values where damaged_at is NULL
 		kind := slices.IndexFunc(records.HashedKinds, func(k *records.Kind) bool { return string(k.Kind) == h[0] })
 		if number, _ := h[1].(int64); kind >= 0 && number > last[records.HashedKinds[kind].Table] {
 			if _, err := to.ExecContext(ctx, `INSERT INTO record_hashes (kind, id, text, rest, damaged_at) VALUES (?, ?, ?, ?, ?)

@@ -260,7 +260,7 @@ func (w *writer) book(t *Tx, group ...*delivery) error {
 }
 
 // runJob carries out a job: alone, or with the shared jobs that wait behind it in one
-// transaction.
+// transaction; nothing for nil.
 func (w *writer) runJob(j *Job) {
 	for j != nil {
 		if !j.Shared {

@@ -196,8 +196,8 @@ const (
 	pinnedNewest
 )
 
-// observationSources returns the sources of observations. byFile restricts rows to
-// observations of the given files; "" checks each row instead.
+// observationSources returns the sources of observations, for lists in order o. byFile selects the
+// numbers of the observations of the filter's files, with fileArgs; "" checks each row instead.
 func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any) []source {
 	rows := func(index string) source {
 		return source{kind: memory.RecordObservation, from: "observations r INDEXED BY " + index, id: "r.id", at: "r.created_at",
@@ -208,7 +208,8 @@ func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any
 		f.check(&s, checked...)
 		sources = append(sources, s)
 	}
-	// byTime adds the sources that are in order whatever else is to be checked.
+	// byTime adds the sources, of pinned observations or others, that are in order whatever else is to
+	// be checked.
 	byTime := func(pinned ...bool) {
 		f.eachProject(len(pinned), func(project string) {
 			for _, p := range pinned {
@@ -300,6 +301,7 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 	}
 	if open("concepts", len(f.concepts) > 0) {
 		condition, value := in("k.concept", f.concepts)
+		// The time stands before the number in the table's key.
 		s.and(`EXISTS (SELECT 1 FROM observation_concepts k WHERE `+condition+`
 			AND k.created_at = r.created_at AND k.observation_id = r.id)`, value)
 	}
@@ -338,7 +340,7 @@ func (f *recordFilter) onlyFiles() bool {
 	return len(f.files) > 0 && len(f.kinds) == 1 && f.session == 0 && len(f.types)+len(f.concepts) == 0 && f.since == 0 && f.until == 0
 }
 
-// countFiles counts what passes a filter of onlyFiles. A folder may be in a quarter
+// countFiles counts what passes a filter of which onlyFiles is true. A folder may be in a quarter
 // of all observations: it compares lists of numbers that indexes alone give, since
 // looking up each observation takes five times as long. errSparse when a number is too large.
 func (f *recordFilter) countFiles(ctx context.Context, q db.Querier) (int, error) {

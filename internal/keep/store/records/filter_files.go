@@ -61,7 +61,7 @@ func fileFilters(ctx context.Context, reader db.Querier, typed, projects []strin
 			}
 		}
 		for _, root := range roots {
-			if inside := repo.Relative(root, root, file); !repo.IsAbsolute(inside) {
+			if inside := repo.Relative(root, root, file); !repo.IsAbsolute(inside) { // "." for the root itself
 				filters = append(filters, fileFilter{typed: inside, project: root})
 			}
 		}

@@ -173,7 +173,7 @@ func countOnce[T any](ctx context.Context, s *Records, mem *countMemory[T], what
 	})
 }
 
-// count returns how many records pass the filter.
+// count returns how many records pass the filter, by the database alone.
 func (f *recordFilter) count(ctx context.Context, q db.Querier) (int, error) {
 	if f.onlyFiles() {
 		if n, err := f.countFiles(ctx, q); !errors.Is(err, errSparse) {
@@ -382,7 +382,7 @@ func beyond(sources []source, o order, at memory.Millis, ref memory.RecordRef) [
 			narrowed[i] = s.with(s.at+" < ?", int64(at))
 		case s.kind == ref.Kind:
 			narrowed[i] = s.with("("+s.at+", "+s.id+")"+compare+"(?, ?)", int64(at), ref.ID)
-		case (s.kind < ref.Kind) == (o == newest):
+		case (s.kind < ref.Kind) == (o == newest): // of the same time they come after ref
 			narrowed[i] = s.with(s.at+compare[:2]+"= ?", int64(at))
 		default:
 			narrowed[i] = s.with(s.at+compare+"?", int64(at))

@@ -43,7 +43,8 @@ type storedLearning struct {
 // is missing to certainty shrinks by a fifth each time it is seen again. What it
 // contradicts is superseded, since what was found out last holds; but what a
 // person has said stands, what the agent alone says supersedes nothing that the user or the
-// project says, and what a person has retired stays retired.
+// project says, and what a person has retired stays retired. l gets what is stored, or at least
+// ID and Active where nothing changes. What a person says comes without a session: claimed is empty.
 func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
 	now := t.Now()
@@ -55,6 +56,7 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 	t.Exec("DELETE FROM learnings WHERE project = ? AND content_key = ? AND "+unapproved, l.ProjectPath, said.Key)
 	known := learnings(t, l.ProjectPath, said.Key)
 	against := contradicted(known, said)
+	// One of those that it does not overrule; -1 for none.
 	person := slices.IndexFunc(against, func(k storedLearning) bool {
 		return k.confidence >= certain && l.Confidence < certain ||
 			l.Provenance == memory.FromAgent && (k.provenance == memory.FromUser || k.provenance == memory.FromProject)

@@ -114,7 +114,7 @@ func (s *Records) OneProject(ctx context.Context, name string) (string, error) {
 // directory gives itself.
 func (s *Records) projectsLearned(ctx context.Context, name string) ([]string, error) {
 	projects, err := ProjectsNamed(ctx, s.Reader, name)
-	if err != nil || len(projects) != 1 || projects[0] != name || IsRoot(name) {
+	if err != nil || len(projects) != 1 || projects[0] != name || IsRoot(name) { // else no session's project has that label
 		return projects, err
 	}
 	projects, err = db.Column[string](ctx, s.Reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)

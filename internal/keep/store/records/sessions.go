@@ -259,8 +259,9 @@ func sessionFilter(ctx context.Context, reader db.Querier, q memory.Query) (c co
 const recentTurns = 6
 
 // digests returns the sessions that pass q and an SQL condition, the most recently updated first,
-// with as many of their newest summaries. The page's sessions are selected first, so that the rest
-// is looked up for these alone.
+// with as many of their newest summaries as turns says: 1 is for Summary alone, more for Turns, too,
+// and then without what the session took back. The page's sessions are selected first, so that the
+// rest is looked up for these alone.
 func (s *Records) digests(ctx context.Context, what string, q memory.Query, condition string, turns int) ([]memory.SessionDigest, error) {
 	return db.InSnapshot(ctx, s.DB, what, func(reader db.Querier) ([]memory.SessionDigest, error) {
 		c, err := sessionFilter(ctx, reader, q)

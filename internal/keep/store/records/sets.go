@@ -59,7 +59,7 @@ func setOf(ids []int64) idSet {
 	return idSet(nil).with(ids, ids)
 }
 
-// union adds the members of another set to s, which may grow.
+// union adds the members of another set to s, which may grow and must not be one of the cache.
 func (s idSet) union(other idSet) idSet {
 	if len(s) < len(other) {
 		s = append(s, make(idSet, len(other)-len(s))...)
@@ -70,7 +70,7 @@ func (s idSet) union(other idSet) idSet {
 	return s
 }
 
-// intersect removes from s what is not in another set.
+// intersect removes from s, which must not be one of the cache, what is not in another set.
 func (s idSet) intersect(other idSet) idSet {
 	s = s[:min(len(s), len(other))]
 	for i := range s {
@@ -195,6 +195,7 @@ func conceptPart(concept string) part {
 		query: "SELECT observation_id FROM observation_concepts WHERE concept = ?"}
 }
 
+// projectPart has "pinned IN (0, 1)", which is always true: only with it the index applies.
 func projectPart(project string) part {
 	return part{recordFilter: recordFilter{projects: []string{project}}, key: "project " + project, args: []any{project},
 		query: "SELECT id AS observation_id FROM observations INDEXED BY observations_newest WHERE project = ? AND pinned IN (0, 1) AND deleted_at IS NULL"}
@@ -212,8 +213,8 @@ func (s *Records) inMemory(f *recordFilter) bool {
 }
 
 // passing returns the set of observations that pass the filter, but for its times, at a change
-// of the feed, and the times of all. The set may have hidden ones, which have no time. errSparse
-// when sets would be too large.
+// of the feed, and the times of all. q is a snapshot, and seq the last change in it. The set may have
+// hidden ones, which have no time. errSparse when sets would be too large.
 func (s *Records) passing(ctx context.Context, q db.Querier, f *recordFilter, seq int64) (idSet, *timeline, error) {
 	times, err := s.sets.timeline(ctx, q, seq)
 	if err != nil {
@@ -275,8 +276,8 @@ func (s *Records) countPassing(ctx context.Context, q db.Querier, f *recordFilte
 	return n, err
 }
 
-// listPassing returns a page of the observations that pass the filter, in order of time; all
-// when the limit is 0. errSparse as passing.
+// listPassing returns a page of the observations that pass the filter, in order of time (o is newest
+// or oldest); all when the limit is 0. q, seq and errSparse as passing.
 func (s *Records) listPassing(ctx context.Context, q db.Querier, f *recordFilter, o order, limit, offset int, seq int64) ([]memory.RecordRef, error) {
 	passed, times, err := s.passing(ctx, q, f, seq)
 	if err != nil {

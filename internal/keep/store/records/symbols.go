@@ -66,7 +66,8 @@ func updateSymbol(t *db.Tx, c *memory.SymbolChange) {
 	t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
 }
 
-// readSymbolChanges reads changes of symbols; from is what follows the columns.
+// readSymbolChanges reads changes of symbols; from is what follows FROM, with a clause WITH in front
+// of it all, or "".
 func readSymbolChanges(ctx context.Context, q db.QueryOnly, with, from string, args ...any) ([]memory.SymbolChange, error) {
 	rows, err := db.All(ctx, q, SymbolRecord.fields, with+"SELECT "+SymbolRecord.read+" FROM "+from, args...)
 	var changes []memory.SymbolChange
@@ -176,7 +177,7 @@ func (s *Records) RecentSymbols(ctx context.Context, project string, except memo
 }
 
 // readSymbols adds to the documents of summaries, by number, the names of what their turns
-// changed.
+// changed: between the summary before in the session and the summary itself.
 func readSymbols(ctx context.Context, q db.Querier, summaries map[int64]*memory.Document) (err error) {
 	if len(summaries) == 0 {
 		return nil

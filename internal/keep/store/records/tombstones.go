@@ -72,7 +72,8 @@ func ReadTombstones(t *db.Tx) (g Tombstones) {
 	return g
 }
 
-// InRange reports whether the user has forgotten a range with a time of a project.
+// InRange reports whether the user has forgotten a range with a time of a project, a root, whenever
+// that was.
 func (g *Tombstones) InRange(project string, at memory.Millis) bool {
 	return slices.ContainsFunc(g.ranges, func(r BuriedRange) bool {
 		return (r.Project == "" || r.Project == TombName(project)) && at >= r.Since && at <= r.Until
