@@ -95,7 +95,8 @@ func (f *fileSync) follow(ctx context.Context, changed <-chan struct{}) {
 }
 
 // note adds the projects of the summaries after the position in the feed to due, and moves the
-// position to the feed's end, with an error to where it has got. With the setting off it adds none.
+// position to the feed's end, with an error to where it has got. With the setting off it adds none,
+// and skips what is there: switching it on writes nothing of before.
 func (f *fileSync) note(ctx context.Context, due map[string]bool) error {
 	if len(f.targets()) == 0 {
 		_, newest, err := f.store.ChangeRange(ctx)

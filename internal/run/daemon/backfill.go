@@ -95,7 +95,7 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 	if p.sessions != nil && len(p.sessions) == 0 {
 		return 0, 0, nil
 	}
-	// In this order: an event goes from the backlog into work.
+	// In this order: an event goes from the backlog into work, and so is not missed.
 	backlog, err := p.queue.Backlog(ctx)
 	inWork, err2 := p.inWork(ctx)
 	if err := cmp.Or(err, err2); err != nil {
@@ -277,6 +277,8 @@ type Backfiller struct {
 	end    func() error
 	dryRun bool
 
+	// events were added and not sent yet, with their size in bytes; closed says that the last one
+	// ends a turn.
 	events []memory.Event
 	bytes  int
 	closed bool
@@ -384,6 +386,7 @@ func (b *Backfiller) Close(ctx context.Context) error {
 func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
 	begins := e.Kind == memory.KindPrompt || len(b.events) > 0 && b.events[len(b.events)-1].HostSessionID != e.HostSessionID
 	full := len(b.events) >= partEvents || b.bytes >= partBytes
+	// A large part ends between two turns, unless a turn is larger than a request may be.
 	size := 512 + len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
 	if full && (begins || b.closed) || len(b.events) >= partMost || b.bytes+size > turnBytes {
 		if err := b.Flush(ctx); err != nil {

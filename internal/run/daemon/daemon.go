@@ -337,7 +337,8 @@ func (w *Worker) listen() error {
 	}
 	w.opened("worker.json", func(context.Context) error {
 		if w.lockFile() == lockReplaced {
-			unix.SetUnlinkOnClose(false) // worker.json and the socket are another worker's
+			// worker.json and the socket, which a later step closes, are another worker's.
+			unix.SetUnlinkOnClose(false)
 			return nil
 		}
 		return wire.RemoveWorkerInfo(w.cfg.DataDir)

@@ -87,6 +87,7 @@ func ExportFile(ctx context.Context, dataDir, path string, replace bool, f memor
 		_ = to.CloseWithError(err) // it never fails
 		done <- err
 	}()
+	// If the file cannot be written, the export fails with that error too, or a closed pipe.
 	err = atomicfile.WriteFrom(path, from, 0o600)
 	_ = from.CloseWithError(err)
 	if exported := <-done; exported != nil && !errors.Is(exported, io.ErrClosedPipe) && !errors.Is(exported, err) {

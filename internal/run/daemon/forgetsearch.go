@@ -118,11 +118,12 @@ func (n *needles) stream(r io.Reader, packed bool) (bool, error) {
 			}
 			return false, err
 		}
-		kept = copy(buffer, part[len(part)-overlap:])
+		kept = copy(buffer, part[len(part)-overlap:]) // part is the whole buffer here
 	}
 }
 
-// file reports whether one of the needles stands in a file, also a compressed one or a database.
+// file reports whether one of the needles stands in a file, also a compressed one or a database, of
+// which deleted rows are searched, too.
 // memory.db stays open to the end of the process: to close it would take SQLite's locks off it
 // (sqlite.KeepOpen).
 func (n *needles) file(ctx context.Context, path string) (found bool, err error) {

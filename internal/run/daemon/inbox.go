@@ -223,7 +223,7 @@ func (in *inbox) done(name string) {
 // spool it would end every worker at its start.
 var errPanic = errors.New("panic")
 
-// guarded returns take's error, or errPanic for a panic, which it logs.
+// guarded runs take and returns its error, or errPanic for a panic, which it logs.
 func (in *inbox) guarded(take func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

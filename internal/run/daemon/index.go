@@ -141,7 +141,7 @@ func (e noEmbedder) Embed(_ context.Context, texts ...string) ([][]float32, erro
 	if e.err != nil {
 		return nil, e.err
 	}
-	return slices.Repeat([][]float32{{0}}, len(texts)), nil
+	return slices.Repeat([][]float32{{0}}, len(texts)), nil // of one dimension
 }
 
 // noticeIndex is the notice that the index was found to lack rows.
@@ -187,7 +187,7 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 		err = worker.Do(ctx, http.MethodPost, reindexPath, struct{}{}, nil)
 	}
 	if memory.CodeOf(err) != memory.CodeUnavailable {
-		if err != nil && memory.CodeOf(err) != memory.CodeConflict { // it is running already
+		if err != nil && memory.CodeOf(err) != memory.CodeConflict { // a conflict: it is running already
 			return 0, err
 		}
 		return followReindex(ctx, worker, report)

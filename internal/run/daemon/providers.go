@@ -245,8 +245,8 @@ func (c providerConfig) environ(own []string) []string {
 	return out
 }
 
-// tidy closes the providers that were replaced longer than age ago: no batch uses them
-// any more.
+// tidy closes the providers that were replaced age ago or earlier; the caller's age is such that no
+// batch uses them any more.
 func (p *providers) tidy(age time.Duration) {
 	p.mu.Lock()
 	expired := func(k *keptProvider) bool { return p.clock().Sub(k.retiredAt) >= age }

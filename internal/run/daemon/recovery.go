@@ -121,7 +121,7 @@ func (w *Worker) databasePath() string { return filepath.Join(w.cfg.DataDir, con
 
 // verifyChanged verifies memory.db if it was changed since a worker closed it, or a worker
 // has found damage. It returns what is wrong. A large one without known damage is left to the
-// background (verifyLater).
+// background (verifyLater), and so is one that no worker has closed (began).
 func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 	info, err := os.Stat(w.databasePath())
 	if err != nil || mark.Damage == "" && (!mark.Clean || mark.Fits(info)) {
@@ -357,7 +357,7 @@ func (w *Worker) heldRepair(file, reason string) (held *control.Repair) {
 		}
 		held = &list[at]
 		if held.Needed != 0 {
-			return nil // the user has the notice
+			return nil // nothing to write: the user has the notice
 		}
 		held.Needed = memory.MillisOf(now)
 		w.log.Error("a repair is not made again within a day", "file", file, "reason", reason)

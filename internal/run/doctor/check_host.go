@@ -37,8 +37,8 @@ func checkBinaries(ctx context.Context, e *exam) ([]Finding, string) {
 		fmt.Sprintf("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real))
 }
 
-// twin returns the findings about claude-mem-hook, which is beside real, the file that a link
-// leads to, or beside the path by which claude-mem was called. Its version is compared only if
+// twin returns the findings about claude-mem-hook, which is beside real, this program's file behind
+// links, or beside the path by which it was called. Its version is compared only if
 // programs may be run (RunVersion).
 func (e *exam) twin(ctx context.Context, real string) []Finding {
 	name, bin := install.ProgramFile(install.HookProgram, runtime.GOOS), filepath.Dir(real)
@@ -231,7 +231,7 @@ func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 			since = max(since, memory.MillisOf(r.InstalledAt))
 		}
 	}
-	used := e.lastTranscript(ctx)
+	used := e.lastTranscript(ctx) // 0, where it is not known, is not later than since
 	if since > 0 && len(seen.Ours) > 0 && used.Sub(since) > silence {
 		ran := "none has ever run"
 		if last > 0 {
@@ -249,7 +249,8 @@ func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 const mostTranscripts = 20_000
 
 // lastTranscript returns when Claude Code last wrote a transcript of a session of the
-// user's, 0 when there is none. The observer's own do not count.
+// user's, 0 when there is none, or none that the model answered in, or too many to look at. The
+// observer's own do not count.
 func (e *exam) lastTranscript(ctx context.Context) memory.Millis {
 	if e.HostDir == "" {
 		return 0

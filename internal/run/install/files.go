@@ -205,8 +205,8 @@ const (
 	DoRemove  = "remove"
 )
 
-// changed returns the changes that give the data directory the files want: of those that are missing
-// or have another content. Not nil, so that it is no null in JSON.
+// changed returns the changes that give the data directory the files of want: of those that are missing
+// or have another content, whatever their modes. Not nil, so that it is no null in JSON.
 func (in *Installer) changed(want []treeFile) ([]Change, error) {
 	changes := []Change{}
 	for _, f := range want {

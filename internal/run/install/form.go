@@ -49,6 +49,8 @@ type jsonHooks struct {
 	servers bool
 }
 
+// add returns the file with our hooks, and the server if it has those. Hooks of an earlier version for
+// events that have none any more go.
 func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, error) {
 	d, err := jsonscan.ParseRelaxed(now)
 	if err != nil {
@@ -66,7 +68,7 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 			return nil, err
 		}
 	}
-	for _, event := range slices.Clone(d.Keys("hooks")) { // of an earlier version
+	for _, event := range slices.Clone(d.Keys("hooks")) {
 		if !wanted[event] {
 			d.RemoveFunc(in.isOurHook, "hooks", event)
 		}
@@ -105,6 +107,7 @@ func (f jsonHooks) isBlank(data []byte) bool {
 	return sameJSON(data, nil, "hooks", "mcpServers") || f.flat && sameJSON(data, []byte(`{"version":1}`), "hooks")
 }
 
+// read takes a hook of claude-mem from any directory for ours.
 func (jsonHooks) read(data []byte) (ours, error) {
 	d, err := jsonscan.ParseRelaxed(data)
 	if err != nil {
@@ -250,6 +253,8 @@ func (f wholeFile) isOurs(data []byte) bool {
 	return bytes.HasPrefix(data, []byte(first))
 }
 
+// add returns our text with the hook's program in the line that names it. An earlier version of ours
+// and an empty file are replaced; another file is CodeConflict.
 func (f wholeFile) add(in *Installer, _ memory.Host, now []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(now)) > 0 && !f.isOurs(now) {
 		return nil, memory.Errorf(memory.CodeConflict, "it is another plugin of that name").
@@ -260,6 +265,7 @@ func (f wholeFile) add(in *Installer, _ memory.Host, now []byte) ([]byte, error)
 	return []byte(before + f.hookLine + string(jsonscan.AppendQuote(nil, in.programPath(HookProgram))) + "\n" + behind), nil
 }
 
+// strip returns nil for a file of ours, which is removed then.
 func (f wholeFile) strip(_ *Installer, now, _ []byte) ([]byte, error) {
 	if f.isOurs(now) {
 		return nil, nil
@@ -269,6 +275,7 @@ func (f wholeFile) strip(_ *Installer, now, _ []byte) ([]byte, error) {
 
 func (wholeFile) isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 
+// read returns "" as the hook's program where the line that names it has another form.
 func (f wholeFile) read(data []byte) (ours, error) {
 	if !f.isOurs(data) {
 		return ours{}, nil
@@ -286,6 +293,7 @@ type jsonServers struct {
 	local bool
 }
 
+// add returns the file with our server; CodeConflict for another one of that name.
 func (f jsonServers) add(in *Installer, _ memory.Host, now []byte) ([]byte, error) {
 	d, err := jsonscan.ParseRelaxed(now)
 	if err != nil {

@@ -180,8 +180,8 @@ func (in *Installer) samePath(a, b string) bool {
 }
 
 // without returns a file without our entries. baseline is the file before the install,
-// where it is known: objects that are empty now and that it does not have are removed
-// too.
+// if known is true: objects that are empty now and that it does not have are removed
+// too. If it is not known, they are removed only with entries of ours.
 func (in *Installer) without(f hostFile, data, baseline []byte, known bool) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err != nil {
@@ -202,7 +202,8 @@ func (in *Installer) without(f hostFile, data, baseline []byte, known bool) ([]b
 	return d.Bytes(), nil
 }
 
-// isBlank reports whether a file has no entries.
+// isBlank reports whether a file has no entries: it is missing, empty, or as the host's CLI makes a new
+// one.
 func (f hostFile) isBlank(data []byte) bool {
 	return sameJSON(data, nil, f.empties...) || sameJSON(data, []byte(`{"version":2,"plugins":{}}`)) ||
 		sameJSON(data, []byte(`{"version":1,"plugins":{}}`))

@@ -138,8 +138,9 @@ func (in *Installer) baseline(r *record) (data []byte, known bool) {
 	return data, true
 }
 
-// keep writes the backup of a file and returns its record, in which After is not set yet. data is the
-// file without our entries, nil when it does not exist: then there is nothing to back up.
+// keep writes the backup of a file, unless it is there, and returns its record, in which After is not
+// set yet. data is the file without our entries, nil when it does not exist: then there is nothing to
+// back up.
 func (in *Installer) keep(path string, data []byte) (record, error) {
 	r := record{Path: path, Existed: data != nil, Time: in.opts.Clock().UTC()}
 	if data == nil {

@@ -31,6 +31,8 @@ func (in *Installer) tomlEntry(newline string) string {
 	return strings.Join(lines, newline) + newline
 }
 
+// add returns the file with our table: one that names today's program stays as it is, one of an earlier
+// program makes way for one at the end of the file. CodeConflict for another server of our name.
 func (f tomlServers) add(in *Installer, _ memory.Host, now []byte) ([]byte, error) {
 	values, err := parseTOML(now)
 	if err != nil {

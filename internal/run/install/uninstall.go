@@ -187,7 +187,7 @@ func (in *Installer) beginRemoval(book *manifest, restored []string) {
 	if book == nil {
 		return
 	}
-	for _, path := range restored {
+	for _, path := range restored { // each has a record: else its old bytes are not known
 		book.record(path).Restore = true
 	}
 	book.State = uninstalling
