@@ -49,7 +49,7 @@ func (m *Marks) Mark(session memory.SessionID, events []memory.PendingEvent) {
 	if seen == nil {
 		seen = &marked{by: map[string]memory.Provenance{}}
 		for other := range m.sessions {
-			if len(m.sessions) >= maxMarkedSessions {
+			if len(m.sessions) >= maxMarkedSessions { // whichever it is
 				delete(m.sessions, other)
 			}
 		}

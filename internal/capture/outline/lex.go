@@ -363,7 +363,7 @@ func (l *lexer) directive() {
 	end := l.directiveEnd(l.pos)
 	line := bytes.TrimLeft(l.src[l.pos+1:end], " \t")
 	switch {
-	case bytes.HasPrefix(line, []byte("if")):
+	case bytes.HasPrefix(line, []byte("if")): // ifdef, ifndef too, as elif and else below
 		l.ifs = append(l.ifs, len(l.open))
 	case bytes.HasPrefix(line, []byte("endif")):
 		l.ifs = l.ifs[:max(0, len(l.ifs)-1)]

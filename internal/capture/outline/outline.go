@@ -302,7 +302,7 @@ func (w *walker) hashes() {
 		h := hasher{walker: w, Hash64: fnv.New64a(), depth: -1, flat: w.symbols[i].Kind == Type}
 		from, holds := s.outer, w.symbols[i].Kind == Type || w.symbols[i].Kind == Test
 		for j := i + 1; j < len(w.spans) && w.spans[j].outer < s.end; j++ {
-			if holds && w.spans[j].outer >= from {
+			if holds && w.spans[j].outer >= from { // one within another is left out with it
 				h.add(from, w.spans[j].outer)
 				from = w.spans[j].end
 			}

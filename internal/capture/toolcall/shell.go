@@ -97,7 +97,7 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 		w.binary(cmd, hidden)
 	case *syntax.Subshell:
 		w.list(cmd.Stmts, hidden)
-		w.dir = dir
+		w.dir = dir // where its "cd" led ends with it
 	case *syntax.Block:
 		w.list(cmd.Stmts, hidden)
 	case *syntax.IfClause:

@@ -103,7 +103,7 @@ func (s System) Compile(globs []string) Set {
 			}
 			name := !strings.Contains(g, "/")
 			set.patterns = append(set.patterns, pattern{text: trimEnds(g), name: name})
-			if name && wasPath {
+			if name && wasPath { // as a path it covers what is below, too
 				set.patterns = append(set.patterns, pattern{text: trimEnds(g)})
 			}
 			continue

@@ -85,7 +85,7 @@ func fromNode(entries []entry, members map[string]string) (list []entry, origins
 	for _, e := range entries {
 		switch {
 		case e.key == KeyWorkerPort, // its worker needs it
-			e.key == KeyModel && (e.text == nodeModel || strings.HasPrefix(e.text, "$TIER:") || provider != "" && provider != ProviderClaude), // that of its provider claude
+			e.key == KeyModel && (e.text == nodeModel || strings.HasPrefix(e.text, "$TIER:") || provider != "" && provider != ProviderClaude), // that of its provider claude; $TIER: is no model
 			e.key == KeySkipTools && e.text == nodeSkipTools, e.key == KeyProvider && e.text == nodeProvider:
 		case e.key == KeyLogLevel:
 			e.text = strings.ToLower(e.text)
