@@ -2,6 +2,7 @@ package offline
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,34 +26,27 @@ func dependencyFact(d toolcall.Dependency) string {
 // withoutTrials drops the dependencies that the turn added and then set to another version, removed
 // or, as the agent says, put back.
 func (t *turn) withoutTrials() {
-	type place struct {
-		step *step
-		fact string
-	}
-	added := map[string]place{}
-	drop := func(p place) {
-		p.step.deps = slices.DeleteFunc(p.step.deps, func(s string) bool { return s == p.fact })
-	}
 	back := slices.ContainsFunc(t.message, func(s sentence) bool { return lang.Has(s.text, "put-back") })
+	added := map[string]func(){} // drops what is told of a package
 	for _, s := range t.steps {
 		for _, d := range s.Dependencies {
 			if len(d.Names) > 1 {
 				continue
 			}
-			base, now := d.Manager+" "+d.Names[0], place{s, dependencyFact(d)}
-			if i := strings.IndexAny(d.Names[0][1:], "@=<>~^"); i >= 0 {
-				base = d.Manager + " " + d.Names[0][:i+1]
-			}
-			if old, ok := added[base]; ok && old.fact != now.fact {
-				drop(old)
-				if back || d.Change == toolcall.DependencyRemoved {
-					drop(now)
+			fact, name := dependencyFact(d), d.Manager+" "+versions.ReplaceAllLiteralString(d.Names[0], "")
+			drop := func() { s.deps = slices.DeleteFunc(s.deps, func(f string) bool { return f == fact }) }
+			if again := added[name]; again != nil {
+				if again(); back || d.Change == toolcall.DependencyRemoved {
+					drop()
 				}
 			}
-			added[base] = now
+			added[name] = drop
 		}
 	}
 }
+
+// versions match the version behind the name of a package.
+var versions = regexp.MustCompile(`(?:[=<>~^!]=?|\b@).*$`)
 
 // manifestChanges returns sentences about the versions of dependencies that an edit of a manifest
 // set, at most four. Lines that it only removed are left out.

@@ -182,18 +182,16 @@ func (e *episode) files() []string {
 // worked says what became of the episode's files, of which it names at most most of each kind:
 // "edited a.go; deleted b.go"; "" for none.
 func (e *episode) worked(most int) string {
+	left := map[string]bool{}
+	for _, x := range e.edits {
+		left[x.path] = !x.deleted
+	}
 	var parts []string
-	for _, gone := range []bool{false, true} {
-		files := slices.DeleteFunc(e.files(), func(f string) bool {
-			last := false
-			for _, x := range e.edits {
-				last = x.path == f && x.deleted || x.path != f && last
-			}
-			return last != gone
-		})
-		if len(files) > 0 {
-			parts = append(parts, map[bool]string{false: "edited ", true: "deleted "}[gone]+list(files, most))
-		}
+	if edited := slices.DeleteFunc(e.files(), func(f string) bool { return !left[f] }); len(edited) > 0 {
+		parts = append(parts, "edited "+list(edited, most))
+	}
+	if deleted := slices.DeleteFunc(e.files(), func(f string) bool { return left[f] }); len(deleted) > 0 {
+		parts = append(parts, "deleted "+list(deleted, most))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -281,7 +281,11 @@ func (c ruleCues) score(u utterance, announced bool) int {
 	}
 	clauses := c.clauses(said)
 	lasting, place := c.Has(said, "rule-lasting", "rule-onward"), c.Has(said, "rule-place")
-	broken := c.isBroken(said, place)
+	told := said
+	if place { // what follows may be the rule's reason
+		told = text.Before(said, ",")
+	}
+	broken := c.Has(told, "rule-broken") || c.Has(said, "rule-bug")
 	if !label && !lasting && specifies(said) {
 		return 0
 	}
@@ -298,37 +302,21 @@ func (c ruleCues) score(u utterance, announced bool) int {
 	add(2, lasting)
 	add(2, place)
 	add(1, form && !orders && (!verb || !place))
-	add(1, place && !form && c.tellsHabit(said, clauses))
-	add(1, begins && c.Has(said, "rule-here") && c.tellsHabit(said, clauses))
-	add(1, form && !orders && !place && begins && c.Has(said, "rule-scope"))
-	add(2, c.grantsAll(said, clauses))
-	add(1, form && c.Has(said, "rule-contrast"))
+	add(1, place && !form && c.begins(clauses, "rule-habit") && !c.Has(said, "rule-lack"))
 	add(2, (norm || bans) && c.shouts(u.text))
 	add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
 	add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
 	add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
 	add(3, announced && u.item)
 	add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
-	add(1, announced && !u.item && !form && c.Has(said, "rule-contrast"))
 
 	add(1, lasting && !form && c.Has(said, "rule-need"))
-	add(-1, lasting && !form && !label && !c.Has(said, "rule-need"))
 	add(-2, c.Has(said, "rule-hedge"))
 	add(-3, c.isOnce(said, keeps))
 	add(-3, !orders && !label && (describes && !keeps || broken))
 	add(-6, !label && c.Has(said, "rule-quote"))
 	add(-3, !keeps && c.pointsBack(clauses, c.Has(said, "rule-onward")))
 	return score
-}
-
-// isBroken reports whether a text in lower case reports a failure. Behind a rule for a place it may
-// be the rule's reason.
-func (c ruleCues) isBroken(low string, place bool) bool {
-	told := low
-	if place {
-		told = text.Before(low, ",")
-	}
-	return c.Has(told, "rule-broken") || c.Has(low, "rule-bug")
 }
 
 // keeps reports whether a text in lower case has the form of a rule about a kind of thing, from the
@@ -345,11 +333,6 @@ func (c ruleCues) shouts(s string) bool {
 	return s != strings.ToUpper(s) && slices.ContainsFunc(strings.Fields(s), func(w string) bool {
 		return len(w) > 2 && w == strings.ToUpper(w) && c.Is(w, "rule-forbid", "rule-norm")
 	})
-}
-
-// tellsHabit reports whether a text in lower case says what all do.
-func (c ruleCues) tellsHabit(low string, clauses [][]string) bool {
-	return c.begins(clauses, "rule-habit") && !c.Has(low, "rule-lack")
 }
 
 // specifies reports whether a text in lower case says what something is to be like that
@@ -372,19 +355,6 @@ func (c ruleCues) isOnce(low string, kind bool) bool {
 		low = strings.ReplaceAll(low, p, "")
 	}
 	return c.Has(low, "rule-once") || !onward && !kind && c.Has(low, "rule-nothing")
-}
-
-// grantsAll reports whether a text in lower case says what every one of a kind of code
-// gets from now on: "from now on every public function gets a comment". A number in it
-// reports what was seen: "from now on every test gets a 500".
-func (c ruleCues) grantsAll(low string, clauses [][]string) bool {
-	if !c.Has(low, "rule-onward") || !c.Has(low, "rule-grant") || c.Has(low, "rule-broken") || strings.ContainsAny(low, "0123456789%") || lang.Has(low, "rule-trouble") {
-		return false
-	}
-	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		every := slices.IndexFunc(ws[:min(len(ws), 3)], func(w string) bool { return c.Is(w, "rule-all") })
-		return every >= 0 && slices.ContainsFunc(ws[every+1:min(len(ws), every+5)], func(w string) bool { return lang.Is(w, "artefact") })
-	})
 }
 
 // clauses splits a text in lower case at its punctuation into lists of words, each
