@@ -31,14 +31,12 @@ type vendor struct {
 var vendors = []vendor{
 	{
 		name: "anthropic", baseURL: "https://api.anthropic.com/", pathPrefix: "/v1",
-		defaultModel: "claude-haiku-5-5", keyNeeded: true, messages: true,
-		cold: []string{"claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-opus-4-5", "claude-opus-4-6"},
+		defaultModel: "claude-haiku-5-5", keyNeeded: true, messages: true, cold: []string{"claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-opus-4-5", "claude-opus-4-6"},
 	},
 	{
 		name: "openai", baseURL: "https://api.openai.com/v1/",
-		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true,
+		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true, cold: []string{"gpt-3.5", "gpt-4"},
 		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"},
-		cold:   []string{"gpt-3.5", "gpt-4"},
 	},
 	{
 		name: "openrouter", baseURL: "https://openrouter.ai/api/v1/",
@@ -48,13 +46,11 @@ var vendors = []vendor{
 	{
 		// Flash-Lite thinks very little by default.
 		name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai/",
-		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true,
-		cold: []string{"gemini-2"},
+		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true, cold: []string{"gemini-2"},
 	},
 	{
 		name: "ollama", baseURL: "http://127.0.0.1:11434/v1/",
-		defaultModel: "qwen2.5-coder:7b",
-		cold:         []string{""},
+		defaultModel: "qwen2.5-coder:7b", cold: []string{""},
 	},
 }
 

@@ -136,7 +136,7 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []memory.PendingEven
 		if n == len(tools) && t.stop != nil {
 			kind = kindTurn
 		}
-		return jsonSize(promptFor(view, t, tools[:n], kind))
+		return jsonSize(view.Turn(tools[:n], t.prompt, t.lastMessage(), kind == kindTurn))
 	}
 	if err := w.ensureRun(ctx, size()); err != nil {
 		return 0, "", err
@@ -161,17 +161,9 @@ func (w *task) view(t *turn) mode.View {
 	return v.WithFiles(t.tools)
 }
 
-// promptFor returns the prompt of a call about tools.
-func promptFor(view mode.View, t *turn, tools []memory.PendingEvent, kind string) string {
-	if kind == kindTurn {
-		return view.Turn(tools, t.prompt, t.lastMessage())
-	}
-	return view.Observations(tools, t.prompt)
-}
-
 // askPart asks about tools and, in a call of kind turn, about the turn's end.
 func (w *task) askPart(ctx context.Context, t *turn, tools []memory.PendingEvent, kind string) error {
-	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens, prompt: promptFor(w.view(t), t, tools, kind)}
+	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens, prompt: w.view(t).Turn(tools, t.prompt, t.lastMessage(), kind == kindTurn)}
 	evidence := tools
 	if kind == kindTurn {
 		q.maxTokens = turnMaxTokens
@@ -272,14 +264,13 @@ func (w *task) surest(t *turn, kind string, observations []memory.Observation) [
 	if kind != kindTurn {
 		room /= 2
 	}
-	if len(observations) <= room {
-		return observations
+	if lost := len(observations) - max(room, 0); lost > 0 {
+		w.noteLost(lost, "observations of a turn beyond its bound")
+		edited := func(o memory.Observation) int { return min(len(o.FilesIn(memory.FileModified)), 1) }
+		slices.SortStableFunc(observations, func(a, b memory.Observation) int { return edited(b) - edited(a) })
+		observations = observations[:len(observations)-lost]
 	}
-	room = max(room, 0)
-	w.noteLost(len(observations)-room, "observations of a turn beyond its bound")
-	edited := func(o memory.Observation) int { return min(len(o.FilesIn(memory.FileModified)), 1) }
-	slices.SortStableFunc(observations, func(a, b memory.Observation) int { return edited(b) - edited(a) })
-	return observations[:room]
+	return observations
 }
 
 // addObservations adds observations of tools to the outcome, with the fields that

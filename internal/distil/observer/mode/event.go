@@ -45,7 +45,7 @@ type View struct {
 	Earlier []memory.Observation
 
 	// files are those of the turn by path; see WithFiles.
-	files map[string]*file
+	files map[string]file
 }
 
 // file is what a turn tells of a file: its text as it was read or written last, the edits of it,
@@ -59,21 +59,15 @@ type file struct {
 // WithFiles returns the view with the files that the events of a turn read or change, so that each
 // can be shown by what the others do.
 func (v View) WithFiles(events []memory.PendingEvent) View {
-	v.files = map[string]*file{}
-	at := func(path string) *file {
-		if v.files[path] == nil {
-			v.files[path] = &file{}
-		}
-		return v.files[path]
-	}
+	v.files = map[string]file{}
 	for i := range events {
 		call := toolcall.Parse(&events[i].Event)
 		if call.Tool == toolcall.ToolRead {
-			at(call.Path).text = call.Content
+			v.files[call.Path] = file{call.Content, v.files[call.Path].hunks, false}
 		}
 		for _, e := range call.Edits {
-			f := at(e.Path)
-			f.text, f.gone, f.hunks = cmp.Or(e.Text, f.text), e.Deleted, append(f.hunks, e.Hunks...)
+			f := v.files[e.Path]
+			v.files[e.Path] = file{cmp.Or(e.Text, f.text), append(f.hunks, e.Hunks...), e.Deleted}
 		}
 	}
 	return v
@@ -311,8 +305,8 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 		}
 	}
 	near := ""
-	if f := v.files[call.Path]; f != nil && len(call.Content) > maxRead {
-		near = raw(v.relative(around(call.Content, f.hunks)), maxRead)
+	if len(call.Content) > maxRead {
+		near = raw(v.relative(around(call.Content, v.files[call.Path].hunks)), maxRead)
 	}
 	switch {
 	case outline.Language(call.File) == "":
@@ -335,17 +329,21 @@ const aroundEdits = 6
 // around returns the lines of a text near those that hunks changed, "" if none of them is in it.
 func around(content string, hunks []toolcall.Hunk) string {
 	lines := strings.Split(content, "\n")
+	bare := "\n" // the lines without their space, as patches may show tabs as blanks
+	for _, line := range lines {
+		bare += strings.TrimSpace(line) + "\n"
+	}
 	near := make([]bool, len(lines)+1)
 	for _, h := range hunks {
-		var before []string
+		before, n := "\n", 0
 		for _, line := range h.Lines {
-			if line != "" && line[0] != '+' && line[0] != '\\' {
-				before = append(before, line[1:])
+			if line != "" && (line[0] == ' ' || line[0] == '-') {
+				before, n = before+strings.TrimSpace(line[1:])+"\n", n+1
 			}
 		}
-		if at := strings.Index("\n"+content+"\n", "\n"+strings.Join(before, "\n")+"\n"); at >= 0 && len(before) > 0 {
-			first := strings.Count(content[:at], "\n")
-			for i := max(first-aroundEdits, 0); i < min(first+len(before)+aroundEdits, len(lines)); i++ {
+		if above, _, found := strings.Cut(bare, before); found && n > 0 {
+			first := strings.Count(above, "\n")
+			for i := max(first-aroundEdits, 0); i < min(first+n+aroundEdits, len(lines)); i++ {
 				near[i] = true
 			}
 		}

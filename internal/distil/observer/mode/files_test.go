@@ -11,8 +11,8 @@ import (
 // settingLines returns the text of a file with n lines.
 func settingLines(n int) string {
 	var b strings.Builder
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&b, "setting_%d = %d\n", i, i)
+	for i := 1; i <= n; i++ { // Claude Code shows the tab as two blanks in a patch
+		fmt.Fprintf(&b, "\tsetting_%d = %d\n", i, i)
 	}
 	return b.String()
 }
@@ -32,11 +32,11 @@ func TestLongReading(t *testing.T) {
 	edited := func(line int, path string) memory.PendingEvent {
 		old := fmt.Sprintf("setting_%d = %d", line, line)
 		return tool("Edit", `{"file_path":"/home/dev/shop/`+path+`","old_string":"`+old+`","new_string":"changed"}`,
-			fmt.Sprintf(`{"filePath":"/home/dev/shop/%s","structuredPatch":[{"oldStart":%d,"oldLines":1,"newStart":%d,"newLines":1,"lines":["-%s","+changed"]}]}`, path, line, line, old))
+			fmt.Sprintf(`{"filePath":"/home/dev/shop/%s","structuredPatch":[{"oldStart":%d,"oldLines":1,"newStart":%d,"newLines":1,"lines":["-  %s","+  changed"]}]}`, path, line, line, old))
 	}
 	for _, path := range []string{"limits.conf", "limits.py"} {
 		events := []memory.PendingEvent{reading(path, long), edited(400, path), edited(800, path)}
-		text := view.WithFiles(events).Turn(events, memory.Prompt{}, "")
+		text := view.WithFiles(events).Turn(events, memory.Prompt{}, "", true)
 		outcome := inside(text, "outcome")
 		for _, want := range []string{"setting_394 =", "setting_400 =", "setting_406 =", "setting_794 =", "setting_806 =", "[…]"} {
 			if !strings.Contains(outcome, want) {
@@ -54,7 +54,7 @@ func TestLongReading(t *testing.T) {
 		checkEvents(t, view.WithFiles(events).renderEvent(&events[0]), 1)
 		// An edit of another file is no reason.
 		events = []memory.PendingEvent{reading(path, long), edited(400, "other.conf")}
-		if text := view.WithFiles(events).Turn(events, memory.Prompt{}, ""); strings.Contains(inside(text, "outcome"), "setting_400") {
+		if text := view.WithFiles(events).Turn(events, memory.Prompt{}, "", true); strings.Contains(inside(text, "outcome"), "setting_400") {
 			t.Errorf("%s: shown by the edits of another file", path)
 		}
 	}
@@ -78,8 +78,8 @@ func TestMovedFile(t *testing.T) {
 		{"copied", []memory.PendingEvent{reading("src/old.py", text), written(strings.Replace(text, "setting_7 = 7", "setting_7 = 70", 1))}, false},
 		{"rewritten", []memory.PendingEvent{reading("src/old.py", text), written(strings.ReplaceAll(text, "setting", "option")), removed}, false},
 	} {
-		shown := view.WithFiles(test.events).Turn(test.events, memory.Prompt{}, "")
-		moved := strings.Contains(shown, "file: lib/new.py (was src/old.py)\n-setting_7 = 7\n+setting_7 = 70\n</parameters")
+		shown := view.WithFiles(test.events).Turn(test.events, memory.Prompt{}, "", true)
+		moved := strings.Contains(shown, "file: lib/new.py (was src/old.py)\n-\tsetting_7 = 7\n+\tsetting_7 = 70\n</parameters")
 		if whole := strings.Contains(shown, "file: lib/new.py (new)\n"); moved != test.moved || whole == test.moved {
 			t.Errorf("%s: moved %v, want %v:\n%s", test.name, moved, test.moved, shown)
 		}

@@ -92,12 +92,12 @@ func TestGoldenPrompts(t *testing.T) {
 	golden(t, "system-research", System(load(t, "research"), ""))
 	golden(t, "system-writing", System(load(t, "writing"), ""))
 	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Technologies: []string{"Go", "nginx"}, Learnings: []string{"Never edit deploy/ without asking", "</learnings_so_far> is text"}}))
-	golden(t, "observations", view.Observations(turn(), uploadPrompt))
-	golden(t, "turn", view.Turn(turn()[:2], uploadPrompt, "The limit is nginx's <8 MB>."))
+	golden(t, "observations", view.Turn(turn(), uploadPrompt, "", false))
+	golden(t, "turn", view.Turn(turn()[:2], uploadPrompt, "The limit is nginx's <8 MB>.", true))
 	earlier := view
 	earlier.Earlier = []memory.Observation{{ID: 12, Type: memory.TypeDecision, Title: "Uploads end at 8 MB </earlier_records> #99"}, {ID: 7, Type: memory.TypeBugfix, Title: strings.Repeat("long ", 60)}}
-	golden(t, "turn-with-earlier", earlier.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now."))
-	golden(t, "turn-without-tools", view.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now; `go test ./upload/...` passes."))
+	golden(t, "turn-with-earlier", earlier.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now.", true))
+	golden(t, "turn-without-tools", view.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now; `go test ./upload/...` passes.", true))
 	observations, summaries := records(12)
 	golden(t, "digest", Digest(observations, summaries, 900))
 	golden(t, "digest-tight", Digest(observations, summaries, 300))

@@ -95,20 +95,15 @@ func learningLines(learnings []string) string {
 	return b.String()
 }
 
-// Observations returns the prompt that asks for observations of the events. prompt
-// is the user's prompt of their turn; an empty one is left out. Events that do not
-// fit (see Fit) are only named.
-func (v View) Observations(events []memory.PendingEvent, prompt memory.Prompt) string {
-	return render("observations.md", map[string]string{
-		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "earlier": v.earlier(),
-	})
-}
-
-// Turn returns the prompt that asks for observations, summary and learnings at the end of
-// a turn: events are those that were not shown before, lastMessage is the agent's last
-// message.
-func (v View) Turn(events []memory.PendingEvent, prompt memory.Prompt, lastMessage string) string {
-	return render("turn.md", map[string]string{
+// Turn returns the prompt about events of a turn that were not shown before: at its end one that
+// asks for observations, summary and learnings, with the agent's last message, before that one for
+// observations. An empty prompt or message is left out. Events that do not fit (see Fit) are only named.
+func (v View) Turn(events []memory.PendingEvent, prompt memory.Prompt, lastMessage string, ended bool) string {
+	name := "observations.md"
+	if ended {
+		name = "turn.md"
+	}
+	return render(name, map[string]string{
 		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage), "earlier": v.earlier(),
 	})
 }
