@@ -198,3 +198,32 @@ func logParts(t *testing.T, calls []world.Asked) {
 		t.Logf("%s: %d bytes", name, bytes/len(calls))
 	}
 }
+
+// TestRequestAfterANo: where the user says no, in any language, the request has the numbers of the
+// session's last records, which the answer may supersede; where the work goes on it has not.
+func TestRequestAfterANo(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string]bool{
+		"No, one minute is enough.": true, "nein, eine Minute reicht": true, "non, une minute suffit": true, "Now add a test.": false,
+	} {
+		n := 0
+		api := world.NewStandIn(t, func(*world.Asked) world.Reply { n++; return world.Reply{Text: told(n)} })
+		m := world.NewMemory(t)
+		m.Configure(api.With("anthropic"))
+		m.MustCommand("worker", "start")
+		h := &world.Host{M: m, ID: "no"}
+		for _, p := range []string{"Cache the rates for five minutes.", prompt} {
+			h.Prompt(p)
+			h.Edit("rates.go", "ttl")
+			h.Stop()
+			m.Settle(world.SettleLimit)
+		}
+		calls := api.Calls()
+		if len(calls) != 2 {
+			t.Fatalf("%d calls", len(calls))
+		}
+		if got := strings.Contains(calls[1].Prompt, "<earlier_records>\n#1 discovery: What request 1 was about"); got != want {
+			t.Errorf("%s: the record's number is shown: %v, want %v", prompt, got, want)
+		}
+	}
+}
