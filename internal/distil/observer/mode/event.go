@@ -29,8 +29,8 @@ const (
 	// maxMatches bounds the outcome of a search, maxRead what is shown of a file without
 	// functions or types, maxOutline the names of those that a file declares.
 	maxMatches = 1500
-	maxRead    = 800
-	maxOutline = 400
+	maxRead    = 600
+	maxOutline = 300
 )
 
 // A View is how a request shows a session.
@@ -268,18 +268,27 @@ func differing(mark, s, other string) string {
 	return b.String()
 }
 
+// shownContext is how many unchanged lines a hunk shows before its first change and after its last.
+const shownContext = 1
+
 // patch returns the hunks of an edit, each under the number of its first line if that is
 // known.
 func patch(e *toolcall.Edit) string {
 	var b strings.Builder
 	for i, h := range e.Hunks {
+		isChange := func(line string) bool { return line != "" && line[0] != ' ' }
+		first := max(slices.IndexFunc(h.Lines, isChange)-shownContext, 0)
+		last := len(h.Lines) - 1
+		for last > first && !isChange(h.Lines[last]) {
+			last--
+		}
 		switch {
 		case e.Placed:
-			fmt.Fprintf(&b, "@@ line %d @@\n", h.NewStart)
+			fmt.Fprintf(&b, "@@ line %d @@\n", h.NewStart+first)
 		case i > 0:
 			b.WriteString("@@\n")
 		}
-		b.WriteString(strings.Join(h.Lines, "\n") + "\n")
+		b.WriteString(strings.Join(h.Lines[first:min(last+1+shownContext, len(h.Lines))], "\n") + "\n")
 	}
 	return b.String()
 }
@@ -324,7 +333,7 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 }
 
 // aroundEdits is how many lines are shown before and after an edit.
-const aroundEdits = 6
+const aroundEdits = 4
 
 // around returns the lines of a text near those that hunks changed, "" if none of them is in it.
 func around(content string, hunks []toolcall.Hunk) string {

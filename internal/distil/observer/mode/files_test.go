@@ -38,12 +38,12 @@ func TestLongReading(t *testing.T) {
 		events := []memory.PendingEvent{reading(path, long), edited(400, path), edited(800, path)}
 		text := view.WithFiles(events).Turn(events, memory.Prompt{}, "", true)
 		outcome := inside(text, "outcome")
-		for _, want := range []string{"setting_394 =", "setting_400 =", "setting_406 =", "setting_794 =", "setting_806 =", "[…]"} {
+		for _, want := range []string{"setting_396 =", "setting_400 =", "setting_404 =", "setting_796 =", "setting_804 =", "[…]"} {
 			if !strings.Contains(outcome, want) {
 				t.Errorf("%s: %q is not in\n%s", path, want, outcome)
 			}
 		}
-		for _, not := range []string{"setting_1 =", "setting_393 =", "setting_407 =", "setting_900 =", "left out"} {
+		for _, not := range []string{"setting_1 =", "setting_395 =", "setting_405 =", "setting_900 =", "left out"} {
 			if strings.Contains(outcome, not) {
 				t.Errorf("%s: %q is in\n%s", path, not, outcome)
 			}
@@ -83,5 +83,14 @@ func TestMovedFile(t *testing.T) {
 		if whole := strings.Contains(shown, "file: lib/new.py (new)\n"); moved != test.moved || whole == test.moved {
 			t.Errorf("%s: moved %v, want %v:\n%s", test.name, moved, test.moved, shown)
 		}
+	}
+}
+
+// TestPatch: a hunk is shown with one unchanged line on each side, under the number of the first.
+func TestPatch(t *testing.T) {
+	e := tool("Edit", `{"file_path":"/home/dev/shop/a.go","old_string":"x","new_string":"y"}`,
+		`{"filePath":"/home/dev/shop/a.go","structuredPatch":[{"oldStart":7,"oldLines":7,"newStart":7,"newLines":7,"lines":[" one"," two"," three","-x","+y"," four"," five"," six"]}]}`)
+	if got, want := inside(view.renderEvent(&e), "parameters"), "\nfile: a.go\n@@ line 9 @@\n three\n-x\n+y\n four\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
