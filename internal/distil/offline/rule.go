@@ -140,7 +140,7 @@ func typed(prompt string) []utterance {
 			open = false
 			continue
 		}
-		item, isItem := text.ListItem(s)
+		item, _, isItem := text.ListItem(s)
 		if s[0] == '>' || !isItem && (strings.HasPrefix(line, "    ") || line[0] == '\t') || isLogLine(s) {
 			open = false
 			continue

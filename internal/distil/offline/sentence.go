@@ -101,9 +101,9 @@ func (r *reader) read(line string) {
 		r.listed = false
 		r.section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 	default:
-		if item, ok := text.ListItem(s); ok {
+		if item, box, ok := text.ListItem(s); ok {
 			r.flush()
-			if strings.HasSuffix(strings.TrimSuffix(s, item), "[ ] ") {
+			if box == "[ ]" {
 				item = openBox + item
 			}
 			s, r.item = item, true
@@ -236,7 +236,7 @@ func outlines(md string) []sentence {
 		if fenced || s == "" {
 			continue
 		}
-		if item, ok := text.ListItem(s); ok && lead != "" {
+		if item, _, ok := text.ListItem(s); ok && lead != "" {
 			if len(heads) < maxHeads {
 				heads = append(heads, headOf(item))
 			}

@@ -86,7 +86,7 @@ func (p *parser) line(line string) {
 		p.flush()
 		return
 	}
-	item, isItem := text.ListItem(s)
+	item, box, isItem := text.ListItem(s)
 	switch {
 	case s == "":
 		p.flush()
@@ -103,8 +103,7 @@ func (p *parser) line(line string) {
 		if p.led && p.indent <= p.lead {
 			p.led = false
 		}
-		// A task is not a fact.
-		p.task = strings.Contains(strings.TrimSuffix(s, item), "[")
+		p.task = box != "" // no fact
 		p.paragraph.WriteString(item)
 	default:
 		if p.gap && line == s { // A paragraph ends a list; text below an item is indented.
@@ -255,7 +254,7 @@ func (l *literal) line(line string) bool {
 	s := strings.TrimSpace(line)
 	switch {
 	case l.fence != "":
-		if run := fenceOf(s); run == s && strings.HasPrefix(run, l.fence) {
+		if run := text.FenceOf(s); run == s && strings.HasPrefix(run, l.fence) {
 			l.fence = ""
 		}
 		return true
@@ -266,10 +265,10 @@ func (l *literal) line(line string) bool {
 		}
 		return true
 	}
-	for item, ok := text.ListItem(s); ok; item, ok = text.ListItem(s) {
+	for item, _, ok := text.ListItem(s); ok; item, _, ok = text.ListItem(s) {
 		s = strings.TrimSpace(item)
 	}
-	if run := fenceOf(s); run != "" && (run[0] == '~' || !strings.Contains(s[len(run):], "`")) {
+	if run := text.FenceOf(s); run != "" && (run[0] == '~' || !strings.Contains(s[len(run):], "`")) {
 		l.fence = run
 		return true
 	}
@@ -285,13 +284,3 @@ func (l *literal) line(line string) bool {
 
 // open reports whether what follows is literal.
 func (l *literal) open() bool { return l.fence+l.until != "" }
-
-// fenceOf returns the three or more backquotes or tildes at the beginning of s, "" for none.
-func fenceOf(s string) string {
-	for _, mark := range []string{"`", "~"} {
-		if n := len(s) - len(strings.TrimLeft(s, mark)); n >= 3 {
-			return s[:n]
-		}
-	}
-	return ""
-}

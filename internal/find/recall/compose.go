@@ -14,7 +14,7 @@ import (
 func TitleAndDetail(o *memory.Observation, title string, plain func(string) string, isRoutine func(string) bool) (string, string) {
 	spare := ""
 	for _, part := range append([]string{o.Subtitle}, o.Facts...) {
-		p := strings.TrimRight(plain(part), ". ")
+		p := text.Unstopped(plain(part))
 		switch {
 		case p == "" || ContainsFold(title, p):
 		case title == "":

@@ -87,7 +87,7 @@ func Mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Chec
 			all[i].Unmerged = true
 			// That its files look different here goes without saying.
 			all[i].Note = " [not merged]"
-			if branch := text.TruncateWidth(RecordLine(name, ""), branchChars); branch != "" { // else made on no branch
+			if branch := text.TruncateWidth(RecordLine(text.Line(name), ""), branchChars); branch != "" { // else made on no branch
 				all[i].Note = " [branch " + branch + ", not merged]"
 			}
 		}

@@ -19,9 +19,9 @@ var (
 	timePattern = regexp.MustCompile(`(\d{4}-\d{2}-\d{2})([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?)+`)
 )
 
-// RecordLine returns a record's text as one line for the reader: text.Plain, and
-// without code fences, a leading Markdown marker, and names that mean nothing to
-// the reader: the project's path, UUIDs, and the clock part of ISO times.
+// RecordLine returns a record's text as one line for the reader: OneLine, and without a
+// leading Markdown marker and names that mean nothing to the reader: the project's path,
+// UUIDs, and the clock part of ISO times.
 func RecordLine(s, projectPath string) string {
 	s = OneLine(s)
 	if s == "" {
@@ -37,10 +37,10 @@ func RecordLine(s, projectPath string) string {
 	return withoutMarker(s)
 }
 
-// OneLine returns the beginning of s as text.Plain has it, with no more than two
-// backticks in a row: three would open a code fence.
+// OneLine returns what the beginning of s says as Markdown (text.OneLine), with no more
+// than two backticks in a row: three would open a code fence.
 func OneLine(s string) string {
-	s = text.Plain(text.FirstBytes(s, scanBytes))
+	s = text.OneLine(text.FirstBytes(s, scanBytes))
 	for strings.Contains(s, "```") {
 		s = strings.ReplaceAll(s, "```", "``")
 	}

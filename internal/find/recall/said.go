@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -21,7 +22,7 @@ func (s Statement) Key() uint32 {
 
 // Heading returns the title of a record as a line has it.
 func Heading(o *memory.Observation, plain func(string) string) string {
-	return strings.TrimRight(plain(o.Title), ". ")
+	return text.Unstopped(plain(o.Title))
 }
 
 // BesideTitle returns what a record says beside its title, in its order.

@@ -71,7 +71,7 @@ func Statements(o *memory.Observation, plain func(string) string) []Statement {
 		if len(all) == maxStatements {
 			return
 		}
-		s := strings.TrimRight(plain(part), ". ")
+		s := text.Unstopped(plain(part))
 		low := strings.ToLower(s)
 		if s == "" || IsRoutine(low) || slices.ContainsFunc(lowered, func(other string) bool { return strings.Contains(other, low) }) {
 			return
@@ -94,11 +94,7 @@ func Statements(o *memory.Observation, plain func(string) string) []Statement {
 	for _, f := range o.Facts {
 		add(f, 0)
 	}
-	for paragraph := range strings.Lines(text.FirstBytes(o.Narrative, scanBytes)) {
-		paragraph = strings.TrimSpace(paragraph)
-		if item, ok := text.ListItem(paragraph); ok {
-			paragraph = item
-		}
+	for _, paragraph := range text.Prose(text.FirstBytes(o.Narrative, scanBytes)) {
 		for _, s := range text.Sentences(paragraph, func(string) bool { return true }) {
 			add(s, 0)
 		}
@@ -239,7 +235,7 @@ func SubjectOf(title string) string {
 	if i := strings.LastIndex(title, " ("); i > 0 && strings.HasSuffix(title, ")") {
 		title = title[:i]
 	}
-	return strings.TrimRight(title, ". ")
+	return text.Unstopped(title)
 }
 
 // IsShaped reports whether a word is a made-up name: parts joined by

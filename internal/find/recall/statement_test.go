@@ -29,7 +29,7 @@ func TestStatements(t *testing.T) {
 		"nothing":                          {with("", ""), nil},
 		"each once":                        {with("The port is taken.", "The port is taken. Stop the other one.", "the port is taken"), []string{"The port is taken", "Stop the other one"}},
 		"the longer of two":                {with("", "The port is taken by nginx.", "The port is taken"), []string{"The port is taken by nginx"}},
-		"paragraphs and lists":             {with("", "Two ways:\n\n- wait for the drop\n- poll more often"), []string{"Two ways:", "wait for the drop", "poll more often"}},
+		"paragraphs and lists":             {with("", "Two ways:\n\n- wait for the drop\n- poll more often"), []string{"Two ways: wait for the drop; poll more often"}},
 		"Japanese":                         {with("", "再試行します。4xx はすぐ返します。"), []string{"再試行します。", "4xx はすぐ返します。"}},
 		"runs, edits and commits":          {with("`make` failed, `make -j4` passes now; edited a.c", "Edited a.c. `make` passes.", "a.c: changed f, g", "b.c deleted", "Committed: “a: b”"), nil},
 		"a cure is none of these":          {with("`make` needs `CC=clang`", "", "`make` fails without it"), []string{"`make` needs `CC=clang`", "`make` fails without it"}},

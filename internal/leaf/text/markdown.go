@@ -3,45 +3,244 @@ package text
 import (
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// ListItem returns the text of a Markdown list item without its mark and its box; false for another
-// line. The mark begins the line: blanks before it are removed by the caller. A number has at most
-// three digits.
-func ListItem(s string) (string, bool) {
-	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
-		if item, ok := strings.CutPrefix(s, mark); ok {
-			item = strings.TrimPrefix(strings.TrimPrefix(item, "[ ] "), "[x] ")
-			return item, true
-		}
+// listItem is a list item of Markdown: its mark, its task box and its text.
+var listItem = regexp.MustCompile(`^(?:[-*+•–]|\d{1,3}[.)]) (?:(\[[ xX]\])(?: +|$))?(.*)$`)
+
+// ListItem returns the text of a Markdown list item without its mark, and apart its task box, "[ ]" or
+// "[x]", "" for none; false for another line. The mark begins the line: blanks before it are removed by
+// the caller. A number has at most three digits.
+func ListItem(s string) (item, box string, ok bool) {
+	m := listItem.FindStringSubmatch(s)
+	if m == nil {
+		return "", "", false
 	}
-	i := 0
-	for i < len(s) && i < 3 && IsDigit(s[i]) {
-		i++
-	}
-	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
-		return s[i+2:], true
-	}
-	return "", false
+	return m[2], LowerASCII(m[1]), true
 }
 
-// bold matches the marks of bold text: between two digits they are a power.
-var bold = regexp.MustCompile(`(^|\D)\*\*|\*\*(\D|$)`)
+var fence = regexp.MustCompile("^(?:`{3,}|~{3,})")
 
-// link is a link of Markdown.
-var link = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+// FenceOf returns the three or more backquotes or tildes at the beginning of s, "" for none.
+func FenceOf(s string) string { return fence.FindString(s) }
+
+var (
+	// bold matches bold text. Powers and the stars of file patterns are none.
+	bold = regexp.MustCompile(`(^|[^\w*/])\*\*([^*\s/](?:[^*]*[^*\s])?)\*\*`)
+	// link matches a link, an image or an address in brackets. An index before a call is none.
+	link = regexp.MustCompile(`(^|[^\w\])])!?\[([^]]*)\]\([^)]*\)|<(https?://[^<>\s]+)>`)
+	// headline matches a heading, and a line that is one bold phrase, as agents like to head lists.
+	headline = regexp.MustCompile(`^(?:#+ (.*?)[# ]*|\*\*([^*]+)\*\*:?)$`)
+)
 
 // Unmark takes bold marks and links out of Markdown; code keeps its backquotes.
 func Unmark(s string) string {
-	return link.ReplaceAllString(bold.ReplaceAllString(s, "$1$2"), "$1")
+	if ContainsAny(s, "**", "](", "<http") {
+		s = link.ReplaceAllString(bold.ReplaceAllString(s, "$1$2"), "$1$2$3")
+	}
+	return s
+}
+
+const (
+	// listed is up to which length, in bytes, a list is one statement with what leads to it.
+	listed = 300
+	// wrapped is from which length, in bytes, a line may go on in the next.
+	wrapped = 60
+	// codeLines bounds what is kept of a block of code.
+	codeLines = 3
+)
+
+// prose makes statements of Markdown, line by line.
+type prose struct {
+	out []string
+	// lead leads to list: a heading, or a sentence that ends in a colon. list are items, rows of
+	// a table, lines of code; top is the indentation of the first.
+	lead   string
+	list   []string
+	top    int
+	header []string // of a table
+	fence  string
+	code   int // lines of code so far
+	// last is what the line before was added to, if it may go on in the next; width is its length.
+	last  *string
+	width int
+}
+
+// Prose returns what Markdown says, in statements of a line each: a paragraph, or a list, a table or a
+// block of code behind the heading or sentence that leads to it; each item apart where they are
+// long. A box that is open stays in front of its item. Code to which nothing leads is left out, unless
+// nothing stands before it.
+func Prose(md string) []string {
+	var p prose
+	for line := range strings.Lines(md) {
+		p.read(line)
+	}
+	p.flush()
+	return p.out
+}
+
+// OneLine returns what Markdown says as one line, as Plain has it.
+func OneLine(md string) string {
+	md = strings.TrimSpace(md)
+	if !strings.Contains(md, "\n") && !listItem.MatchString(md) && !headline.MatchString(md) {
+		return Plain(Unmark(md))
+	}
+	said := Prose(md)
+	for i, s := range said[:max(len(said)-1, 0)] {
+		if last, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".!?:;…。！？：", last) {
+			said[i] += ";"
+		}
+	}
+	return Plain(strings.Join(said, " "))
+}
+
+// read reads the next line.
+func (p *prose) read(line string) {
+	s := strings.TrimSpace(line)
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	for p.fence == "" && strings.HasPrefix(s, "> ") {
+		s = strings.TrimSpace(s[1:])
+	}
+	last := p.last
+	p.last = nil
+	item, box, isItem := ListItem(s)
+	switch run, head := FenceOf(s), headline.FindStringSubmatch(s); {
+	case p.fence != "" && run == s && strings.HasPrefix(run, p.fence):
+		p.fence = ""
+	case p.fence != "":
+		p.addCode(s, indent)
+	case run != "":
+		p.fence, p.code = run, 0
+	case strings.Trim(s, "-*_=> ") == "" || isItem && item == "":
+		p.header = nil
+	case head != nil:
+		p.flush()
+		p.lead = Unmark(strings.TrimRight(head[1]+head[2], ": ")) + ":"
+	case s[0] == '|':
+		p.row(strings.Split(strings.Trim(s, "| "), "|"))
+	case isItem:
+		if box == "[ ]" {
+			item = box + " " + item
+		}
+		p.add(Unmark(item), indent)
+		p.last, p.width = &p.list[len(p.list)-1], len(line)
+	case last == nil && indent >= 4 && p.lead != "":
+		p.addCode(s, indent)
+	case last != nil && (p.width >= wrapped || startsLower(s)):
+		*last += " " + Unmark(s)
+		p.last, p.width = last, len(line)
+	default:
+		p.say(Unmark(s))
+		p.width = len(line)
+	}
+}
+
+// startsLower reports whether a text begins with a small letter.
+func startsLower(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLower(r)
+}
+
+// say begins a paragraph. Its last sentence leads to what follows if it ends in a colon.
+func (p *prose) say(s string) {
+	if len(p.list) > 0 {
+		p.flush()
+	}
+	s, p.lead = strings.TrimSpace(p.lead+" "+s), ""
+	if said := Sentences(s, func(string) bool { return true }); strings.HasSuffix(s, ":") {
+		p.lead = said[len(said)-1]
+		if s = strings.Join(said[:len(said)-1], " "); s == "" {
+			return
+		}
+	}
+	p.out = append(p.out, s)
+	p.last = &p.out[len(p.out)-1]
+}
+
+// add adds an entry to the list, or to its last entry if it stands below that.
+func (p *prose) add(s string, indent int) {
+	if len(p.list) == 0 {
+		p.top = indent
+	} else if last := &p.list[len(p.list)-1]; indent > p.top {
+		if strings.Contains(*last, ": ") {
+			*last += ", " + s
+		} else {
+			*last = strings.TrimRight(*last, ".:") + ": " + s
+		}
+		return
+	}
+	p.list = append(p.list, s)
+}
+
+// addCode adds a line of code to what leads to it.
+func (p *prose) addCode(s string, indent int) {
+	s = strings.TrimPrefix(s, "$ ")
+	leads := p.lead != "" || len(p.out) == 0 && len(p.list) == 0 || len(p.list) > 0 && (indent > p.top || p.code > 0)
+	if s == "" || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "//") || p.code == codeLines || !leads {
+		return
+	}
+	p.code++
+	p.add("`"+strings.ReplaceAll(s, "`", "'")+"`", indent)
+}
+
+// row adds a row of a table: "first cell: heading value, heading value". The first row has the
+// headings; the line of dashes below it says nothing.
+func (p *prose) row(cells []string) {
+	for i := range cells {
+		cells[i] = Unmark(strings.TrimSpace(cells[i]))
+	}
+	switch {
+	case strings.Trim(strings.Join(cells, ""), ":- ") == "":
+	case p.header == nil:
+		p.header = cells
+	default:
+		var values []string
+		for i, cell := range cells[1:] {
+			if i+1 < len(p.header) && strings.Trim(cell, "–-—") != "" {
+				values = append(values, strings.TrimSpace(p.header[i+1]+" "+cell))
+			}
+		}
+		p.add(strings.Trim(cells[0]+": "+strings.Join(values, ", "), ": "), 0)
+	}
+}
+
+// flush ends a list.
+func (p *prose) flush() {
+	for i := range p.list {
+		p.list[i] = Unstopped(p.list[i])
+	}
+	joined := p.lead + " " + strings.Join(p.list, "; ")
+	switch {
+	case p.lead == "":
+		p.out = append(p.out, p.list...)
+	case len(p.list) == 0 || len(joined) <= listed:
+		p.out = append(p.out, strings.TrimRight(joined, ": "))
+	default:
+		for _, s := range p.list {
+			p.out = append(p.out, p.lead+" "+s)
+		}
+	}
+	p.lead, p.list, p.header = "", nil, nil
+}
+
+// Unstopped returns a text without the full stop at its end. Dots that are a path or a word ("./...",
+// "go run .") are none.
+func Unstopped(s string) string {
+	s = strings.TrimRight(s, " ")
+	if said := strings.TrimRight(s, "."); said != "" && !strings.ContainsAny(said[len(said)-1:], `/\ `) {
+		return said
+	}
+	return s
 }
 
 var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
 
 // Sentences splits one plain paragraph into its sentences, trimmed; nil for a blank one. A full stop,
 // question or exclamation mark ends a sentence when a space follows and what comes next can begin one,
-// as begins says of the rest; not in code, and not behind an abbreviation.
+// as begins says of the rest; not in code, and not behind an abbreviation. Dots that are a word or end a
+// path ("go run . docs", "./... passes") end none, nor do several before a small letter.
 func Sentences(s string, begins func(rest string) bool) []string {
 	var out []string
 	start, code := 0, false
@@ -69,7 +268,10 @@ func Sentences(s string, begins func(rest string) bool) []string {
 			if next == len(s) {
 				break
 			}
-			if s[next] == ' ' && next+1 < len(s) && begins(s[next+1:]) && !abbreviations[LowerASCII(AfterLast(s[start:next], " "))] {
+			if s[next] != ' ' || next+1 == len(s) || !begins(s[next+1:]) || r == '.' && Unstopped(s[start:i+1]) == s[start:i+1] {
+				break
+			}
+			if word := AfterLast(s[start:next], " "); !abbreviations[LowerASCII(word)] && !(strings.HasSuffix(word, "..") && startsLower(s[next+1:])) {
 				emit(next)
 			}
 		}

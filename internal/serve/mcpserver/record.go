@@ -37,7 +37,7 @@ const (
 
 // index formats a line of a list: glyph, id, age, title.
 func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
-	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(e.Reported(), maxTitle), At: at(e.CreatedAtEpoch)}
+	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(text.OneLine(e.Reported()), maxTitle), At: at(e.CreatedAtEpoch)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), age(c.now, e.CreatedAtEpoch), item.Title)
 	if e.Kind == memory.RecordPrompt || e.Kind == memory.RecordSummary {
@@ -47,7 +47,7 @@ func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
 		}
 		b.WriteString(" (" + about + ")")
 	}
-	if sub := line(e.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
+	if sub := line(text.OneLine(e.Subtitle), maxSubtitle); sub != "" && sub != item.Title {
 		b.WriteString(" — " + sub)
 	}
 	if mark := e.Mark(); mark != "" {
@@ -95,7 +95,7 @@ func observationName(id memory.ObservationID) string {
 // and as the same record for programs, whose Cut says that something was left out.
 func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 	w := whole{
-		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(text.Reported(r.Foreign, r.Title), 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
+		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(text.OneLine(text.Reported(r.Foreign, r.Title)), 300), Subtitle: line(text.OneLine(r.Subtitle), 400), At: at(r.CreatedAtEpoch),
 		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
 	}
 	if r.SessionDBID != 0 {

@@ -18,7 +18,7 @@ const proofChars = 160
 func proofIn(parts ...string) string {
 	for _, part := range parts {
 		for _, s := range text.Sentences(part, func(string) bool { return true }) {
-			clauses := strings.Split(strings.TrimRight(s, ". "), "; ")
+			clauses := strings.Split(text.Unstopped(s), "; ")
 			for i, c := range clauses {
 				if i+1 < len(clauses) && !overcomes(c) {
 					c += "; " + clauses[i+1]

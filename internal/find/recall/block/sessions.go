@@ -190,7 +190,7 @@ func (r *run) nextStep(turns []memory.Summary, main int) string {
 	const small = 120
 	for i := range turns[:main+1] {
 		if next := r.plain(turns[i].NextSteps); next != "" && !turns[i].Provenance.Foreign() {
-			return strings.TrimRight(next, ". ")
+			return text.Unstopped(next)
 		}
 		if substance(&turns[i]) > small {
 			break
@@ -237,7 +237,7 @@ func (r *run) summaryText(s memory.Summary, request bool) string {
 // only tell of passing runs and edited files, if there are others.
 func (r *run) accomplished(completed string) string {
 	all := text.Sentences(r.plain(completed), func(string) bool { return true })
-	telling := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return recall.IsRoutine(strings.TrimRight(s, ". ")) })
+	telling := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return recall.IsRoutine(text.Unstopped(s)) })
 	if len(telling) == 0 {
 		telling = all
 	}

@@ -178,7 +178,7 @@ func (r *run) fileLines(changes []changedSymbol) []line {
 	for _, f := range files {
 		in := byFile[f]
 		shown := in[:min(len(in), most, r.opts.MaxSymbols-len(lines))]
-		group := cutPath(r.plain(f), fileChars)
+		group := cutPath(r.plain(text.Line(f)), fileChars)
 		if len(shown) == 0 || group == "" {
 			continue
 		}
@@ -198,12 +198,12 @@ func (r *run) fileLines(changes []changedSymbol) []line {
 // symbolLine returns the line of a change: its declaration and how it changed.
 func (r *run) symbolLine(c *changedSymbol) line {
 	was := *c
-	was.RenamedFrom = text.TruncateWidth(r.plain(c.RenamedFrom), oldNameChars)
+	was.RenamedFrom = text.TruncateWidth(r.plain(text.Line(c.RenamedFrom)), oldNameChars)
 	tail := "  [" + was.Mark() + "]"
 	if c.methods > 0 {
 		tail += " with " + text.Count(c.methods, "method")
 	}
-	return line{text: text.TruncateWidth(r.plain(c.Declaration()), signatureChars), tail: tail, session: c.Session,
+	return line{text: text.TruncateWidth(r.plain(text.Line(c.Declaration())), signatureChars), tail: tail, session: c.Session,
 		why: fmt.Sprintf("%s in S%d, %s", c.ChangeType, c.Session, text.Age(r.now.Time(), c.SnapshotAt.Time()))}
 }
 

@@ -290,7 +290,7 @@ func (w *writer) add(p *part, room int) int {
 // withSentence adds a sentence to the text of a line, in front of its next step.
 func withSentence(said, sentence string) string {
 	if before, next, ok := strings.Cut(said, nextMark); ok {
-		return strings.TrimRight(before, ".; ") + "; " + sentence + "." + nextMark + next
+		return text.Unstopped(strings.TrimRight(before, "; ")) + "; " + sentence + "." + nextMark + next
 	}
 	return insert(said, "; "+sentence)
 }
@@ -306,7 +306,7 @@ func insert(said, more string) string {
 	}
 	before := said[:end]
 	if strings.HasPrefix(more, ";") {
-		before = strings.TrimRight(before, ".; ")
+		before = text.Unstopped(strings.TrimRight(before, "; "))
 	} else if !strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "…") {
 		before += "."
 	}

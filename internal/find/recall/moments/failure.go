@@ -247,11 +247,11 @@ func (r *reminding) sayPrecedent(p precedent) (title string, details []recall.St
 	title, details = r.gist(*p.Observation)
 	title = text.TruncateWidth(title, momentChars/2)
 	said, _ := lang.Cut(p.said, "own-failed-before")
-	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
+	if said = text.Unstopped(r.plain(said)); said != "" {
 		said = "error then: " + text.TruncateWidth(said, momentChars/2)
 	}
 	fixed := p.fix != p.Title
-	fix := strings.TrimRight(r.plain(p.fix), ". ")
+	fix := text.Unstopped(r.plain(p.fix))
 	told := said == "" || p.said == p.Title || p.said == p.fix || recall.ContainsFold(title, said)
 	switch {
 	case told && fixed:

@@ -2,9 +2,9 @@ package moments
 
 import (
 	"slices"
-	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -43,7 +43,7 @@ func (r *reminding) reasons(o *memory.Observation) []recall.Statement {
 // tellsCure reports whether a session that was shown the record of a failure has yet to be
 // told what made it go away.
 func (r *reminding) tellsCure(p *precedent) bool {
-	fix := strings.TrimRight(r.plain(p.fix), ". ")
+	fix := text.Unstopped(r.plain(p.fix))
 	return slices.ContainsFunc(r.unsaid(p.Observation, recall.BesideTitle(p.Observation, r.plain)), func(s recall.Statement) bool {
 		return recall.ContainsFold(s.Text, fix) || recall.ContainsFold(fix, s.Text)
 	})
