@@ -56,7 +56,7 @@ type parser struct {
 func parsePage(md string) page {
 	p := &parser{indent: -1}
 	for line := range strings.Lines(withoutFrontMatter(md)) {
-		p.line(strings.TrimRight(line, "\r\n"))
+		p.line(strings.TrimRight(line, "\n"))
 	}
 	p.flush()
 	return p.page
@@ -64,9 +64,9 @@ func parsePage(md string) page {
 
 // withoutFrontMatter returns md without the block of metadata at its start.
 func withoutFrontMatter(md string) string {
-	md = strings.TrimPrefix(md, "\ufeff")
-	if rest, ok := strings.CutPrefix(md, "---\n"); ok {
-		if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
+	md = strings.ReplaceAll(strings.TrimPrefix(md, "\ufeff"), "\r\n", "\n")
+	if rest, ok := strings.CutPrefix(md, "---"); ok {
+		if meta, body, closed := strings.Cut(rest, "\n---\n"); closed && (meta == "" || meta[0] == '\n') {
 			return body
 		}
 	}
@@ -81,6 +81,10 @@ func (p *parser) line(line string) {
 			p.until = ""
 		}
 		return
+	}
+	for !p.literal.open() && strings.HasPrefix(s, "<!--") && strings.Contains(s, "-->") && !strings.HasPrefix(s, BeginMarker) {
+		_, line, _ = strings.Cut(s, "-->")
+		s = strings.TrimSpace(line)
 	}
 	if p.skips(s) || p.literal.line(line) {
 		p.flush()
@@ -106,7 +110,7 @@ func (p *parser) line(line string) {
 		p.task = box != "" // no fact
 		p.paragraph.WriteString(item)
 	default:
-		if p.gap && line == s { // A paragraph ends a list; text below an item is indented.
+		if p.gap && line[0] == s[0] { // A paragraph ends a list; text below an item is indented.
 			p.indent, p.led = -1, false
 		}
 		p.paragraph.WriteByte(' ')
@@ -115,7 +119,7 @@ func (p *parser) line(line string) {
 	p.gap = false
 }
 
-// skips reports whether a managed block begins in this line, or a comment stands in it.
+// skips reports whether a managed block begins in this line.
 func (p *parser) skips(s string) bool {
 	if p.literal.open() {
 		return false
@@ -128,7 +132,7 @@ func (p *parser) skips(s string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(s, "<!--") && strings.Contains(s, "-->")
+	return false
 }
 
 // heading notes whether what follows counts.

@@ -64,6 +64,27 @@ See @docs/a.md and ` + "`@docs/b.md`" + `
 	}
 }
 
+// TestBlanks: what looks empty ends no list, and hides nothing.
+func TestBlanks(t *testing.T) {
+	for md, want := range map[string][]string{
+		"Never:\n- use npm\n\nUse pnpm  \n":                     {"Use pnpm"},
+		"---\r\ntitle: x y\r\n---\r\nUse pnpm\r\n":              {"Use pnpm"},
+		"---\n---\nUse pnpm\n\n---\nUse make\n":                 {"Use pnpm", "Use make"},
+		"---\nUse pnpm\n":                                       {"Use pnpm"},
+		"<!-- why --> Use pnpm\n<!-- a --><!-- b -->\n":         {"Use pnpm"},
+		"<!-- claude-mem:begin --> x y <!-- claude-mem:end -->": nil,
+		"1. [ ] Use npm\n- [X] Use npm\n- [ ]\n- Use pnpm":      {"Use pnpm"},
+	} {
+		var got []string
+		for _, item := range parsePage(md).items {
+			got = append(got, item...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q says %q, want %q", md, got, want)
+		}
+	}
+}
+
 // TestOpenBlocks: a block of ours that is not closed hides the rest rather than showing
 // up in the comparison.
 func TestOpenBlocks(t *testing.T) {

@@ -16,7 +16,7 @@ func TitleAndDetail(o *memory.Observation, title string, plain func(string) stri
 	for _, part := range append([]string{o.Subtitle}, o.Facts...) {
 		p := text.Unstopped(plain(part))
 		switch {
-		case p == "" || ContainsFold(title, p):
+		case p == "" || ContainsFold(title, p) || Echoes(WordsOf(p), WordsOf(title)):
 		case title == "":
 			title = p
 		case !isRoutine(part):

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -204,7 +205,9 @@ func summaryOf(turn int) string { return fmt.Sprintf("summary of turn %d", turn)
 // summaryText returns a summary on one line: what was completed or found, with request
 // also what for; else what was asked.
 func (r *run) summaryText(s memory.Summary, request bool) string {
-	done, asked := r.accomplished(s.Completed), r.plain(s.Request)
+	asked := r.plain(s.Request)
+	goal := askedMark + text.TruncateWidth(asked, requestChars) + ")"
+	done := r.accomplished(s.Completed, sessionChars-text.Width(goal))
 	if found := r.plain(s.Learned); done == "" && found != "" {
 		done, request = found, true // what was found needs its question
 	}
@@ -213,8 +216,7 @@ func (r *run) summaryText(s memory.Summary, request bool) string {
 	}
 	done = text.Reported(s.Provenance, done)
 	switch {
-	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
-		goal := askedMark + text.TruncateWidth(asked, requestChars) + ")"
+	case request && done != "" && len(recall.WordsOf(asked)) > 0 && !recall.ContainsFold(done, asked):
 		return text.TruncateWidth(done, sessionChars-text.Width(goal)) + goal
 	case done != "":
 		return text.TruncateWidth(done, sessionChars)
@@ -233,15 +235,22 @@ func (r *run) summaryText(s memory.Summary, request bool) string {
 	return ""
 }
 
-// accomplished returns what a summary says was completed, without the sentences that
-// only tell of passing runs and edited files, if there are others.
-func (r *run) accomplished(completed string) string {
+// accomplished returns what a summary says was completed, each statement once and as many as
+// fit whole in so much room, without the clauses that only tell of passing runs and edited files, if
+// there are others.
+func (r *run) accomplished(completed string, room int) string {
 	all := text.Sentences(r.plain(completed), func(string) bool { return true })
-	telling := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return recall.IsRoutine(text.Unstopped(s)) })
-	if len(telling) == 0 {
-		telling = all
+	done, said := "", []recall.Saying(nil)
+	for _, sentence := range all {
+		whole := text.Unstopped(sentence)
+		s := strings.Join(slices.DeleteFunc(strings.Split(whole, "; "), recall.IsRoutine), "; ")
+		if s == "" || done != "" && text.Width(done+s)+2 > room || recall.SaidIn(said, recall.Statement{Text: s, Words: recall.WordsOf(s)}) {
+			continue
+		}
+		said = append(said, recall.SayingOf(s))
+		done = strings.TrimSpace(done + " " + s + sentence[len(whole):])
 	}
-	return strings.TrimRight(strings.Join(telling, " "), " ")
+	return cmp.Or(done, strings.Join(all, " "))
 }
 
 // proofOf returns how the work of a turn was proven, as proofIn does.

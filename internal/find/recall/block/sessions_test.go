@@ -46,11 +46,17 @@ func TestSessionTellsItsMostSubstantialTurn(t *testing.T) {
 		turns []memory.Summary
 		want  string
 	}{
-		"one turn":                    {[]memory.Summary{work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
-		"a small one after it":        {[]memory.Summary{commit, work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
-		"one of its size after it":    {[]memory.Summary{other, work}, "[1h ago] " + other.Completed + " (asked: and the docs) (S3)"},
-		"an answer":                   {[]memory.Summary{{Request: "why is it slow", Learned: "The index is missing."}}, "[1h ago] The index is missing. (asked: why is it slow) (S3)"},
-		"a request alone":             {[]memory.Summary{{Request: "why is it slow", Investigated: "Read a.go"}}, "[1h ago] Asked: why is it slow; Read a.go (S3)"},
+		"one turn":                 {[]memory.Summary{work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
+		"a small one after it":     {[]memory.Summary{commit, work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
+		"one of its size after it": {[]memory.Summary{other, work}, "[1h ago] " + other.Completed + " (asked: and the docs) (S3)"},
+		"an answer":                {[]memory.Summary{{Request: "why is it slow", Learned: "The index is missing."}}, "[1h ago] The index is missing. (asked: why is it slow) (S3)"},
+		"a request alone":          {[]memory.Summary{{Request: "why is it slow", Investigated: "Read a.go"}}, "[1h ago] Asked: why is it slow; Read a.go (S3)"},
+		"each statement once": {[]memory.Summary{{Completed: "The lock is released at once. It failed before; the lock is released at once. Released at once is the lock."}},
+			"[1h ago] The lock is released at once. It failed before; the lock is released at once. (S3)"},
+		"no clause of edits":          {[]memory.Summary{{Completed: "The lock is released; edited lock.go, a.go. `make` passes."}}, "[1h ago] The lock is released. (S3)"},
+		"no half a sentence":          {[]memory.Summary{{Completed: "The lock is released. " + strings.Repeat("A long account of it ", 9) + "ends."}}, "[1h ago] The lock is released. (S3)"},
+		"a request of no word":        {[]memory.Summary{{Request: "…?", Completed: "The lock is released."}}, "[1h ago] The lock is released. (S3)"},
+		"a list":                      {[]memory.Summary{{Completed: "Released:\n- the lock\n- the file"}}, "[1h ago] Released: the lock; the file (S3)"},
 		"a next step that it repeats": {[]memory.Summary{{Completed: "Not done: the docs", NextSteps: "not done: the docs"}}, "[1h ago] Not done: the docs (S3)"},
 	} {
 		got := sessionLinesOf(t, &fakeMemory{digests: []memory.SessionDigest{ofTurns(tt.turns...)}}, 0)

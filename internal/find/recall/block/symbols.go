@@ -18,6 +18,9 @@ const (
 	// fileSymbols is the number of lines that one file gets when there are many: a new
 	// file of 40 functions would leave no room for what else changed.
 	fileSymbols = 8
+	// testSymbols is the number of lines that tests get in all: those that were moved would leave
+	// no room for past work.
+	testSymbols = 6
 	// signatureChars bounds a declaration, oldNameChars the former name of a renamed
 	// symbol, fileChars the path above them, in UTF-16 units.
 	signatureChars = 100
@@ -175,9 +178,16 @@ func (r *run) fileLines(changes []changedSymbol) []line {
 	}
 	most := max(fileSymbols, r.opts.MaxSymbols/len(files))
 	var lines []line
+	tests := 0
 	for _, f := range files {
 		in := byFile[f]
-		shown := in[:min(len(in), most, r.opts.MaxSymbols-len(lines))]
+		shown := slices.DeleteFunc(slices.Clone(in), func(c changedSymbol) bool {
+			if c.isTest() {
+				tests++
+			}
+			return c.isTest() && tests > testSymbols
+		})
+		shown = shown[:min(len(shown), most, r.opts.MaxSymbols-len(lines))]
 		group := cutPath(r.plain(text.Line(f)), fileChars)
 		if len(shown) == 0 || group == "" {
 			continue

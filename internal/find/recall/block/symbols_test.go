@@ -53,6 +53,8 @@ func TestSymbolLines(t *testing.T) {
 			{FilePath: "a.go", Session: 1, QualifiedName: "B", Kind: "func", Signature: "func B()", ChangeType: "modified", LineStart: 20},
 			{FilePath: "a.go", Session: 1, QualifiedName: "A", Kind: "func", Signature: "func A()", ChangeType: "new", LineStart: 10},
 		}, "a.go\n  func A()  [NEW]\n  func B()  [MODIFIED]\n  func Gone()  [DELETED]"},
+		{"few of many tests", append(many(20, "a_test.go", 1, time.Minute), changed("old.go", 2, time.Hour, "new func Old | func Old()")),
+			"old.go\n  func Old()  [NEW]\na_test.go (20 changes)\n  func F00()  [NEW]\n  func F01()  [NEW]\n  func F02()  [NEW]\n  func F03()  [NEW]\n  func F04()  [NEW]\n  func F05()  [NEW]"},
 		{"files by their latest change, tests at the end", []memory.SymbolChange{
 			changed("a_test.go", 1, time.Minute, "new func TestA | func TestA(t *testing.T)"),
 			changed("src/lib.rs", 1, 2*time.Minute, "new func tests.adds | fn adds()"),
