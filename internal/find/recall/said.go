@@ -22,7 +22,7 @@ func (s Statement) Key() uint32 {
 
 // Heading returns the title of a record as a line has it.
 func Heading(o *memory.Observation, plain func(string) string) string {
-	return text.Unstopped(plain(o.Title))
+	return strings.TrimRight(text.Unstopped(plain(o.Title)), ":") // what leads to a list goes on in the narrative
 }
 
 // BesideTitle returns what a record says beside its title, in its order.

@@ -271,7 +271,7 @@ func Sentences(s string, begins func(rest string) bool) []string {
 			if s[next] != ' ' || next+1 == len(s) || !begins(s[next+1:]) || r == '.' && Unstopped(s[start:i+1]) == s[start:i+1] {
 				break
 			}
-			if word := AfterLast(s[start:next], " "); !abbreviations[LowerASCII(word)] && !(strings.HasSuffix(word, "..") && startsLower(s[next+1:])) {
+			if word := AfterLast(s[start:next], " "); !abbreviations[LowerASCII(word)] && (!strings.HasSuffix(word, "..") || !startsLower(s[next+1:])) {
 				emit(next)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -104,21 +103,10 @@ func checkType(t memory.ObservationType) error {
 // minSentence: shorter "sentences" ("e.g.", "v1.") do not end a title; in bytes.
 const minSentence = 20
 
-// firstSentence returns the first sentence of a text's first line, truncated at a word; of a line
-// that leads to a list, with that. A trailer of a commit message (Reviewed-on: …) is passed over
-// when other lines follow.
+// firstSentence returns the first sentence of a text's first line, truncated at a word. A
+// trailer of a commit message (Reviewed-on: …) is passed over when other lines follow.
 func firstSentence(s string) string {
-	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
-	line := text.First(lines)
-	if i := slices.IndexFunc(lines, func(line string) bool { return !text.IsTrailer(line) }); i > 0 {
-		line = lines[i]
-	}
-	if strings.HasSuffix(strings.TrimRight(line, "* "), ":") {
-		line = text.First(text.Prose(strings.Join(lines, "\n")))
-	}
-	line = text.OneLine(line)
-	title := ""
+	line, title := text.Line(firstLine(s)), ""
 	for _, sentence := range text.Sentences(line, func(string) bool { return true }) {
 		if title = strings.TrimSpace(title + " " + sentence); len(title) >= minSentence || !strings.HasSuffix(sentence, ".") {
 			break
@@ -128,6 +116,24 @@ func firstSentence(s string) string {
 		title = text.Unstopped(title)
 	}
 	return truncateAtWord(title, maxTitle)
+}
+
+// firstLine returns the first line of a text that is not empty and no trailer; otherwise the
+// first.
+func firstLine(s string) string {
+	first := ""
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if !text.IsTrailer(line) {
+			return line
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return first
 }
 
 // editObservation answers Memory.EditObservation.

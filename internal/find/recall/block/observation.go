@@ -23,7 +23,7 @@ const observationChars = 240
 func observationLine(o *memory.Observation, projectPath string) line {
 	plain := func(s string) string { return recall.RecordLine(s, projectPath) }
 	weak := func(s string) bool { return recall.IsRoutine(s) || recall.IsProof(s) }
-	title, detail := recall.TitleAndDetail(o, plain(o.Title), plain, weak)
+	title, detail := recall.TitleAndDetail(o, recall.Heading(o, plain), plain, weak)
 	if title == "" {
 		return line{}
 	}

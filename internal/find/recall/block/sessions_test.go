@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/find/recall"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -62,6 +63,28 @@ func TestSessionTellsItsMostSubstantialTurn(t *testing.T) {
 		got := sessionLinesOf(t, &fakeMemory{digests: []memory.SessionDigest{ofTurns(tt.turns...)}}, 0)
 		if len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestNoteWithList: a note is told with all of its list, not with its last item.
+func TestNoteWithList(t *testing.T) {
+	plain := func(s string) string { return recall.RecordLine(s, testProject) }
+	for title, narrative := range map[string]string{
+		"Release order:":                         "Release order:\n- migrate the database\n- restart the workers\n- purge the CDN",
+		"Regenerate the docs with go run . docs": "Regenerate the docs with go run . docs whenever a command changes:\n```\ngo run . docs\n```",
+	} {
+		o := observation(7, 3, time.Hour, title, "")
+		o.Narrative = narrative
+		want := strings.TrimSuffix(title, ":") + ": migrate the database; restart the workers; purge the CDN"
+		if title != "Release order:" {
+			want = title + ": whenever a command changes: `go run . docs`"
+		}
+		if got := observationLine(&o, testProject).text; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := recall.BesideTitle(&o, plain); len(got) != 1 {
+			t.Errorf("beside the title: %v", got)
 		}
 	}
 }
