@@ -334,7 +334,7 @@ func (b *base) openVectors(ctx context.Context) error {
 type openSet func(path, model string, dimensions int) (*vectors.Set, error)
 
 // openAhead begins to open the file of vectors, which takes as long as reading the documents,
-// if it is of the model. opened or close waits for the end.
+// if the index has those of the model (0 dimensions are any). opened or close waits for the end.
 func (b *base) openAhead(open openSet) {
 	if b.savedModel != b.model || b.savedDimensions == 0 || b.dimensions != 0 && b.dimensions != b.savedDimensions {
 		return

@@ -257,8 +257,9 @@ func (t *tx) mergeWords(first bool) (more bool) {
 	return after-before >= 2 // as FTS5 documents it: otherwise nothing was left to merge
 }
 
-// sweep, which is for a base with deletions, merges a part of the full-text index, so that the words of deleted records, and
-// projects without records, leave the file; more says that there is more to merge.
+// sweep, which is for a base with deletions, merges a part of the full-text index, so that the
+// words of deleted records, and projects without records, leave the file; more says that there is
+// more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	var gone []int64
 	err = b.transaction(ctx, func(t *tx) {

@@ -114,9 +114,9 @@ func affordable(terms []term, most int) (list, others []term) {
 	return list, others
 }
 
-// count adds the weights of words, which are the rarest first, to the scores of the eligible documents
-// (all for nil) that have them, the shorter the document the more. Documents that cannot be among the wanted with the
-// highest scores any more need not get one.
+// count adds the weights of words, which are the rarest first, to the scores of the eligible
+// documents (all for nil) that have them, the shorter the document the more. Documents that cannot
+// be among the wanted with the highest scores any more need not get one.
 func (b *base) count(ctx context.Context, t *tally, q *query, words []term, eligible vectors.Documents, wanted int) error {
 	if len(words) == 0 {
 		return nil

@@ -48,7 +48,7 @@ type witness struct {
 
 // newWitness weighs the words of a query before any of its terms is left out, and sets the place,
 // worth and telling of its terms; without a table it does not know what they tell. Terms of one
-// position are one word.
+// position, which follow each other, are one word.
 func newWitness(q *query, table *embed.Table) *witness {
 	w := &witness{query: q}
 	var masses []float64

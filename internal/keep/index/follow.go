@@ -119,9 +119,9 @@ func (f *follower) start(ix *Index) {
 	}()
 }
 
-// sound returns err, or errUnsound for the answer of an index that is not to be used. It has the
-// follower replace an index that a query found damaged, and compare its pages with their sums when
-// that is due; the first answers wait for the first comparison.
+// sound returns err, that of an answer or nil, or errUnsound for an index that is not to be used.
+// It has the follower replace an index that a query found damaged, and compare its pages with their
+// sums when that is due; the first answers wait for the first comparison.
 func (ix *Index) sound(ctx context.Context, b *base, err error) error {
 	select {
 	case <-ix.checked:

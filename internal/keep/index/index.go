@@ -263,8 +263,8 @@ func remove(paths ...string) error {
 }
 
 // reopen closes the index after before, which is given it if it is open, lets move put other files
-// in its place, and opens it again. Queries wait for it; only the follower calls it. After an error of before or of closing
-// nothing is moved; after one of opening the follower tries again.
+// in its place, and opens it again. Queries wait for it; only the follower calls it. After an error
+// of before or of closing nothing is moved; after one of opening the follower tries again.
 func (ix *Index) reopen(ctx context.Context, before func(b *base) error, move func() error) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -123,10 +123,10 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 // each would wait for its timeout.
 const queryRest = 30 * time.Second
 
-// rank answers a query on b: it parses text, which is r.Text or its beginning, by r, collects candidates by words and, when
-// vector fits the index, by likeness, and scores them. table gives vectors of words, by
-// which words of the query are compared with those of a document. Without words and
-// vector the answer is empty.
+// rank answers a query on b: it parses text, which is r.Text or its beginning, by r, collects
+// candidates by words and, when vector fits the index, by likeness, and scores them. table gives
+// vectors of words, by which words of the query are compared with those of a document. Without
+// words and vector the answer is empty.
 func (b *base) rank(ctx context.Context, text string, r Request, vector vectors.Query, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
@@ -193,8 +193,8 @@ func (b *base) behind() int64 {
 	return max(b.newest-b.cursor, 0) + int64(max(b.expected-b.cat.all.documents, 0))
 }
 
-// candidates gathers the documents to score: all n eligible ones when they are few, else
-// those with the rarer words, those of r.Also and those nearest in meaning, for which near waits (nearest).
+// candidates gathers the documents to score: all n eligible ones when they are few, else those with
+// the rarer words, those of r.Also and those nearest in meaning, for which near waits (nearest).
 func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector vectors.Query, near func() []vectors.Match) ([]candidate, error) {
 	c := b.cat
 	if n <= directDocuments {

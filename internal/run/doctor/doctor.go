@@ -119,9 +119,9 @@ func (r *Report) add(f Finding) {
 	}
 }
 
-// guarded runs a check, in its time limit, so that neither a panic nor a file system that hangs keeps
-// the others from being reported. Without a problem it returns one finding, OK. A check that does not end is left behind; the
-// process that asks is a short one.
+// guarded runs a check, in its time limit, so that neither a panic nor a file system that hangs
+// keeps the others from being reported. Without a problem it returns one finding, OK. A check that
+// does not end is left behind; the process that asks is a short one.
 func guarded(ctx context.Context, c Check, e *exam) []Finding {
 	limit := c.limit
 	if e.Deep {

@@ -114,6 +114,7 @@ func (t Table) begin(ctx context.Context, query Query, segments []segment, token
 		walks[s*len(tokens)+token] = walk{
 			term: append([]byte{'0'}, tokens[token]...),
 			// The directory may still have pages before the first, which were merged into another segment.
+			// Without an entry (NULL) the list begins on the first.
 			next: segments[s].page(max(page.Int64, segments[s].first)), last: segments[s].page(segments[s].last),
 		}
 		return nil

@@ -16,7 +16,8 @@ type nearest struct {
 	places []place
 }
 
-// newNearest returns a list for distances up to bits. It keeps none above the limit.
+// newNearest returns a list for distances up to bits, of which wanted, at least one, are looked for. It
+// keeps none above the limit.
 func newNearest(wanted, bits int, limit uint32) *nearest {
 	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: limit}
 }

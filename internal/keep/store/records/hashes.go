@@ -46,7 +46,8 @@ var RowSums = func() map[memory.RecordKind]rowSum {
 	return parts
 }()
 
-// hash returns the expression for a seed joined with the hash of the columns of a row r.
+// hash returns the expression for a seed joined with the hash of the columns of a row r. An added
+// column is joined only if it has something: older rows keep their hashes.
 func (k *Kind) hash(seed string, columns []string) string {
 	var first []string
 	for _, column := range columns {

@@ -75,6 +75,7 @@ func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
 			l.ID, l.Active = k.id, k.active
 			return // it repeats itself in a session, or by a command
 		}
+		// What the agent alone says again, of its own or of an unknown source, stays below certainty.
 		most := certain
 		if l.Provenance == memory.FromAgent && k.provenance.Unknown() || l.Provenance == k.provenance && k.provenance == memory.FromAgent {
 			most = max(agentCertain, k.confidence)

@@ -212,9 +212,9 @@ func sessionIDs(ctx context.Context, q db.Querier, condition string, value any) 
 // said is the condition that session s has an event or an observation.
 const said = "(s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))"
 
-// RecentSessions implements block.Source: the sessions last worked in, the latest first, with
-// up to 6 of their newest summaries as Turns, but of turns that the session itself took back. The project is a root path or a label.
-// What was written by hand outside of any session is none of them.
+// RecentSessions implements block.Source: the sessions last worked in, the latest first, with up to
+// 6 of their newest summaries as Turns, but of turns that the session itself took back. The project
+// is a root path or a label. What was written by hand outside of any session is none of them.
 func (s *Records) RecentSessions(ctx context.Context, projectPath string, limit int) ([]memory.SessionDigest, error) {
 	return s.digests(ctx, "list recent sessions", memory.Query{Project: projectPath, Limit: limit}, "NOT "+handwritten, recentTurns)
 }
