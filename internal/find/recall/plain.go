@@ -15,6 +15,9 @@ import (
 const scanBytes = 8 << 10
 
 var (
+	// markers are what Markdown would read at the start of a list item as a heading, quote or
+	// nested list.
+	markers     = regexp.MustCompile(`^(?:[#> ]|[-*+=] )+`)
 	uuidPattern = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	timePattern = regexp.MustCompile(`(\d{4}-\d{2}-\d{2})([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?)+`)
 )
@@ -34,7 +37,7 @@ func RecordLine(s, projectPath string) string {
 			s = timePattern.ReplaceAllString(s, "$1")
 		}
 	}
-	return withoutMarker(s)
+	return markers.ReplaceAllString(s, "")
 }
 
 // OneLine returns what the beginning of s says as Markdown (text.OneLine), with no more
@@ -79,20 +82,4 @@ func withoutProject(s, projectPath string) string {
 // not whole. Separators are no part.
 func PartOfPath(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.@+", r)
-}
-
-// withoutMarker removes what Markdown would read at the start of a list item as
-// a heading, quote or nested list.
-func withoutMarker(s string) string {
-	for {
-		t := strings.TrimLeft(s, "#>")
-		if len(t) > 1 && (t[0] == '-' || t[0] == '*' || t[0] == '+' || t[0] == '=') && t[1] == ' ' {
-			t = t[1:]
-		}
-		t = strings.TrimLeft(t, " ")
-		if t == s || t == "" {
-			return t
-		}
-		s = t
-	}
 }
