@@ -204,8 +204,6 @@ func TestExitCodes(t *testing.T) {
 	must(t, db.Close())
 	damaged := t.TempDir()
 	must(t, os.WriteFile(access.DatabasePath(damaged), slices.Repeat([]byte("no database "), 1000), 0o600))
-	occupied := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(occupied, nil, 0o600))
 	for _, tt := range []struct {
 		dataDir, args string
 		exit          int
@@ -222,8 +220,7 @@ func TestExitCodes(t *testing.T) {
 		{t.TempDir(), "show 1 --json", 3, "no_memory"},
 		{dataDir, "worker status --json", 5, ""},
 		{damaged, "recent --json", 7, "storage"},
-		{dataDir, "man " + filepath.Join(occupied, "man") + " --json", 2, "invalid"}, // prints no data
-		{dataDir, "man " + filepath.Join(occupied, "man"), 7, "storage"},
+		{dataDir, "completion bash --json", 2, "invalid"}, // prints no data
 		{newer, "recent --json", 8, "newer_schema"},
 	} {
 		env["CLAUDE_MEM_DATA_DIR"] = tt.dataDir

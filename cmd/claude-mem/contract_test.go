@@ -438,7 +438,7 @@ func TestContractIsComplete(t *testing.T) {
 
 // dataless are the commands that print no data, so have no --json.
 var dataless = []string{
-	"claude-mem", "claude-mem browse", "claude-mem completion", "claude-mem config set", "claude-mem config import", "claude-mem demo end", "claude-mem help", "claude-mem man", "claude-mem mcp", "claude-mem worker run", "claude-mem worker stop",
+	"claude-mem", "claude-mem browse", "claude-mem completion", "claude-mem config set", "claude-mem config import", "claude-mem demo end", "claude-mem help", "claude-mem mcp", "claude-mem worker run", "claude-mem worker stop",
 }
 
 // A command that prints data has --json.

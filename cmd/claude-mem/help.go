@@ -82,8 +82,8 @@ func helpCommand() *cobra.Command {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var found []cobra.Completion
-			for _, sub := range documented(above)[1:] {
-				if sub.Parent() == above && strings.HasPrefix(sub.Name(), word) {
+			for _, sub := range above.Commands() {
+				if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(sub.Name(), word) {
 					found = append(found, cli.Described(sub.Name(), sub.Short))
 				}
 			}

@@ -93,7 +93,7 @@ func (a *app) rootCommand() *cobra.Command {
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), a.modeCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
 		moving.ImportCommand(), a.versionCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.manCommand(), a.mcpCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root
