@@ -79,6 +79,7 @@ func ReadContents(ctx context.Context, path string) (c Contents, err error) {
 	return c, err
 }
 
+// contents reads the state of a database, of an older schema too; only Schema if that is 0.
 func contents(ctx context.Context, q db.Querier) (c Contents, err error) {
 	if c.Schema, err = db.Value[int](ctx, q, "PRAGMA user_version"); err != nil || c.Schema <= 0 {
 		return c, err

@@ -433,6 +433,7 @@ func (im *importing) addObservation(p *memory.PortableObservation, session memor
 	return added(p.ULID)
 }
 
+// addSummary stores a summary in a session, unless that has one of the same turn, time and texts.
 func (im *importing) addSummary(p *memory.PortableSummary, session memory.SessionID) memory.Imported {
 	outcome := im.same(`SELECT ulid FROM session_summaries WHERE session_id = ? AND prompt_number = ? AND created_at = ?
 		AND (request, unpacked(investigated), unpacked(learned), unpacked(completed), unpacked(next_steps), unpacked(notes)) = (?, ?, ?, ?, ?, ?)`,
@@ -457,6 +458,7 @@ func (im *importing) addLearning(p *memory.PortableLearning) memory.Imported {
 	return added(l.ULID)
 }
 
+// addSymbol stores the change of a symbol in a session, unless that has the same change.
 func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) memory.Imported {
 	outcome := im.same(`SELECT ulid FROM function_map WHERE session_id = ? AND file_path = ? AND qualified_name = ?
 		AND signature = ? AND body_hash = ? AND change_type = ?`,

@@ -40,6 +40,8 @@ func (s *Care) VerifyRecords(ctx context.Context, pause func() error) (wrong []M
 	return wrong, checked, db.Fault("verify records", err)
 }
 
+// verifyRecords is VerifyRecords by q: of each kind, in the order of numbers, the records whose hashes
+// differ, and the hashes whose record is gone.
 func verifyRecords(ctx context.Context, q db.Querier, pause func() error) (wrong []Mismatch, checked int, err error) {
 	for _, k := range records.HashedKinds {
 		for after := int64(math.MinInt64); ; {

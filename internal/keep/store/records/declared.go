@@ -39,6 +39,8 @@ var (
 // projectOfSession is the expression for the project of a record that has its session's.
 const projectOfSession = "(SELECT project FROM sessions WHERE id = ?)"
 
+// declareSession and those below declare the fields of a record and of its portable form for all that
+// a walk over them can be for (fields.go).
 func declareSession(f *fields, s *memory.Session, p *memory.PortableSession) {
 	field(f, "id", later, db.Plain, &s.ID, nil)
 	field(f, "ulid", inText, db.Plain, &s.ULID, &p.ULID)

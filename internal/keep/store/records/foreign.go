@@ -26,6 +26,7 @@ func (s *Records) ForeignRuns(ctx context.Context, project string) (f *likeness.
 	return readForeign(ctx, s.Reader, s.Now(), project)
 }
 
+// readForeign is ForeignRuns by q, at the time now.
 func readForeign(ctx context.Context, q db.Querier, now memory.Millis, project string) (*likeness.ForeignRuns, error) {
 	number, err := db.Value[int64](ctx, q, "SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", db.CounterMemory)
 	if err != nil {

@@ -122,6 +122,8 @@ func (s *Records) Totals(ctx context.Context, projectPath string) (memory.Totals
 	})
 }
 
+// totals counts anew what Totals keeps. The conditions on pinned, always true, let an index apply. A
+// project's prompts are those that its sessions have counted.
 func totals(ctx context.Context, reader db.Querier, projectPath string) (t memory.Totals, err error) {
 	query, args := `SELECT
 		(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),

@@ -97,6 +97,7 @@ type timeline struct {
 
 const noTime = memory.Millis(-1 << 63)
 
+// of returns the time of an observation, whose number is not negative; noTime for none.
 func (t *timeline) of(id int64) memory.Millis {
 	if id < int64(len(t.at)) {
 		return t.at[id]
