@@ -14,21 +14,15 @@ import (
 // -1 for none.
 func (e *episode) choice() int {
 	asked := e.turn.request.is(wantDecision)
-	best, bestScore := -1, 0
+	best, bestScore := -1, points(0)
 	for i, s := range e.turn.message {
 		if s.is != isSo || isFluff(s.text) || lang.Has(s.text, "committed") || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
 			continue
 		}
-		score := 1
-		if lang.Has(s.text, "over") {
-			score += 2
-		}
-		if lang.Has(s.text, "because") {
-			score++
-		}
-		if tellsDecision(s.text, false) {
-			score++
-		}
+		score := points(1)
+		score.add(2, lang.Has(s.text, "over"))
+		score.add(1, lang.Has(s.text, "because"))
+		score.add(1, tellsDecision(s.text, false))
 		if score > bestScore {
 			best, bestScore = i, score
 		}

@@ -142,7 +142,7 @@ func negated(ws []string, i int) bool {
 
 // bestClause returns the clause of a prompt that says best what to do, "" if none has a score of 3.
 func bestClause(prompt string) string {
-	best, bestScore := "", 2
+	best, bestScore := "", points(2)
 	for _, s := range sentences(prompt) {
 		candidates := []string{s.text}
 		if _, tail, ok := strings.Cut(s.text, ": "); ok {
@@ -180,26 +180,20 @@ func trimClause(c string) string {
 }
 
 // clauseScore returns how well a clause alone says what was done; 3 is enough.
-func clauseScore(c string) int {
+func clauseScore(c string) points {
 	ws := words(c)
 	if len(ws) < 2 || len(ws) > 30 {
 		return 0
 	}
-	score := 0
+	score, telling := points(0), 0
 	want := intentOf(ws[0])
-	if want != 0 && want != wantFindOut && want != wantDecision {
-		score += 3
-	} else if want != 0 {
-		score++
-	} else if lang.Is(ws[0], "verb-write") {
-		score += 2
-	}
-	telling := 0
+	change := want != 0 && want != wantFindOut && want != wantDecision
+	score.add(3, change)
+	score.add(1, want != 0 && !change)
+	score.add(2, want == 0 && lang.Is(ws[0], "verb-write"))
 	for i, w := range ws {
 		pronoun := lang.Is(w, "pronoun")
-		if pronoun && i < 4 {
-			score -= 3
-		}
+		score.add(-3, pronoun && i < 4)
 		if !pronoun && !lang.Is(w, "generic") && intentOf(w) == 0 {
 			telling++
 		}
@@ -207,11 +201,7 @@ func clauseScore(c string) int {
 	if telling == 0 {
 		return 0
 	}
-	if hasCode(c) {
-		score++
-	}
-	if strings.HasSuffix(c, "?") {
-		score -= 2
-	}
+	score.add(1, hasCode(c))
+	score.add(-2, strings.HasSuffix(c, "?"))
 	return score
 }

@@ -50,7 +50,7 @@ func (t *turn) learnings(session *memory.Session) []memory.Learning {
 // rulesOf returns the standing rules that a prompt states, at most maxRules. What is
 // quoted is nobody's rule: code, logs, blocks between tags.
 func rulesOf(prompt string) []rule {
-	least := ruleScore
+	least := points(ruleScore)
 	if len(prompt) > maxTyped {
 		least = pastedScore
 	}
@@ -267,18 +267,13 @@ func (c ruleCues) announces(s string) bool {
 
 // score returns how much speaks for a standing rule; ruleScore is enough. announced says
 // that a text before it began a list of rules.
-func (c ruleCues) score(u utterance, announced bool) int {
+func (c ruleCues) score(u utterance, announced bool) points {
 	said := strings.ToLower(unquoted(u.text))
 	label, english := c.Has(said, "rule-label"), c.Code == "en"
 	if c.isQuestion(said, label) {
 		return 0
 	}
-	score := 0
-	add := func(weight int, is bool) {
-		if is {
-			score += weight
-		}
-	}
+	score := points(0)
 	clauses := c.clauses(said)
 	lasting, place := c.Has(said, "rule-lasting", "rule-onward"), c.Has(said, "rule-place")
 	told := said
@@ -296,26 +291,26 @@ func (c ruleCues) score(u utterance, announced bool) int {
 	keeps := c.keeps(clauses, said)
 	bans := c.begins(clauses, "rule-forbid") || c.Has(said, "rule-please") && c.Has(said, "rule-forbid")
 
-	add(3, label)
-	add(3, orders)
-	add(3, keeps)
-	add(2, lasting)
-	add(2, place)
-	add(1, form && !orders && (!verb || !place))
-	add(1, place && !form && c.begins(clauses, "rule-habit") && !c.Has(said, "rule-lack"))
-	add(2, (norm || bans) && c.shouts(u.text))
-	add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
-	add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
-	add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
-	add(3, announced && u.item)
-	add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
+	score.add(3, label)
+	score.add(3, orders)
+	score.add(3, keeps)
+	score.add(2, lasting)
+	score.add(2, place)
+	score.add(1, form && !orders && (!verb || !place))
+	score.add(1, place && !form && c.begins(clauses, "rule-habit") && !c.Has(said, "rule-lack"))
+	score.add(2, (norm || bans) && c.shouts(u.text))
+	score.add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
+	score.add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
+	score.add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
+	score.add(3, announced && u.item)
+	score.add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
 
-	add(1, lasting && !form && c.Has(said, "rule-need"))
-	add(-2, c.Has(said, "rule-hedge"))
-	add(-3, c.isOnce(said, keeps))
-	add(-3, !orders && !label && (describes && !keeps || broken))
-	add(-6, !label && c.Has(said, "rule-quote"))
-	add(-3, !keeps && c.pointsBack(clauses, c.Has(said, "rule-onward")))
+	score.add(1, lasting && !form && c.Has(said, "rule-need"))
+	score.add(-2, c.Has(said, "rule-hedge"))
+	score.add(-3, c.isOnce(said, keeps))
+	score.add(-3, !orders && !label && (describes && !keeps || broken))
+	score.add(-6, !label && c.Has(said, "rule-quote"))
+	score.add(-3, !keeps && c.pointsBack(clauses, c.Has(said, "rule-onward")))
 	return score
 }
 

@@ -339,6 +339,16 @@ func codeWords(s string, most int) int {
 	return n
 }
 
+// points are what speaks for a text, less what speaks against it.
+type points int
+
+// add adds n points if is.
+func (p *points) add(n points, is bool) {
+	if is {
+		*p += n
+	}
+}
+
 // reportsTests reports whether a sentence only says that checks pass.
 func reportsTests(s string) bool {
 	return lang.Has(s, "passing") && len(strings.Fields(s)) <= 14 && lang.Has(s, "passing-check") && !lang.Has(s, "explain")

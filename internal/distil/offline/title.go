@@ -261,16 +261,15 @@ func (e *episode) commitTitle() string {
 
 // relevance scores a sentence by how much it is about the episode. 0 and less: not at all. Beside
 // other episodes with work, only a sentence that names what this one touched has a score.
-func (e *episode) relevance(s sentence) int {
+func (e *episode) relevance(s sentence) points {
 	if isFluff(s.text) || reportsTests(s.text) {
 		return 0
 	}
-	score := 0
-	named := false
-	names := func(points int, list []string, is func(string) bool) {
+	score, named := points(0), false
+	names := func(n points, list []string, is func(string) bool) {
 		if slices.ContainsFunc(list, is) {
 			named = true
-			score += points
+			score += n
 		}
 	}
 	names(2, e.files(), func(f string) bool { return mentions(s.text, nameOf(f)) || mentions(s.text, f) })
@@ -284,24 +283,13 @@ func (e *episode) relevance(s sentence) int {
 			return len(w) > 3 && w != "dependency" && mentions(s.text, strings.Trim(w, ",()"))
 		})
 	}
-	if s.first {
-		score += 2
-	}
-	if len(words(s.text)) >= 5 {
-		score++
-	}
-	if looksAhead(s) {
-		score -= 4
-	}
-	if lang.Has(s.text, "committed") {
-		score -= 3
-	}
-	if leans(s.text) {
-		score -= 2
-	}
-	if len(words(s.text)) < 4 {
-		score -= 2
-	}
+	length := len(words(s.text))
+	score.add(2, s.first)
+	score.add(1, length >= 5)
+	score.add(-2, length < 4)
+	score.add(-4, looksAhead(s))
+	score.add(-3, lang.Has(s.text, "committed"))
+	score.add(-2, leans(s.text))
 	if !e.only && !named {
 		return 0
 	}

@@ -242,20 +242,16 @@ func (e *episode) onlyTried() bool {
 // whyGivenUp returns the index of the agent's sentence that says best why an attempt was
 // given up, -1 for none.
 func (e *episode) whyGivenUp() int {
-	best, score := -1, 1
+	best, bestScore := -1, points(1)
 	for i, s := range e.turn.message {
 		if isFluff(s.text) || looksAhead(s) || len(words(s.text)) < 5 {
 			continue
 		}
-		n := 0
-		if lang.Has(s.text, "explain", "downside") {
-			n += 2
-		}
-		if hasCode(s.text) || strings.ContainsAny(s.text, "0123456789") {
-			n++
-		}
-		if n > score {
-			best, score = i, n
+		score := points(0)
+		score.add(2, lang.Has(s.text, "explain", "downside"))
+		score.add(1, hasCode(s.text) || strings.ContainsAny(s.text, "0123456789"))
+		if score > bestScore {
+			best, bestScore = i, score
 		}
 	}
 	return best
