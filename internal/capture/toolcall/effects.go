@@ -59,7 +59,7 @@ func (c *Call) effects(cmd *Command) {
 			}
 			if e := c.editByCommand(cmd, names[1]); e != nil {
 				e.Created = true
-				e.From, _ = c.locate(names[0])
+				e.From, _ = c.locate(cmd.path(names[0]))
 			}
 		}
 	case KindDelete:
@@ -206,15 +206,20 @@ func (c *Call) editByCommand(cmd *Command, name string) *Edit {
 	if name == "" || strings.ContainsAny(name, "$*{}") || strings.HasPrefix(name, "&") { // &1 is a descriptor
 		return nil
 	}
-	if cmd.Dir != "" && !absolute(slashed(name)) {
-		name = cmd.Dir + "/" + name
-	}
-	rel, inside := c.locate(name)
+	rel, inside := c.locate(cmd.path(name))
 	if !inside || rel == "" || strings.HasPrefix(rel, "..") {
 		return nil
 	}
 	c.Edits = append(c.Edits, Edit{Path: rel})
 	return &c.Edits[len(c.Edits)-1]
+}
+
+// path returns a name that the command has been given as a path from where its call began.
+func (cmd *Command) path(name string) string {
+	if cmd.Dir == "" || absolute(slashed(name)) {
+		return name
+	}
+	return cmd.Dir + "/" + name
 }
 
 // commit returns subject and body of the commit that `git commit` made: from its

@@ -52,3 +52,12 @@ func TestExported(t *testing.T) {
 		t.Errorf("got %q, want %q", last.Env, want)
 	}
 }
+
+// TestMovedInDirectory: both names of a move are of the directory in which it runs.
+func TestMovedInDirectory(t *testing.T) {
+	c := Parse(&memory.Event{Kind: memory.KindTool, ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"cd sub && mv a.go b.go"}`), ToolResponse: json.RawMessage(`{"stdout":""}`),
+		Cwd: "/home/dev/project", WorktreeRoot: "/home/dev/project", ProjectPath: "/home/dev/project"})
+	if len(c.Edits) != 1 || c.Edits[0].From != "sub/a.go" || c.Edits[0].Path != "sub/b.go" {
+		t.Errorf("got %+v", c.Edits)
+	}
+}

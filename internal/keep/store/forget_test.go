@@ -207,6 +207,20 @@ func texts(gone, kept []string) map[string]bool {
 	return all
 }
 
+// TestForgetQuote: a text that ends in a quotation mark selects only what has that mark.
+func TestForgetQuote(t *testing.T) {
+	m := newMemory(t)
+	for _, fact := range []string{"it ends with an error\there", `it ends with an error" here`} {
+		if _, err := m.AddObservation(t.Context(), memory.NewObservation{ProjectPath: "/home/dev/shop", Title: fact[:12] + fact[len(fact)-6:], Facts: []string{fact}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	would, err := m.WouldForget(t.Context(), memory.Forgetting{Text: `error"`})
+	if err != nil || would.Observations != 1 {
+		t.Errorf("%+v, %v", would, err)
+	}
+}
+
 // TestForgetSaid checks that no hash of a forgotten observation's sentences stays, and those
 // of others do.
 func TestForgetSaid(t *testing.T) {
