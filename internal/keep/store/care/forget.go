@@ -84,7 +84,7 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 func selectForgotten(ctx context.Context, q db.Querier, f *memory.Forgetting) (s selection, err error) {
 	text := asciiLower(f.Text)
 	quoted, _ := db.Encode(text) // a string always encodes
-	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime)), text, quoted[1:len(quoted)-1],
+	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime)), text, quoted[1 : len(quoted)-1],
 		"*[^a-zA-Z0-9_.-]" + globEscaper.Replace(f.File) + "[^a-zA-Z0-9_-]*", f.File, db.JSONList(f.Observations)}
 	count := func(list *string, n *int, query string, args ...any) {
 		if err != nil {
