@@ -96,10 +96,8 @@ func (t *turn) denies() bool {
 		return true
 	}
 	var plus, minus []string
-	for _, s := range t.steps {
-		for _, e := range s.edits {
-			plus, minus = append(plus, e.plus...), append(minus, e.minus...)
-		}
+	for _, e := range editsOf(t.steps) {
+		plus, minus = append(plus, e.plus...), append(minus, e.minus...)
 	}
 	taken, other := namesAround(first, "rejects")
 	return slices.ContainsFunc([]string{taken, other}, func(name string) bool {

@@ -268,16 +268,8 @@ func secondTrouble(before, after []*step) bool {
 	if !sinceEdit || !repaired || len(mine) == 0 {
 		return false
 	}
-	theirs := 0
-	for _, s := range after {
-		for _, e := range s.edits {
-			if slices.Contains(mine, e.path) {
-				return false
-			}
-			theirs++
-		}
-	}
-	return theirs > 0
+	theirs := editsOf(after)
+	return len(theirs) > 0 && !slices.ContainsFunc(theirs, func(e *edit) bool { return slices.Contains(mine, e.path) })
 }
 
 // holdsStep reports whether s is among steps, a stretch of one turn.
@@ -291,11 +283,9 @@ func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s)
 // fixedElsewhere returns the failures of this episode that ended in another turn.
 func (e *episode) fixedElsewhere() []*check {
 	var out []*check
-	for _, s := range e.steps {
-		for _, c := range s.checks {
-			if c.fixedBy != nil && !c.undone && !holdsStep(e.turn.steps, c.fixedBy.step) {
-				out = append(out, c)
-			}
+	for _, c := range checksOf(e.steps) {
+		if c.fixedBy != nil && !c.undone && !holdsStep(e.turn.steps, c.fixedBy.step) {
+			out = append(out, c)
 		}
 	}
 	return out
@@ -404,7 +394,7 @@ func mergeIdle(list []*episode) []*episode {
 			continue
 		}
 		p := out[len(out)-1]
-		onlyCommits := len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0 && len(e.reverts) == 0
+		joins := len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0 && len(p.reverts)+len(e.reverts) == 0
 		switch {
 		case !e.works() && len(e.open) == 0:
 			p.read = text.Add(p.read, e.read...)
@@ -413,11 +403,8 @@ func mergeIdle(list []*episode) []*episode {
 			if len(p.commits) == 0 {
 				p.passes = append(p.passes, e.passes...)
 			}
-		case len(p.reverts)+len(e.reverts) > 0:
-			out = append(out, e)
-			continue
-		case onlyCommits && len(e.open) == 0 && len(p.edits) > 0 && len(p.commits) == 0, // the commit of the work before
-			onlyCommits && len(p.edits) == 0 && len(p.fixed) == 0 && len(p.commits) > 0: // several commits in a row are one thing to tell
+		case joins && len(e.open) == 0 && len(p.edits) > 0 && len(p.commits) == 0, // the commit of the work before
+			joins && len(p.edits) == 0 && len(p.fixed) == 0 && len(p.commits) > 0: // several commits in a row are one thing to tell
 			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)
 		default:
 			out = append(out, e)

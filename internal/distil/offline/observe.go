@@ -360,13 +360,11 @@ func (e *episode) facts(told string) []string {
 // workaround notes a program that is not there and what served in its place; "" for none.
 func (e *episode) workaround() string {
 	missing := ""
-	for _, s := range e.turn.steps {
-		for _, c := range s.checks {
-			if !c.passed && (c.failure.Exit == 127 || lang.Has(c.failure.Message, "missing-program")) {
-				missing = c.text
-			} else if c.passed && missing != "" && c.Kind.IsProof() && c.text != missing {
-				return "`" + missing + "` is not available here; `" + c.text + "` works"
-			}
+	for _, c := range checksOf(e.turn.steps) {
+		if !c.passed && (c.failure.Exit == 127 || lang.Has(c.failure.Message, "missing-program")) {
+			missing = c.text
+		} else if c.passed && missing != "" && c.Kind.IsProof() && c.text != missing {
+			return "`" + missing + "` is not available here; `" + c.text + "` works"
 		}
 	}
 	return ""

@@ -29,18 +29,16 @@ const (
 // what they wrote.
 func (t *turn) newValues() []newValue {
 	var out []newValue
-	for _, s := range t.steps {
-		for _, e := range s.edits {
-			if len(e.minus) != len(e.plus) || len(e.minus) > maxPairs {
+	for _, e := range editsOf(t.steps) {
+		if len(e.minus) != len(e.plus) || len(e.minus) > maxPairs {
+			continue
+		}
+		for i, line := range e.minus {
+			was, now, key := replacedValue(line, e.plus[i])
+			if was == "" || len(out) == maxValues || slices.ContainsFunc(e.plus, func(p string) bool { return hasToken(p, was) }) {
 				continue
 			}
-			for i, line := range e.minus {
-				was, now, key := replacedValue(line, e.plus[i])
-				if was == "" || len(out) == maxValues || slices.ContainsFunc(e.plus, func(p string) bool { return hasToken(p, was) }) {
-					continue
-				}
-				out = append(out, newValue{e.path, key, was, now})
-			}
+			out = append(out, newValue{e.path, key, was, now})
 		}
 	}
 	return out
@@ -125,32 +123,19 @@ func hasToken(s, value string) bool {
 // file introduced: by the one that the record names as the rejected or former one, or by
 // another one where the record's title is about the value.
 func (r *reversals) replaced(old *memory.Observation, own []*memory.Observation) bool {
-	if len(r.values) == 0 {
-		return false
-	}
-	modified := old.FilesIn(memory.FileModified)
-	front := old.Title + "\n" + old.Subtitle
-	for _, v := range r.values {
+	modified, front := old.FilesIn(memory.FileModified), old.Title+"\n"+old.Subtitle
+	return slices.ContainsFunc(r.values, func(v newValue) bool {
 		if !slices.Contains(modified, v.file) || !hasToken(front, v.was) {
-			continue
+			return false
 		}
-		told := front + "\n" + old.Narrative + "\n" + strings.Join(old.Facts, "\n")
-		about := len(v.key) > 2 && mentions(told, v.key)
-		switch {
-		case hasToken(told, v.now):
-			if introduces(front, v.was, v.now) && (about || r.putBack) {
-				return true
-			}
-		case about && hasToken(old.Title, v.was) && old.Type != memory.TypeBugfix && old.Type != memory.TypeDiscovery:
-			if slices.ContainsFunc(own, func(o *memory.Observation) bool {
-				said := o.Title + "\n" + o.Subtitle + "\n" + strings.Join(o.Facts, "\n")
-				return hasToken(said, v.now) && shareModified(o, old)
-			}) {
-				return true
-			}
+		told := toldBy(old) + "\n" + old.Narrative
+		about := mentions(told, v.key)
+		if hasToken(told, v.now) {
+			return introduces(front, v.was, v.now) && (about || r.putBack)
 		}
-	}
-	return false
+		return about && hasToken(old.Title, v.was) && old.Type != memory.TypeBugfix && old.Type != memory.TypeDiscovery &&
+			slices.ContainsFunc(own, func(o *memory.Observation) bool { return hasToken(toldBy(o), v.now) && shareModified(o, old) })
+	})
 }
 
 // introduces reports whether a text tells of a value as the new one in place of another:

@@ -79,21 +79,18 @@ func parseRequest(prompt string) request {
 		}
 	}
 	asks := strings.Contains(head, "?")
-	for _, x := range []struct {
-		want intent
-		is   bool
-	}{
-		{wantFix, complains(head) && !lang.Has(head, "leave-alone")},
-		{wantDocs, lang.Has(head, "docs")},
-		{wantTests, lang.Has(head, "tests")},
-		{wantDecision, lang.Has(head, "decide") || asks && lang.Has(head, "decide-asked")},
-		{wantFeature, lang.Has(head, "wish", "feature")},
-		{wantFindOut, asks || lang.Has(head, "find-out")},
-		{wantRefactor, lang.Has(head, "refactor")},
-		{wantBetter, lang.Has(head, "better")},
+	for want, is := range map[intent]bool{
+		wantFix:      complains(head) && !lang.Has(head, "leave-alone"),
+		wantDocs:     lang.Has(head, "docs"),
+		wantTests:    lang.Has(head, "tests"),
+		wantDecision: lang.Has(head, "decide") || asks && lang.Has(head, "decide-asked"),
+		wantFeature:  lang.Has(head, "wish", "feature"),
+		wantFindOut:  asks || lang.Has(head, "find-out"),
+		wantRefactor: lang.Has(head, "refactor"),
+		wantBetter:   lang.Has(head, "better"),
 	} {
-		if x.is {
-			r.wants |= x.want
+		if is {
+			r.wants |= want
 		}
 	}
 	r.clause = bestClause(r.text)

@@ -162,31 +162,24 @@ func typed(prompt string) []utterance {
 	return out
 }
 
+// openTag matches the beginning of a tag, up to its name.
+var openTag = regexp.MustCompile(`<([\w-]+)`)
+
 // withoutTagged removes the blocks between a tag and the one that closes it.
 func withoutTagged(s string) string {
 	var b strings.Builder
-	for from := 0; ; {
-		i := strings.IndexByte(s[from:], '<')
-		if i < 0 {
-			b.WriteString(s[from:])
-			return b.String()
+	for {
+		at := openTag.FindStringSubmatchIndex(s)
+		if at == nil {
+			return b.String() + s
 		}
-		i += from
-		name := i + 1
-		for name < len(s) && (text.IsIdent(s[name]) || s[name] == '-') {
-			name++
+		b.WriteString(s[:at[0]])
+		_, behind, closed := strings.Cut(s[at[1]:], "</"+s[at[2]:at[3]]+">")
+		if !closed {
+			b.WriteByte('<')
+			behind = s[at[0]+1:]
 		}
-		end := -1
-		if name > i+1 {
-			end = strings.Index(s[name:], "</"+s[i+1:name]+">")
-		}
-		if end < 0 {
-			b.WriteString(s[from : i+1])
-			from = i + 1
-			continue
-		}
-		b.WriteString(s[from:i])
-		from = name + end + len("</>") + name - i - 1
+		s = behind
 	}
 }
 
@@ -253,16 +246,12 @@ func tells(s string) bool {
 func (c ruleCues) leadIn(s string) (head, tail string) {
 	for _, sep := range []string{": ", "：", " – ", " — ", ":"} {
 		head, tail, ok := strings.Cut(s, sep)
-		if ok && (sep != ":" || tail == "") && !hasCode(head) && len(words(head)) <= 14 && c.announces(head) {
+		if ok && (sep != ":" || tail == "") && !hasCode(head) && len(words(head)) <= 14 &&
+			c.Has(head+":", "rule-label", "rule-lasting", "rule-onward", "rule-place") { // a label may end in a colon
 			return head, tail
 		}
 	}
 	return "", s
-}
-
-// announces reports whether a text in front of a colon says that rules follow.
-func (c ruleCues) announces(s string) bool {
-	return c.Has(s+":", "rule-label", "rule-lasting", "rule-onward", "rule-place") // a label may end in one
 }
 
 // score returns how much speaks for a standing rule; ruleScore is enough. announced says
@@ -440,20 +429,12 @@ func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	return false
 }
 
-// quotations match what stands in backquotes or quotation marks.
-var quotations = []*regexp.Regexp{
-	regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`"[^"]*"`), regexp.MustCompile("“[^”]*”"), regexp.MustCompile("„[^“]*“"),
-	regexp.MustCompile("«[^»]*»"), regexp.MustCompile("「[^」]*」"), regexp.MustCompile(" '[^']*'"),
-}
+// quotation matches what stands in backquotes or quotation marks.
+var quotation = regexp.MustCompile("`[^`]*`" + `|"[^"]*"|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」| '[^']*'`)
 
 // unquoted replaces what stands in quotation marks or backquotes by a word without
 // meaning.
-func unquoted(s string) string {
-	for _, q := range quotations {
-		s = q.ReplaceAllLiteralString(s, " code")
-	}
-	return s
-}
+func unquoted(s string) string { return quotation.ReplaceAllLiteralString(s, " code") }
 
 // category returns which kind of learning a rule is: "preference", "workflow", else "convention".
 func category(rule string) string {

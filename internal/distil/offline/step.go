@@ -103,6 +103,24 @@ func newStep(pe *memory.PendingEvent) *step {
 	return s
 }
 
+// editsOf returns the edits of steps, in their order.
+func editsOf(steps []*step) []*edit {
+	var all []*edit
+	for _, s := range steps {
+		all = append(all, s.edits...)
+	}
+	return all
+}
+
+// checksOf returns the checks of steps, in their order.
+func checksOf(steps []*step) []*check {
+	var all []*check
+	for _, s := range steps {
+		all = append(all, s.checks...)
+	}
+	return all
+}
+
 const (
 	maxPath      = 300
 	maxErrorLine = 200

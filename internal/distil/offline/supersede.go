@@ -76,18 +76,14 @@ func (t *turn) reversals(batch *memory.Batch) reversals {
 	for _, e := range t.episodes {
 		r.commits = append(r.commits, e.reverts...)
 	}
-	for _, s := range sentences(t.request.text) {
-		r.said = append(r.said, s.text)
-		if lang.Has(s.text, "otherwise") {
-			r.otherwise = append(r.otherwise, choicePairs(s.text)...)
+	asked := sentences(t.request.text)
+	for i, s := range slices.Concat(asked, t.message) {
+		pairs := choicePairs(s.text)
+		r.said, r.choices = append(r.said, s.text), append(r.choices, pairs...)
+		r.putBack = r.putBack || lang.Has(s.text, "put-back")
+		if i < len(asked) && lang.Has(s.text, "otherwise") {
+			r.otherwise = append(r.otherwise, pairs...)
 		}
-	}
-	for _, s := range t.message {
-		r.said = append(r.said, s.text)
-	}
-	for _, s := range r.said {
-		r.putBack = r.putBack || lang.Has(s, "put-back")
-		r.choices = append(r.choices, choicePairs(s)...)
 	}
 	return r
 }

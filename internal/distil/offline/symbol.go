@@ -173,21 +173,12 @@ func (e *episode) newCode() []string {
 // movesOnly reports whether what came somewhere went somewhere else: a rename, or
 // code moved between files.
 func (e *episode) movesOnly() bool {
-	renames, both := 0, 0
-	for _, x := range e.edits {
-		if x.kind == toolcall.FileCode && x.from != "" {
-			renames++
-		}
-	}
-	renames += len(e.names(func(s *symbol) bool { return s.code && s.from != "" }))
+	renames := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && x.from != "" }) ||
+		slices.ContainsFunc(e.symbols, func(s symbol) bool { return s.code && s.from != "" })
 	came := e.names(func(s *symbol) bool { return s.code && s.added() })
 	went := e.names(func(s *symbol) bool { return s.code && s.change == memory.SymbolDeleted })
-	for _, n := range came {
-		if slices.Contains(went, n) {
-			both++
-		}
-	}
-	return renames > 0 && len(came) <= both || both > 0 && both >= len(came)-1
+	both := len(slices.DeleteFunc(slices.Clone(came), func(n string) bool { return !slices.Contains(went, n) }))
+	return renames && len(came) <= both || both > 0 && both >= len(came)-1
 }
 
 // touched returns the names of the symbols of the program itself that are new, then of

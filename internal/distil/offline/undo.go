@@ -70,10 +70,8 @@ func undo(t *turn) {
 		}
 	}
 	for _, a := range earliest {
-		for _, s := range t.steps[a.from : a.to+1] {
-			for _, c := range s.checks {
-				c.undone = c.undone || t.causedBy(c, a)
-			}
+		for _, c := range checksOf(t.steps[a.from : a.to+1]) {
+			c.undone = c.undone || t.causedBy(c, a)
 		}
 	}
 }
@@ -87,9 +85,7 @@ func within(path, dir string) bool {
 // forget removes the edits, up to step i, of a file or directory that a trial made and deleted, and
 // the failures of that file; if the turn had not edited anything else, those that came with it.
 func (t *turn) forget(i int, path string) {
-	tried, alone := false, !slices.ContainsFunc(t.steps[:i+1], func(s *step) bool {
-		return slices.ContainsFunc(s.edits, func(e *edit) bool { return !within(e.path, path) })
-	})
+	tried, alone := false, !slices.ContainsFunc(editsOf(t.steps[:i+1]), func(e *edit) bool { return !within(e.path, path) })
 	for _, s := range t.steps[:i+1] {
 		n := len(s.edits)
 		s.edits = slices.DeleteFunc(s.edits, func(e *edit) bool { return within(e.path, path) && (e.created || path != ".") })
@@ -171,24 +167,15 @@ func (t *turn) causedBy(c *check, a attempt) bool {
 	if c.fixedBy != nil && holdsStep(t.steps, c.fixedBy.step) && c.fixedBy.step.at < a.to {
 		return false
 	}
-	for _, s := range t.steps[:a.from] {
-		for _, old := range s.checks {
-			if !old.passed && sameFailure(old, c) {
-				return false
-			}
-		}
+	if slices.ContainsFunc(checksOf(t.steps[:a.from]), func(old *check) bool { return !old.passed && sameFailure(old, c) }) {
+		return false
 	}
-	if c.fixedBy == nil {
-		return true
-	}
-	return !slices.ContainsFunc(t.steps[:c.step.at+1], func(s *step) bool { return len(s.edits) > 0 })
+	return c.fixedBy == nil || len(editsOf(t.steps[:c.step.at+1])) == 0
 }
 
 // createdBefore reports whether one of the steps created the file.
 func createdBefore(steps []*step, path string) bool {
-	return slices.ContainsFunc(steps, func(s *step) bool {
-		return slices.ContainsFunc(s.edits, func(e *edit) bool { return within(e.path, path) && e.created })
-	})
+	return slices.ContainsFunc(editsOf(steps), func(e *edit) bool { return within(e.path, path) && e.created })
 }
 
 // markTakenOut marks the episodes whose commit a later one reverted, by its subject or

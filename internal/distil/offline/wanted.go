@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
@@ -26,12 +27,7 @@ func (t *turn) wants(c *check) bool {
 	if c.Kind.IsProof() || len(c.failure.Message) < 12 || !strings.Contains(t.raw, c.failure.Message) {
 		return false
 	}
-	for _, s := range t.steps[:c.step.at] {
-		for _, old := range s.checks {
-			if !old.passed && old.text == c.text && old.failure.Message != c.failure.Message {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(checksOf(t.steps[:c.step.at]), func(old *check) bool {
+		return !old.passed && old.text == c.text && old.failure.Message != c.failure.Message
+	})
 }
