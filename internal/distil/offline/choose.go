@@ -80,10 +80,9 @@ func newChooser(e *episode) *chooser {
 	c.work, c.failed = c.work[:min(len(c.work), 30)], c.failed[:min(len(c.failed), 10)]
 	said := slices.Concat(t.message, t.outlines)
 	for i, s := range said {
-		if !e.only && e.relevance(s) <= 0 {
-			continue
+		if e.only || e.relevance(s) > 0 {
+			c.add(s, fromMessage, min(1, float64(i)/float64(max(1, len(t.message)-1))))
 		}
-		c.add(s, fromMessage, min(1, float64(i)/float64(max(1, len(t.message)-1))))
 	}
 	c.said = slices.ContainsFunc(c.list, func(x candidate) bool { return titleOf(x.text) != "" })
 	for _, body := range e.bodies[:min(len(e.bodies), 3)] {
@@ -318,16 +317,19 @@ func (c *chooser) titleOf(x *candidate) string {
 }
 
 // besideTitle returns what a candidate says in a subtitle with room for so many characters, beside
-// what was said; "" for what is no subtitle, or was mostly said. repeats is the share that was.
-func (c *chooser) besideTitle(x *candidate, room int, said map[string]bool) (s string, repeats float64) {
+// what was said, and its features; "" for what is no subtitle, or was mostly said.
+func (c *chooser) besideTitle(x *candidate, room int, said map[string]bool) (s string, f features) {
 	if x.apart && !c.also || x.source == fromPrompt || x.is == isOpen || lang.Begins(x.text, "next-start") {
-		return "", 0
+		return "", f
 	}
 	s = fitting(x.text, room)
-	if repeats = shareOf(rareWords(s), said); repeats > 0.7 {
-		return "", 0
+	repeats := shareOf(rareWords(s), said)
+	if s == "" || repeats > 0.7 {
+		return "", f
 	}
-	return s, repeats
+	f = c.featuresOf(x, room)
+	f[repeatsTitle] = repeats
+	return s, f
 }
 
 // titleOf returns a sentence as a title of at most maxTitle characters; "" when the cut would say
@@ -366,13 +368,8 @@ func (c *chooser) subtitle(out *pick) string {
 			if slices.Contains(out.used, i) || slices.Contains(picked, i) || leans(x.text) && !c.follows(i, slices.Concat(out.used, picked)) {
 				continue
 			}
-			s, repeats := c.besideTitle(x, room, said)
-			if s == "" {
-				continue
-			}
-			f := c.featuresOf(x, room)
-			f[repeatsTitle] = repeats
-			if score := c.weights.subtitle.score(&f); at < 0 || score > best {
+			s, f := c.besideTitle(x, room, said)
+			if score := c.weights.subtitle.score(&f); s != "" && (at < 0 || score > best) {
 				at, best = i, score
 			}
 		}

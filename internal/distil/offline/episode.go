@@ -166,10 +166,13 @@ func episodesOf(turns []*turn) []*episode {
 	}
 	markTakenOut(all)
 	// A failure of an earlier turn belongs to the episode that ended it.
-	for _, other := range all {
-		for _, c := range other.fixedElsewhere() {
+	for _, t := range turns {
+		for _, c := range checksOf(t.steps) {
+			if c.fixedBy == nil || c.undone || c.fixedBy.step.turn == t {
+				continue
+			}
 			for _, e := range all {
-				if e.turn != other.turn && e.holds(c.fixedBy.step) && len(e.edits) > 0 {
+				if e.holds(c.fixedBy.step) && len(e.edits) > 0 {
 					c.early = true
 					e.fixed = append(e.fixed, c)
 				}
@@ -279,17 +282,6 @@ func holdsStep(steps []*step, s *step) bool {
 
 // holds reports whether a step is one of the episode's; false for nil.
 func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s) }
-
-// fixedElsewhere returns the failures of this episode that ended in another turn.
-func (e *episode) fixedElsewhere() []*check {
-	var out []*check
-	for _, c := range checksOf(e.steps) {
-		if c.fixedBy != nil && !c.undone && !holdsStep(e.turn.steps, c.fixedBy.step) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
 
 // newEpisode collects what a stretch of steps shows: it tells each failed check as fixed,
 // recovered, cured, open, wanted or undone, and sets early of those that ended. One of a trial, or

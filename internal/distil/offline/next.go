@@ -10,11 +10,6 @@ import (
 // minAnswer is how many words an answer has at least, where words are parted by blanks.
 const minAnswer = 14
 
-// isNextHeading reports whether a line that ends in a colon heads a list of next steps.
-func isNextHeading(line string) bool {
-	return standingOf(line) == isOpen
-}
-
 // leavesOpen reports whether a sentence of the agent names a next step, or says what was
 // left undone.
 func leavesOpen(s sentence) bool {

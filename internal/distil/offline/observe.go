@@ -54,7 +54,6 @@ func (e *episode) observe() []memory.Observation {
 			return []memory.Observation{o}
 		}
 	}
-	var out []memory.Observation
 	if e.onlyCommits() {
 		return nil
 	}
@@ -77,7 +76,7 @@ func (e *episode) observe() []memory.Observation {
 		}
 		o.Subtitle = say.subtitle
 		o.Facts = e.facts("")
-		out = append(out, o)
+		out := []memory.Observation{o}
 		if also, decided, more := choose.second(&say); ok && more && e.only {
 			if len(e.edits) == 0 {
 				t = memory.TypeDiscovery
@@ -454,10 +453,9 @@ func (e *episode) narrative() string {
 		}
 	}
 	for _, s := range e.turn.message {
-		if isFluff(s.text) || !e.only && e.relevance(s) <= 0 {
-			continue
+		if !isFluff(s.text) && (e.only || e.relevance(s) > 0) {
+			put(s.text)
 		}
-		put(s.text)
 	}
 	for _, s := range e.evidence() {
 		if !reports(b.String(), s) {

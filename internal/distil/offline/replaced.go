@@ -103,20 +103,15 @@ func isValue(s string) bool {
 
 // hasToken reports whether s has a value as a whole.
 func hasToken(s, value string) bool {
-	for from := 0; ; {
-		i := strings.Index(s[from:], value)
-		if i < 0 {
-			return false
-		}
-		i += from
+	for i := range text.Indexes(s, value) {
 		end := i + len(value)
 		before := i == 0 || !text.IsIdent(s[i-1]) && (i < 2 || s[i-1] != '.' || !text.IsIdent(s[i-2]))
 		after := end == len(s) || !text.IsIdent(s[end]) && (end+1 == len(s) || s[end] != '.' || !text.IsIdent(s[end+1]))
 		if before && after {
 			return true
 		}
-		from = i + 1
 	}
+	return false
 }
 
 // replaced reports whether the turn replaced a value that an earlier record of the same

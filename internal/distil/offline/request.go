@@ -112,23 +112,16 @@ func (r *request) is(want intent) bool { return r.wants&want != 0 }
 // isName reports whether a word, in lower case, occurs in the prompt only as a name, capitalised in
 // mid-sentence or inside code: Allow, `add`. It returns true for one that does not occur.
 func isName(prompt, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(text.LowerASCII(prompt[from:]), word)
-		if i < 0 {
-			return true
-		}
-		i += from
-		end := min(i+len(word), len(prompt))
+	for i := range text.Indexes(text.LowerASCII(prompt), word) {
+		end := i + len(word)
 		inside := i > 0 && (text.IsIdent(prompt[i-1]) || strings.IndexByte("`.#/", prompt[i-1]) >= 0) || end < len(prompt) && (text.IsIdent(prompt[end]) || prompt[end] == '(' || prompt[end] == '`')
-		if !inside {
-			lower := prompt[i] >= 'a' && prompt[i] <= 'z'
-			start := i == 0 || i >= 2 && strings.IndexByte(".!?:\n", prompt[i-2]) >= 0 || strings.IndexByte("\n", prompt[i-1]) >= 0
-			if lower || start {
-				return false
-			}
+		lower := prompt[i] >= 'a' && prompt[i] <= 'z'
+		start := i == 0 || i >= 2 && strings.IndexByte(".!?:\n", prompt[i-2]) >= 0 || strings.IndexByte("\n", prompt[i-1]) >= 0
+		if !inside && (lower || start) {
+			return false
 		}
-		from = end
 	}
+	return true
 }
 
 // negated reports whether the verb at i is forbidden rather than asked for: one of the three words

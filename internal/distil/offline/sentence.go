@@ -93,7 +93,7 @@ func (r *reader) read(line string) {
 		r.row(s)
 	case strings.Trim(s, "-*_= ") == "":
 		r.flush()
-	case strings.HasSuffix(s, ":") && isNextHeading(s):
+	case strings.HasSuffix(s, ":") && standingOf(s) == isOpen:
 		r.flush()
 		r.section, r.listed = "next steps", true
 	case isHeadline(s):
@@ -246,7 +246,7 @@ func outlines(md string) []sentence {
 		lead = ""
 		if strings.HasSuffix(s, ":") || isHeadline(s) || s[0] == '#' {
 			all := text.Sentences(plain(text.Unmark(strings.Trim(s, "#*_ "))), beginsSentence)
-			if len(all) > 0 && !isNextHeading(all[len(all)-1]) {
+			if len(all) > 0 && standingOf(all[len(all)-1]) != isOpen {
 				lead = all[len(all)-1]
 			}
 		}

@@ -59,16 +59,12 @@ func (t *turn) investigated(read []string) string {
 		parts = append(parts, "read "+list(read, 4))
 	}
 	var ran []string
-	searched := false
-	for _, s := range t.steps {
-		for _, c := range s.checks {
-			if !c.passed {
-				ran = text.Add(ran, "`"+c.text+"`")
-			}
+	for _, c := range checksOf(t.steps) {
+		if !c.passed {
+			ran = text.Add(ran, "`"+c.text+"`")
 		}
-		searched = searched || s.Tool == toolcall.ToolSearch || s.probes && slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return slices.Contains(searchers, c.Program()) })
 	}
-	if searched {
+	if slices.ContainsFunc(t.steps, (*step).searches) {
 		parts = append(parts, "searched the code")
 	}
 	if len(ran) > 0 {
@@ -78,6 +74,11 @@ func (t *turn) investigated(read []string) string {
 		parts = append(parts, "asked a subagent")
 	}
 	return shown(capital(strings.Join(parts, "; ")), maxField)
+}
+
+// searches reports whether the step searched files.
+func (s *step) searches() bool {
+	return s.Tool == toolcall.ToolSearch || s.probes && slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return slices.Contains(searchers, c.Program()) })
 }
 
 // completed says what is different now, the evidence with it: it stands alone in

@@ -98,9 +98,7 @@ func (c *chooser) trainingExample(out *pick, free bool) Choice {
 			f := c.featuresOf(x, maxTitle)
 			choice.Titles = append(choice.Titles, Candidate{s, f[:]})
 		}
-		if s, repeats := c.besideTitle(x, maxSubtitle, said); s != "" {
-			f := c.featuresOf(x, maxSubtitle)
-			f[repeatsTitle] = repeats
+		if s, f := c.besideTitle(x, maxSubtitle, said); s != "" {
 			choice.Subtitles = append(choice.Subtitles, Candidate{s, f[:]})
 		}
 	}

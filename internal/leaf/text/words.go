@@ -1,6 +1,7 @@
 package text
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -68,17 +69,24 @@ func LowerASCII(s string) string {
 // HasWord reports whether s has word, which is not empty, not as a part of a longer one: no ASCII
 // letter, digit or '_' stands before or behind it. Letter case counts.
 func HasWord(s, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(s[from:], word)
-		if i < 0 {
-			return false
-		}
-		i += from
+	for i := range Indexes(s, word) {
 		end := i + len(word)
 		if (i == 0 || !IsIdent(s[i-1])) && (end == len(s) || !IsIdent(s[end])) {
 			return true
 		}
-		from = i + 1
+	}
+	return false
+}
+
+// Indexes yields each index at which s has part, which must not be empty; two may overlap.
+func Indexes(s, part string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for from := 0; ; from++ {
+			i := strings.Index(s[from:], part)
+			if from += i; i < 0 || !yield(from) {
+				return
+			}
+		}
 	}
 }
 
