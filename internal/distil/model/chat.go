@@ -95,8 +95,8 @@ func (p *api) chatRequest(request memory.ModelRequest) chatRequest {
 	} else {
 		out.MaxTokens = limit
 	}
-	if own {
-		out.ReasoningEffort = p.vendor.effortOf(out.Model)
+	if own && isOneOf(out.Model, p.vendor.thinks) {
+		out.ReasoningEffort = "none"
 	}
 	return out
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,8 +167,7 @@ var errTemperature = errors.New("the model takes no temperature")
 
 // temperature returns what to ask a model for: 0, nil for its own.
 func (p *api) temperature(model string) *int {
-	_, refused := p.refused.Load(model)
-	if refused || !slices.ContainsFunc(p.vendor.cold, func(name string) bool { return strings.HasPrefix(model, name) }) {
+	if _, refused := p.refused.Load(model); refused || !isOneOf(model, p.vendor.cold) {
 		return nil
 	}
 	return new(0)

@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // vendor is a row of the table: the differences between the models' APIs.
 type vendor struct {
@@ -12,11 +15,11 @@ type vendor struct {
 	// completionTokens: the vendor's own endpoint wants max_completion_tokens; most
 	// servers that imitate it know only max_tokens.
 	completionTokens bool
-	// effort maps the beginning of a model's name to its reasoning_effort.
-	// Extraction gains nothing from thinking, and thinking tokens count against the
+	// thinks are the beginnings of the names of models that are asked for the reasoning_effort
+	// none. Extraction gains nothing from thinking, and thinking tokens count against the
 	// answer's limit. Models that are not listed keep their default, because models
 	// without the parameter answer with 400.
-	effort map[string]string
+	thinks []string
 	// cold are the beginnings of the names of models that take a temperature; theirs is 0, so
 	// that the same turn gives the same records. Others refuse one (Claude from 4.7 on, GPT-5), or
 	// repeat themselves at a low one (Gemini 3). OpenRouter drops it for models that refuse it.
@@ -36,7 +39,7 @@ var vendors = []vendor{
 	{
 		name: "openai", baseURL: "https://api.openai.com/v1/",
 		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true, cold: []string{"gpt-3.5", "gpt-4"},
-		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"},
+		thinks: []string{"gpt-5.6-luna", "gpt-5.4-nano", "gpt-5.4-mini"},
 	},
 	{
 		name: "openrouter", baseURL: "https://openrouter.ai/api/v1/",
@@ -75,14 +78,9 @@ func KeyNeeded(provider string) bool {
 // Messages API's own paths have.
 func (v vendor) basePath(path string) string { return strings.TrimSuffix(path, v.pathPrefix) }
 
-// effortOf returns the reasoning effort to ask of a model, "" for the model's own.
-func (v vendor) effortOf(model string) string {
-	for prefix, effort := range v.effort {
-		if strings.HasPrefix(model, prefix) {
-			return effort
-		}
-	}
-	return ""
+// isOneOf reports whether a model's name has one of these beginnings.
+func isOneOf(model string, beginnings []string) bool {
+	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(model, b) })
 }
 
 // DefaultModel returns the model of a provider whose model is not set, "" for a provider that

@@ -123,6 +123,19 @@ func (e *evidence) role(claimed string, as memory.FileRole) (string, memory.File
 	return "", ""
 }
 
+// supported returns the stored paths of files that a model names, by what the tools did with them.
+func (e *evidence) supported(claimed []memory.FileRef) (modified, read []string) {
+	for _, f := range claimed {
+		switch stored, role := e.role(f.Path, f.Role); role {
+		case memory.FileModified:
+			modified = text.Add(modified, stored)
+		case memory.FileRead:
+			read = text.Add(read, stored)
+		}
+	}
+	return modified, read
+}
+
 // correctFiles replaces the files of observations by those that the tools support.
 // It adds a modified file that none names to the only observation, or to those
 // whose text mentions it.
@@ -130,15 +143,9 @@ func (e *evidence) correctFiles(observations []memory.Observation) {
 	told := map[string]bool{}
 	for i := range observations {
 		o := &observations[i]
-		var modified, read []string
-		for _, f := range o.Files {
-			switch stored, role := e.role(f.Path, f.Role); role {
-			case memory.FileModified:
-				modified = text.Add(modified, stored)
-				told[stored] = true
-			case memory.FileRead:
-				read = text.Add(read, stored)
-			}
+		modified, read := e.supported(o.Files)
+		for _, f := range modified {
+			told[f] = true
 		}
 		o.Files = memory.FileRefs(modified, read, e.hashes, maxObservationFiles)
 	}
@@ -158,19 +165,8 @@ func (e *evidence) correctFiles(observations []memory.Observation) {
 // summaryFiles returns the files of a checkpoint that the tools support; known are
 // the turn's modified files.
 func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdited []string) {
-	nowEdited = text.Add(nil, known...)
-	for _, claimed := range slices.Concat(edited, read) {
-		as := memory.FileRead
-		if slices.Contains(edited, claimed) {
-			as = memory.FileModified
-		}
-		switch stored, role := e.role(claimed, as); role {
-		case memory.FileModified:
-			nowEdited = text.Add(nowEdited, stored)
-		case memory.FileRead:
-			nowRead = text.Add(nowRead, stored)
-		}
-	}
+	nowEdited, nowRead = e.supported(memory.FileRefs(edited, read, nil, len(edited)+len(read)))
+	nowEdited = text.Add(text.Add(nil, known...), nowEdited...)
 	nowRead = slices.DeleteFunc(nowRead, func(f string) bool { return slices.Contains(nowEdited, f) })
 	return nowRead[:min(len(nowRead), maxObservationFiles)], nowEdited[:min(len(nowEdited), maxObservationFiles)]
 }

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/observer/answer"
 	"claudemem/internal/distil/observer/mode"
@@ -59,10 +57,7 @@ type ModelOptions struct {
 	WaitFor time.Duration
 
 	Clock  func() time.Time // default time.Now; its location decides when a cap's day ends
-	NewRun func() string    // returns a run's name; default random UUIDs
-	// NewMark returns what delimits quoted text in one request; default 32 random bits.
-	NewMark func() string
-	Logger  *slog.Logger // none
+	Logger *slog.Logger     // none
 }
 
 // Model is the Distiller that asks a model. Several goroutines may use it, at most
@@ -121,18 +116,12 @@ func NewModel(opts ModelOptions) *Model {
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.Clock = memory.ClockOr(opts.Clock)
-	if opts.NewRun == nil {
-		opts.NewRun = uuid.NewString
-	}
-	if opts.NewMark == nil {
-		opts.NewMark = newMark
-	}
 	m := &Model{opts: opts, sessions: make(map[memory.SessionID]*thread), redone: newThread()}
 	m.troubles.init(&m.opts)
 	return m
 }
 
-// newMark returns eight random hexadecimal digits.
+// newMark returns what delimits quoted text in one request: eight random hexadecimal digits.
 func newMark() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails

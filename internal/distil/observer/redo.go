@@ -154,10 +154,8 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn
 	case err == nil:
 		log.Info("turn read by a model", "events", len(batch.Events))
 		return redoPause
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, memory.CodeOf(err) == memory.CodeConflict: // the turn has changed: it is looked at anew
 		return redoPause
-	case memory.CodeOf(err) == memory.CodeConflict:
-		return redoPause // the turn has changed: it is looked at anew
 	case errors.As(err, new(*memory.CapError)):
 		o.postponeRedo(ctx, turn, redoLater, false)
 		return redoRetry

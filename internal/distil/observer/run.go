@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/observer/answer"
 	"claudemem/internal/distil/observer/mode"
@@ -348,7 +350,7 @@ func (w *task) newRun(ctx context.Context, id string) (*run, error) {
 // startRun starts a run that begins with a digest of the session so far, before a prompt
 // of next bytes; divisor reduces the digest's size.
 func (w *task) startRun(ctx context.Context, next, divisor int) error {
-	r, err := w.newRun(ctx, w.m.opts.NewRun())
+	r, err := w.newRun(ctx, uuid.NewString())
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []memory.PendingEven
 // view returns how a request shows the turn: under a mark of its own, with paths relative
 // to the project and to the worktree.
 func (w *task) view(t *turn) mode.View {
-	v := mode.View{Mark: w.m.opts.NewMark(), Earlier: nearest(w.batch, t), Roots: []string{w.batch.Session.ProjectPath}}
+	v := mode.View{Mark: newMark(), Earlier: nearest(w.batch, t), Roots: []string{w.batch.Session.ProjectPath}}
 	for i := range t.events {
 		v.Roots = text.Add(v.Roots, t.events[i].Event.WorktreeRoot)
 	}

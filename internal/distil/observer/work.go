@@ -41,12 +41,9 @@ func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p pl
 	}
 	if len(claim.Events) > p.limit && p.limit < wholeTurnEvents && !slices.ContainsFunc(claim.Events, isOnline) {
 		// The limit is for a model's request; rules are given whole turns.
-		p.limit = wholeTurnEvents
 		o.release(ctx, claim)
-		if claim, err = o.queue.Claim(ctx, session, p.limit+o.stopsBeside()); err != nil {
-			result.failed = ctx.Err() == nil
-			return result
-		}
+		p.limit = wholeTurnEvents
+		return o.workBatch(ctx, session, p)
 	}
 	if len(claim.Events) == 0 {
 		result.empty = true

@@ -82,16 +82,14 @@ func ReadLogin(config string, getenv func(string) string) Login {
 		return value != "" && (kind != LoginCloud || claudedir.IsOn(value))
 	}
 	for _, d := range decisive {
-		l.ByItself = l.ByItself || set(d.kind, settings.Env[d.name])
-	}
-	for _, d := range decisive {
 		inFile, inShell := set(d.kind, settings.Env[d.name]), set(d.kind, getenv(d.name))
-		if inFile || inShell {
+		l.ByItself = l.ByItself || inFile
+		if l.Name == "" && (inFile || inShell) {
 			l.Kind, l.Name, l.Shell = d.kind, d.name, !inFile
-			return l
 		}
 	}
 	switch {
+	case l.Name != "":
 	case settings.Helper != "":
 		l.Kind, l.Name = LoginHelper, "apiKeyHelper"
 	case subscription:

@@ -27,9 +27,6 @@ const (
 // lines fit, it leaves out lines from the middle: the first show the session's
 // subject, the last its state. It is "" without records or room.
 func Digest(observations []memory.Observation, summaries []memory.Summary, limitTokens int) string {
-	if len(observations)+len(summaries) == 0 {
-		return ""
-	}
 	frame := render("digest.md", map[string]string{"records": ""})
 	room := limitTokens - memory.EstimateTokens(frame) - 2 // roundings
 	if room <= 0 {
@@ -106,10 +103,7 @@ func observationFull(o *memory.Observation) string {
 	if s := oneLine(o.Narrative, digestField); s != "" {
 		text += "  " + s + "\n"
 	}
-	for i, f := range o.Facts {
-		if i == 5 {
-			break
-		}
+	for _, f := range o.Facts[:min(len(o.Facts), 5)] {
 		text += "  * " + oneLine(f, digestField/2) + "\n"
 	}
 	return text

@@ -124,13 +124,8 @@ func (v View) renderEvents(events []memory.PendingEvent) string {
 // isRoutine reports whether a tool event is a successful call that only looks at
 // things. In doubt it is none: an event that is shown in full costs little.
 func isRoutine(e *memory.Event, call *toolcall.Call) bool {
-	if e.Failed() || e.Interrupted {
-		return false
-	}
-	if call.Tool == toolcall.ToolSearch {
-		return !looksForPattern(e, call)
-	}
-	return len(call.Line) <= maxRoutine && call.OnlyLooks()
+	looks := call.Tool == toolcall.ToolSearch || len(call.Line) <= maxRoutine && call.OnlyLooks()
+	return looks && !e.Failed() && !e.Interrupted
 }
 
 // patternPrograms look for a pattern in files.
@@ -317,17 +312,15 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 	if len(call.Content) > maxRead {
 		near = raw(v.relative(around(call.Content, v.files[call.Path].hunks)), maxRead)
 	}
-	switch {
-	case outline.Language(call.File) == "":
+	if outline.Language(call.File) == "" {
 		return parameters, cmp.Or(near, raw(v.relative(strings.TrimSpace(call.Content)), maxRead))
-	case whole:
-		var names []string
-		for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
-			names = append(names, s.Name)
-		}
-		if len(names) > 0 {
-			outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline) + "\n"
-		}
+	}
+	var names []string
+	for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
+		names = append(names, s.Name)
+	}
+	if whole && len(names) > 0 {
+		outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline) + "\n"
 	}
 	return parameters, strings.TrimSpace(outcome + near)
 }

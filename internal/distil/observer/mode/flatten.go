@@ -100,27 +100,19 @@ func joinFrom(entries []entry, from int) []entry {
 // holds objects or lists of them; "" for a list of plain values, whose names and texts tell
 // all of it.
 func structured(raw json.RawMessage) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil || b.Bytes()[0] != '{' {
 		return ""
 	}
-	for _, value := range fields {
-		value = bytes.TrimSpace(value)
-		var items []json.RawMessage
-		switch {
-		case value[0] == '{':
-		case value[0] == '[' && json.Unmarshal(value, &items) == nil && slices.ContainsFunc(items, func(i json.RawMessage) bool {
-			first := bytes.TrimSpace(i)[0]
-			return first == '{' || first == '['
-		}):
-		default:
-			continue
-		}
-		var b bytes.Buffer
-		_ = json.Compact(&b, raw) // valid, as it was decoded
-		return b.String()
+	nested := false
+	jsonscan.Parts(b.Bytes(), func(_ string, value []byte) {
+		nested = nested || value[0] == '{'
+		jsonscan.Parts(value, func(_ string, item []byte) { nested = nested || item[0] == '{' || item[0] == '[' })
+	})
+	if !nested {
+		return ""
 	}
-	return ""
+	return b.String()
 }
 
 // minRepeated is the length from which a text is left out because it was shown
@@ -153,7 +145,7 @@ func (v View) show(entries []entry, limit int) string {
 	}
 	var b strings.Builder
 	line := func(s string) {
-		if b.Len() > 0 {
+		if b.Len() > 0 && s != "" {
 			b.WriteByte('\n')
 		}
 		b.WriteString(s)
@@ -190,9 +182,7 @@ func (v View) show(entries []entry, limit int) string {
 		room -= len(e.text) + 1
 	}
 	for _, e := range long {
-		if e.text != "" {
-			line(e.text)
-		}
+		line(e.text)
 	}
 	return b.String()
 }
