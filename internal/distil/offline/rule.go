@@ -100,7 +100,7 @@ func withoutNotice(s string) string {
 	}
 	for n := 1; n > 0; {
 		n = lang.Front(s, "courtesy")
-		s = strings.TrimLeft(s[n:], " ,")
+		s = strings.TrimLeft(s[n:], " ,:")
 	}
 	for _, c := range lang.Phrases("courtesy") {
 		if head, ok := strings.CutSuffix(s, " "+c); ok {
@@ -136,12 +136,9 @@ func typed(prompt string) []utterance {
 		case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
 			fenced, open = s[:3], false
 			continue
-		case s == "":
-			open = false
-			continue
 		}
 		item, _, isItem := text.ListItem(s)
-		if s[0] == '>' || !isItem && (strings.HasPrefix(line, "    ") || line[0] == '\t') || isLogLine(s) {
+		if s == "" || s[0] == '>' || !isItem && (strings.HasPrefix(line, "    ") || line[0] == '\t') || isLogLine(s) {
 			open = false
 			continue
 		}
@@ -151,6 +148,10 @@ func typed(prompt string) []utterance {
 		s = strings.TrimLeft(s, "# ")
 		for _, sentence := range text.Sentences(plain(text.Unmark(s)), func(string) bool { return true }) {
 			for i, part := range parts(sentence) {
+				if open && lang.Begins(part, "rule-reach") { // how far the sentence before it holds
+					out[len(out)-1].text += " " + part
+					continue
+				}
 				out = append(out, utterance{text: part, item: isItem, begins: !open && i == 0})
 				open = true
 			}
@@ -185,13 +186,7 @@ func withoutTagged(s string) string {
 
 // isLogLine reports whether a line was printed by a program rather than typed.
 func isLogLine(s string) bool {
-	if slices.ContainsFunc([]string{"$ ", "+ ", "--- "}, func(p string) bool { return strings.HasPrefix(s, p) }) || lang.Begins(s, "log-line") {
-		return true
-	}
-	if len(s) > 10 && text.IsDigit(s[0]) && text.IsDigit(s[1]) && text.IsDigit(s[2]) && strings.ContainsAny(s[:10], "-/:") {
-		return true
-	}
-	return slices.ContainsFunc(strings.Fields(s), func(w string) bool {
+	return lang.Begins(s, "log-line") || slices.ContainsFunc(strings.Fields(s), func(w string) bool {
 		w = strings.Trim(w, "[]():")
 		return w == strings.ToUpper(w) && lang.Is(w, "log-level")
 	})
@@ -247,7 +242,7 @@ func (c ruleCues) leadIn(s string) (head, tail string) {
 	for _, sep := range []string{": ", "：", " – ", " — ", ":"} {
 		head, tail, ok := strings.Cut(s, sep)
 		if ok && (sep != ":" || tail == "") && !hasCode(head) && len(words(head)) <= 14 &&
-			c.Has(head+":", "rule-label", "rule-lasting", "rule-onward", "rule-place") { // a label may end in a colon
+			c.Has(head+":", "rule-label", "rule-lasting", "rule-onward", "rule-place") && !c.Has(head, "rule-when") { // a label may end in a colon
 			return head, tail
 		}
 	}
@@ -269,7 +264,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	if place { // what follows may be the rule's reason
 		told = text.Before(said, ",")
 	}
-	broken := c.Has(told, "rule-broken") || c.Has(said, "rule-bug")
+	broken := c.Has(told, "rule-broken") && !c.Has(said, "rule-proof") || c.Has(said, "rule-bug")
 	if !label && !lasting && specifies(said) {
 		return 0
 	}
@@ -277,7 +272,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	norm, begins := c.Has(said, "rule-norm"), c.begins(clauses, "rule-form")
 	form := orders || norm || begins || !c.Knows("rule-adverb") && c.Has(said, "rule-form") || english && beginsWithVerb(clauses)
 	verb := english && !norm && !begins && !orders // the order is one of any kind
-	keeps := c.keeps(clauses, said)
+	keeps := c.keeps(clauses, said) || c.reaches(said)
 	bans := c.begins(clauses, "rule-forbid") || c.Has(said, "rule-please") && c.Has(said, "rule-forbid")
 
 	score.add(3, label)
@@ -310,6 +305,12 @@ func (c ruleCues) keeps(clauses [][]string, low string) bool {
 		clause := low[max(0, strings.Index(low, strings.Join(ws[:min(2, len(ws))], " "))):]
 		return c.Has(clause, "rule-keep") && !c.Has(clause, "rule-single")
 	})
+}
+
+// reaches reports whether a text in lower case says of something else than an errand or a report how
+// far it holds: "no globals, that goes for anything in lib/".
+func (c ruleCues) reaches(low string) bool {
+	return c.Has(low, "rule-reach") && c.Front(low, "rule-reach", "rule-report") == 0 && intentOf(firstWord(low)) == 0
 }
 
 // shouts reports whether the word that bans or orders is in capitals, and not all of the text.

@@ -95,6 +95,13 @@ func TestRules(t *testing.T) {
 		{"hands off in German", "Finger weg von der Retry-Zahl, die ist mit Ops abgestimmt", []string{"Finger weg von der Retry-Zahl, die ist mit Ops abgestimmt"}},
 		{"not used here in Spanish", "aquí no se usan mocks", []string{"Aquí no se usan mocks"}},
 		{"not done here in French", "ici on ne met pas de logique dans une vue", []string{"Ici on ne met pas de logique dans une vue"}},
+		{"reach", "The pager skips a row. No globals btw, that goes for anything you touch.", []string{"No globals btw, that goes for anything you touch"}},
+		{"reach in the next sentence", "Every id is a ULID. Same goes for new tables.", []string{"Every id is a ULID. Same goes for new tables"}},
+		{"generic subject", "whatever lands in exports/ needs a checksum next to it", []string{"Whatever lands in exports/ needs a checksum next to it"}},
+		{"generic occasion", "each time you write a migration: it gets a down script", []string{"Each time you write a migration: it gets a down script"}},
+		{"German reach", "Mach den Export schneller. Kein Reflection, das gilt für alles unter core/.", []string{"Kein Reflection, das gilt für alles unter core/"}},
+		{"Portuguese reach", "textos em minúsculas, isso vale para tudo que o usuário vê", []string{"Textos em minúsculas, isso vale para tudo que o usuário vê"}},
+		{"Chinese reach", "文案放在 zh.yml，这适用于所有页面", []string{"文案放在 zh.yml，这适用于所有页面"}},
 		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -107,6 +114,7 @@ func TestRules(t *testing.T) {
 
 func TestNoRules(t *testing.T) {
 	for _, prompt := range []string{
+		"whatever the server sends is logged twice", "The button does nothing. This applies to all pages.", "rename it to Reader. That goes for all the callers.",
 		"don't push yet", "never mind", "fix it, always fails", "never mind, I found it", "the worker never returns when the queue is empty",
 		"we always get a 502 from the gateway, why?", "do we always need the lock here?", "never seen that before", "please don't do that again",
 		"for now never call the real API in this branch", "fix the lexer, not the parser", "the symbol has to be µs and below 1 ms it should be picked automatically",
