@@ -216,10 +216,10 @@ func (c *Call) editByCommand(cmd *Command, name string) *Edit {
 
 // path returns a name that the command has been given as a path from where its call began.
 func (cmd *Command) path(name string) string {
-	if cmd.Dir == "" || absolute(slashed(name)) {
+	if cmd.Dir == "" {
 		return name
 	}
-	return cmd.Dir + "/" + name
+	return inDir(cmd.Dir, name)
 }
 
 // commit returns subject and body of the commit that `git commit` made: from its

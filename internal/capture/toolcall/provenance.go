@@ -195,7 +195,7 @@ func (c *Command) source() Source {
 			switch {
 			case strings.HasPrefix(w, "-"):
 			case strings.Contains(w, "://"), name == "git" && strings.Contains(w, ":"):
-				s.Writes = append(s.Writes, strings.TrimSuffix(text.AfterLast(w, "/"), ".git"))
+				s.Writes = append(s.Writes, strings.TrimSuffix(text.AfterLast(strings.TrimRight(w, "/"), "/"), ".git"))
 			case name == "git" && i > 0:
 				s.Writes = append(s.Writes, w)
 			}

@@ -48,6 +48,7 @@ func TestSources(t *testing.T) {
 		{"git diff a..b -- x.go", memory.FromProject, []string{"a..b", "x.go"}, nil, []string{"b", "x.go"}},
 		{"git fetch origin pull/7/head:pr", memory.FromOutside, nil, nil, []string{"pr"}},
 		{"curl -o a.html https://example.com/b", memory.FromWeb, nil, []string{"a.html", "b"}, nil},
+		{"curl -s https://example.com/docs/", memory.FromWeb, nil, []string{"docs"}, nil}, // not the whole directory
 		{"curl -d @body.json localhost:80/a", memory.FromOutside, nil, nil, nil},
 		{"curl http://localhost@example.com", memory.FromWeb, nil, []string{"localhost@example.com"}, nil},
 		{"find . -path ./vendor -prune -o -print", memory.FromProject, []string{"."}, nil, nil},
