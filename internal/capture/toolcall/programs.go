@@ -22,14 +22,7 @@ type program struct {
 	byVerb      map[string]Kind
 	anyArgument []argumentRule
 	shows       string // what it prints: see Command.shows
-	showsBy     []showsRule
-}
-
-// showsRule says what a program prints whose verb, or any of whose arguments, is one.
-type showsRule struct {
-	argumentRule
-	anywhere bool
-	shows    string
+	showsBy     []argumentRule
 }
 
 // kindWrapper is the kind of a program, or of one of its verbs, that only runs another
@@ -46,11 +39,13 @@ const (
 	verbOfTarget                 // any: make TARGET
 )
 
-// argumentRule gives a program its kind wherever the argument stands.
+// argumentRule gives a program its kind wherever the argument stands, or says what the program
+// prints with this verb, or with the argument anywhere.
 type argumentRule struct {
-	argument string
-	short    bool // a letter in a group of options: -pi, -i.bak
-	kind     Kind
+	argument        string
+	short, anywhere bool // short: a letter in a group of options: -pi, -i.bak
+	kind            Kind
+	shows           string
 }
 
 // matches reports whether the word w is the rule's argument, alone or with "=value", or, for a
@@ -101,9 +96,9 @@ func parsePrograms(text string) map[string]*program {
 				short, anywhere := strings.HasPrefix(a, "~"), strings.HasPrefix(a, "*")
 				switch name := strings.TrimLeft(a, "~*"); {
 				case isShown:
-					p.showsBy = append(p.showsBy, showsRule{argumentRule{argument: name}, anywhere, shows})
+					p.showsBy = append(p.showsBy, argumentRule{argument: name, anywhere: anywhere, shows: shows})
 				case short || anywhere:
-					p.anyArgument = append(p.anyArgument, argumentRule{name, short, kinds[kind]})
+					p.anyArgument = append(p.anyArgument, argumentRule{argument: name, short: short, kind: kinds[kind]})
 				default:
 					p.byVerb[a] = kinds[kind]
 				}

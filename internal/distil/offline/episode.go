@@ -309,12 +309,8 @@ func newEpisode(t *turn, steps []*step) *episode {
 		for _, r := range s.Reverts {
 			e.reverts = text.Add(e.reverts, shown(r, 100))
 		}
-		switch {
-		case s.Tool == toolcall.ToolRead && s.path != "":
-			e.read = text.Add(e.read, s.path)
-		case s.Tool == toolcall.ToolWeb && s.source != "":
-			e.sources = text.Add(e.sources, s.source)
-		case s.Tool == toolcall.ToolAgent && s.Answer != "":
+		e.read, e.sources = text.Add(e.read, s.path), text.Add(e.sources, s.source)
+		if s.Answer != "" {
 			e.answers = append(e.answers, s)
 		}
 		for _, c := range s.checks {

@@ -13,10 +13,8 @@ const minAnswer = 14
 // leavesOpen reports whether a sentence of the agent names a next step, or says what was
 // left undone.
 func leavesOpen(s sentence) bool {
-	if asks(s.text) || rejects(s) { // the first is an offer
-		return false
-	}
-	return s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open")
+	return !asks(s.text) && !rejects(s) && // the first is an offer
+		(s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open"))
 }
 
 // rejects reports whether a sentence of the agent is about an alternative that was not
@@ -56,10 +54,7 @@ func putOff(prompt string) string {
 // answered reports whether the turn answered a question or found something out: its
 // message says something of the program.
 func (t *turn) answered() bool {
-	if !t.request.is(wantFindOut|wantDecision) && !t.investigates() {
-		return false
-	}
-	return t.answer() != ""
+	return (t.request.is(wantFindOut|wantDecision) || t.investigates()) && t.answer() != ""
 }
 
 // answer returns the sentences of the agent's message that say something of the program.

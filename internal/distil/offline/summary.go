@@ -157,9 +157,7 @@ func (t *turn) nextSteps() string {
 		}
 		parts = append(parts, text)
 	}
-	if t.request.later != "" {
-		parts = text.Add(parts, t.request.later)
-	}
+	parts = text.Add(parts, t.request.later)
 	for _, e := range t.episodes {
 		for _, c := range e.blocking() {
 			if s := "`" + c.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.text) {

@@ -155,7 +155,7 @@ func (r *reversals) revertedCommits(old *memory.Observation) bool {
 	}
 	if commits == 1 && taken == 0 {
 		return slices.ContainsFunc(r.commits, func(name string) bool {
-			return len(name) >= 7 && isHash(name) && strings.HasPrefix(old.HeadCommit, name)
+			return len(name) >= 7 && strings.Trim(name, "0123456789abcdef") == "" && strings.HasPrefix(old.HeadCommit, name)
 		})
 	}
 	return commits > 0 && taken == commits
@@ -172,11 +172,6 @@ func sameSubject(a, b string) bool {
 	}
 	a, b = bare(a), bare(b)
 	return len(a) >= 4 && a == b
-}
-
-// isHash reports whether a name may be the hash of a commit.
-func isHash(name string) bool {
-	return strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // symbolName names a function or type in a file.

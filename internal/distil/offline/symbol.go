@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -226,10 +227,7 @@ func (e *episode) changes(file string) string {
 		if x.path != file {
 			continue
 		}
-		created, deleted = created || x.created, x.deleted
-		if x.from != "" {
-			from = x.from
-		}
+		created, deleted, from = created || x.created, x.deleted, cmp.Or(x.from, from)
 		if x.kind == toolcall.FileDoc {
 			headings, under = text.Add(headings, x.headings...), text.Add(under, x.under...)
 		}

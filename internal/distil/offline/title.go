@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -129,11 +130,7 @@ func (e *episode) openTitle() string {
 			return s.text[s.label:] // that it fails is so, whatever is not done
 		}
 	}
-	what := "`" + c.text + "`"
-	if name != "" {
-		what = name
-	}
-	s := what + " " + e.failing()
+	s := cmp.Or(name, "`"+c.text+"`") + " " + e.failing()
 	if c.failure.Named {
 		s += ": " + c.failure.Message
 	} else if c.failure.File != "" {
@@ -242,18 +239,12 @@ func (e *episode) place() string {
 
 // commitTitle returns a commit's subject that can stand as a title, "" for none.
 func (e *episode) commitTitle() string {
-	for i := len(e.commits) - 1; i >= 0; i-- {
-		c := e.commits[i]
-		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(text.Before(prefix, "(")), " ") {
-			if lang.Is(text.Before(text.Before(prefix, "("), "!"), "commit-type") {
-				c = rest
-			}
+	for _, c := range slices.Backward(e.commits) {
+		if prefix, rest, ok := strings.Cut(c, ": "); ok && lang.Is(text.Before(text.Before(prefix, "("), "!"), "commit-type") {
+			c = capital(rest)
 		}
-		if n := len(words(c)); n >= 3 && !lang.Begins(c, "commit-draft") {
-			if c == e.commits[i] {
-				return c
-			}
-			return capital(c)
+		if len(words(c)) >= 3 && !lang.Begins(c, "commit-draft") {
+			return c
 		}
 	}
 	return ""
