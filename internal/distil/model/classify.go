@@ -149,7 +149,7 @@ func (p problem) statusInBody() int {
 			return status
 		}
 	}
-	if class, ok := ErrorInText(p.message); ok && class == memory.ClassQuota {
+	if ErrorInText(p.message) == memory.ClassQuota {
 		return http.StatusPaymentRequired
 	}
 	return http.StatusInternalServerError
@@ -308,18 +308,12 @@ var loginPage = regexp.MustCompile(`(?i)\b(log ?[io]n|sign[ -]?in|single sign-on
 // maxPage bounds the part of a web page that is examined, in bytes.
 const maxPage = 16 << 10
 
-// ErrorInText reports whether text, which a provider gave as its answer, is an
-// error, and its class. It is conservative: text with an element of an observer's
+// ErrorInText returns the class of the error that text is, which a provider gave as its
+// answer; "" if it is none. It is conservative: text with an element of an observer's
 // answer is no error, nor is long text or text that only mentions quotas and
 // limits.
-func ErrorInText(text string) (memory.ErrorClass, bool) {
-	class := errorInText(strings.TrimSpace(text))
-	return class, class != ""
-}
-
-// errorInText returns the class of the error that text, without white space around it, is; "" if it
-// is none.
-func errorInText(text string) memory.ErrorClass {
+func ErrorInText(text string) memory.ErrorClass {
+	text = strings.TrimSpace(text)
 	if webPage.MatchString(text[:min(len(text), maxPage)]) {
 		return errorOfPage(text[:min(len(text), maxPage)])
 	}

@@ -219,10 +219,12 @@ func TestLimitWaiterGivesUp(t *testing.T) {
 func TestLimitClockSetBack(t *testing.T) {
 	now := conformanceNow
 	var slept time.Duration
-	p := newLimit(&scripted{results: []any{fine}}, 1, func() time.Time { return now }, func(_ context.Context, d time.Duration) error {
+	p := NewLimit(&scripted{results: []any{fine}}, 1).(*Limit)
+	p.now = func() time.Time { return now }
+	p.sleep = func(_ context.Context, d time.Duration) error {
 		slept = d
 		return nil
-	})
+	}
 	for range 2 {
 		if _, err := p.Complete(t.Context(), testRequest()); err != nil {
 			t.Fatal(err)

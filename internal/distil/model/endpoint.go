@@ -204,7 +204,7 @@ func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *memor
 	if errors.As(err, &syntax) && syntax.Offset >= int64(len(body)) && bytes.HasPrefix(body, []byte("{")) {
 		return failed(memory.ClassTransient, "the answer was cut off")
 	}
-	if class, ok := ErrorInText(string(body)); ok {
+	if class := ErrorInText(string(body)); class != "" {
 		return failed(class, "the answer is an error: %s", Clean(string(body), e.key))
 	}
 	return failed(memory.ClassGarbage, "the answer is not the JSON of this API")

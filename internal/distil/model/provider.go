@@ -177,8 +177,8 @@ func (p *api) temperature(model string) *int {
 // empty, or a refusal, is a ModelError with the usage.
 func (p *api) answer(text, model, stop string, usage memory.ModelUsage) (memory.ModelAnswer, error) {
 	var f *memory.ModelError
-	switch class, isError := ErrorInText(text); {
-	case isError:
+	switch class := ErrorInText(text); {
+	case class != "":
 		f = failed(class, "the answer is an error: %s", Clean(text, p.key))
 	case stop == "refusal" || stop == "content_filter":
 		f = failed(memory.ClassGarbage, "the model declined to answer (%s)", stop)

@@ -96,13 +96,7 @@ func NewLimit(next Provider, perMinute int) Provider {
 	if perMinute <= 0 {
 		return next
 	}
-	return newLimit(next, perMinute, time.Now, Sleep)
-}
-
-// newLimit returns next limited to perMinute calls, with a clock and sleep of the
-// caller's.
-func newLimit(next Provider, perMinute int, now func() time.Time, sleep func(context.Context, time.Duration) error) *Limit {
-	l := &Limit{wrapped: wrapped{next}, turn: make(chan struct{}, 1), begun: make([]time.Time, perMinute), now: now, sleep: sleep}
+	l := &Limit{wrapped: wrapped{next}, turn: make(chan struct{}, 1), begun: make([]time.Time, perMinute), now: time.Now, sleep: Sleep}
 	l.turn <- struct{}{}
 	return l
 }

@@ -194,12 +194,9 @@ func isOnline(e memory.PendingEvent) bool { return !e.Event.Offline() }
 // last batch of a session forgets it as well.
 func (m *Model) Ended(ctx context.Context, session memory.Session) {
 	m.mu.Lock()
-	t := m.sessions[session.ID]
+	t := cmp.Or(m.sessions[session.ID], newThread())
 	delete(m.sessions, session.ID)
 	m.mu.Unlock()
-	if t == nil {
-		t = newThread()
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m.endSessionRun(ctx, t, session)

@@ -28,9 +28,6 @@ const (
 // session itself, whose answers the model has seen, it returns findings and decisions only; where
 // the prompt begins with a no, all of the last turns, since one of them may be meant.
 func nearest(b *memory.Batch, t *turn) []memory.Observation {
-	if len(b.Nearby) == 0 {
-		return nil
-	}
 	said := text.SubjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
 	touched := map[string]bool{}
 	for i := range t.events {

@@ -83,14 +83,6 @@ func (r *redoState) finished(pause time.Duration) {
 	r.rest, r.look = time.Now().Add(pause), time.Time{}
 }
 
-// giveWay ends the redo that runs, if any: its observer is needed for fresh work. The turn
-// is redone later.
-func (r *redoState) giveWay() {
-	if r.cancel != nil {
-		r.cancel()
-	}
-}
-
 // dueUnread returns the newest kept turn that a model can be shown now, nil for none, and
 // then the time after which to look again.
 func (o *Observer) dueUnread(ctx context.Context, model Redoer) (*books.UnreadTurn, time.Duration, error) {
@@ -192,7 +184,8 @@ func (o *Observer) postponeRedo(ctx context.Context, turn books.UnreadTurn, wait
 func (o *Observer) RetryUnread(ctx context.Context) (int, error) {
 	n, err := o.store.HastenUnread(ctx)
 	if err == nil && n > 0 {
-		o.lookAtUnread()
+		o.unread.Store(true)
+		o.signal()
 	}
 	return n, err
 }
@@ -217,12 +210,6 @@ func (o *Observer) DropForbidden(ctx context.Context) error {
 
 // forbidden reports whether the settings no longer allow an event to be captured.
 func (o *Observer) forbidden(e memory.PendingEvent) bool { return o.opts.Forbidden(&e.Event) }
-
-// lookAtUnread has the scheduler look whether a kept turn is due.
-func (o *Observer) lookAtUnread() {
-	o.unread.Store(true)
-	o.signal()
-}
 
 // Redo implements Redoer. It asks in a run of its own, which ends with it. One call runs at a time;
 // answers of the last one to the same questions are used again.

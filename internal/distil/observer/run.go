@@ -255,7 +255,7 @@ func (w *task) call(ctx context.Context, q *question, prompt string) (memory.Mod
 	if err != nil {
 		return got, err
 	}
-	if class, ok := model.ErrorInText(got.Text); ok {
+	if class := model.ErrorInText(got.Text); class != "" {
 		return got, &memory.ModelError{
 			Provider: r.provider.Name(), Class: class, Usage: got.Usage, Err: errors.New("the answer is an error"),
 		}

@@ -178,9 +178,10 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 			delete(s.lanes, id)
 		}
 	}
-	// A redo takes one of MaxObservers; until it has ended one more may run.
-	if s.running+len(s.line) >= s.o.opts.MaxObservers && len(s.line) > 0 {
-		s.redo.giveWay()
+	// A redo takes one of MaxObservers, which fresh work needs: the turn is redone later. Until it
+	// has ended one more may run.
+	if s.running+len(s.line) >= s.o.opts.MaxObservers && len(s.line) > 0 && s.redo.cancel != nil {
+		s.redo.cancel()
 	}
 	for s.running < s.o.opts.MaxObservers && len(s.line) > 0 {
 		id := s.line[0]

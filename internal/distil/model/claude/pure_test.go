@@ -222,7 +222,7 @@ func TestParseHistory(t *testing.T) {
 		{"other types", `{"type":1}` + "\n[]\nnull\n" + `{"type":"user","message":"x","isSidechain":"no"}` + "\n", history{open: true}},
 	}
 	for _, test := range tests {
-		if got := parseHistory(strings.NewReader(test.text)); got != test.want {
+		if got := parseHistory([]byte(test.text)); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
 	}
@@ -280,7 +280,7 @@ func FuzzTurn(f *testing.F) {
 func FuzzParseHistory(f *testing.F) {
 	f.Add([]byte(`{"type":"user","message":{"content":"x"}}` + "\n" + `{"type":"assistant","message":{"content":[]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if h := parseHistory(strings.NewReader(string(text))); h.size < 0 || h.size > len(text) || h.answers < 0 {
+		if h := parseHistory([]byte(string(text))); h.size < 0 || h.size > len(text) || h.answers < 0 {
 			t.Errorf("%+v", h)
 		}
 	})

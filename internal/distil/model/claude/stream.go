@@ -195,7 +195,7 @@ func (t *turn) result(e event, before *memory.ModelUsage) {
 		t.answer = e.Result
 	}
 	said := cmp.Or(e.Result, strings.Join(e.Errors, "; "))
-	class, isError := model.ErrorInText(t.answer)
+	class := model.ErrorInText(t.answer)
 	switch {
 	case e.IsError || e.Subtype != "success":
 		t.failed = true
@@ -206,7 +206,7 @@ func (t *turn) result(e event, before *memory.ModelUsage) {
 			t.what.reason = e.StopReason
 		}
 		t.unknownSession = cannotResume(said)
-	case isError: // the CLI calls it a success; seen with gateways
+	case class != "": // the CLI calls it a success; seen with gateways
 		t.failed = true
 		t.what.text, t.what.known = "the answer is an error: "+t.answer, class
 	case strings.TrimSpace(t.answer) == "":

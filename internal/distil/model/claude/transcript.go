@@ -1,11 +1,9 @@
 package claude
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -66,7 +64,7 @@ func inspect(path string) (history, bool) {
 	if err != nil {
 		return history{}, false
 	}
-	h := parseHistory(bytes.NewReader(content))
+	h := parseHistory(content)
 	if info.Size() > maxTranscript {
 		h.size = int(min(info.Size(), 1<<30)) // too large to fit, whatever it contains
 	}
@@ -74,11 +72,9 @@ func inspect(path string) (history, bool) {
 }
 
 // parseHistory parses a transcript's lines and skips those that it cannot parse.
-func parseHistory(r io.Reader) history {
+func parseHistory(content []byte) history {
 	var h history
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxTranscript+1)
-	for lines.Scan() {
+	for line := range bytes.Lines(content) {
 		var entry struct {
 			Type      string `json:"type"`
 			Sidechain bool   `json:"isSidechain"`
@@ -87,7 +83,7 @@ func parseHistory(r io.Reader) history {
 				Content json.RawMessage `json:"content"`
 			} `json:"message"`
 		}
-		if !decodeLine(lines.Bytes(), &entry) || entry.Sidechain {
+		if !decodeLine(line, &entry) || entry.Sidechain {
 			continue
 		}
 		switch {

@@ -94,26 +94,21 @@ func (v View) Fit(events []memory.PendingEvent) int {
 // others while there is room, and the number of the rest.
 func (v View) renderEvents(events []memory.PendingEvent) string {
 	var b strings.Builder
-	fit := v.Fit(events)
-	for i := range events[:fit] {
-		if events[i].Event.Kind == memory.KindTool {
-			b.WriteString(v.renderEvent(&events[i]))
-		}
-	}
-	unnamed, rest := 0, 0
-	for i := fit; i < len(events); i++ {
+	fit, rest, unnamed := v.Fit(events), maxRestBytes, 0
+	for i := range events {
 		e := &events[i]
-		if e.Event.Kind != memory.KindTool {
-			continue
-		}
-		if unnamed == 0 {
+		switch {
+		case e.Event.Kind != memory.KindTool:
+		case i < fit:
+			b.WriteString(v.renderEvent(e))
+		default:
 			line := v.shortEvent(e, " (not shown in full)", restParameters)
-			if rest += len(line); rest <= maxRestBytes {
+			if rest -= len(line); rest < 0 {
+				unnamed++
+			} else {
 				b.WriteString(line)
-				continue
 			}
 		}
-		unnamed++
 	}
 	if unnamed > 0 {
 		fmt.Fprintf(&b, "[%d more tool calls are not shown]\n", unnamed)

@@ -116,15 +116,6 @@ func (m *Mode) problems() []Problem {
 			report(field, "is not valid UTF-8")
 		}
 	}
-	id := func(field, s string, seen map[string]bool) {
-		switch {
-		case !idPattern.MatchString(s) || len(s) > 40:
-			report(field, "%q is no name; use lower-case words with hyphens, as in trade-off", s)
-		case seen[s]:
-			report(field, "%q is there twice", s)
-		}
-		seen[s] = true
-	}
 	lines := func(field string, all []string) {
 		if len(all) > maxLines {
 			report(field, "has %d lines; at most %d are allowed", len(all), maxLines)
@@ -140,7 +131,13 @@ func (m *Mode) problems() []Problem {
 		}
 		seen := map[string]bool{}
 		for i, t := range all {
-			id(fmt.Sprintf("%s[%d].id", field, i), t.ID, seen)
+			switch at := fmt.Sprintf("%s[%d].id", field, i); {
+			case !idPattern.MatchString(t.ID) || len(t.ID) > 40:
+				report(at, "%q is no name; use lower-case words with hyphens, as in trade-off", t.ID)
+			case seen[t.ID]:
+				report(at, "%q is there twice", t.ID)
+			}
+			seen[t.ID] = true
 			text(fmt.Sprintf("%s[%d].definition", field, i), t.Definition, maxDefinition)
 		}
 		return seen

@@ -46,19 +46,20 @@ func System(m Mode, language string) string {
 	if l := languageName(language); l != "" {
 		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
 	}
-	definitions := make([]string, len(m.Types))
-	for i, t := range m.Types {
-		definitions[i] = t.ID + ": " + t.Definition
-	}
-	concepts := make([]string, len(m.Concepts))
-	for i, c := range m.Concepts {
-		concepts[i] = c.ID + ": " + c.Definition
-	}
 	w := &m.Wording
 	return render("system.md", map[string]string{
-		"role": w.Role, "language": in, "types": bullets(definitions), "concepts": bullets(concepts),
+		"role": w.Role, "language": in, "types": definitions(m.Types), "concepts": definitions(m.Concepts),
 		"worth": bullets(w.Worth), "skip": bullets(w.Skip), "good": w.Good, "nothing": w.Nothing, "bad": bullets(w.Bad),
 	})
+}
+
+// definitions returns terms and what they mean as the items of a list.
+func definitions(terms []Term) string {
+	lines := make([]string, len(terms))
+	for i, t := range terms {
+		lines[i] = t.ID + ": " + t.Definition
+	}
+	return bullets(lines)
 }
 
 // bullets returns lines as the items of a list.
@@ -79,15 +80,17 @@ func Session(f Facts) string {
 	}
 	about := element("project", oneLine(f.Project, maxLabel)) + element("directory", oneLine(f.Root, maxDirectory)) +
 		element("technologies", strings.Join(technologies, ", "))
-	return render("session.md", map[string]string{"about": about, "learnings": learningLines(f.Learnings)})
+	return render("session.md", map[string]string{"about": about, "learnings": fitting(f.Learnings, maxLearnings, func(l *string) string {
+		return "- " + oneLine(*l, maxLearning) + "\n"
+	})})
 }
 
-// learningLines returns a line for each learning, as many as fit into maxLearnings bytes.
-func learningLines(learnings []string) string {
+// fitting returns the lines of the first records, as many as fit into limit bytes.
+func fitting[T any](records []T, limit int, lineOf func(*T) string) string {
 	var b strings.Builder
-	for _, l := range learnings {
-		line := "- " + oneLine(l, maxLearning) + "\n"
-		if b.Len()+len(line) > maxLearnings {
+	for i := range records {
+		line := lineOf(&records[i])
+		if b.Len()+len(line) > limit {
 			break
 		}
 		b.WriteString(line)
@@ -141,19 +144,13 @@ func (v View) request(p memory.Prompt) string {
 // earlier returns the part of a prompt for the model with the titles of earlier records, as
 // many as fit into maxEarlierAll bytes; "" for none.
 func (v View) earlier() string {
-	var b strings.Builder
-	for i := range v.Earlier {
-		o := &v.Earlier[i]
-		line := "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(text.Reported(o.Provenance, o.Title), maxEarlier) + "\n"
-		if b.Len()+len(line) > maxEarlierAll {
-			break
-		}
-		b.WriteString(line)
-	}
-	if b.Len() == 0 {
+	records := fitting(v.Earlier, maxEarlierAll, func(o *memory.Observation) string {
+		return "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(text.Reported(o.Provenance, o.Title), maxEarlier) + "\n"
+	})
+	if records == "" {
 		return ""
 	}
-	return render("earlier.md", map[string]string{"records": b.String()}) + "\n"
+	return render("earlier.md", map[string]string{"records": records}) + "\n"
 }
 
 // closing returns the part of a prompt for the model with the agent's last message, ""

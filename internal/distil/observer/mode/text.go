@@ -99,9 +99,4 @@ func rawLine(s string, limit int) string { return raw(text.Line(beginning(s, lim
 
 // beginning returns as much of s as one line of limit bytes can need: far more than is
 // shown, because white space may be most of it.
-func beginning(s string, limit int) string {
-	if limit > 0 && len(s) > 8*limit {
-		return strings.ToValidUTF8(s[:8*limit], "")
-	}
-	return s
-}
+func beginning(s string, limit int) string { return text.FirstBytes(s, 8*limit) }
