@@ -251,9 +251,7 @@ func secondTrouble(before, after []*step) bool {
 	sinceEdit, repaired := false, false
 	var mine []string
 	for _, s := range before {
-		if len(s.edits) > 0 {
-			sinceEdit = false
-		}
+		sinceEdit = sinceEdit && len(s.edits) == 0
 		for _, e := range s.edits {
 			mine = text.Add(mine, e.path)
 		}

@@ -104,10 +104,8 @@ func (e *episode) tellsBug() bool {
 func (e *episode) blocking() []*check {
 	var out []*check
 	for _, c := range e.open {
-		if e.turn.excuses(c) || e.outlived(c) {
-			continue
-		}
-		if c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits() {
+		holdsUp := c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits()
+		if holdsUp && !e.turn.excuses(c) && !e.outlived(c) {
 			out = append(out, c)
 		}
 	}

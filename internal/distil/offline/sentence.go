@@ -300,10 +300,7 @@ func isPathLike(w string) bool {
 // pleasantry with at most three words more, or has fewer than four words and names no code.
 func isFluff(s string) bool {
 	low := text.LowerASCII(strings.TrimRight(s, ".!:? "))
-	if low == "" || strings.HasSuffix(s, ":") {
-		return true
-	}
-	if lang.Begins(low, "fluff-whole") {
+	if low == "" || strings.HasSuffix(s, ":") || lang.Begins(low, "fluff-whole") {
 		return true
 	}
 	// Of the rest, up to three words more tell nothing.
@@ -356,10 +353,7 @@ func reportsTests(s string) bool {
 
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
-	if lang.Has(s.text, "as-ever") {
-		return false // tells how the program behaves
-	}
-	return s.is == isOpen || lang.Has(s.text, "ahead")
+	return (s.is == isOpen || lang.Has(s.text, "ahead")) && !lang.Has(s.text, "as-ever") // how the program behaves
 }
 
 // tellsDecision reports whether a sentence records a choice. Weak wordings count

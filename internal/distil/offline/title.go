@@ -75,13 +75,12 @@ func (e *episode) fixTitle() string {
 	if what == "" && len(e.fixed) > 0 {
 		what = "`" + e.fixed[0].text + "`"
 	}
-	if s := e.symptom(); s != "" {
-		if len(e.fixed) > 0 {
-			return "Fixed: " + uncapital(s)
-		}
+	switch s := e.symptom(); {
+	case s != "" && len(e.fixed) > 0:
+		return "Fixed: " + uncapital(s)
+	case s != "":
 		return "Change " + list(baseNames(e.files()), 1) + ": " + uncapital(s)
-	}
-	if what == "" {
+	case what == "":
 		return "Fix " + e.place()
 	}
 	s := "Fix " + what + " in " + e.place()
