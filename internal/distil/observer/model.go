@@ -117,7 +117,10 @@ func NewModel(opts ModelOptions) *Model {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.Clock = memory.ClockOr(opts.Clock)
 	m := &Model{opts: opts, sessions: make(map[memory.SessionID]*thread), redone: newThread()}
-	m.troubles.init(&m.opts)
+	m.troubles = troubles{
+		opts: &m.opts, away: map[string]*trouble{}, met: map[string]bool{}, refusals: map[string]int{},
+		cappedDay: map[memory.TokenCap]string{}, capped: map[memory.SessionID]bool{},
+	}
 	return m
 }
 

@@ -66,16 +66,6 @@ func (a *trouble) holdOff(now time.Time, wait time.Duration) {
 	a.hold = now.Add(wait)
 }
 
-// init makes t ready for use, without any trouble.
-func (t *troubles) init(opts *ModelOptions) {
-	t.opts = opts
-	t.away = map[string]*trouble{}
-	t.met = map[string]bool{}
-	t.refusals = map[string]int{}
-	t.cappedDay = map[memory.TokenCap]string{}
-	t.capped = map[memory.SessionID]bool{}
-}
-
 // isOffline reports whether a session is distilled without a model at present: a token cap was
 // reached, or the provider has failed for WaitFor.
 func (t *troubles) isOffline(provider string, session memory.SessionID) bool {

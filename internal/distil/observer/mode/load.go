@@ -124,16 +124,16 @@ type source struct{ dir string }
 
 // load returns a mode with everything inherited. Problems in the files are mistakes.
 func (s source) load(name string) (Mode, error) {
-	d, own, err := s.readDefinition(name, false)
+	d, place, err := s.readDefinition(name, false)
 	if err != nil {
 		return Mode{}, err
 	}
 	inherits := func(format string, args ...any) error { return mistakes{{"inherits", fmt.Sprintf(format, args...)}} }
 	chain := []definition{d}
-	visited := []string{mark(name, own)}
+	visited := []string{place}
 	for d.Inherits != "" {
 		parent := d.Inherits
-		d, own, err = s.readDefinition(parent, own && parent == name)
+		d, place, err = s.readDefinition(parent, place == parent)
 		found, broken := errors.AsType[mistakes](err)
 		switch {
 		case memory.CodeOf(err) == memory.CodeNotFound:
@@ -142,14 +142,13 @@ func (s source) load(name string) (Mode, error) {
 			return Mode{}, inherits("in mode %q: %v", parent, found)
 		case err != nil:
 			return Mode{}, err
-		case slices.Contains(visited, mark(parent, own)):
+		case slices.Contains(visited, place):
 			return Mode{}, inherits("forms a cycle: %s", strings.Join(append(visited, parent), " → "))
 		case len(chain) == maxParents:
 			return Mode{}, inherits("has more than %d ancestors", maxParents)
 		}
 		chain = append(chain, d)
-		visited = append(visited, mark(parent, own))
-		name = parent
+		visited = append(visited, place)
 	}
 	var m Mode
 	var found mistakes
@@ -160,14 +159,6 @@ func (s source) load(name string) (Mode, error) {
 		return Mode{}, found
 	}
 	return m, nil
-}
-
-// mark returns a name that differs for the user's and the built-in mode.
-func mark(name string, own bool) string {
-	if own {
-		return name
-	}
-	return name + " (built in)"
 }
 
 // inherit overrides m with the fields of d.
@@ -215,25 +206,27 @@ func inherited(kind string, parent, own []Term, drop []string) (all []Term, prob
 	return all, problems
 }
 
-// readDefinition reads and decodes a mode's file; own: it is the user's. builtinOnly is for a mode
+// readDefinition reads and decodes a mode's file. place is the name, of a built-in mode with a remark
+// that no name has, so that it differs from the user's own. builtinOnly is for a mode
 // that inherits from the built-in one of its own name. CodeNotFound if there is no such mode;
 // problems in the file are mistakes.
-func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, err error) {
+func (s source) readDefinition(name string, builtinOnly bool) (d definition, place string, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
-		return d, false, memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
+		return d, "", memory.Errorf(memory.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
 	}
-	var data []byte
+	data, place, err := []byte(nil), name, fs.ErrNotExist
 	if s.dir != "" && !builtinOnly {
 		data, err = readFile(filepath.Join(s.dir, name+".json"))
-		if own = err == nil; !own && !errors.Is(err, fs.ErrNotExist) {
-			return d, false, fmt.Errorf("read mode %q: %w", name, err)
-		}
 	}
-	if !own {
+	if errors.Is(err, fs.ErrNotExist) {
+		place = name + " (built in)"
 		if data, err = builtin.ReadFile("modes/" + name + ".json"); err != nil {
-			return d, false, memory.Errorf(memory.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
+			return d, "", memory.Errorf(memory.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
 				WithHint("claude-mem mode list")
 		}
+	}
+	if err != nil {
+		return d, "", fmt.Errorf("read mode %q: %w", name, err)
 	}
 	d, problems := decode(data)
 	d.Name = cmp.Or(d.Name, name)
@@ -241,9 +234,9 @@ func (s source) readDefinition(name string, builtinOnly bool) (d definition, own
 		problems = []Problem{{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)}}
 	}
 	if len(problems) > 0 {
-		return d, own, mistakes(problems)
+		return d, place, mistakes(problems)
 	}
-	return d, own, nil
+	return d, place, nil
 }
 
 // readFile reads a regular file of at most maxFile bytes; CodeInvalid for others.

@@ -107,21 +107,15 @@ func (v View) Turn(events []memory.PendingEvent, prompt memory.Prompt, lastMessa
 		name = "turn.md"
 	}
 	return render(name, map[string]string{
-		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage), "earlier": v.earlier(),
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "earlier": v.earlier(),
+		"closing": v.quote("last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage)),
 	})
 }
 
 // ShownBefore returns what stands in a run's history for the prompt of a turn: its
 // request and its events. The texts are lines without markup.
 func ShownBefore(prompt memory.Prompt, events []string) string {
-	values := map[string]string{"request": "", "events": ""}
-	if len(events) > 0 {
-		values["events"] = bullets(events) + "\n"
-	}
-	if prompt.Text != "" {
-		values["request"] = `<user_request number="` + strconv.Itoa(prompt.Number) + `">` + prompt.Text + "</user_request>\n"
-	}
-	return render("shown.md", values)
+	return render("shown.md", map[string]string{"number": strconv.Itoa(prompt.Number), "request": prompt.Text, "events": bullets(events)})
 }
 
 // Names returns the list of a session's names for the beginning of a new run. names
@@ -151,16 +145,6 @@ func (v View) earlier() string {
 		return ""
 	}
 	return render("earlier.md", map[string]string{"records": records}) + "\n"
-}
-
-// closing returns the part of a prompt for the model with the agent's last message, ""
-// for an empty one.
-func (v View) closing(lastMessage string) string {
-	quoted := v.quote("last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage))
-	if quoted == "" {
-		return ""
-	}
-	return quoted + "\n"
 }
 
 // element returns <name>escaped</name> and a line end, "" for an empty text.
