@@ -23,7 +23,8 @@ func main() {
 // stackSize is what the hook uses of the stack at most, with room to spare.
 const stackSize = 16 << 10
 
-// enough is a variable so that the compiler keeps growStack's frame.
+// enough is always true: growStack need only be entered. It is a variable so that the compiler keeps
+// growStack's frame.
 var enough = true
 
 // growStack gives the main goroutine its stack at once: it has a frame of stackSize, for

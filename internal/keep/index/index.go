@@ -240,17 +240,19 @@ func moveNext(path string) error {
 }
 
 // removeNext removes what a rebuild left unfinished. With index.db, but without index.db.new, a rebuild
-// may have ended between its two renames: then it moves the rest, if there is any.
+// may have ended between its renames: then it moves the rest, if there is any. So index.db.new is
+// removed last: without it the other files count as those of a finished rebuild.
 func removeNext(path string) error {
-	_, err := os.Stat(nextPath(path))
-	_, taken := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) && taken == nil {
+	_, missingNext := os.Stat(nextPath(path))
+	_, missing := os.Stat(path)
+	if errors.Is(missingNext, os.ErrNotExist) && missing == nil {
 		return moveNext(path)
 	}
-	if _, err := clearAway(nextPath(path)); err != nil {
+	if err := remove(vectorPath(nextPath(path)), sumsPath(nextPath(path))); err != nil {
 		return err
 	}
-	return remove(vectorPath(nextPath(path)))
+	_, err := clearAway(nextPath(path))
+	return err
 }
 
 // remove removes those of the files that exist.

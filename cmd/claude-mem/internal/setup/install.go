@@ -45,8 +45,8 @@ Each of your files that changes is backed up in the data directory first;
 context without the claude command, and without MCP server and skill.
 
 --host installs into another agent: hooks and MCP server in its own files, which keep
-everything else. Without --host the agents that are found are named, and at a terminal
-you are asked.
+everything else; --settings and --disable-node are refused with it. Without --host the
+agents that are found are named, and at a terminal you are asked.
 
 Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
 no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install

@@ -31,7 +31,9 @@ type layer struct {
 	heading string
 	// cap in tokens of a block of DefaultBudget tokens.
 	cap int
-	// most bounds the number of lines shown; 0 = all.
+	// most bounds the number of lines shown; 0 = all that build returns, which bounds them itself. The
+	// writer cuts observations only when it has left out what is said above, so that others take
+	// their place.
 	most int
 	// build returns the layer's lines, the most important first. It must not
 	// write to what other layers read.

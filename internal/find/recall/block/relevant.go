@@ -286,8 +286,8 @@ func (r *run) isOwn(o *memory.Observation) bool {
 // storedObservations reads what the layer may show, the pinned ones ahead, leaving
 // out the asking session's own and, for a resume, what is not new.
 func (r *run) storedObservations(ctx context.Context) ([]memory.Observation, error) {
-	// Only a session that has records of its own needs a second page; three are
-	// enough for all but one that wrote a hundred since.
+	// Only a session that has records of its own needs a second page; three are 120 records
+	// with the usual ten lines.
 	const pages = 3
 	enough := 2 * r.opts.MaxObservations
 	q := memory.Query{Project: r.req.ProjectPath, Limit: candidatesPerLine * r.opts.MaxObservations}
@@ -302,7 +302,7 @@ func (r *run) storedObservations(ctx context.Context) ([]memory.Observation, err
 			return nil, err
 		}
 		for _, o := range page {
-			if !r.isOwn(&o) && (r.req.Source != sourceResume || o.CreatedAt > r.since) {
+			if !r.isOwn(&o) {
 				kept = append(kept, o)
 				if o.SupersededBy == 0 && r.hostSaysObservation(&o) == "" {
 					news++

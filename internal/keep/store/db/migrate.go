@@ -30,8 +30,8 @@ var migrationFiles embed.FS
 //go:embed schema.sql
 var newestSchema string
 
-// applicationID marks our files in SQLite's header ("CMem"), so that a database
-// of another program under our name is not taken for an empty memory.
+// applicationID marks our files in SQLite's header ("CMem"). CheckStructure compares it; a database
+// of version 0 has none yet.
 const applicationID = 0x434d656d
 
 // migration is one numbered step of the schema.
@@ -224,8 +224,9 @@ func checkpoint(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// CheckOurs returns an error, CodeStorage, if a database whose schema has version 0 has tables
-// all the same: they are another program's.
+// CheckOurs returns an error, CodeStorage, if a database whose schema has version 0 has anything in
+// its schema all the same: it is another program's. The first migration writes version and
+// applicationID together with the tables.
 func CheckOurs(ctx context.Context, q Querier) error {
 	tables, err := Value[int](ctx, q, "SELECT count(*) FROM sqlite_master")
 	if err != nil {
