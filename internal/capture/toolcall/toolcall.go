@@ -297,7 +297,7 @@ func (c *Call) judge() {
 // failed. The Verdict says so already; only a Go test needs more, as what it logs looks like what
 // a compiler complains of.
 func (c *Call) saidToFail(cmd *Command) bool {
-	return cmd.Lang != "go" || cmd.Kind != KindTest || len(c.Verdict.Tests) > 0 || strings.Contains(c.Output, "FAIL") || strings.Contains(c.Output, "panic: ")
+	return cmd.Lang != "go" || cmd.Kind != KindTest || len(c.Verdict.Tests) > 0 || text.ContainsAny(c.Output, "FAIL", "panic: ", "\nDONE ") || strings.HasPrefix(c.Output, "DONE ")
 }
 
 // culprit returns the index of the check that failed: that which the output of the failure
@@ -332,7 +332,7 @@ func (c *Command) named(output string) bool {
 var (
 	// saysPassed is what test runners print at the end of a success, saysBuilt what
 	// builds and linters do.
-	saysPassed = regexp.MustCompile(`(?im)^ok\s+\S+\s|^PASS\b|\b[1-9]\d* (?:passed|passing|pass)\b|\bpass(?:ed)?[: ] ?[1-9]|test result: ok|^OK(?: \(.*)?$|\b0 (?:fail|failed|failures|failing)\b|^# fail:? +0|\b[1-9]\d* tests? passed|all (?:\d+ )?tests? (?:passed|successful)|\d+% tests passed, 0 tests failed|^\[  PASSED  \] [1-9]|^Passed! |^\[ FAIL 0 \||^\s*Testing \S+ tests passed$|^Test suite \S+: PASS|^(?:\[INFO\] )?BUILD SUCCESS|Tests run: [1-9]\d*, Failures: 0, Errors: 0\b|^Result: PASS|^\s*congratulations :\)`)
+	saysPassed = regexp.MustCompile(`(?im)^ok\s+\S+\s|^PASS\b|\b[1-9]\d* (?:passed|passing|pass)\b|\bpass(?:ed)?[: ] ?[1-9]|test result: ok|^OK(?: \(.*)?$|\b0 (?:fail|failed|failures|failing)\b|^# fail:? +0|\b[1-9]\d* tests? passed|all (?:\d+ )?tests? (?:passed|successful)|\d+% tests passed, 0 tests failed|^\[  PASSED  \] [1-9]|^Passed! |\b[1-9]\d* tests? pass\.|^\[ FAIL 0 \||^\s*Testing \S+ tests passed$|^Test suite \S+: PASS|^(?:\[INFO\] )?BUILD SUCCESS|Tests run: [1-9]\d*, Failures: 0, Errors: 0\b|^Result: PASS|^\s*congratulations :\)`)
 	saysBuilt  = regexp.MustCompile(`(?im)BUILD SUCCESS|^\s*Finished |all checks passed|no issues found|no offenses detected|no problems|\b0 (?:errors|problems|issues)\b|\bbuilt in \d|compiled successfully`)
 )
 

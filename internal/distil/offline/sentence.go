@@ -96,9 +96,9 @@ func (r *reader) read(line string) {
 	case strings.HasSuffix(s, ":") && standingOf(s) == isOpen:
 		r.flush()
 		r.section, r.listed = "next steps", true
-	case isHeadline(s):
+	case isHeadline(s), strings.HasSuffix(s, ":") && len(words(s)) <= 4 && standingOf(s) != isSo:
 		r.flush()
-		r.listed = false
+		r.listed = !isHeadline(s)
 		r.section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 	default:
 		if item, box, ok := text.ListItem(s); ok {

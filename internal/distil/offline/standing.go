@@ -35,7 +35,7 @@ func labelOf(s string) (n int, is standing) {
 			return end + 1, is
 		}
 	}
-	for _, mark := range []string{": ", "：", " – ", " — ", " - "} {
+	for _, mark := range []string{": ", ":* ", ":_ ", "：", " – ", " — ", " - "} {
 		if head, _, ok := strings.Cut(s[:min(len(s), maxLabel)], mark); ok && len(words(head)) <= 6 {
 			if is = standingOf(head); is != isSo {
 				return len(head) + len(mark), is
