@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,6 +26,7 @@ const (
 	namesWork            // names a file or symbol that was edited
 	namesFailure         // names a test or command that failed
 	sharesPrompt         // rare words of the prompt, up to four: 0 to 1
+	givesNumber          // a number
 	givesMeasure         // a number with a unit, a change from one value to another
 	tellsWhy             // cues of language, see featureCues
 	tellsContrast        //
@@ -39,7 +41,7 @@ const (
 
 // featureNames are the names of the features in weights.json, in their order.
 var featureNames = [numFeatures]string{"first", "late", "item", "row", "outline", "part", "cut", "length", "short", "names", "work", "failure",
-	"asked", "measure", "why", "contrast", "cure", "limit", "open", "guess", "back", "repeat"}
+	"asked", "number", "measure", "why", "contrast", "cure", "limit", "open", "guess", "back", "repeat"}
 
 // features are the values of a candidate.
 type features [numFeatures]float64
@@ -55,6 +57,9 @@ func (f *features) set(i int, is bool) {
 var featureCues = map[int][2]string{
 	tellsWhy: {"why", "why-heading"}, tellsCure: {"cure", "cure-heading"}, tellsContrast: {"contrast"}, tellsLimit: {"limit"}, tellsGuess: {"guess"},
 }
+
+// number is a number, with a unit or not.
+var number = regexp.MustCompile(`(?:^|[^\pL\d_#.-])\d[\d.,_]*`)
 
 // featuresOf returns what can be told of a candidate without a title beside it: the caller sets
 // repeatsTitle. most is how many characters fit. It keeps x.values.
@@ -85,6 +90,7 @@ func (c *chooser) textFeatures(x *candidate) features {
 	f.set(namesWork, slices.ContainsFunc(c.work, func(n string) bool { return mentions(x.text, n) }))
 	f.set(namesFailure, slices.ContainsFunc(c.failed, func(n string) bool { return mentions(x.text, n) }))
 	f[sharesPrompt] = float64(min(4, text.SharedWords(rareWords(x.text), c.asked))) / 4
+	f.set(givesNumber, number.MatchString(x.text))
 	f.set(givesMeasure, lang.Has(x.text, "measure"))
 	for i, cue := range featureCues {
 		f.set(i, lang.Has(x.text, cue[0]) || lang.Has(x.section, cue[1]))
