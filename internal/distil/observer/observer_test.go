@@ -99,20 +99,6 @@ func TestBatchTriggers(t *testing.T) {
 			synctest.Wait()
 			q.tools(1, "b")
 		}, "a"},
-		{"a flush of a session that waits in line", Options{BatchingEnabled: true, MaxObservers: 1}, func(q *harness, o *Observer) {
-			q.claimTakes = time.Second
-			q.tools(1, "x")
-			q.stop(1, "y")
-			synctest.Wait()
-			q.tools(2, "a")
-			q.stop(2, "s")
-			q.prompt(2)
-			q.tools(2, "b")
-			synctest.Wait()
-			o.Flush(2)
-			synctest.Wait()
-			time.Sleep(time.Minute)
-		}, "x y | a s b"},
 		{"nine minutes of quiet", on, func(q *harness, o *Observer) { q.tools(1, "a"); time.Sleep(9 * time.Minute) }, ""},
 		{"ten minutes of quiet", on, func(q *harness, o *Observer) { q.tools(1, "a"); time.Sleep(10 * time.Minute) }, "a"},
 		{"news begin the ten minutes anew", on, func(q *harness, o *Observer) {

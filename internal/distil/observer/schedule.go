@@ -161,7 +161,6 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 		listed[id] = true
 		l := s.lane(id)
 		if l.state != laneIdle {
-			l.plan.open = l.plan.open || l.flush > 0 // flushed while it waits in line
 			continue
 		}
 		due, wait := s.o.due(b, l, now)
