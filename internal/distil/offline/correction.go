@@ -12,11 +12,11 @@ import (
 const (
 	// maxBack is how many turns back a no reaches: past two others.
 	maxBack = 3
-	// enoughUndone is the part of earlier work that is undone after a no to it, at least: one line in
-	// 20. Less is a detail of work that holds.
+	// enoughUndone: after a no at least one in so many changed lines has to be undone. Fewer are a
+	// detail of work that holds.
 	enoughUndone = 20
-	// asBefore is the part of it that may be left, and of other changes that the turn may make, where it
-	// is taken back without a word: one in 5.
+	// asBefore: without a no at most one in so many changed lines may be left, and no more than that
+	// may be changed besides.
 	asBefore = 5
 	// maxLineChanges bounds the changed lines of a turn that are kept for later ones.
 	maxLineChanges = 2000
@@ -25,8 +25,8 @@ const (
 // lineSeed keeps lines from being guessed by their hashes.
 var lineSeed = maphash.MakeSeed()
 
-// follow compares the turn with what its session changed before it. A no of the user's is to the last
-// turn of which a line is undone.
+// follow compares the turn with what its session changed before it. A no of the user is about the
+// newest near turn of which a line is undone (corrects).
 func (t *turn) follow(before []memory.TurnLines) {
 	t.before, t.no = before, t.denies()
 	t.lines = memory.TurnLines{Session: t.session, PromptNumber: t.number, Net: map[memory.FileLine]int{}}
@@ -36,16 +36,19 @@ func (t *turn) follow(before []memory.TurnLines) {
 		}
 	}
 	for _, was := range before {
+		if !t.no || !t.isNear(was.PromptNumber) {
+			continue
+		}
 		for line, n := range was.Net {
-			if t.no && t.isNear(was.PromptNumber) && t.undoes(line, n) > 0 {
+			if t.undoes(line, n) > 0 {
 				t.corrects = max(t.corrects, was.PromptNumber)
 			}
 		}
 	}
 }
 
-// count adds the lines that a step changed to t.lines. With a file that was restored, as far as it was
-// not committed, or deleted goes what earlier turns changed in it.
+// count adds the lines that a step changed to t.lines. A restored file takes back what earlier turns
+// changed in it since the last commit, a deleted one all of it.
 func (t *turn) count(s *step) {
 	add := func(path string, lines []string, n int) {
 		for _, line := range lines {
@@ -54,18 +57,19 @@ func (t *turn) count(s *step) {
 			}
 		}
 	}
-	gone := slices.Clone(s.Undone)
+	restored, deleted := s.Undone, []string(nil)
 	for _, e := range s.edits {
 		add(e.path, e.plus, 1)
 		add(e.path, e.minus, -1)
 		if e.deleted {
-			gone = append(gone, e.path)
+			deleted = append(deleted, e.path)
 		}
 	}
-	for i := len(t.before) - 1; i >= 0 && len(gone) > 0; i-- {
+	for i := len(t.before) - 1; i >= 0 && len(restored)+len(deleted) > 0; i-- {
 		if t.before[i].Committed {
-			gone = gone[len(s.Undone):]
+			restored = nil
 		}
+		gone := slices.Concat(restored, deleted)
 		for line, n := range t.before[i].Net {
 			if slices.ContainsFunc(gone, func(path string) bool { return within(line.Path, path) }) {
 				t.lines.Net[line] -= n
@@ -75,13 +79,14 @@ func (t *turn) count(s *step) {
 	t.lines.Committed = t.lines.Committed || len(s.Commits) > 0
 }
 
-// undoes returns how many of n changes of a line, fewer than 0 where it was removed, the turn takes back.
+// undoes returns how many of n changes of a line the turn takes back; n is below 0 where the line was
+// removed.
 func (t *turn) undoes(line memory.FileLine, n int) int {
 	now := t.lines.Net[line]
 	return max(min(n, -now), min(-n, now), 0)
 }
 
-// isNear reports whether a no may be to the turn of a number.
+// isNear reports whether a no may be about the turn of that number.
 func (t *turn) isNear(number int) bool { return number < t.number && number >= t.number-maxBack }
 
 // denies reports whether the user begins with a no to what was done or told before, in so many words
@@ -115,8 +120,11 @@ func (t *turn) takesBack(old *memory.Observation) bool {
 	modified := old.FilesIn(memory.FileModified)
 	changed, undone, now := 0, 0, 0
 	for _, was := range t.before {
+		if was.PromptNumber != old.PromptNumber {
+			continue
+		}
 		for line, n := range was.Net {
-			if was.PromptNumber == old.PromptNumber && slices.Contains(modified, line.Path) {
+			if slices.Contains(modified, line.Path) {
 				changed += max(n, -n)
 				undone += t.undoes(line, n)
 			}
@@ -128,8 +136,8 @@ func (t *turn) takesBack(old *memory.Observation) bool {
 	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || asBefore*max(changed-undone, now-undone) <= changed)
 }
 
-// tookBack returns the record of a turn that has no other, but takes back the work that an earlier one
-// tells of; nil if it does not.
+// tookBack returns a record of what the turn took back, for a turn without any other; nil if it took
+// nothing back.
 func (t *turn) tookBack(earlier []memory.Observation) []memory.Observation {
 	i := slices.IndexFunc(earlier, func(old memory.Observation) bool { return t.takesBack(&old) })
 	if i < 0 {
@@ -165,8 +173,8 @@ func (t *turn) disproves(old *memory.Observation) bool {
 }
 
 // withoutReversed leaves out what a later turn of the batch takes back: work, findings that it
-// disproves, and decisions in whose place it puts another. The summary of a turn of which nothing is
-// left tells what was asked alone.
+// disproves, and decisions in whose place it puts another. If a turn loses all its observations, its
+// summary loses what was completed and learned.
 func withoutReversed(turns []*turn, out *memory.Outcome) {
 	all := out.Observations
 	out.Observations = slices.DeleteFunc(slices.Clone(all), func(old memory.Observation) bool {

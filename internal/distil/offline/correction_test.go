@@ -86,7 +86,10 @@ func TestCorrections(t *testing.T) {
 		if !ok {
 			continue
 		}
-		want := map[string][]int{"no": {1}, "on": {}}[kind]
+		want, known := map[string][]int{"no": {1}, "on": {}}[kind]
+		if !known {
+			t.Fatalf("no kind of prompt: %q", kind)
+		}
 		if got := supersededTurns(cached().ask(prompt).recut().told(t)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q supersedes %v", kind, prompt, got)
 		}
@@ -148,6 +151,8 @@ func TestCorrectionEvidence(t *testing.T) {
 		{"git restore, without a word", cached().ask("the provider is fast enough without").run("git restore rates.py", "").stop("rates.py is as it was."), []int{1}},
 		{"git checkout of another file", cached().ask("clean up").run("git checkout -- other.py", "").stop("other.py is as it was."), []int{}},
 		{"git checkout after a commit", cached().ask("commit it").run("git commit -am 'cache the rates'", "").stop("Committed.").ask("clean up").run("git checkout -- rates.py", "").stop("Clean."), []int{}},
+		{"several restored and one deleted, after two commits", written().ask("commit it").run("git commit -am 'a cache'", "").stop("Committed.").ask("and the docs").edit("doc.md", 1, "+The cache.").run("git commit -am 'docs'", "").stop("Committed.").
+			ask("we don't need it").run("git checkout -- a.py b.py && rm cache.py", "").stop("cache.py is gone."), []int{1}},
 		{"git checkout that failed", cached().ask("revert that").fail("git checkout -- rates.py", 1, "error: pathspec").stop("It did not work."), []int{}},
 		{"restored and done otherwise", cached().ask("revert that, and use a dict").run("git checkout -- rates.py", "").edit("rates.py", 3, "+RATES = {}").stop("`RATES` is a dict."), []int{1}},
 		{"a new file deleted", written().ask("we don't need it").run("rm cache.py", "").stop("cache.py is gone."), []int{1}},
