@@ -199,7 +199,7 @@ func (j *judge) place(place string, word bool) memory.Provenance {
 		return memory.LeastTrusted(written, memory.FromUnknown)
 	case root == "" && isTemporary(real):
 		return memory.FromUnknown
-	case root == "", repo.Enters(root, rel, ".git"), toolcall.ThirdParty(rel), repo.Enters(root, rel, "pyvenv.cfg"): // that of an environment of Python
+	case root == "", repo.Enters(root, rel, ".git"), toolcall.ThirdParty(rel), repo.Enters(root, rel, "pyvenv.cfg"): // pyvenv.cfg: a virtual environment
 		return memory.FromOutside
 	case rel == ".git" || strings.HasPrefix(rel, ".git/"):
 		return memory.FromUnknown

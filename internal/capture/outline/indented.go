@@ -213,7 +213,7 @@ func (w *walker) rubyKeyword(i int) bool {
 		(!w.is(i+1, ":") || w.tokens[i].end != w.tokens[i+1].start)
 }
 
-// rubyOpens reports whether the word at token i begins what an "end" closes.
+// rubyOpens reports whether the word at token i opens a block that an "end" closes.
 func (w *walker) rubyOpens(i int) bool {
 	if !w.rubyKeyword(i) {
 		return false

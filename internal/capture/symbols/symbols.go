@@ -57,7 +57,7 @@ func AtOnce(e *memory.Event, file memory.FileRef) ([]memory.SymbolChange, bool) 
 		return nil, false
 	}
 	from, to := outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after))
-	if from.Broken && to.Broken { // no later edit need mend it; with one of both broken, Later compares
+	if from.Broken && to.Broken { // broken before and after: only the added lines are read; if one of both is broken, Later compares
 		changes := added(e, edit, before)
 		return changes, changes != nil
 	}

@@ -9,12 +9,12 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// parseLine takes from a line what it says, and reports whether that is the name of a test
-// that failed, without a reason. trimmed is line without the blanks around it, and not empty; the
-// indentation tells some forms. What the runners' rules know comes first. Each form gives its message
-// to offer (verdict.go), which keeps the one of the highest rank; one above rankGeneric is a failure.
-// What is taken off a rank lets a surer form of that rank win. family is the tool's, by which the check
-// that failed is found.
+// parseLine takes from a line what it says, and reports whether that is the name of a test that
+// failed, without a reason. trimmed is line without the blanks around it, and not empty; the
+// indentation tells some forms. Rules of the runners come first. Each form offers its message with
+// a rank (offer): the highest rank is kept, and one above rankGeneric means failure. A form that is
+// less sure offers a rank below that of its class (rankAssert-5). family is the tool's, by which
+// the check that failed is found.
 func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) (onlyNames bool) {
 	onlyNames, ok := v.parseRule(trimmed, scan)
 	switch {

@@ -12,12 +12,11 @@ import (
 // maxAnswerLearnings bounds the learnings of an answer.
 const maxAnswerLearnings = 2
 
-// learned returns the learnings of an answer, of those that say the same the first, with the
-// provenance of each. The words of the
-// user or the project have to support it, by half of its subject words and by no fewer than the
-// texts of others have of them, else it is the agent's; if the turn has shown text
-// of others, or of nobody knows whom, it may have asked for that one, and it is dropped. So
-// is an order to run or fetch something.
+// learned returns the learnings of an answer with their provenance, of several that say the same
+// the first. A learning is the user's or the project's if their words have half of its subject
+// words, and no fewer than foreign or unknown text has; else it is the agent's, and is dropped if
+// the turn showed such text, which may have asked for it, or if it orders to run or fetch
+// something.
 func learned(t *turn, evidence []memory.PendingEvent, learnings []memory.Learning) []memory.Learning {
 	user, project, others := text.SubjectWords(t.prompt.Text), map[string]bool{}, map[string]bool{}
 	doubtful := false

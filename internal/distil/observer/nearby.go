@@ -19,14 +19,14 @@ const (
 	// shared words; enoughShared is the least sum of a record that is shown.
 	sharedFile   = 2
 	enoughShared = 3
-	// correctable is how many turns back a no of the user's may be to.
+	// correctable is how many turns back a no of the user may reach.
 	correctable = 3
 )
 
-// nearest returns the stored records of other turns that a turn is most likely to repeat
-// or reverse: with files and words of its request and closing message in common. Of the
-// session itself, whose answers the model has seen, it returns findings and decisions only; where
-// the prompt begins with a no, all of the last turns, since one of them may be meant.
+// nearest returns the stored records of other turns that a turn is most likely to repeat or
+// reverse: with files and words of its request and closing message in common. Of the session
+// itself, whose answers the model has seen, it returns findings and decisions only; behind a no or
+// an "instead", all records of its last turns.
 func nearest(b *memory.Batch, t *turn) []memory.Observation {
 	said := text.SubjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
 	touched := map[string]bool{}

@@ -38,7 +38,7 @@ const (
 	ClosingAfter = 3 * time.Second
 	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000
-	// knownTurns is of how many turns, of all sessions, the changed lines are kept in memory.
+	// knownTurns bounds the turns, of all sessions, whose changed lines are kept in memory.
 	knownTurns = 100
 	// defaultBatchBytes bounds the payloads of a batch in memory: a turn of 1000
 	// full events would take 100 MB of the user's machine.

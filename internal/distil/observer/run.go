@@ -198,10 +198,10 @@ func (w *task) noteLost(n int, which string) {
 	}
 }
 
-// parse returns the records in an answer, by the session's mode. What only repeats
-// the form or an example of the request is left out; an answer of nothing else is prose. The
-// templates have no blanks between a tag and its text. A title is never empty (answer.Parse makes
-// one), a field of a summary may be.
+// parse returns the records in an answer, by the session's mode. What only repeats the form or an
+// example of the request is left out; an answer of nothing else is prose. The templates have no
+// blanks between a tag and its text. A title is never empty (answer.Parse makes one), a field of a
+// summary may be.
 func (w *task) parse(got memory.ModelAnswer) answer.Answer {
 	a := answer.Parse(got.Text, answer.Options{
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(), Cut: got.Cut,

@@ -31,7 +31,8 @@ type candidate struct {
 	at   int
 	late float64
 	part bool
-	// apart: beside work a decision is a second thing, and not what the work was.
+	// apart: a decision in an episode with edits: it is title or subtitle of the work only if
+	// nothing else makes a title, but can be a record of its own (second).
 	apart bool
 	// values are its features, told once; what depends on the place is added to a copy.
 	values *features
@@ -44,7 +45,7 @@ type chooser struct {
 	list    []candidate
 	// open: something fails at the end.
 	open bool
-	// said: the agent's message has candidates. also: what stands apart counts.
+	// said: the agent's message has candidates. also: candidates that are apart may be chosen.
 	said, also bool
 	// asked are the rare words of the prompt, work the names of files and symbols that were
 	// edited, failed the names of tests that failed.
@@ -236,9 +237,10 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 	return out, true
 }
 
-// second returns a second thing worth remembering beside out, which choose returned, if the agent's
-// message has a sentence of six words of which that says less than half, and which is not about its
-// tests; decided: it is a decision with what was rejected.
+// second returns one more record beside out: of a sentence of the message that has, in ASCII, six
+// words or more, that names code or explains, limits, contrasts or denies something, names no new
+// test, and of whose rare words out says at most half. decided: it tells a decision or a rejected
+// alternative.
 func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	taken, tests := slices.Clone(out.used), c.episode.newTests()
 	said := out.title + " " + out.subtitle

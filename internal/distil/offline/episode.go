@@ -21,11 +21,12 @@ type turn struct {
 	dialogs []*step
 	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
-	// outlines are those of its lists and of its tables, one each.
+	// outlines has a sentence for each list of the message that something leads to, and one for the
+	// rows of all its tables.
 	outlines []sentence
 	// choosing has the weights by which titles are chosen; Distil sets it before observe.
 	choosing *Distiller
-	// raw is that message as it was written.
+	// raw is the agent's last message as it was written.
 	raw     string
 	stopped bool
 	// goesOn: a question without tools, in a session with a record of files: it is about that work.
@@ -39,8 +40,9 @@ type turn struct {
 	// earlier are the observations that earlier batches made of the turn.
 	earlier []memory.Observation
 	session memory.SessionID
-	// no: the user says no to what was done before. before is what the session changed up to then, lines
-	// what the turn did, and corrects the number of the turn to which the no is, 0 for none. follow sets them.
+	// no: the user says no to what was done before; corrects is the number of the turn that this is
+	// about, 0 for none. before is what earlier turns of the session changed, lines what this one
+	// did. follow sets them.
 	no       bool
 	before   []memory.TurnLines
 	lines    memory.TurnLines

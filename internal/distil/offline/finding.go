@@ -120,7 +120,8 @@ func (e *episode) found(t memory.ObservationType, title string) (o memory.Observ
 }
 
 // fromAgents returns what the first two subagents of the episode found, as observations, if their
-// answers find something or name two places of the program. observe calls it where the turn itself says nothing of it.
+// answers find something or name two places of the program. observe calls it where the turn itself
+// says nothing of it.
 func (e *episode) fromAgents() []memory.Observation {
 	var out []memory.Observation
 	for _, s := range e.answers[:min(len(e.answers), 2)] {

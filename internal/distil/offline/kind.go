@@ -62,9 +62,9 @@ func (e *episode) grows() bool {
 	return plus >= 6 && plus >= 3*minus
 }
 
-// reproduces reports whether a test failed on what the program did and passes since: before the
-// program was edited, or one that is new. What it lacked is no file or symbol that is new. Where no
-// symbol is new, another command proves as much.
+// reproduces reports whether a test passes that failed before the program was edited, or that is
+// new and failed, and did not only lack a new file or symbol. Where no symbol is new, another
+// command counts as well.
 func (e *episode) reproduces() bool {
 	newTests, newCode := e.newTests(), e.newCode()
 	names := func(s string, list []string) bool {

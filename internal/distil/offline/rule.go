@@ -298,8 +298,8 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	return score
 }
 
-// keeps reports whether a text in lower case has the form of a rule about a kind of thing, from the
-// beginning of one of its clauses on.
+// keeps reports whether a text in lower case has, read from one of its clauses on, the form of a
+// rule about a kind of thing.
 func (c ruleCues) keeps(clauses [][]string, low string) bool {
 	return !lang.Begins(low, "specify") && slices.ContainsFunc(clauses, func(ws []string) bool {
 		clause := low[max(0, strings.Index(low, strings.Join(ws[:min(2, len(ws))], " "))):]
@@ -307,8 +307,8 @@ func (c ruleCues) keeps(clauses [][]string, low string) bool {
 	})
 }
 
-// reaches reports whether a text in lower case says of something else than an errand or a report how
-// far it holds: "no globals, that goes for anything in lib/".
+// reaches reports whether a text in lower case says how far it holds ("no globals, that goes for
+// anything in lib/") and is no errand and no report.
 func (c ruleCues) reaches(low string) bool {
 	return c.Has(low, "rule-reach") && c.Front(low, "rule-reach", "rule-report") == 0 && intentOf(firstWord(low)) == 0
 }
@@ -332,8 +332,8 @@ func (c ruleCues) isQuestion(low string, label bool) bool {
 	return asks(strings.TrimRight(low, " \")")) || lang.Has(low, "rule-question") || !label && c.Front(low, "rule-ask") > 0
 }
 
-// isOnce reports whether an order in lower case is only for now: "from now on" is not, nor is
-// "nothing" of a kind.
+// isOnce reports whether an order in lower case holds for now only. "From now on" does not count as
+// a "now"; "nothing" does not count beside it, nor in a rule about a kind of thing (kind).
 func (c ruleCues) isOnce(low string, kind bool) bool {
 	onward := c.Has(low, "rule-onward")
 	for _, p := range slices.Concat(c.Phrases("rule-lasting"), c.Phrases("rule-onward")) {
@@ -419,8 +419,8 @@ func (c ruleCues) describes(word string) bool {
 // isNegation reports whether a word denies the verb behind it: "non risponde mai".
 func isNegation(word string) bool { return lang.Is(word, "negation-word") }
 
-// pointsBack reports whether what is ordered first is a mere pronoun: "never do that". From now
-// on, "nothing" is none.
+// pointsBack reports whether what is ordered first is a mere pronoun: "never do that". Beside "from
+// now on", "nothing" is no such pronoun.
 func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
 		if slices.ContainsFunc(ws[:min(len(ws), 2)], func(w string) bool { return c.Is(w, "rule-adverb") }) || c.begins([][]string{ws}, "rule-form") {

@@ -177,9 +177,9 @@ func sameSubject(a, b string) bool {
 // symbolName names a function or type in a file.
 type symbolName struct{ file, name string }
 
-// undid reports whether the turn took back all changes of functions and types that an earlier record
-// tells of: each has the code that it had before, or is gone again. Where nothing is known of the lines
-// that a turn of its session changed, one that changed after a no is enough.
+// undid reports whether the turn took back all changes of functions and types that an earlier
+// record tells of: each has the code that it had before, or is gone again. If the lines that the
+// earlier turn changed are not known any more, one of these that changed behind a no is enough.
 func (r *reversals) undid(old *memory.Observation) bool {
 	var about []symbolName
 	for _, f := range old.Files {
@@ -237,10 +237,10 @@ func namesAround(s, cue string) (before, behind string) {
 	return before, behind
 }
 
-// choseOther reports whether the turn chose what an earlier record rejected over what it chose, of
-// the same subject: in a file that both modified or, where one modified none, with another word of the
-// titles in common. So it does where the user says that it was decided otherwise, and the title of
-// earlier work on the same file tells of what was rejected alone.
+// choseOther reports whether the turn reversed a choice that an earlier record tells of: what it
+// rejected was chosen now, in a file that both modified or, where one modified none, with another
+// word of their titles in common. So it does if the user says that it was decided otherwise, and
+// the title of earlier work on the same file names only what is rejected now.
 func (r *reversals) choseOther(old *memory.Observation, own []*memory.Observation) bool {
 	title, was := strings.ToLower(old.Title), append(choicePairs(old.Title), choicePairs(old.Subtitle)...)
 	work := old.Type != memory.TypeBugfix && old.Type != memory.TypeDiscovery

@@ -190,10 +190,10 @@ func lengthOf(s string, n int) int {
 	return utf8.RuneCountInString(strings.Join(words[:max(0, min(n, len(words)))], " "))
 }
 
-// overtakes reports whether a decision made in talk holds in place of an earlier one, of which it
-// says a quarter or more: of its session if it recaps its title, of any if the turn amends what was
-// decided, which takes three words of all that the earlier one says. What was decided in work gives way
-// only to work.
+// overtakes reports whether a decision made in talk, by, holds in place of an earlier one, old. If
+// the turn recaps, by must say a quarter of the words of old's title, of the same session; if the
+// turn amends what was decided, a quarter of all that old says, of any session, and three words at
+// least. What was decided in work gives way only to work.
 func (t *turn) overtakes(old, by *memory.Observation) bool {
 	if old.Type != memory.TypeDecision || by.Type != memory.TypeDecision || len(t.steps) > 0 || len(old.Files) > 0 || strings.HasPrefix(old.Narrative, askedStory) {
 		return false // an answer to a dialog is replaced by another answer to its question alone

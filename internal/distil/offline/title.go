@@ -201,9 +201,9 @@ func (e *episode) bareTitle() string {
 	}
 }
 
-// withNames adds to a title, in brackets, the symbols or else the files that it should have named,
-// unless said, the title and what stands beside it, names one. A title that would exceed maxTitle bytes
-// stays as it is.
+// withNames adds names to a title, in brackets: new symbols, else edited ones, else, if said names
+// no code, the files. It adds none if said, the title and what stands beside it, has one of them,
+// or if the title would exceed maxTitle bytes.
 func (e *episode) withNames(title, said string) string {
 	names := telling(e.newCode())
 	if len(names) == 0 {

@@ -32,12 +32,12 @@ func undo(t *turn) {
 			case !e.deleted:
 			case createdBefore(t.steps[:i], e.path):
 				t.forget(i, e.path)
-			case !text.HasExtension(e.path): // a directory of others
+			case !text.HasExtension(e.path): // probably a directory: no edit of a file
 				s.edits = slices.DeleteFunc(s.edits, func(x *edit) bool { return x == e })
 			}
 		}
 		for _, gone := range s.Undone {
-			for _, x := range t.steps[:i] { // with the manifest
+			for _, x := range t.steps[:i] { // dependencies go with their manifest
 				if slices.ContainsFunc(x.Touched, func(p string) bool { return within(p, gone) }) {
 					x.deps = nil
 				}
@@ -82,8 +82,9 @@ func within(path, dir string) bool {
 	return dir == "." || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// forget removes the edits, up to step i, of a file or directory that a trial made and deleted, and
-// the failures of that file; if the turn had not edited anything else, those that came with it.
+// forget removes, up to step i, the edits of a file or directory that the turn made and deleted,
+// and marks its failures as those of a trial; if the turn edited nothing else, all failures since
+// the first of these edits.
 func (t *turn) forget(i int, path string) {
 	tried, alone := false, !slices.ContainsFunc(editsOf(t.steps[:i+1]), func(e *edit) bool { return !within(e.path, path) })
 	for _, s := range t.steps[:i+1] {

@@ -9,9 +9,9 @@ import (
 	"claudemem/internal/leaf/text"
 )
 
-// wants reports whether a check that failed had to: the user asked for it, the agent says
-// so, or the agent shows the error that is given now in place of another one. Where something
-// is to be refused, no test has to fail.
+// wants reports whether a check that failed had to: the user asked for it, the agent says so, or
+// the agent shows the error that is given now in place of another one. A refusal that was asked
+// for, or told, explains a failing command, not a failing test.
 func (t *turn) wants(c *check) bool {
 	refuses := c.Kind != toolcall.KindTest
 	for _, s := range text.Sentences(t.request.text, beginsSentence) {

@@ -379,8 +379,8 @@ func (b *base) forgetVectors(ctx context.Context) error {
 	return err
 }
 
-// setVectors sets how many vectors documents of the catalogue have, or that they wait for them, and
-// runs also in the same transaction; cat.mu is held.
+// setVectors sets how many vectors documents have, or that they wait for them, and calls the
+// function also in the same transaction; cat.mu is held.
 func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func(*tx)) error {
 	err := b.transaction(ctx, func(t *tx) {
 		changes := blockChanges{}

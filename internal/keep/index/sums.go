@@ -87,11 +87,11 @@ func eachPage(f io.ReaderAt, n, fileHead, head int, fn func(head, page []byte)) 
 	return nil
 }
 
-// comparePages returns errPages if a page of the database that is not in logged (nil for the writer,
-// whose sums are always those of the file, and without a log) has not its sum, or
-// if the file has not all pages or there are no sums. The latter only without a log: beside one, a
-// checkpoint may have been killed, or be going on, that made the file longer or shorter than the sums
-// are; the worker compares again when it has copied the log.
+// comparePages returns errPages if a page that is not in logged differs from its sum, if the last
+// page is cut short or, without a log, if there are not as many pages as sums. logged is nil
+// without a log, and for the writer, whose sums are always those of the file. Beside a log the
+// numbers are not compared: a checkpoint that goes on, or was killed, may have changed the length
+// of the file; the worker compares again when it has copied the log.
 func comparePages(f *os.File, sums []uint32, logged map[uint32]bool) error {
 	info, err := f.Stat()
 	if err != nil {

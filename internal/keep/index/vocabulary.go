@@ -184,9 +184,8 @@ func (w *wordChanges) encodeWords(d *rank.Document) []byte {
 }
 
 // decodeWords reads the row's form into d, whose memory it uses again: after an error d is to be
-// left alone. A number that v
-// does not have is a gap: a reader's vocabulary may be older than the row. A row that is
-// cut short, or has more than its words, is sqlite.ErrDamaged.
+// left alone. A number that v does not have is a gap: a reader's vocabulary may be older than the
+// row. A row that is cut short, or has more than its words, is sqlite.ErrDamaged.
 func (v *vocabulary) decodeWords(b []byte, d *rank.Document) error {
 	var lengths [rank.NumFields]int
 	all := 0

@@ -31,10 +31,11 @@ type cue struct {
 	once  sync.Once
 
 	phrases []phrase
-	// whole are the phrases that stand for themselves, open those whose last word may go on.
+	// whole has all phrases, open those whose last word may go on.
 	whole map[string]bool
 	open  []string
-	// patterns are apart: in one, none would be known to hold at the beginning of a text alone.
+	// patterns are not joined into one: a search for one that begins with ^ tries the first byte
+	// only, one for all of them would not.
 	patterns []*regexp.Regexp
 }
 
@@ -91,7 +92,7 @@ func Find(s, cue string) (from, to int) {
 	return min(from, to), to
 }
 
-// Follows reports whether a phrase of the cue then stands behind the first of a cue, as Find has it.
+// Follows reports whether a phrase of the cue then stands behind the first phrase of cue (Find).
 func Follows(s, cue, then string) bool {
 	_, end := Find(s, cue)
 	return end > 0 && Has(s[end:], then)

@@ -68,10 +68,9 @@ type prose struct {
 	width int
 }
 
-// Prose returns what Markdown says, in statements of a line each: a paragraph, or a list, a table or a
-// block of code behind the heading or sentence that leads to it; each item apart where they are
-// long. A box that is open stays in front of its item. Code to which nothing leads is left out, unless
-// nothing stands before it.
+// Prose returns what Markdown says, a statement a line: a paragraph; or a list, table or block of
+// code with the heading or sentence that leads to it, if that is long an item each. An open task
+// box stays in front of its item. Code to which nothing leads is left out, except at the beginning.
 func Prose(md string) []string {
 	var p prose
 	for line := range strings.Lines(md) {

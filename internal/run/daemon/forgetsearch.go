@@ -123,9 +123,8 @@ func (n *needles) stream(r io.Reader, packed bool) (bool, error) {
 }
 
 // file reports whether one of the needles stands in a file, also a compressed one or a database, of
-// which deleted rows are searched, too.
-// memory.db stays open to the end of the process: to close it would take SQLite's locks off it
-// (sqlite.KeepOpen).
+// which deleted rows are searched, too. memory.db stays open to the end of the process: to close it
+// would take SQLite's locks off it (sqlite.KeepOpen).
 func (n *needles) file(ctx context.Context, path string) (found bool, err error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -223,10 +223,9 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 	return list, fine
 }
 
-// searchRecord searches for some of the oldest observations, which the index must have, by the longest
-// words of their titles, and returns a finding if that fails, or finds for none of three a record with
-// these words. Another one than was asked for is
-// fine: many may have the same.
+// searchRecord searches for some of the oldest observations, which the index must have, by the
+// longest words of their titles, and returns a finding if that fails, or finds for none of three a
+// record with these words. Another one than was asked for is fine: many may have the same.
 func (e *exam) searchRecord(ctx context.Context, s *store.Store) []Finding {
 	if e.Search == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package cases has sessions whose keys say what is worth remembering of each turn. They are read
-// from folders of hook calls or from scripts (whose form the README of proof/eval/turns describes), distilled offline in the batches that the observer would
-// make, and judged.
+// Package cases reads sessions whose keys say what is worth remembering of each turn, from folders
+// of hook calls or from scripts (proof/eval/turns/README.md), distils them offline in the batches
+// that the observer would make, and judges the records.
 package cases
 
 import (
@@ -30,8 +30,8 @@ type Case struct {
 	followups, unrelated []Probe
 }
 
-// A Probe is the prompt of a later session, and the expressions of which a memory given beside it
-// must match one; none for a prompt that nothing is about.
+// A Probe is the prompt of a later session. A memory given beside it must match one of Any; with
+// none, nothing may be given.
 type Probe struct {
 	Prompt string   `json:"prompt"`
 	Any    []string `json:"any"`
@@ -71,8 +71,8 @@ func (m *Matter) In(s string) bool {
 // standing reports whether a learning may say it.
 func (m *Matter) standing() bool { return m.Kind == "rule" || m.Kind == "constraint" }
 
-// Says returns the weight of what s says of the turn and shown does not, and how many expressions
-// of the headline it adds, of all of them.
+// Says returns the weight of the matters that s tells and shown does not, and the share of the
+// headline's expressions that s adds.
 func (k *Key) Says(s, shown string) (weight, headline float64) {
 	for i := range k.Remember {
 		if m := &k.Remember[i]; m.In(s) && (shown == "" || !m.In(shown)) {

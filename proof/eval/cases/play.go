@@ -131,9 +131,10 @@ func (t *Turn) add(e memory.Event) {
 	b.Events = append(b.Events, pe)
 }
 
-// Distil returns the records of each turn, which the distiller that by returns makes. A turn is compared with the records of those before it
-// that still hold, the newest first, with the symbols that their sessions changed and the lines that
-// its own session changed, as store and observer would give them.
+// Distil returns the records of each turn, made by the distiller that by returns for it. A turn is
+// compared with the records of those before it that still hold, the newest first, with the symbols
+// that their sessions changed and the lines that its own session changed, as store and observer
+// would give them.
 func (c *Case) Distil(by func(*Turn) *offline.Distiller) [][]memory.Outcome {
 	made := make([][]memory.Outcome, len(c.Turns))
 	changed := map[memory.SessionID][]memory.SymbolChange{}

@@ -48,8 +48,9 @@ type script struct {
 var ErrNoClone = errors.New("its repository is not there")
 
 // Read reads the cases of files and folders, separated by commas: scripts, folders of scripts, and
-// folders of ReadFolders. dir has the clones of public repositories, as package clones has them. The
-// cases of a repository without a clone are left out and named in missing. There is at least one case.
+// folders of recorded cases (readFolders). dir has the clones of public repositories, as package
+// clones has them. The cases of a repository without a clone are left out and named in missing.
+// There is at least one case.
 func Read(ctx context.Context, dir, places string) (list []*Case, missing []string, err error) {
 	r := scripts{dir: dir, opened: map[string]*clones.Clone{}}
 	defer r.close()

@@ -104,9 +104,10 @@ func blockLabel(before string) string {
 // maxElement is the length of an element's text, or of its opening tag, that is judged, in bytes.
 const maxElement = 1024
 
-// Element returns the text of the XML element whose closing tag is at i, if its name names a
-// secret, or that in an attribute of its opening tag or of the one around it
-// (<setting name="DbPassword"><value>), or the name of that; false for none.
+// Element returns the text of the XML element whose closing tag is at i, if one of these names a
+// secret: its own name, an attribute of its opening tag or of the tag around it
+// (<setting name="DbPassword"><value>), or the name of that tag. If its text names one, it returns
+// the text of the element behind it (<td>Password</td><td>). It is false for none.
 func Element(s string, i int) (shapes.Span, bool) {
 	nameEnd := shapes.RunEnd(s[:min(len(s), i+2+shapes.MaxName)], i+2, shapes.Ident)
 	name, namespace := s[i+2:nameEnd], ""

@@ -37,10 +37,9 @@ type Facts struct {
 	Learnings []string
 }
 
-// System returns the beginning of a run: the role, the format of the answer, and the
-// mode's types, concepts and a whole answer as an example. It is the same for all sessions of a mode, so that
-// a provider can cache it. language is that of the records by name or code, "" for the
-// user's.
+// System returns the beginning of a run: the role, the format of the answer, and the mode's types,
+// concepts and a whole answer as an example. It is the same for all sessions of a mode, so that a
+// provider can cache it. language is that of the records by name or code, "" for the user's.
 func System(m Mode, language string) string {
 	in := "Write in the language of the user's requests; types and concepts stay as they are. If it is not English, add <keywords>up to 15 English words</keywords> to each observation."
 	if l := languageName(language); l != "" {

@@ -235,9 +235,9 @@ func (r *run) summaryText(s memory.Summary, request bool) string {
 	return ""
 }
 
-// accomplished returns what a summary says was completed, each statement once and as many as
-// fit whole in so much room, without the clauses that only tell of passing runs and edited files, if
-// there are others.
+// accomplished returns the statements of completed, each once, as many as fit whole into room, the
+// first in any case. Clauses that only tell of passing runs and edited files are left out, unless
+// there are no others.
 func (r *run) accomplished(completed string, room int) string {
 	all := text.Sentences(r.plain(completed), func(string) bool { return true })
 	done, said := "", []recall.Saying(nil)

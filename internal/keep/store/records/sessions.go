@@ -99,8 +99,8 @@ func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID
 	return newestSummaries(ctx, s.Reader, session, limit, false)
 }
 
-// newestSummaries reads a session's summaries, the newest first; with holding without those of turns
-// of which the session itself has superseded all observations.
+// newestSummaries reads a session's summaries, the newest first. holding leaves out turns all of
+// whose observations the session itself has superseded.
 func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int, holding bool) ([]memory.Summary, error) {
 	summaries, err := db.All(ctx, q, SummaryRecord.fields, "SELECT "+SummaryRecord.read+` FROM session_summaries r
 		WHERE r.session_id = ? AND NOT (? AND EXISTS (SELECT 1 FROM observations o INDEXED BY observations_turn

@@ -63,9 +63,9 @@ func Input(base *embed.Table, pairs []Pair) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Table returns base trained on the pairs, drawn from so many records, and the same as a file.
-// Pairs of which one side has no pieces do not count. After each batch, a few milliseconds of work,
-// it calls rest, whose error ends it.
+// Table returns base trained on pairs, which were drawn from a number of records (of), and the same
+// as a file. It does not learn from a pair whose title or text has no pieces. It calls rest after
+// each batch, a few milliseconds of work; an error of rest ends the training.
 func Table(base *embed.Table, pairs []Pair, of int, rest func() error) (*embed.Table, []byte, error) {
 	training := embed.Training{Records: len(pairs), Of: of, Input: Input(base, pairs)}
 	pairs = slices.Clone(pairs)
