@@ -43,9 +43,11 @@ type hookPayload struct {
 	Response json.RawMessage `json:"tool_response"`
 }
 
-// factsOf returns the turns of a recorded session, each with its prompt, its closing message,
-// its failing commands with the errors' last lines, the changed lines of its edits, and what
-// the last command said. Paths are relative to the project. A private turn has no prompt.
+// factsOf returns the turns of a recorded session, each with the lines of its prompt and of its closing
+// message, the first two of its failing commands with the last three of their errors, the changed lines
+// of its edits with the first twelve of new files, and, if it was closed, of the last command that
+// succeeded the first line and what it printed last, unless that is routine. Paths are relative to the
+// project. Turns whose prompt is private are left out.
 func factsOf(t *testing.T, s recorded.Session) []*toldTurn {
 	t.Helper()
 	var turns []*toldTurn
@@ -101,7 +103,7 @@ func factsOf(t *testing.T, s recorded.Session) []*toldTurn {
 	return slices.DeleteFunc(turns, func(t *toldTurn) bool { return strings.HasPrefix(t.prompt, "<private>") })
 }
 
-// routine matches commands whose output no request shows.
+// routine matches commands whose output a request need not show.
 var routine = regexp.MustCompile(`^(ls|cat|head|tail|wc|git (status|log|diff|show))\b`)
 
 // lines returns the first n lines of s that are not blank, without the space around them.
@@ -115,8 +117,8 @@ func lines(s string, n int) []string {
 	return all
 }
 
-// TestRequests plays the recorded sessions to a model: the request of each turn holds what its
-// answer needs, and no more than it has to.
+// TestRequests plays the recorded sessions to a model: the requests of each turn hold the facts of
+// factsOf, and all requests have at most 9,500 bytes on average.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -199,8 +201,8 @@ func logParts(t *testing.T, calls []world.Asked) {
 	}
 }
 
-// TestRequestAfterANo: where the user says no, in any language, the request has the numbers of the
-// session's last records, which the answer may supersede; where the work goes on it has not.
+// TestRequestAfterANo: where the user says no, in English, German or French, the request has the number
+// of the session's record before it, which the answer may supersede; where the work goes on it has not.
 func TestRequestAfterANo(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]bool{

@@ -37,13 +37,13 @@ type probe struct {
 	wants []string
 }
 
-// TestTables plays each table; at least 95 of 100 probes have to be right, and none may give what is
-// false.
+// TestTables plays each table, which has ten probes or more; at least 95 of 100 probes have to be right,
+// and none may give what is false. Of the tables, only a second half may be missing.
 func TestTables(t *testing.T) {
 	for _, name := range []string{"labels", "rules", "wanted", "tails", "left"} {
 		for _, file := range []string{name + ".txt", name + "-fresh.txt"} {
 			data, err := os.ReadFile(filepath.Join("testdata", file))
-			if os.IsNotExist(err) {
+			if os.IsNotExist(err) && strings.HasSuffix(file, "-fresh.txt") {
 				continue
 			}
 			if err != nil {
@@ -52,6 +52,9 @@ func TestTables(t *testing.T) {
 			t.Run(file, func(t *testing.T) {
 				right, wrong := 0, 0
 				probes := parse(string(data))
+				if len(probes) < 10 {
+					t.Fatalf("%s has %d probes", file, len(probes))
+				}
 				for _, p := range probes {
 					missed, false := p.play(t)
 					if missed == "" {
@@ -216,25 +219,31 @@ func (p *probe) play(t *testing.T) (missed string, wrong bool) {
 	return "", false
 }
 
-// outcome is what came of a probe: front are the titles, subtitles and what a summary calls done, told
-// these, the facts and what was learnt, next the next steps.
+// outcome is what came of a probe: front are the titles and subtitles of observations and what summaries
+// call done, told these, the facts and what summaries call learnt, rules the learnings, next the next
+// steps of summaries.
 type outcome struct {
 	memory.Outcome
 	front, told, rules []string
 	next               string
 }
 
-// check says what misses of a want:
+// check says what misses of a want, and whether that is false. Letter case does not count, and A may
+// stand within a word:
 //
 //	none                 no rule was learnt
-//	rule: A | B | !C     one rule was learnt; it has A and B, and not C
-//	replaces: A | B      so, and it took the place of the rule that held
+//	rule: A | B | !C     exactly one rule was learnt; it has A and B, and not C
+//	replaces: A | B      so, and a memory that holds the rule behind "was:" retires it for the new one
 //	next: A              the next steps have A
-//	labelled: L | A      A stands in no title, and elsewhere only behind L
-//	has: A | B           something told has each of them
-//	front: A | B         a title, a subtitle or what is done has
-//	lacks: A | B         nothing told has one of them
-//	red, green, unknown  what is told of the command's run
+//	labelled: L | A      there is an observation, no title has A, and each text of told that has A has L
+//	                     before it or behind it
+//	has: A | B           each stands in a text of told or in the next steps, not all in the same
+//	front: A | B         each stands in a text of front
+//	lacks: A | B         none stands in a text of told or in the next steps
+//	red                  a text of told, or the next steps, have "still failing: " or "still fails", and
+//	                     none of told has "` passes"
+//	green                the other way round
+//	unknown              neither
 func (o *outcome) check(t *testing.T, want, was string) (missed string, wrong bool) {
 	t.Helper()
 	verb, rest, _ := strings.Cut(want, ": ")

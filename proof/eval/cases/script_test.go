@@ -9,7 +9,8 @@ import (
 	"claudemem/internal/distil/offline"
 )
 
-// script is a case with one of each directive, and another one in the same file.
+// invented is a case with one of each directive, but for those that need a repository ("== load" and
+// "== commit"), and another case in the same file.
 const invented = `# a guard is added, then taken back
 language go
 style terse
