@@ -1,5 +1,5 @@
 // Command turns measures what the offline distiller remembers of the sessions in cases/, whose keys
-// were written by people who do not know it. README.md beside it has their form.
+// were written by writers who did not know it. README.md beside it has their form.
 //
 //	TURNS_CLONES=FOLDER make eval-turns
 //	go run ./proof/eval/turns -clones FOLDER -show NAME
