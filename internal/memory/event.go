@@ -28,25 +28,6 @@ func (h Host) Canonical() Host {
 	return h
 }
 
-// TypedText returns what a person typed of a prompt: hosts put notes of their own
-// ("a background task has ended") before it, or send them alone. A prompt without a note is
-// returned as it is; one of notes only, or with a note that does not end, gives "".
-func TypedText(prompt string) string {
-	const open, end = "<task-notification>", "</task-notification>"
-	text := prompt
-	for {
-		trimmed := strings.TrimLeft(text, " \t\r\n")
-		if !strings.HasPrefix(trimmed, open) {
-			return text
-		}
-		_, behind, closed := strings.Cut(trimmed, end)
-		if !closed {
-			return ""
-		}
-		text = strings.TrimLeft(behind, " \t\r\n")
-	}
-}
-
 // EventKind says what the host did.
 type EventKind string
 

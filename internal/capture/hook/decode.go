@@ -3,6 +3,8 @@ package hook
 import (
 	"cmp"
 
+	"claudemem/internal/capture/hosttext"
+	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -56,9 +58,9 @@ func (p *payload) fields() map[string]any {
 	}
 }
 
-// setPrompt sets the event's prompt when it is one. A note that the host sends when a
-// background task ends is no prompt; what the user typed behind it is. A payload with notes only
-// is ignored (verb ""); an empty prompt is one. errWrongPrompt if there is no text.
+// setPrompt sets the event's prompt to what the user typed. A message of somebody else is no prompt,
+// but belongs to the turn (wire.Message). A payload with neither is ignored (verb ""). errWrongPrompt
+// if there is no text.
 func (p *payload) setPrompt() error {
 	if p.verb != VerbNew {
 		return nil
@@ -66,8 +68,13 @@ func (p *payload) setPrompt() error {
 	if !p.promptIsText {
 		return errWrongPrompt
 	}
-	p.event.Prompt = memory.TypedText(p.prompt)
-	if p.event.Prompt == "" && p.prompt != "" {
+	var message hosttext.Message
+	switch p.event.Prompt, message = hosttext.Read(p.prompt); {
+	case p.event.Prompt != "":
+	case message.Text != "":
+		p.verb = VerbSave
+		wire.Message(&p.event, message)
+	default:
 		p.verb = ""
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"claudemem/internal/memory"
 )
 
 func say(event, session, more string) string {
@@ -116,13 +114,13 @@ func TestPrivateForms(t *testing.T) {
 	}
 }
 
-// TestMachineryIsNoPrompt: text that only tags of machinery carry was not typed.
+// TestMachineryIsNoPrompt: text that only tags of machinery carry was not typed, nor were blanks.
 func TestMachineryIsNoPrompt(t *testing.T) {
 	s := newStage(t)
 	s.run(say("UserPromptSubmit", "a", `,"prompt":"<system-reminder>be good</system-reminder>"`))
 	s.run(say("UserPromptSubmit", "a", `,"prompt":""`))
-	events := s.spooled()
-	if len(events) != 1 || events[0].Prompt != "" || events[0].Kind != memory.KindPrompt {
+	s.run(say("UserPromptSubmit", "a", `,"prompt":" \n"`))
+	if events := s.spooled(); len(events) != 0 {
 		t.Errorf("%+v", events)
 	}
 }

@@ -193,7 +193,7 @@ func TestSkip(t *testing.T) {
 		{"other API by another socket", bash("curl -s --unix-socket /run/docker.sock http://localhost/info # not worker.sock"), ""},
 		{"command on our source", bash("go test ./cmd/claude-mem && grep claude-mem README.md"), ""},
 		{"prompt", prompt("fix it"), ""},
-		{"empty prompt", prompt(""), ""},
+		{"empty prompt", prompt(" \n"), memory.SkipNotTyped},
 		{"task notification", prompt(" \n<task-notification>done</task-notification>"), memory.SkipNotTyped},
 		{"machinery only", prompt("<system-reminder>x</system-reminder>"), memory.SkipNotTyped},
 		{"own block only", prompt("<claude-mem-context>x</claude-mem-context>"), memory.SkipNotTyped},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/toolcall"
@@ -32,7 +33,7 @@ func (in *Intake) skipReason(e *memory.Event, call *toolcall.Call, policy *Polic
 		if kind == tags.PromptPrivate {
 			return memory.SkipPrivate
 		}
-		e.Prompt = memory.TypedText(e.Prompt)
+		e.Prompt, _ = hosttext.Read(e.Prompt)
 	case e.Kind == memory.KindSessionEnd: // has no content
 	case in.private.covers(e):
 		return memory.SkipPrivate

@@ -145,8 +145,8 @@ func TestKindOfPrompt(t *testing.T) {
 		{"<task-notification>n</task-notification><private>x</private>", tags.PromptPrivate},
 		{"<system-reminder>r</system-reminder> <task-notification>n</task-notification>", tags.PromptOfHost},
 		{"<task-notification>n</task-notification> and more", tags.PromptOpen},
-		{"", tags.PromptOpen},
-		{"   ", tags.PromptOpen},
+		{"", tags.PromptOfHost},
+		{"   ", tags.PromptOfHost},
 		{"private", tags.PromptOpen},
 	}
 	for _, tt := range tests {

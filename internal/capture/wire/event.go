@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -158,4 +159,14 @@ func SubagentEnd(e *memory.Event) {
 	answer := jsonscan.Object("type", "text", "text", e.LastAssistantMessage)
 	e.ToolResponse = jsonscan.Object("status", "completed", "agentId", e.AgentID, "agentType", e.AgentType, "content", slices.Concat([]byte("["), answer, []byte("]")))
 	e.ToolError, e.LastAssistantMessage = "", ""
+}
+
+// Message turns a prompt that is a message of somebody else into a tool event, as if an agent of the
+// sender's name had returned it: so it is neither the user's word nor lost.
+func Message(e *memory.Event, m hosttext.Message) {
+	e.Prompt, e.AgentType, e.LastAssistantMessage = "", m.From, m.Text
+	SubagentEnd(e)
+	if e.AgentType = ""; e.PromptID != "" {
+		e.ToolUseID = "message:" + e.PromptID
+	}
 }

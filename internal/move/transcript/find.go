@@ -19,6 +19,8 @@ import (
 
 const (
 	extension = ".jsonl"
+	// agentPrefix begins the names of subagents' files, before the agent's id.
+	agentPrefix = "agent-"
 	// beginning is how much of a file is read to know its session and its first time.
 	beginning = 256 << 10
 	// deepest bounds the directories below the one that is searched.
@@ -125,7 +127,7 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 // look reads the beginning of a file for its session and its first time, which stay empty if that does
 // not tell; by its name it is of a subagent ("agent-…").
 func look(path string, info fs.FileInfo) file {
-	f := file{Session{Path: path, Size: info.Size(), Written: info.ModTime()}, strings.HasPrefix(filepath.Base(path), "agent-")}
+	f := file{Session{Path: path, Size: info.Size(), Written: info.ModTime()}, strings.HasPrefix(filepath.Base(path), agentPrefix)}
 	opened, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return f
@@ -201,7 +203,7 @@ func Count(dir string, since time.Time, limit int) (n int) {
 			}
 			info, err := entry.Info()
 			if err == nil && info.Mode().IsRegular() && filepath.Ext(entry.Name()) == extension && info.Size() > 0 &&
-				info.ModTime().After(since) && !strings.HasPrefix(entry.Name(), "agent-") {
+				info.ModTime().After(since) && !strings.HasPrefix(entry.Name(), agentPrefix) {
 				n++
 			}
 		}

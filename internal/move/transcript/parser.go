@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -34,7 +35,10 @@ type Counts struct {
 	TooLong int `json:"too_long"`
 	Unknown int `json:"unknown"`
 	// Copied records are of another session that this one goes on from.
-	Copied  int `json:"copied"`
+	Copied int `json:"copied"`
+	// OfHost are transcripts of agents that the host runs for itself, and answers to what it sent before
+	// any prompt.
+	OfHost  int `json:"of_host"`
 	Prompts int `json:"prompts"`
 	Tools   int `json:"tools"`
 	Stops   int `json:"stops"`
@@ -48,6 +52,7 @@ func (c *Counts) Add(o Counts) {
 	c.TooLong += o.TooLong
 	c.Unknown += o.Unknown
 	c.Copied += o.Copied
+	c.OfHost += o.OfHost
 	c.Prompts += o.Prompts
 	c.Tools += o.Tools
 	c.Stops += o.Stops
@@ -247,7 +252,7 @@ func (p *Parser) takeUser(r *record) {
 		}
 		return
 	}
-	if slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, interrupted) }) {
+	if slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, hosttext.Interrupted) }) {
 		p.closing.text = ""
 	}
 	if r.sidechain { // the prompt of a subagent
@@ -260,13 +265,35 @@ func (p *Parser) takeUser(r *record) {
 	}
 	p.endTurn()
 	p.now.promptID = r.promptID
-	text := memory.TypedText(typed(list))
-	if text == "" {
+	typed, message := read(list)
+	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.Counts.Lines)
+	switch e.Prompt = typed; {
+	case typed != "" && !hosttext.FromOther(r.origin):
+	case message.Text != "":
+		wire.Message(&e, message)
+	default:
 		return
 	}
-	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.Counts.Lines)
-	e.Prompt = text
 	p.ready = append(p.ready, e)
+}
+
+// read returns what the user typed of the parts of a record, one line each, and the message that a part
+// is, if one is.
+func read(list []block) (typed string, message hosttext.Message) {
+	var texts []string
+	for _, b := range list {
+		if b.kind != "text" {
+			continue
+		}
+		text, m := hosttext.Read(b.text)
+		if text != "" {
+			texts = append(texts, text)
+		}
+		if m.Text != "" {
+			message = m
+		}
+	}
+	return strings.Join(texts, "\n"), message
 }
 
 // takeResult makes an event of a tool's result, unless its call is unknown or was refused. alone: the

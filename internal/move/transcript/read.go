@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/openfile"
@@ -98,12 +99,16 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 		}
 		// Files of subagents are in the order of their first times; few are open at once.
 		for len(waiting) > 0 && (len(agents) == 0 || len(agents) < maxAgents && agents[len(agents)-1].next.OccurredAt <= main.next.OccurredAt) {
-			if p := r.open(waiting[0], agentType(waiting[0])); p != nil && !p.ended {
+			path := waiting[0]
+			waiting = waiting[1:]
+			kind := agentType(path)
+			if hosttext.IsHelper(strings.TrimPrefix(strings.TrimSuffix(filepath.Base(path), extension), agentPrefix), kind) {
+				r.Counts.OfHost++
+			} else if p := r.open(path, kind); p != nil && !p.ended {
 				agents = append(agents, p)
 			} else if p != nil {
 				r.close(p)
 			}
-			waiting = waiting[1:]
 		}
 		first, at := main, -1
 		for i, p := range agents {
@@ -178,6 +183,8 @@ type visit struct {
 	give   func(memory.Event) error
 	// private: the current turn is private.
 	private bool
+	// busy: the session has a prompt or a call. An answer before them is to the host.
+	busy    bool
 	session string
 	// start is the directory in which the session began.
 	start string
@@ -187,7 +194,12 @@ type visit struct {
 // capture it: prompts of the host, private turns, excluded projects.
 func (v *visit) event(e memory.Event) error {
 	if e.HostSessionID != v.session {
-		v.session, v.start, v.private = e.HostSessionID, e.Cwd, false
+		v.session, v.start, v.private, v.busy = e.HostSessionID, e.Cwd, false, false
+	}
+	v.busy = v.busy || e.Kind != memory.KindStop
+	if e.Kind == memory.KindStop && !v.busy {
+		v.reader.Counts.OfHost++
+		return nil
 	}
 	if e.Kind == memory.KindPrompt {
 		switch tags.KindOfPrompt(e.Prompt) {

@@ -324,6 +324,7 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 		if rest := print.Join(", ", print.If(d.Present.Total() > 0, fmt.Sprintf("%d here already", d.Present.Total())),
 			print.If(d.Skipped.Total() > 0, fmt.Sprintf("%d of tools that are not captured", d.Skipped.Total())),
 			print.If(d.Read.Copied > 0, fmt.Sprintf("%d copied from another session", d.Read.Copied)),
+			print.If(d.Read.OfHost > 0, fmt.Sprintf("%d of the host's own agents and warm-ups", d.Read.OfHost)),
 			print.If(d.Private > 0, fmt.Sprintf("%d private", d.Private)),
 			print.If(d.Excluded > 0, fmt.Sprintf("%d of excluded projects", d.Excluded)),
 			print.If(d.Unselected > 0, fmt.Sprintf("%d of other projects or times", d.Unselected)),

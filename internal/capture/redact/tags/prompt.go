@@ -3,7 +3,7 @@ package tags
 import (
 	"strings"
 
-	"claudemem/internal/memory"
+	"claudemem/internal/capture/hosttext"
 )
 
 // PromptKind says whether the turn that a prompt begins is captured.
@@ -13,19 +13,18 @@ type PromptKind int
 const (
 	PromptOpen    PromptKind = iota // captured
 	PromptPrivate                   // nothing of the turn is captured
-	PromptOfHost                    // not typed by the user: it belongs to the turn before
+	PromptOfHost                    // the user typed nothing: it belongs to the turn before
 )
 
-// KindOfPrompt returns the kind of a prompt, by the same rule in hook and intake: it is
-// private if all text that the user typed is in private tags, and of the host if it has
-// only tags and notes of the host. An empty prompt is open.
+// KindOfPrompt returns the kind of a prompt, by the same rule in hook, intake and import: it is
+// private if all text that the user typed is in private tags, and of the host if nothing is left of it
+// without what the host has written.
 func KindOfPrompt(prompt string) PromptKind {
-	switch {
-	case strings.TrimSpace(prompt) == "":
-		return PromptOpen
-	case whollyPrivate(memory.TypedText(prompt)):
+	typed, _ := hosttext.Read(prompt)
+	if whollyPrivate(typed) {
 		return PromptPrivate
-	case strings.TrimSpace(memory.TypedText(StripTyped(prompt))) == "":
+	}
+	if left, _ := hosttext.Read(StripTyped(typed)); left == "" {
 		return PromptOfHost
 	}
 	return PromptOpen
