@@ -10,10 +10,12 @@ import (
 	"claudemem/internal/memory"
 )
 
-// maxDecision is how many words a decision made in talk has at most, maxStep one that a later recap
-// may replace, and maxBrief a prompt that only agrees or answers.
+// maxDecision is how many words a decision made in talk has at most, maxLaid one with what the agent
+// laid down for it, maxStep one that a later recap may replace, and maxBrief a prompt that only
+// agrees or answers.
 const (
 	maxDecision = 110
+	maxLaid     = 100
 	maxStep     = 36
 	maxBrief    = 8
 )
@@ -28,9 +30,9 @@ func (t *turn) settled() []memory.Observation {
 		orders, laid := t.orders(), t.laidDown()
 		switch {
 		case laid != nil && orders != nil:
-			parts = append(orders, slices.DeleteFunc(laid, func(s string) bool { return repeated(s, strings.Join(orders, " ")) >= 0.6 })...)
+			parts, most = append(orders, laid...), maxLaid
 		case laid != nil && t.request.is(wantFindOut|wantFix):
-			parts, of = laid, memory.TypeDiscovery
+			parts, most, of = laid, maxLaid, memory.TypeDiscovery
 		default:
 			if parts, most = t.closing(orders != nil), maxStep; parts != nil || len(orders) > 0 && intentOf(firstWord(orders[0]))&^wantChange == 0 {
 				parts = append(parts, orders...) // an errand alone decides nothing
@@ -43,8 +45,11 @@ func (t *turn) settled() []memory.Observation {
 			delete(pasted, w)
 		}
 	}
-	said := sentencesOf(parts)
-	if said == "" || shareOf(rareWords(said), pasted) > 0.5 {
+	said, ruled := sentencesOf(withoutRepeats(parts)), ""
+	for _, r := range t.request.rules {
+		ruled += " " + r.content
+	}
+	if said == "" || shareOf(rareWords(said), pasted) > 0.5 || repeated(said, ruled) > 0.9 {
 		return nil
 	}
 	title, rest := splitClause(said, maxTitle)
@@ -158,7 +163,7 @@ func (t *turn) closing(ordered bool) (parts []string) {
 func (t *turn) laidDown() (parts []string) {
 	laid := false
 	for _, s := range t.message {
-		if laid = laid || s.item || s.row || s.code; s.code || !isFluff(s.text) && !asks(s.text) {
+		if laid = laid || s.item || s.row || s.code; s.code || !isFluff(s.text) && !reportsTests(s.text) && !looksOnly(s.text) && !asks(s.text) {
 			parts = append(parts, s.text)
 		}
 	}
@@ -166,6 +171,16 @@ func (t *turn) laidDown() (parts []string) {
 		return nil
 	}
 	return parts
+}
+
+// withoutRepeats returns the statements of which none before them says most.
+func withoutRepeats(parts []string) (fresh []string) {
+	for _, s := range parts {
+		if !slices.ContainsFunc(fresh, func(said string) bool { return repeated(s, said) >= 0.7 }) {
+			fresh = append(fresh, s)
+		}
+	}
+	return fresh
 }
 
 // splitClause splits a text behind the last sentence that fits into n characters, else behind a
