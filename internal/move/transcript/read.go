@@ -97,8 +97,8 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Files of subagents are in the order of their first times; few are open at once.
-		for len(waiting) > 0 && (len(agents) == 0 || len(agents) < maxAgents && agents[len(agents)-1].next.OccurredAt <= main.next.OccurredAt) {
+		// Files of subagents are in the order of their first times: the next one begins after those that are open.
+		for len(waiting) > 0 && len(agents) < maxAgents {
 			path := waiting[0]
 			waiting = waiting[1:]
 			kind := agentType(path)

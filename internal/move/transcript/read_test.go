@@ -101,6 +101,19 @@ func TestSubagents(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", layout, diff)
 		}
 	}
+	// Those that go on when the session itself has ended do, too.
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "-p", "s.jsonl"), prompt+done, day)
+	write(t, filepath.Join(dir, "-p", "agent-a.jsonl"), agent("a", "10:00:21Z", "10:00:29Z"), day)
+	write(t, filepath.Join(dir, "-p", "agent-b.jsonl"), agent("b", "10:00:22Z", "10:00:23Z"), day)
+	got, _ := readAll(t, dir, nil)
+	var order []string
+	for _, l := range got {
+		order = append(order, strings.Fields(l)[3])
+	}
+	if diff := cmp.Diff([]string{"Fix", "Fixed.", "a", "b", "b", "a"}, order); diff != "" {
+		t.Errorf("after its session: -want +got:\n%s", diff)
+	}
 }
 
 // TestLeftOut: private turns and excluded projects are left out, secrets are masked, and a file
