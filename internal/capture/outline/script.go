@@ -266,13 +266,13 @@ func (w *walker) variables(k, hi int, owner string, s span) int {
 		} else {
 			at = w.after(min(k, hi-1)) // const { a, b } = ...
 		}
-		if at = w.typed(at, hi); !w.is(at, "=") {
-			return w.scriptEnd(k, hi)
-		}
 		if name != "" {
 			name = qualified(owner, name)
 		}
-		end := w.value(at+1, hi, name, owner, s, Func)
+		end := w.scriptEnd(k, hi)
+		if at = w.typed(at, hi); w.is(at, "=") {
+			end = w.value(at+1, hi, name, owner, s, Func)
+		}
 		if !w.is(end, ",") || end >= hi {
 			return end
 		}
