@@ -45,6 +45,7 @@ var privateForms = []struct{ name, text, want string }{
 	{"zero width", "a <pri\u200bvate>hush</\u200bprivate> z", "a  z"},
 	{"byte order mark", "a <\ufeffprivate>hush</private> z", "a  z"},
 	{"full-width signs", "a \uff1cprivate\uff1ehush\uff1c/private\uff1e z", "a  z"},
+	{"another escape than of a slash", "a <private>hush<%20private>hush</private> z", "a  z"},
 	{"percent", "a %3Cprivate%3Ehush%3C%2Fprivate%3E z", "a  z"},
 	{"persisted output", "a <persisted-output>hush</persisted-output> z", "a  z"},
 	{"beside others", "<p>a</p> <private>hush</private> <b>z</b>", "<p>a</p>  <b>z</b>"},

@@ -202,10 +202,12 @@ func nugetPassword(s string, _, end int, found []shapes.Span) []shapes.Span {
 		return found
 	}
 	limit := min(len(s), i+64)
-	for i < limit && !shapes.HasPrefixFold(s[i:], "value=") {
-		i++
+	for !shapes.HasPrefixFold(s[i:], "value=") {
+		if i++; i >= limit {
+			return found
+		}
 	}
-	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
+	start := skip(s, i+len("value="), 4, func(c byte) bool { return c == '"' || c == '\\' })
 	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && shapes.Entropy(s[start:start+n]) > 1 {
 		found = append(found, shapes.NewSpan(start, start+n, "nuget-password"))
 	}

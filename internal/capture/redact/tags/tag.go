@@ -213,7 +213,7 @@ func parseTag(s string, i int) (tag, bool) {
 	if k := shapes.SkipBackslashes(s, j); k < len(s) && s[k] == '/' { // </ or <\/
 		t.closing = true
 		j = shapes.SkipSpace(s, k+1)
-	} else if _, k, ok := shapes.EscapeAt(s, min(j, len(s)-1)); ok && s[j] == '%' { // %2F
+	} else if c, k, ok := shapes.EscapeAt(s, min(j, len(s)-1)); ok && c == '/' { // %2F
 		t.closing = true
 		j = shapes.SkipSpace(s, k)
 	}
