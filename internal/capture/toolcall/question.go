@@ -63,9 +63,9 @@ func questions(input, response json.RawMessage) []Question {
 		question := Question{Text: q.Question, Answer: withoutRecommended(answer), Several: q.MultiSelect}
 		for _, o := range q.Options[:min(len(q.Options), maxOptions)] {
 			o.Label = withoutRecommended(o.Label)
-			o.Chosen = question.chose(o.Label)
 			question.Options = append(question.Options, o)
 		}
+		question.choose()
 		out = append(out, question)
 	}
 	return out
@@ -79,19 +79,20 @@ func withoutRecommended(label string) string {
 	return label
 }
 
-// chose reports whether the answer names an option: it is the label, or begins with it
-// and goes on in other words; of several, one of those between commas is. "" is no label.
-func (q *Question) chose(label string) bool {
-	answer := q.Answer
-	for label != "" {
-		if rest, ok := strings.CutPrefix(answer, label); ok && (rest == "" || strings.IndexByte(",.;: (", rest[0]) >= 0) {
-			return true
+// choose marks the options that the answer names: the one whose label it is, or begins with before it
+// goes on in other words; of several one of those between commas each. Of labels that begin alike it is
+// the longest. "" is no label.
+func (q *Question) choose() {
+	for answer, more := q.Answer, true; more; {
+		chosen := &Option{}
+		for i := range q.Options {
+			o := &q.Options[i]
+			if rest, ok := strings.CutPrefix(answer, o.Label); ok && len(o.Label) > len(chosen.Label) && (rest == "" || strings.IndexByte(",.;: (", rest[0]) >= 0) {
+				chosen = o
+			}
 		}
-		i := strings.Index(answer, ", ")
-		if !q.Several || i < 0 {
-			return false
-		}
-		answer = answer[i+2:]
+		chosen.Chosen = true
+		_, answer, more = strings.Cut(answer[len(chosen.Label):], ", ")
+		more = more && q.Several
 	}
-	return false
 }

@@ -29,6 +29,11 @@ func TestQuestions(t *testing.T) {
 		{"answers in the input, response a text", `{"tool_input":` + two + `,"answers":{"Which store?":"SQL, but on this machine"}},"tool_response":"answered"}`, []Question{
 			{Text: "Which store?", Answer: "SQL, but on this machine", Options: []Option{{"SQLite", "one file", false}, {"SQL", "a server", true}}},
 		}},
+		{"labels that begin alike", `{"tool_input":{"questions":[{"question":"Which?","options":[{"label":"Redis"},{"label":"Redis with fallback"}]},
+			{"question":"Where?","multiSelect":true,"options":[{"label":"Linux (new)"},{"label":"Linux"},{"label":"Linux (old)"}]}],"answers":{"Which?":"Redis with fallback","Where?":"Linux, Linux (old)"}}}`, []Question{
+			{Text: "Which?", Answer: "Redis with fallback", Options: []Option{{Label: "Redis"}, {Label: "Redis with fallback", Chosen: true}}},
+			{Text: "Where?", Answer: "Linux, Linux (old)", Several: true, Options: []Option{{Label: "Linux (new)"}, {Label: "Linux", Chosen: true}, {Label: "Linux (old)", Chosen: true}}},
+		}},
 		{"no answer", `{"tool_input":` + two + `}}`, nil},
 		{"garbage", `{"tool_input":{"questions":3},"tool_response":[1]}`, nil},
 	} {
