@@ -441,6 +441,13 @@ func TestConversationTooLong(t *testing.T) {
 	if got := ask(t, p, request(runB, "three "+half)); got != "<a>three after 0</a>" {
 		t.Errorf("answer %q", got)
 	}
+	// An answer that did not arrive is not the caller's: a second try starts anew.
+	if _, err := p.Complete(t.Context(), request("c", half+"\nanswered 3")); err == nil {
+		t.Error("no error of a process that ended")
+	}
+	if got := ask(t, p, request("c", half+"\nfive")); got != "<a>five after 0</a>" {
+		t.Errorf("answer %q", got)
+	}
 	// The same after a restart.
 	p.Close()
 	p = b.open()

@@ -145,7 +145,7 @@ func (c *conversation) begin(request memory.ModelRequest, forced beginning) (beg
 	if size := model.JSONSize(request.System) + model.JSONSize(render(request)) + ownBytes; size > model.MaxRequestBytes {
 		return how, tooLong(size)
 	}
-	if c.tracked && !c.full && c.size > 0 && len(request.History) == 0 && !c.fits(request) {
+	if c.tracked && !c.full && c.answers > 0 && len(request.History) == 0 && !c.fits(request) {
 		// The caller has no history to start again with. It gets an error, so that it
 		// compacts: nothing is forgotten silently.
 		c.full = true

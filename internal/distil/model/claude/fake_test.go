@@ -241,6 +241,9 @@ func (f *fake) turn(prompt string) int {
 			f.say("\x00\xff nothing of JSON")
 		}
 		return 0
+	case "answered": // it ends before it says so
+		f.keep("assistant", "claude-haiku-test", "an answer")
+		return number()
 	case "exit":
 		fmt.Fprintln(os.Stderr, "fatal: key sk-ant-api03-VERYSECRETKEY and "+os.Getenv("ANTHROPIC_API_KEY")+" refused")
 		return number()
