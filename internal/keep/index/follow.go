@@ -301,7 +301,7 @@ func (f *follower) work(ctx context.Context, ix *Index) error {
 			err = f.replace(ctx, ix, err)
 			more = true
 		}
-		if err != nil {
+		if err != nil && f.next == nil { // else the rebuild may mend it
 			f.endRetraining(err) // the disk may be full of its vectors
 			return fault("follow changes", err)
 		}

@@ -497,6 +497,32 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
+// TestReindexOfADamagedIndex: a rebuild takes the place of an index that cannot take changes any more.
+func TestReindexOfADamagedIndex(t *testing.T) {
+	feed := newMemoryFeed()
+	for i := range int64(2500) {
+		feed.put(observation(i+1, "Title", "text of a record"))
+	}
+	ix := openIndex(t, filepath.Join(t.TempDir(), "index.db"), feed, Options{})
+	catchUp(t, ix)
+	spoilt := false
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := ix.Reindex(ctx, func(int, int) {
+		if !spoilt {
+			if _, err := ix.base.conn.ExecContext(t.Context(), "UPDATE texts_data SET block = x'0102030405'"); err != nil {
+				t.Error(err)
+			}
+			feed.put(observation(1, "Another title", "another text of a record"))
+			spoilt = true
+		}
+	})
+	if err != nil || !spoilt {
+		t.Fatal(err, spoilt)
+	}
+	checkContents(t, ix, feed)
+}
+
 // TestDamagedDocumentNumber: the number of a damaged row neither keeps the index from opening
 // nor asks for memory.
 func TestDamagedDocumentNumber(t *testing.T) {
