@@ -44,7 +44,7 @@ func (p *Printer) captured(c *accounts.CapturedEvents) {
 // forgotten returns the term of a sum of events for n forgotten ones, "" for none.
 func forgotten(n int) string { return If(n > 0, fmt.Sprintf(" + %d forgotten", n)) }
 
-// KindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
+// KindsText returns "2 prompts, 16 tool calls (Bash 9, Edit 7), 2 stops".
 func KindsText(kinds []accounts.EventsOf) string {
 	var texts []string
 	for i := 0; i < len(kinds); {

@@ -89,7 +89,7 @@ func (s Statement) Narrows(o Statement) bool {
 
 // Contradicts reports whether two statements cannot both be true: one denies what the
 // other says of the same subject, or they differ in nothing but their numbers
-// ("the port is 3000", "the port is 4000"). One-word statements are too short to tell.
+// ("the test port is 3000", "the test port is 4000"). With one word they are too short to tell.
 func (s Statement) Contradicts(o Statement) bool {
 	if len(s.words) < 2 || len(o.words) < 2 {
 		return false
