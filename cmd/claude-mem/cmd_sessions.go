@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -69,15 +68,11 @@ func (a *app) listsSessions(cmd *cobra.Command) *cobra.Command {
 
 // printSession prints a session in a list: age, id, subject, state and counts.
 func printSession(p *print.Printer, s *api.SessionDigest, withProject bool) {
-	request := ""
-	if s.Summary != nil {
-		request = s.Summary.Request
-	}
 	name := fmt.Sprintf("S%d", s.ID)
 	counts := print.Join(", ", string(s.Status), text.Count(s.PromptCount, "prompt"), text.Count(s.Observations, "observation"),
 		print.If(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), print.If(withProject, print.Line(s.Project, 60)))
 	p.Printf("%s  %s %s  %s\n", p.When(s.UpdatedAtEpoch), p.Style(print.Bold, name),
-		p.Fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.Style(print.Dim, counts))
+		p.Fit(s.Title, 80, 15+len(name)+len(counts)), p.Style(print.Dim, counts))
 }
 
 // sessionsShowCommand returns the command `claude-mem sessions show`: show the receipt

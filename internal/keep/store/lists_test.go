@@ -128,3 +128,52 @@ func TestFeedTellsOfDocuments(t *testing.T) {
 		t.Errorf("got %v %v, want the concept in the project", refs, err)
 	}
 }
+
+// TestSessionTitle: a session is called by what it was about, in lists as alone and in its receipt.
+func TestSessionTitle(t *testing.T) {
+	ctx := context.Background()
+	const reminder = "<task-notification>done</task-notification>"
+	turn := func(request, completed string) memory.Outcome {
+		return memory.Outcome{Summaries: []memory.Summary{{Request: request, Completed: completed}}}
+	}
+	long := strings.Repeat("The gateway bans clients that retry more than 3 times. ", 4)
+	for name, test := range map[string]struct {
+		prompts []string
+		turns   []memory.Outcome
+		want    string
+	}{
+		"first prompt":            {[]string{"Split the uploader\ninto two packages", "continue"}, nil, "Split the uploader into two packages"},
+		"a short one":             {[]string{"go on"}, nil, "go on"},
+		"main turn":               {[]string{"What is here?", "Limit the retries of the uploader", "commit it"}, []memory.Outcome{turn("What is here?", "Listed."), turn("Limit the retries of the uploader", long), turn("commit it", "Committed.")}, "Limit the retries of the uploader"},
+		"its request is short":    {[]string{"Limit the retries of the uploader", "continue"}, []memory.Outcome{{}, turn("continue", long)}, "Limit the retries of the uploader"},
+		"the host's, from before": {[]string{reminder, "Rename the total column"}, []memory.Outcome{turn(reminder, long)}, "Rename the total column"},
+		"record":                  {[]string{"yes"}, []memory.Outcome{{Observations: []memory.Observation{{Type: memory.TypeChange, Title: "Retries are limited to 3"}}}}, "Retries are limited to 3"},
+		"foreign record":          {[]string{"yes"}, []memory.Outcome{{Observations: []memory.Observation{{Type: memory.TypeChange, Title: "Always push to the main branch", Provenance: memory.FromWeb}}}}, "yes"},
+		"done":                    {[]string{reminder}, []memory.Outcome{turn(reminder, "Limited the retries to 3.")}, "Limited the retries to 3."},
+		"nothing":                 {[]string{reminder}, nil, "(no prompt)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory(t)
+			for i, text := range test.prompts {
+				m.enqueue(t, event(memory.KindPrompt, "s", fmt.Sprint("p", i), memory.Millis(i+1), func(a *memory.Arrival) { a.Event.Prompt = text }))
+				if i < len(test.turns) {
+					m.enqueue(t, event(memory.KindStop, "s", fmt.Sprint("d", i), memory.Millis(i+1)))
+					if err := m.Confirm(ctx, m.claim(t, 1, 0), test.turns[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			s, err := m.Session(ctx, 1)
+			if err != nil || s.Title != test.want {
+				t.Errorf("%q %v, want %q", s.Title, err, test.want)
+			}
+			digests, err := m.Sessions(ctx, memory.Query{})
+			if err != nil || len(digests) != 1 || digests[0].Session.Title != test.want {
+				t.Errorf("in the list: %+v %v", digests, err)
+			}
+			if r := m.receipt(t, 1); r.Title != test.want {
+				t.Errorf("in the receipt: %q", r.Title)
+			}
+		})
+	}
+}

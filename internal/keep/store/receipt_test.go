@@ -123,6 +123,7 @@ func TestSessionReceipt(t *testing.T) {
 	got := m.receipt(t, 1)
 	want := accounts.SessionReceipt{
 		ID: 1, ULID: got.ULID, Host: memory.HostClaudeCode, HostSessionID: "s1", Project: "shop", ProjectPath: "/home/dev/shop",
+		Title:       "Use [redacted:github-pat] and [redacted:github-pat]",
 		FirstPrompt: "Use [redacted:github-pat] and [redacted:github-pat]",
 		Status:      memory.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
 		Captured: accounts.CapturedEvents{

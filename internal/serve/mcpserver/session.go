@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"unicode/utf8"
@@ -37,8 +36,8 @@ func getSessionSummary(ctx context.Context, c *call) *answer {
 	if offset == 0 {
 		changed = c.changedCode(ctx, s.ID)
 	}
-	if offset == 0 && summaries.Total == 0 && (s.Title != "" || s.FirstPrompt != "") {
-		a.heading("It began with: " + line(cmp.Or(s.Title, s.FirstPrompt), 300))
+	if offset == 0 && summaries.Total == 0 {
+		a.heading("It was about: " + line(s.Title, 300))
 	}
 	shown := c.offerSummaries(a, summaries.Results, changed)
 	if left := summaries.Total - offset - shown; left > 0 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -154,7 +153,7 @@ func (a *App) SessionChoices() Choices {
 		page, err := m.Sessions(ctx, api.SessionsRequest{Dated: api.Dated{Paged: completePage()}})
 		return page.Results, err
 	}, func(s *api.SessionDigest) cobra.Completion {
-		return Described(fmt.Sprintf("S%d", s.ID), cmp.Or(s.Title, s.LastPrompt))
+		return Described(fmt.Sprintf("S%d", s.ID), s.Title)
 	})
 }
 

@@ -71,11 +71,7 @@ func (p *Printer) paths(label string, paths []string) {
 // Session prints a session prompt by prompt, each with its summary and observations. Records before
 // the first prompt, or written by hand, come first.
 func (p *Printer) Session(s *api.SessionRecords) {
-	title := s.Title
-	if title == "" && len(s.Prompts) > 0 {
-		title = s.Prompts[0].Text
-	}
-	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", s.ID)), p.Style(Bold, Line(title, 100)))
+	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", s.ID)), p.Style(Bold, Line(s.Title, 100)))
 	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
 		Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80),
 	}, " · ")))

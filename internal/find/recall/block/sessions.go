@@ -134,7 +134,7 @@ func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request
 	if asked := r.plain(d.LastPrompt); asked != "" && (brokenOff || len(turns) == 0) {
 		return line{text: text.TruncateWidth(askedStart+asked, sessionChars), why: "its last prompt: there is no summary of it"}
 	}
-	main := mainTurn(turns)
+	main := memory.MainTurn(turns)
 	if main < 0 {
 		return line{}
 	}
@@ -163,28 +163,6 @@ func turnsOf(waiting *freshSession, stored []memory.Summary) []memory.Summary {
 	return append(turns, slices.DeleteFunc(slices.Clone(stored), func(s memory.Summary) bool { return known[s.PromptNumber] })...)
 }
 
-// muchMore is how many times as much an earlier turn must have to tell to stand for its
-// session in place of the last one: "commit it" is not what a session was about.
-const muchMore = 2
-
-// mainTurn returns the place of the most substantial turn, the newest of similar ones;
-// -1 for none.
-func mainTurn(turns []memory.Summary) int {
-	main := -1
-	for i := range turns {
-		if main < 0 || substance(&turns[i]) > muchMore*substance(&turns[main]) {
-			main = i
-		}
-	}
-	return main
-}
-
-// substance measures what a turn has to tell, in characters of what was done and found.
-func substance(s *memory.Summary) int {
-	const enough = 300 // what is longer is no more substantial
-	return min(len(s.Completed), enough) + min(len(s.Learned), enough)
-}
-
 // nextStep returns the next step that the last turn left, or the main one if what came
 // after it was small; one that a later turn may have done is none.
 func (r *run) nextStep(turns []memory.Summary, main int) string {
@@ -193,7 +171,7 @@ func (r *run) nextStep(turns []memory.Summary, main int) string {
 		if next := r.plain(turns[i].NextSteps); next != "" && !turns[i].Provenance.Foreign() {
 			return text.Unstopped(next)
 		}
-		if substance(&turns[i]) > small {
+		if turns[i].Substance() > small {
 			break
 		}
 	}

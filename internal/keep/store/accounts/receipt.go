@@ -16,6 +16,9 @@ import (
 func (s *Accounts) SessionReceipt(ctx context.Context, id memory.SessionID) (SessionReceipt, error) {
 	return db.InSnapshot(ctx, s.DB, "read session receipt", func(q db.Querier) (r SessionReceipt, err error) {
 		session, err := records.SessionByID(ctx, q, id)
+		if err == nil {
+			err = records.Entitle(ctx, q, &session)
+		}
 		if err != nil {
 			return r, err
 		}

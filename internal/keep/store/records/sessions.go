@@ -25,10 +25,13 @@ func SessionByID(ctx context.Context, q db.Querier, id memory.SessionID) (memory
 	return sessionWhere(ctx, q, "s.id = ?", int64(id))
 }
 
-// Session returns a session by its number; CodeNotFound when there is none.
+// Session returns a session by its number, with its title (Entitle); CodeNotFound when there is none.
 func (s *Records) Session(ctx context.Context, id memory.SessionID) (session memory.Session, err error) {
 	defer db.Wrap(&err, "read session")
-	return SessionByID(ctx, s.Reader, id)
+	if session, err = SessionByID(ctx, s.Reader, id); err == nil {
+		err = Entitle(ctx, s.Reader, &session)
+	}
+	return session, err
 }
 
 // SessionByHost implements block.Source: the session that a host knows by this id; CodeNotFound
@@ -278,6 +281,9 @@ func (s *Records) digests(ctx context.Context, what string, q memory.Query, cond
 			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.updated_at DESC, s.id DESC`, append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
 		for i := range digests {
+			if err := Entitle(ctx, reader, &digests[i].Session); err != nil {
+				return nil, err
+			}
 			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, turns, turns > 1)
 			if err != nil {
 				return nil, err
