@@ -37,14 +37,16 @@ const errorLength = 1000
 func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.Backlog, err error) {
 	defer db.Wrap(&err, "read backlog")
 	var waiting []int // of list, those with an event that isn't due
-	// Added up by SQLite, out of the index alone: the observer asks after each event.
+	// Added up by SQLite, out of the index alone, and with the sessions in the same statement: the
+	// observer asks after each event.
 	var b memory.Backlog
 	var waits bool
-	for range db.Select(ctx, s.Reader, &err, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
-			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
-		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
-		GROUP BY session_id`, int64(now), int64(longestPause)).
-		Into(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits) {
+	for range db.Select(ctx, s.Reader, &err, "SELECT "+records.SessionColumns()+`, w.oldest, w.newest, w.newest_at, w.stops, w.tools, w.size, w.waits
+		FROM (SELECT session_id, min(prompt_number) AS oldest, max(prompt_number) AS newest, max(received_at) AS newest_at,
+				sum(kind = 'stop') AS stops, sum(kind <> 'stop') AS tools, sum(bytes) AS size, max(not_before > ?1 AND not_before <= ?1 + ?2) AS waits
+			FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+			GROUP BY session_id) w CROSS JOIN sessions s ON s.id = w.session_id`, int64(now), int64(longestPause)).
+		Into(append(records.SessionFields(&b.Session), &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits)...) {
 		if waits {
 			waiting = append(waiting, len(list))
 		}
@@ -56,11 +58,6 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 	}
 	for _, i := range waiting {
 		if err := s.countDue(ctx, &list[i], now); err != nil {
-			return nil, err
-		}
-	}
-	for i := range list {
-		if list[i].Session, err = records.SessionByID(ctx, s.Reader, list[i].Session.ID); err != nil {
 			return nil, err
 		}
 	}

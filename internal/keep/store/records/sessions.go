@@ -20,6 +20,10 @@ func sessionWhere(ctx context.Context, q db.Querier, condition string, args ...a
 	return s, err
 }
 
+// SessionColumns are the columns of a session s, SessionFields their destinations.
+func SessionColumns() string                { return SessionRecord.read }
+func SessionFields(s *memory.Session) []any { return SessionRecord.fields(s) }
+
 // SessionByID reads a session; sql.ErrNoRows when there is none.
 func SessionByID(ctx context.Context, q db.Querier, id memory.SessionID) (memory.Session, error) {
 	return sessionWhere(ctx, q, "s.id = ?", int64(id))
