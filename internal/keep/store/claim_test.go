@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 )
 
@@ -148,6 +150,77 @@ func TestBacklog(t *testing.T) {
 	if backlog, err = m.Backlog(ctx, m.clock.at); err != nil || len(backlog) != 1 || backlog[0].Tools != 1 || backlog[0].Stops != 1 {
 		t.Errorf("after claiming two got %+v %v, want one tool and one stop", backlog, err)
 	}
+}
+
+// TestBacklogAfterEveryWrite: whatever becomes of events, and whoever does it, the next look at
+// the backlog counts what is pending, and shows the sessions as they are.
+func TestBacklogAfterEveryWrite(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	reader, err := store.OpenReadOnly(ctx, m.path) // of another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	second, err := store.Open(ctx, m.path, store.Options{Clock: m.clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	want := func(after, want string) {
+		t.Helper()
+		for _, s := range []*store.Store{m.Store, reader, second} {
+			backlog, err := s.Backlog(ctx, m.clock.at)
+			var got []string
+			for _, b := range backlog {
+				got = append(got, fmt.Sprintf("%s %s %d+%d/%d", b.Session.HostSessionID, b.Session.Status, b.Tools, b.Stops, b.Pending))
+			}
+			if joined := strings.Join(got, ", "); err != nil || joined != want {
+				t.Errorf("after %s got %q %v, want %q", after, joined, err, want)
+			}
+		}
+	}
+	m.enqueue(t, event(memory.KindTool, "s", "a", 1), event(memory.KindTool, "s", "b", 2), event(memory.KindStop, "s", "c", 3),
+		event(memory.KindTool, "s", "d", 4), event(memory.KindTool, "other", "e", 5), event(memory.KindTool, "third", "f", 6))
+	want("enqueue", "s active 3+1/4, other active 1+0/1, third active 1+0/1")
+	claim := m.claim(t, 1, 1)
+	want("claim", "s active 2+1/3, other active 1+0/1, third active 1+0/1")
+	if err := m.Confirm(ctx, claim, memory.Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	want("confirm", "s active 2+1/3, other active 1+0/1, third active 1+0/1")
+	if claim, err = second.Claim(ctx, "second", 1, 1, m.clock.at); err != nil {
+		t.Fatal(err)
+	}
+	want("claim by another process", "s active 1+1/2, other active 1+0/1, third active 1+0/1")
+	if err := second.Bury(ctx, claim, "garbage"); err != nil {
+		t.Fatal(err)
+	}
+	want("failing", "s active 1+1/2, other active 1+0/1, third active 1+0/1")
+	if _, err := m.Revive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("revival", "s active 2+1/3, other active 1+0/1, third active 1+0/1")
+	if err := m.Release(ctx, m.claim(t, 1, 1), "no answer", true, m.clock.at+60_000); err != nil {
+		t.Fatal(err)
+	}
+	want("release until later", "s active 0+0/3, other active 1+0/1, third active 1+0/1")
+	if _, err := second.Hasten(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("haste", "s active 2+1/3, other active 1+0/1, third active 1+0/1")
+	if err := m.Skip(ctx, m.claim(t, 2, 0), memory.SkipExcluded); err != nil {
+		t.Fatal(err)
+	}
+	want("skip", "s active 2+1/3, third active 1+0/1")
+	if _, err := m.Forget(ctx, memory.Forgetting{Sessions: []memory.SessionID{1}}, func(*care.Erasure) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want("forgetting", "third active 1+0/1")
+	if _, err := second.Enqueue(ctx, event(memory.KindSessionEnd, "third", "end", 7)); err != nil {
+		t.Fatal(err)
+	}
+	want("the end of a session", "third completed 1+0/1")
 }
 
 // TestBacklogOfAPostponedBatch: events that wait for a retry are not due, and pending

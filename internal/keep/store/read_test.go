@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/records"
@@ -200,7 +203,7 @@ func TestUndistilledAndTurns(t *testing.T) {
 	m := filled(t)
 	m.enqueue(t, event(memory.KindTool, "s1", "more1", 4000), event(memory.KindPrompt, "s1", "p2", 4001), event(memory.KindTool, "s1", "more2", 4002))
 	m.claim(t, 1, 1) // what is being worked on is not distilled either
-	batch, err := m.Undistilled(ctx, 1)
+	batch, err := m.Undistilled()(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,10 +216,10 @@ func TestUndistilledAndTurns(t *testing.T) {
 	if got := m.books(t); got.Processing != 1 || got.Pending != 1 {
 		t.Errorf("looking changed the books: %+v", got)
 	}
-	if batch, err = m.Undistilled(ctx, 2); err != nil || len(batch.Events) != 0 {
+	if batch, err = m.Undistilled()(ctx, 2); err != nil || len(batch.Events) != 0 {
 		t.Errorf("got %+v %v of a distilled session", batch, err)
 	}
-	_, err = m.Undistilled(ctx, 99)
+	_, err = m.Undistilled()(ctx, 99)
 	wantCode(t, err, memory.CodeNotFound)
 
 	turn, err := m.Batch(ctx, memory.Session{ID: 1}, []memory.PendingEvent{{PromptNumber: 1}})
@@ -394,5 +397,62 @@ func TestNearby(t *testing.T) {
 	batch.Session.ProjectPath = "/home/dev/else"
 	if batch, err = m.Batch(ctx, batch.Session, batch.Events); err != nil || len(batch.Nearby)+len(batch.NearbySymbols) != 0 {
 		t.Errorf("of another project: got %+v, %+v, %v", batch.Nearby, batch.NearbySymbols, err)
+	}
+}
+
+// TestUndistilledTogether: what several sessions' batches share is what each of them has when it is
+// read alone; a record that was hidden in between is in no later one, and one that was changed on
+// the disk is withheld in all of them.
+func TestUndistilledTogether(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	file := func(name string) func(*memory.Observation) {
+		return func(o *memory.Observation) {
+			o.Files = []memory.FileRef{{Path: name, Role: memory.FileModified}}
+		}
+	}
+	for i := range 62 {
+		m.clock.at++
+		o := observation(fmt.Sprint("number ", i), file(fmt.Sprint(i, ".go")))
+		if err := m.Confirm(ctx, claimed(t, m, "past"), memory.Outcome{Observations: []memory.Observation{o}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := func(name string) func(*memory.Arrival) {
+		return func(a *memory.Arrival) { a.Files = []memory.FileRef{{Path: name, Role: memory.FileModified}} }
+	}
+	m.enqueue(t, event(memory.KindTool, "x", "x1", 9000, of("0.go")), event(memory.KindTool, "y", "y1", 9001, of("1.go")),
+		event(memory.KindTool, "z", "z1", 9002, of("5.go")))
+	m.overwrite(t, "number 40", "NUMBER 40")
+	sessions := []memory.SessionID{2, 3, 4}
+	together := m.Undistilled()
+	for round, want := range []string{"61 61 60", "61 60 60"} {
+		batches := make([]memory.Batch, len(sessions))
+		var group errgroup.Group
+		for i, id := range sessions {
+			group.Go(func() (err error) {
+				batches[i], err = together(ctx, id)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		var sizes []string
+		for i, id := range sessions {
+			sizes = append(sizes, fmt.Sprint(len(batches[i].Nearby)))
+			if !slices.ContainsFunc(batches[i].Nearby, func(o memory.Observation) bool { return o.Damaged && o.ID == 41 }) {
+				t.Errorf("round %d: session %d: the changed record is not withheld", round, id)
+			}
+			if alone, err := m.Undistilled()(ctx, id); err != nil || !reflect.DeepEqual(batches[i], alone) {
+				t.Errorf("round %d: session %d: got %+v together, %+v %v alone", round, id, batches[i], alone, err)
+			}
+		}
+		if got := strings.Join(sizes, " "); got != want {
+			t.Errorf("round %d: got %s nearby, want %s", round, got, want)
+		}
+		if _, err := m.HideObservation(ctx, 2, true); err != nil && round == 0 { // the one of 1.go
+			t.Fatal(err)
+		}
 	}
 }

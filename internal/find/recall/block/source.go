@@ -22,8 +22,9 @@ type Source interface {
 	SessionSummaries(ctx context.Context, session memory.SessionID, limit int) ([]memory.Summary, error)
 	// Observations lists by filter, the newest first, pinned ones ahead.
 	Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error)
-	// Undistilled returns what waits in a session's queue, without claiming it.
-	Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error)
+	// Undistilled returns a function that returns what waits in a session's queue, without
+	// claiming it. Its calls, which may be at the same time, share what they read.
+	Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error)
 	// LastInjection returns when a session was last given something at SessionStart, 0 if never.
 	LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (memory.Millis, error)
 	// Totals counts a project's records.

@@ -93,23 +93,26 @@ func (s *Keeper) InWork(ctx context.Context) (sessions map[memory.SessionID]int,
 // undistilledEvents and undistilledBytes bound what is made into a summary on
 // the spot while a host waits: a turn rarely has more.
 const (
-	undistilledEvents = 1000
+	undistilledEvents = "1000" // in the statement: see db.SQLLimit
 	undistilledBytes  = 16 << 20
 )
 
 // Undistilled implements block.Source: the oldest events of the queue, at most
 // 1000 of them or 16 MB, with the prompts and observations of their turns and those nearby.
-func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-	return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {
-		if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
+func (s *Keeper) Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+	var known records.Known
+	return func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+		return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {
+			if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
+				return b, err
+			}
+			if b.Events, err = readWaiting(ctx, q, session); err != nil {
+				return b, err
+			}
+			err = records.ReadBatch(ctx, q, &b, &known, math.MaxInt64)
 			return b, err
-		}
-		if b.Events, err = readWaiting(ctx, q, session); err != nil {
-			return b, err
-		}
-		err = records.ReadBatch(ctx, q, &b, math.MaxInt64)
-		return b, err
-	})
+		})
+	}
 }
 
 // readWaiting returns a session's events that are not distilled yet, the oldest first,
@@ -119,7 +122,7 @@ func readWaiting(ctx context.Context, q db.Querier, session memory.SessionID) (e
 	for e, damage := range pendingEvents(db.Select(ctx, q, &err, "SELECT "+pendingColumns+`
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
-		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)) {
+		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT `+undistilledEvents, int64(session))) {
 		if damage == nil { // else the claim buries it
 			events = append(events, e.PendingEvent)
 		}

@@ -125,7 +125,9 @@ func JSONList[T any](items []T) string {
 	return list
 }
 
-// SQLLimit returns the LIMIT for a limit that is 0 for none.
+// SQLLimit returns the LIMIT for a limit that is 0 for none. To plan by the number, SQLite compiles
+// "LIMIT ?" once more whenever it is bound, the prepared ones too: what runs often has a constant, or
+// "LIMIT +?", which is no plain number to SQLite.
 func SQLLimit(limit int) int {
 	if limit <= 0 {
 		return -1

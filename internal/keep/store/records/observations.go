@@ -3,8 +3,10 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
@@ -152,50 +154,75 @@ func totals(ctx context.Context, reader db.Querier, projectPath string) (t memor
 
 const (
 	// nearbyNewest and nearbyOfFiles bound the observations that a batch is compared with:
-	// the project's newest, and the newest that modified one of its files.
-	nearbyNewest  = 60
-	nearbyOfFiles = 60
+	// the project's newest, and the newest that modified one of its files. They stand in the
+	// statement: see db.SQLLimit.
+	nearbyNewest  = "60"
+	nearbyOfFiles = "60"
 	// nearbyFiles bounds the files of the batch that are looked up.
 	nearbyFiles = 200
 )
 
+// Known keeps the observations near batches that are read at the same time, so that those of one
+// project, which are the same mostly, are read once. The zero value has none yet.
+type Known struct {
+	mu   sync.Mutex
+	read map[memory.ObservationID]memory.Observation
+}
+
+// observations returns the observations in the order of ids, as ObservationsByIDs does.
+func (k *Known) observations(ctx context.Context, q db.Querier, ids []memory.ObservationID) (list []memory.Observation, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id memory.ObservationID) bool { return k.read[id].ID != 0 })
+	found, err := ObservationsByIDs(ctx, q, unknown)
+	if err != nil {
+		return nil, err
+	}
+	if k.read == nil {
+		k.read = make(map[memory.ObservationID]memory.Observation, len(found))
+	}
+	for _, o := range found {
+		k.read[o.ID] = o
+	}
+	for _, id := range ids {
+		if o := k.read[id]; o.ID != 0 {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
 // readNearby sets the Nearby and NearbySymbols of a batch by the files of its events, of the
 // observations that were there at a time. Pinned ones are left out, for nothing supersedes them.
-func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) (err error) {
+func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, known *Known, at memory.Millis) (err error) {
 	files := b.Files()
 	paths := db.JSONList(files[:min(len(files), nearbyFiles)])
-	b.Nearby, err = readObservations(ctx, q, `observations r NOT INDEXED WHERE r.id IN (
+	nearby, err := db.Column[memory.ObservationID](ctx, q, `SELECT r.id FROM observations r NOT INDEXED WHERE r.id IN (
 			SELECT id FROM (SELECT o.id FROM observations o INDEXED BY observations_newest
-				WHERE o.project = ?1 AND o.created_at <= ?5 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT ?2)
+				WHERE o.project = ?1 AND o.created_at <= ?3 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT `+nearbyNewest+`)
 			UNION
-			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?3) n CROSS JOIN paths p ON p.path = n.value
-				CROSS JOIN file_refs f ON f.path_id = p.id WHERE f.modified ORDER BY f.observation_id DESC LIMIT ?4))
-			AND r.project = ?1 AND r.created_at <= ?5 AND r.pinned = 0 AND r.deleted_at IS NULL
-		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, nearbyNewest, paths, nearbyOfFiles, int64(at))
+			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?2) n CROSS JOIN paths p ON p.path = n.value
+				CROSS JOIN file_refs f ON f.path_id = p.id WHERE f.modified ORDER BY f.observation_id DESC LIMIT `+nearbyOfFiles+`))
+			AND r.project = ?1 AND r.created_at <= ?3 AND r.pinned = 0 AND r.deleted_at IS NULL
+		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, paths, int64(at))
+	if err == nil {
+		b.Nearby, err = known.observations(ctx, q, nearby)
+	}
 	if err != nil {
 		return err
 	}
+	b.Nearby = slices.DeleteFunc(b.Nearby, func(o memory.Observation) bool { return o.SupersededBy != 0 })
 	b.NearbySymbols = nil
-	sessions := map[memory.SessionID]bool{}
-	var ids []memory.SessionID
-	current := b.Nearby[:0]
+	ids := map[memory.SessionID]bool{}
 	for _, o := range b.Nearby {
-		if o.SupersededBy != 0 {
-			continue
-		}
-		current = append(current, o)
-		if !sessions[o.Session] {
-			sessions[o.Session] = true
-			ids = append(ids, o.Session)
-		}
+		ids[o.Session] = true
 	}
-	b.Nearby = current
 	if len(files) == 0 || len(ids) == 0 {
 		return nil
 	}
 	b.NearbySymbols, err = readSymbolChanges(ctx, q, "", `function_map r INDEXED BY function_map_session
 		WHERE r.session_id IN (SELECT value FROM json_each(?)) AND r.file_path IN (SELECT value FROM json_each(?))
-			AND r.change_type <> 'unchanged' ORDER BY r.id`, db.JSONList(ids), paths)
+			AND r.change_type <> 'unchanged' ORDER BY r.id`, db.JSONList(slices.Collect(maps.Keys(ids))), paths)
 	return err
 }
 

@@ -61,7 +61,7 @@ func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory
 func (s *Records) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
 	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (b memory.Batch, err error) {
 		b = memory.Batch{Session: session, Events: events}
-		err = ReadBatch(ctx, q, &b, math.MaxInt64)
+		err = ReadBatch(ctx, q, &b, &Known{}, math.MaxInt64)
 		return b, err
 	})
 }
@@ -69,7 +69,7 @@ func (s *Records) Batch(ctx context.Context, session memory.Session, events []me
 // ReadBatch reads into b what its events are distilled with: the prompts and the stored
 // observations of their turns (Prompts, Earlier), and those nearby that were created up to a
 // time (Nearby, NearbySymbols). Without events it reads nothing.
-func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) error {
+func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, known *Known, at memory.Millis) error {
 	if len(b.Events) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Mil
 	if err := readTurns(ctx, q, b, from, to); err != nil {
 		return err
 	}
-	return readNearby(ctx, q, b, at)
+	return readNearby(ctx, q, b, known, at)
 }
 
 // readTurns reads the prompts with numbers from..to and the observations that were
@@ -114,7 +114,7 @@ func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID
 			LEFT JOIN observations n ON n.id = o.superseded_by AND n.session_id = o.session_id
 			WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number AND o.deleted_at IS NULL
 			GROUP BY o.prompt_number HAVING count(n.id) = count(*)))
-		ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), holding, db.SQLLimit(limit))
+		ORDER BY r.prompt_number DESC, r.id DESC LIMIT +?`, int64(session), holding, db.SQLLimit(limit))
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (s *Records) digests(ctx context.Context, what string, q memory.Query, cond
 			coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
 			(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
 			(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
-			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?)
+			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT +? OFFSET +?)
 			ORDER BY s.updated_at DESC, s.id DESC`, append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
 		for i := range digests {
 			if err := Entitle(ctx, reader, &digests[i].Session); err != nil {
