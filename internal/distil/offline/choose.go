@@ -342,7 +342,7 @@ func titleOf(s string) string {
 	if cutsContrast(plain(s), short) || lang.IsASCII(short) && len(words(short)) < 4 {
 		return ""
 	}
-	return strings.TrimRight(short, ". ")
+	return strings.TrimRight(short, ". –—")
 }
 
 // cutsContrast reports whether what a cut dropped takes back, restricts or doubts what it

@@ -137,11 +137,12 @@ func sentencesOf(parts []string) string {
 	for i, p := range parts {
 		b.WriteString(p)
 		if i < len(parts)-1 {
-			if r, _ := utf8.DecodeLastRuneInString(p); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == '）' || r == '」' {
+			r, _ := utf8.DecodeLastRuneInString(p)
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == '）' || r == '」' {
 				b.WriteString("。")
 				continue
 			}
-			if p != "" && !strings.ContainsAny(p[len(p)-1:], ".!?") && !strings.HasSuffix(p, "？") && !strings.HasSuffix(p, "。") {
+			if p != "" && !strings.ContainsRune(".!?…:？。！", r) {
 				b.WriteByte('.')
 			}
 			b.WriteByte(' ')

@@ -14,7 +14,7 @@ const minAnswer = 14
 // left undone.
 func leavesOpen(s sentence) bool {
 	return !asks(s.text) && !rejects(s) && // the first is an offer
-		(s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open"))
+		(s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open") && !lang.Has(s.text, "on-purpose"))
 }
 
 // rejects reports whether a sentence of the agent is about an alternative that was not
@@ -59,9 +59,9 @@ func (t *turn) answered() bool {
 
 // answer returns the sentences of the agent's message that say something of the program.
 func (t *turn) answer() string {
-	all := strings.Join(t.excerpt(maxField, func(s sentence) bool {
+	all := sentencesOf(t.excerpt(maxField, func(s sentence) bool {
 		return !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && !strings.HasSuffix(s.text, "?") && tells(s.text) && (hasCode(s.text) || len(t.steps) > 0)
-	}), " ")
+	}))
 	if len(words(all)) < minAnswer && !tellsUnspaced(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
 		return "" // an inventory
 	}

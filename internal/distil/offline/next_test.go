@@ -48,6 +48,11 @@ func TestNextSteps(t *testing.T) {
 		{"left out for now", "`Open` locks once. I didn't add a test for `Close`.", "I didn't add a test for `Close`"},
 		{"tests under a heading", "`Open` locks once.\n\n### Not done\n\nThe migration of `Close`.\n\nAll 12 tests pass.", "The migration of `Close`."},
 		{"rejected before what is open", "`Open` locks once.\n\n### Rejected\n\nA lock per key is slower.\n\n### Next steps\n\nMeasure `Close` under load.", "Measure `Close` under load."},
+		{"how it is", "The cache is still warm after a restart, and `Open` reads the remaining entries.", ""},
+		{"as it was, on purpose", "I couldn't make `Open` faster without a second lock, and left it as it is on purpose.", ""},
+		{"German, on purpose", "`Open` sperrt noch nicht beim Lesen, das ist Absicht und bewusst so.", ""},
+		{"still broken", "`Open` locks once. `Close` is still broken on Windows.", "is still broken on Windows"},
+		{"list items", "`Open` locks once.\n\nNext steps:\n- bound `cache.entries`\n- measure it under load\n", "bound `cache.entries`. measure it under load"},
 		{"what is done", "`Open` locks once now, because `Close` unlocks.", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -56,6 +61,30 @@ func TestNextSteps(t *testing.T) {
 				t.Errorf("next steps %q, want %q", s.NextSteps, test.want)
 			}
 		})
+	}
+}
+
+// Completed says what was done, in whatever language, and is empty where nothing was; a cause and a
+// finding are learnt.
+func TestCompleted(t *testing.T) {
+	for message, want := range map[string]string{
+		"`Open` locked twice because `Close` never unlocked. `Close` unlocks in a defer now.": "`Close` unlocks in a defer now. ",
+		"Added a timeout to `Open`, since it waited for ever.":                                "Add a timeout to `Open`",
+		"`Open` sperrte zweimal. `Close` gibt die Sperre jetzt in einem defer frei.":          "`Close` gibt die Sperre jetzt",
+		"`Open` bloqueaba dos veces. Ahora `Close` libera el bloqueo con defer.":              "Ahora `Close` libera",
+		"`Open` bloquait deux fois. `Close` libère désormais le verrou avec un defer.":        "libère désormais",
+		"`Open` が二重にロックしていました。`Close` が defer で解放するようにしました。":                                  "解放するようにしました",
+		"`Open` блокировал дважды. Теперь `Close` снимает блокировку через defer.":            "Теперь `Close`",
+		"The bug: `Open` locks twice whenever two readers come.":                              "Edited store.go",
+	} {
+		out := tell().ask("store.go: Open hangs").edit("store.go", 3, "-\tl.Lock()", "+\tdefer l.Unlock()").stop(message).distil(t)
+		if done := out.Summaries[0].Completed; !strings.HasPrefix(done, want) && !strings.Contains(done, want) || !strings.Contains(done, "dited store.go") || strings.Contains(done, "twice") || strings.Contains(done, "zweimal") {
+			t.Errorf("%q: completed %q, want %q", message, done, want)
+		}
+		out = tell().ask("why does Open hang?").read("store.go", "package p\n").stop(message).distil(t)
+		if len(out.Summaries) > 0 && out.Summaries[0].Completed != "" {
+			t.Errorf("%q, nothing done: completed %q", message, out.Summaries[0].Completed)
+		}
 	}
 }
 

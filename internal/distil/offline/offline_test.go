@@ -100,7 +100,7 @@ func TestObservationOfAFix(t *testing.T) {
 			Request:      "Please fix the off-by-one in Window.Slide, it must pass.",
 			Investigated: "Ran `go test ./... (in window)`, which failed",
 			Learned:      "`Slide` compared with `>=` and so dropped an item one too early.",
-			Completed: "`Slide` compared with `>=` and so dropped an item one too early. " +
+			Completed: "Fix the off-by-one in Window.Slide, it must pass: TestSlide passes again. " +
 				"`go test ./... (in window)` failed, `go test ./...` passes now; edited window/window.go",
 			NextSteps:   "The same in Ring.",
 			FilesEdited: []string{"window/window.go"},

@@ -81,29 +81,48 @@ func (s *step) searches() bool {
 	return s.Tool == toolcall.ToolSearch || s.probes && slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return slices.Contains(searchers, c.Program()) })
 }
 
-// completed says what is different now, the evidence with it: it stands alone in
-// lists of sessions. A discovery is told only if it is the turn's one observation.
+// completed returns what is different now, the evidence with it: it stands alone in lists of sessions.
+// What was done is told by the titles that say so, else by the agent, else by the evidence; a cause, a
+// finding, a decision and what is left are not. It is "" where nothing was done.
 func (t *turn) completed(known []memory.Observation) string {
-	var parts []string
+	var done []string
 	for i := range known {
-		if known[i].Type != memory.TypeDiscovery || len(known) == 1 {
-			parts = append(parts, known[i].Title)
+		if o := &known[i]; strings.HasPrefix(o.Title, givenUp) || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision && tellsDeed(o.Title) {
+			done = append(done, o.Title)
 		}
 	}
-	text := strings.Join(parts[:min(len(parts), 3)], "; ")
+	evidence := ""
 	for _, e := range t.episodes {
-		if !e.works() && len(e.blocking()) == 0 {
+		kind := e.typeOf()
+		if !e.works() || kind == memory.TypeDiscovery && len(e.edits) == 0 {
 			continue
 		}
-		if sub := e.subtitle(e.typeOf()); sub != "" && len(e.edits) > 0 {
-			if !strings.HasSuffix(text, "…") {
-				text += "."
-			}
-			text += " " + sub
-			break
+		if len(done) == 0 {
+			done = t.excerpt(maxField/2, func(s sentence) bool {
+				return s.is == isSo && tellsDeed(s.text) && !isFluff(s.text) && !reportsTests(s.text) && !leavesOpen(s) && !leans(s.text) && !lang.Has(s.text, "committed") && (e.only || e.relevance(s) > 0)
+			})
+		}
+		if title := e.title(kind); len(done) == 0 && kind != memory.TypeDiscovery && !strings.HasPrefix(title, anyChange) {
+			done = []string{title}
+		}
+		switch {
+		case len(e.edits) == 0 || evidence != "":
+		case len(e.blocking()) > 0:
+			evidence = capital(e.worked(3))
+		default:
+			evidence = e.subtitle(kind)
 		}
 	}
-	return shown(strings.TrimPrefix(text, ". "), maxField)
+	return shown(sentencesOf(text.Add([]string{strings.Join(done[:min(len(done), 3)], "; ")}, evidence)), maxField)
+}
+
+// tellsDeed reports whether a statement says what was done or is different now, and not how it was.
+func tellsDeed(s string) bool {
+	if asks(s) || lang.Has(s, "guess", "offer", "reject", "failing", "ahead", "left-open") {
+		return false
+	}
+	return intentOf(firstWord(imperative(s)))&^(wantFindOut|wantDecision) != 0 ||
+		lang.Has(s, "deed") && !lang.Has(s, "cause-word") && (!lang.Has(s, "was-wrong") || lang.Has(s, "is-right"))
 }
 
 // learned returns the reasons that the agent gave, else the tests that failed before a fix; "" for
@@ -122,7 +141,7 @@ func (t *turn) learned() string {
 			}
 		}
 	}
-	return shown(strings.Join(parts, " "), maxField)
+	return shown(sentencesOf(parts), maxField)
 }
 
 // excerpt returns the sentences of the agent's message that keep accepts, up to the first that
@@ -165,7 +184,7 @@ func (t *turn) nextSteps() string {
 			}
 		}
 	}
-	return shown(strings.Join(parts, " "), maxField)
+	return shown(sentencesOf(parts), maxField)
 }
 
 // passesOnly reports whether a sentence only says that checks pass, whatever heading it

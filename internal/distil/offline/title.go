@@ -79,7 +79,7 @@ func (e *episode) fixTitle() string {
 	case s != "" && len(e.fixed) > 0:
 		return "Fixed: " + uncapital(s)
 	case s != "":
-		return "Change " + list(baseNames(e.files()), 1) + ": " + uncapital(s)
+		return anyChange + list(baseNames(e.files()), 1) + ": " + uncapital(s)
 	case what == "":
 		return "Fix " + e.place()
 	}
@@ -90,13 +90,14 @@ func (e *episode) fixTitle() string {
 	return s + e.proofTail(maxTitle-len(s))
 }
 
-// symptom returns the user's sentence that says what is broken, "" for none.
+// symptom returns the user's sentence that says what is broken and by its name, "" for none.
 func (e *episode) symptom() string {
 	if !e.only {
 		return ""
 	}
 	for _, s := range sentences(e.turn.request.text[:min(len(e.turn.request.text), maxTyped)]) {
-		if complains(s.text) && !asks(s.text) && tells(s.text) && len(words(s.text)) >= 5 {
+		ws := words(s.text)
+		if complains(s.text) && !asks(s.text) && tells(s.text) && len(ws) >= 5 && !slices.ContainsFunc(ws[:min(len(ws), 6)], func(w string) bool { return lang.Is(w, "pronoun") }) {
 			return strings.TrimRight(text.Before(s.text, ". "), ". ")
 		}
 	}
@@ -141,6 +142,9 @@ func (e *episode) openTitle() string {
 	return s
 }
 
+// anyChange begins the title of work of which only the place is known.
+const anyChange = "Change "
+
 // workTitle returns the title of work of type t: by the user's words, the
 // commit, else by what was edited.
 func (e *episode) workTitle(t memory.ObservationType) string {
@@ -173,7 +177,7 @@ func (e *episode) workTitle(t memory.ObservationType) string {
 	if tests := e.newTests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == toolcall.FileTest }) {
 		return "Add " + list(tests, 2) + " in " + list(baseNames(e.files()), 2)
 	}
-	verb := "Change "
+	verb := anyChange
 	switch t {
 	case memory.TypeFeature:
 		verb = "Add "

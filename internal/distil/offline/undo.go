@@ -245,6 +245,9 @@ func (e *episode) whyGivenUp() int {
 	return best
 }
 
+// givenUp begins the title of what was tried and taken back.
+const givenUp = "Tried and given up: "
+
 // tried returns the record of an episode whose edits were all taken back: what was tried,
 // and why it was given up.
 func (e *episode) tried() memory.Observation {
@@ -257,7 +260,7 @@ func (e *episode) tried() memory.Observation {
 	if title == "" {
 		title = "a change to " + list(baseNames(e.gaveUp()), 2)
 	}
-	o := e.observation(memory.TypeDiscovery, shown("Tried and given up: "+uncapital(title), maxTitle))
+	o := e.observation(memory.TypeDiscovery, shown(givenUp+uncapital(title), maxTitle))
 	if say, ok := newChooser(e).choose(o.Title); ok {
 		o.Subtitle = say.subtitle
 	}
