@@ -42,7 +42,10 @@ type Session struct {
 	Size    int64
 	Written time.Time
 
-	id    string
+	// ID is the host's for it, "" if the beginning of the file does not tell.
+	ID string
+	// From is the session that it was forked from, "" for none or if its records do not say so.
+	From  string
 	first memory.Millis
 }
 
@@ -53,8 +56,8 @@ type file struct {
 }
 
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
-// written before since are left out. Within a folder the session that began first comes first,
-// so that a copy comes after what it was copied from. It reads the beginning of each file.
+// written before since are left out. Within a folder the session that began first comes first; see
+// Order. It reads the beginning of each file.
 // Sessions of claude-mem's own observer are found too: intake leaves them out. The error is that of
 // path itself; a file below it that cannot be read is a session without id and time, which comes
 // first in its folder; one whose properties cannot be read is left out. since counts for each file: a
@@ -133,17 +136,79 @@ func look(path string, info fs.FileInfo) file {
 		return f
 	}
 	defer func() { _ = opened.Close() }() // it was only read
-	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.id == "" || f.first == 0); {
+	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.ID == "" || f.first == 0); {
 		line, tooLong, err := l.Next()
 		if err != nil || tooLong {
 			break
 		}
-		if r, ok := parseRecord(line); ok && r.session != "" {
-			f.id = cmp.Or(f.id, r.session)
-			f.first = cmp.Or(f.first, r.at)
+		for _, r := range recordsOf(line) {
+			if r.session != "" {
+				f.ID, f.From, f.first = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at)
+			}
 		}
 	}
 	return f
+}
+
+// Order sorts the sessions so that a copy comes after what it was copied from, however the files were
+// copied or touched: first those that are known, then by the times at which they began. Of sessions
+// that began with the same records, the one goes first whose own records begin first; a session
+// without any ended before it was forked.
+func (f *Folder) Order(known map[string]bool) {
+	own := map[string]memory.Millis{}
+	for from := 0; from < len(f.Sessions); {
+		to := from + 1
+		for to < len(f.Sessions) && f.Sessions[to].first == f.Sessions[from].first {
+			to++
+		}
+		if to-from > 1 && f.Sessions[from].first > 0 {
+			beginnings(f.Sessions[from:to], own)
+		}
+		from = to
+	}
+	rank := func(s *Session) int {
+		if known[s.ID] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(f.Sessions, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.first, b.first), cmp.Compare(own[a.Path], own[b.Path]), strings.Compare(a.Path, b.Path))
+	})
+}
+
+// beginnings notes when the records begin that only one of some sessions has, by the paths of their files.
+func beginnings(sessions []Session, own map[string]memory.Millis) {
+	holders := map[uint64]int{}
+	each := func(path string, visit func(h uint64, at memory.Millis)) {
+		opened, err := openfile.Open(path, os.O_RDONLY, 0)
+		if err != nil {
+			return // Read notes it
+		}
+		defer func() { _ = opened.Close() }() // it was only read
+		for l := text.NewLines(opened, maxLine); ; {
+			line, _, err := l.Next()
+			if err != nil {
+				return
+			}
+			for _, r := range recordsOf(line) {
+				if uuid := cmp.Or(r.forkedFrom.uuid, r.uuid); uuid != "" {
+					visit(hashed(uuid), r.at)
+				}
+			}
+		}
+	}
+	for i := range sessions {
+		each(sessions[i].Path, func(h uint64, _ memory.Millis) { holders[h] |= 1 << min(i, 62) })
+	}
+	for i := range sessions {
+		path := sessions[i].Path
+		each(path, func(h uint64, at memory.Millis) {
+			if holders[h] == 1<<min(i, 62) && at > 0 && (own[path] == 0 || at < own[path]) {
+				own[path] = at
+			}
+		})
+	}
 }
 
 // sessionsOf returns the sessions of a folder's files, the one that began first first, each with its
@@ -153,14 +218,14 @@ func sessionsOf(files []file) []Session {
 	var sessions []Session
 	place := map[string]int{}
 	slices.SortFunc(files, func(a, b file) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), a.Written.Compare(b.Written), strings.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(a.first, b.first), strings.Compare(a.Path, b.Path))
 	})
 	for _, agents := range []bool{false, true} {
 		for _, f := range files {
 			if f.agent != agents {
 				continue
 			}
-			if i, ok := place[f.id]; ok && agents && f.id != "" {
+			if i, ok := place[f.ID]; ok && agents && f.ID != "" {
 				s := &sessions[i]
 				s.Agents = append(s.Agents, f.Path)
 				s.Size += f.Size
@@ -169,8 +234,8 @@ func sessionsOf(files []file) []Session {
 				}
 				continue
 			}
-			if _, ok := place[f.id]; !ok {
-				place[f.id] = len(sessions)
+			if _, ok := place[f.ID]; !ok {
+				place[f.ID] = len(sessions)
 			}
 			sessions = append(sessions, f.Session)
 		}
@@ -227,8 +292,10 @@ func Is(path string) bool {
 		if err != nil {
 			return false
 		}
-		if r, ok := parseRecord(line); ok && (r.session != "" || r.kind == "summary") {
-			return true
+		for _, r := range recordsOf(line) {
+			if r.session != "" || r.kind == "summary" {
+				return true
+			}
 		}
 	}
 	return false

@@ -30,8 +30,9 @@ const (
 type Counts struct {
 	Lines int `json:"lines"`
 	// Broken lines are no record, TooLong ones over 16 MB; Unknown records are of a kind that
-	// is not known. All are left out.
+	// is not known. All are left out. Of Mended lines, whole records were read, not the rest.
 	Broken  int `json:"broken"`
+	Mended  int `json:"mended"`
 	TooLong int `json:"too_long"`
 	Unknown int `json:"unknown"`
 	// Copied records are of another session that this one goes on from.
@@ -49,6 +50,7 @@ type Counts struct {
 func (c *Counts) Add(o Counts) {
 	c.Lines += o.Lines
 	c.Broken += o.Broken
+	c.Mended += o.Mended
 	c.TooLong += o.TooLong
 	c.Unknown += o.Unknown
 	c.Copied += o.Copied
@@ -61,8 +63,8 @@ func (c *Counts) Add(o Counts) {
 // Parser parses one transcript.
 type Parser struct {
 	Counts Counts
-	// Copied reports whether a record was seen in another session; nil: none.
-	Copied func(uuid, session string) bool
+	// copied reports whether a record is a copy of another session's; nil: none is.
+	copied func(*record) bool
 	// AgentType is the type of the subagent whose file it is.
 	AgentType string
 
@@ -147,14 +149,26 @@ var silent = []string{
 	"ai-title", "agent-name", "agent-color", "agent-setting", "permission-mode", "tag", "pr-link", "worktree-state", "content-replacement",
 }
 
-// take takes a line, which is not blank, in: it may make events ready, or count it as broken, unknown
-// or copied.
+// take takes a line, which is not blank, in.
 func (p *Parser) take(line []byte) {
-	r, ok := parseRecord(line)
-	switch {
-	case !ok:
+	if r, ok := parseRecord(line); ok {
+		p.takeRecord(&r)
+		return
+	}
+	whole := torn(line)
+	if len(whole) == 0 {
 		p.Counts.Broken++
 		return
+	}
+	p.Counts.Mended++
+	for i := range whole {
+		p.takeRecord(&whole[i])
+	}
+}
+
+// takeRecord takes a record in: it may make events ready, or count it as broken, unknown or copied.
+func (p *Parser) takeRecord(r *record) {
+	switch {
 	case slices.Contains(silent, r.kind):
 		return
 	case r.kind == "system":
@@ -169,7 +183,7 @@ func (p *Parser) take(line []byte) {
 		p.Counts.Broken++
 		return
 	}
-	if p.Copied != nil && r.uuid != "" && p.Copied(r.uuid, r.session) {
+	if p.copied != nil && p.copied(r) {
 		p.Counts.Copied++
 		return
 	}
@@ -181,9 +195,9 @@ func (p *Parser) take(line []byte) {
 	p.now.at = cmp.Or(max(r.at, 0), p.now.at)
 	p.now.cwd, p.now.branch = cmp.Or(r.cwd, p.now.cwd), r.branch
 	if r.kind == "assistant" {
-		p.takeAnswer(&r)
+		p.takeAnswer(r)
 	} else {
-		p.takeUser(&r)
+		p.takeUser(r)
 	}
 }
 

@@ -185,3 +185,31 @@ func FuzzParser(f *testing.F) {
 		}
 	})
 }
+
+// TestTorn: whole records of a line that is none are read.
+func TestTorn(t *testing.T) {
+	nuls := strings.Repeat("\x00", 300)
+	bare := func(record string) string { return strings.TrimSuffix(record, "\n") }
+	whole := []string{`s prompt p1 Fix it`, `s tool p1 t1 Bash {"command":"go test"} {"stdout":"ok"}`, `s stop p1 Fixed.`}
+	for name, text := range map[string]string{
+		"two on a line":              bare(prompt) + use + result + done,
+		"three on a line":            bare(prompt) + bare(use) + result + done,
+		"NULs before":                nuls + prompt + use + result + done,
+		"NULs behind":                bare(prompt) + nuls + "\n" + use + result + done,
+		"NULs between":               bare(prompt) + nuls + use + result + done,
+		"piece before":               prompt[:60] + prompt + use + result + done,
+		"pieces before":              use[:90] + result[:70] + prompt + use + result + done,
+		"piece that ends in escapes": `{"type":"user","message":{"content":"a \"` + prompt + use + result + done,
+		"piece between":              bare(prompt) + done[:80] + use + result + done,
+	} {
+		got, c := parse(t, text)
+		if diff := cmp.Diff(whole, got); diff != "" || c.Mended != 1 || c.Broken != 0 {
+			t.Errorf("%s: %+v -want +got:\n%s", name, c, diff)
+		}
+	}
+	for _, text := range []string{nuls + "\n", prompt[:60] + "\n", "{}{}\n", strings.Repeat(`{"type"`, 1000) + "\n"} {
+		if got, c := parse(t, text); len(got) != 0 || c.Broken != 1 || c.Mended != 0 {
+			t.Errorf("%.40q: %q %+v", text, got, c)
+		}
+	}
+}

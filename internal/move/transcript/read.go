@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type Reader struct {
 	// captured, Private those of private turns.
 	Counts            Counts
 	Excluded, Private int
+	// Known are the ids of sessions of which a fork's records are copies: those that are imported with
+	// it, and those that the memory has or has forgotten.
+	Known map[string]bool
 	// Bytes is how much was read.
 	Bytes int64
 	// Unreadable are files that could not be read to their end, with the reason.
@@ -48,13 +52,22 @@ func (r *Reader) Enter() {
 	r.places = map[[2]string]repo.Identity{}
 }
 
-// copied reports whether a record was read in another session of the folder, and notes it otherwise.
-// Sessions are read in the order in which they began, so that the first one has the original.
-func (r *Reader) copied(uuid, session string) bool {
-	name, ok := r.names[session]
+// copied reports whether a record is a copy: a fork says so of its own, and then it counts if the other
+// session is here or known; else a record that was read in another session of the folder, and notes it
+// otherwise. The session that has the original is read before (Order).
+func (r *Reader) copied(record *record) bool {
+	from := record.forkedFrom
+	if from.session != "" && from.session != record.session && r.Known[from.session] {
+		return true
+	}
+	uuid := cmp.Or(from.uuid, record.uuid)
+	if uuid == "" {
+		return false
+	}
+	name, ok := r.names[record.session]
 	if !ok {
 		name = uint32(len(r.names)) + 1 //nolint:gosec // a folder has fewer sessions
-		r.names[session] = name
+		r.names[record.session] = name
 	}
 	h := hashed(uuid)
 	first, ok := r.seen[h]
@@ -143,7 +156,7 @@ func (r *Reader) open(path, agentType string) *part {
 		return nil
 	}
 	p := &part{parser: NewParser(f), file: f}
-	p.parser.AgentType, p.parser.Copied = agentType, r.copied
+	p.parser.AgentType, p.parser.copied = agentType, r.copied
 	r.advance(p)
 	return p
 }

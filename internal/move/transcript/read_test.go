@@ -36,12 +36,17 @@ func readAll(t *testing.T, dir string, config map[string]string) (lines []string
 		t.Fatal(err)
 	}
 	folders, err := Find(dir, time.Time{})
+	known := map[string]bool{}
+	for _, id := range strings.Fields(config["known"]) {
+		known[id] = true
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = &Reader{Settings: s, Backfill: memory.BackfillOffline}
+	r = &Reader{Settings: s, Backfill: memory.BackfillOffline, Known: known}
 	for _, f := range folders {
 		r.Enter()
+		f.Order(known)
 		for i := range f.Sessions {
 			if err := r.Read(context.Background(), &f.Sessions[i], func(e memory.Event) error {
 				lines = append(lines, line(&e))
@@ -73,6 +78,51 @@ func TestCopies(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || r.Counts.Copied != 4 {
 		t.Errorf("%d copied; -want +got:\n%s", r.Counts.Copied, diff)
+	}
+}
+
+// TestForks: the common history belongs to the session that was there before, by what is known, by what
+// the fork says of its records, or by which of them went on first, never by the times of files.
+func TestForks(t *testing.T) {
+	at := func(text, clock string) string { return strings.ReplaceAll(text, "10:00:00Z", clock) }
+	in := func(session, text string) string {
+		return strings.ReplaceAll(text, `"sessionId":"s"`, `"sessionId":"`+session+`"`)
+	}
+	common := prompt + use + result + done
+	next := func(uuid, clock string) string {
+		return at(strings.NewReplacer(`"x"`, `"`+uuid+`"`, "p2", "p-"+uuid).Replace(typing("Go on as "+uuid)), clock)
+	}
+	marked := func(text string) string { // as a fork that makes uuids of its own writes its copies
+		text = in("fork", text)
+		for _, uuid := range []string{"u1", "a1", "u2", "a2"} {
+			text = strings.ReplaceAll(text, `"uuid":"`+uuid+`"`, `"uuid":"n-`+uuid+`","forkedFrom":{"sessionId":"s","messageUuid":"`+uuid+`"}`)
+		}
+		return text
+	}
+	const shared = `s prompt p1 Fix it|s tool p1 t1 Bash {"command":"go test"} {"stdout":"ok"}|s stop p1 Fixed.`
+	of := func(session string) string { return strings.ReplaceAll("|"+shared, "|s ", "|"+session+" ")[1:] }
+	for name, test := range map[string]struct{ original, fork, known, want string }{
+		"uuids kept, original goes on first":  {common + next("o", "11:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
+		"uuids kept, fork goes on first":      {common + next("o", "13:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "", of("fork") + "|fork prompt p-f Go on as f|s prompt p-o Go on as o"},
+		"but the original is known":           {common + next("o", "13:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "s", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
+		"original ended before the fork":      {common, in("fork", common+next("f", "12:00:00Z")), "", shared + "|fork prompt p-f Go on as f"},
+		"marked, original here":               {common + next("o", "13:00:00Z"), marked(common) + in("fork", next("f", "12:00:00Z")), "s", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
+		"marked, original known or forgotten": {"", marked(common) + in("fork", next("f", "12:00:00Z")), "s", "fork prompt p-f Go on as f"},
+		"marked, original unknown":            {"", marked(common) + in("fork", next("f", "12:00:00Z")), "", of("fork") + "|fork prompt p-f Go on as f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, hours := range []time.Duration{-1, 1} {
+				dir := t.TempDir()
+				if test.original != "" {
+					write(t, filepath.Join(dir, "-p", "s.jsonl"), test.original, day)
+				}
+				write(t, filepath.Join(dir, "-p", "fork.jsonl"), test.fork, day.Add(hours*time.Hour))
+				got, _ := readAll(t, dir, map[string]string{"known": test.known})
+				if diff := cmp.Diff(strings.Split(test.want, "|"), got); diff != "" {
+					t.Errorf("fork written %d h later: -want +got:\n%s", hours, diff)
+				}
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,6 +24,8 @@ type record struct {
 	sidechain bool
 	// hidden: the host has written it, not the user.
 	hidden bool
+	// forkedFrom are the session and uuid of the record that a fork has copied; "" of a record of its own.
+	forkedFrom struct{ session, uuid string }
 	// origin is who wrote a record of the user: "human", "peer" …; "" is not told.
 	origin string
 	// failed: the text is an error of the API.
@@ -51,17 +54,18 @@ func parseRecord(line []byte) (r record, ok bool) {
 	var at string
 	var message []byte
 	var meta, compact, only bool
-	var origin []byte
+	var origin, forked []byte
 	if err := jsonscan.Decode(line, map[string]any{
 		"type": &r.kind, "subtype": &r.subtype, "uuid": &r.uuid, "sessionId": &r.session, "agentId": &r.agent,
 		"promptId": &r.promptID, "cwd": &r.cwd, "gitBranch": &r.branch, "timestamp": &at, "isSidechain": &r.sidechain,
 		"isMeta": &meta, "isCompactSummary": &compact, "isVisibleInTranscriptOnly": &only, "isApiErrorMessage": &r.failed,
-		"message": &message, "toolUseResult": &r.result, "origin": &origin,
+		"message": &message, "toolUseResult": &r.result, "origin": &origin, "forkedFrom": &forked,
 	}); err != nil || r.kind == "" {
 		return record{}, false
 	}
 	r.hidden = meta || compact || only
 	_ = jsonscan.Decode(origin, map[string]any{"kind": &r.origin}) // else it is not told
+	_ = jsonscan.Decode(forked, map[string]any{"sessionId": &r.forkedFrom.session, "messageUuid": &r.forkedFrom.uuid})
 	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
 		r.at = memory.MillisOf(t)
 	}
@@ -81,6 +85,46 @@ func parseRecord(line []byte) (r record, ok bool) {
 		r.failed = r.failed || model == "<synthetic>"
 	}
 	return r, true
+}
+
+// recordsOf returns the records of a line.
+func recordsOf(line []byte) []record {
+	if r, ok := parseRecord(line); ok {
+		return []record{r}
+	}
+	return torn(line)
+}
+
+// maxTorn bounds the looks at a torn line for a whole record.
+const maxTorn = 16
+
+// torn returns the whole records of a line that is none: writers that were killed, or that wrote at the
+// same time, leave NULs, two records on a line, or a piece of one before a whole one.
+func torn(line []byte) (whole []record) {
+	for range maxTorn {
+		var value json.RawMessage
+		line = bytes.TrimLeft(line, "\x00 \t\r\n")
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		err := decoder.Decode(&value)
+		if err == nil {
+			if r, ok := parseRecord(value); ok {
+				whole = append(whole, r)
+			}
+			line = line[decoder.InputOffset():]
+			continue
+		}
+		next := -1
+		for _, opening := range []string{`{"parentUuid"`, `{"type"`} {
+			if i := bytes.Index(line[min(1, len(line)):], []byte(opening)); i >= 0 && (next < 0 || i < next) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		line = line[1+next:]
+	}
+	return whole
 }
 
 // blocks returns the parts of the content, as parts of the line; that of a plain text is one part, nil

@@ -343,6 +343,20 @@ func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.Backfi
 	}
 }
 
+// KnownSessions returns which sessions of Claude Code the memory in a data directory has or has
+// forgotten, by their ids there; an empty map without a memory. The codes of its errors: those of Export.
+func KnownSessions(ctx context.Context, dataDir string, ids []string) (map[string]bool, error) {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	if memory.CodeOf(err) == memory.CodeNoMemory {
+		return map[string]bool{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }() // it was only read
+	return s.KnownSessions(ctx, memory.HostClaudeCode, ids)
+}
+
 // ForeseeBackfill returns a Backfiller that takes nothing in and counts what would be. It reads
 // the database itself, beside a worker or without one; where nothing was ever captured,
 // everything would be added. The codes of its errors: those of Export.

@@ -107,13 +107,17 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", print.Line(path, 200), err)
 	}
+	known, err := orderFolders(ctx, dataDir, folders)
+	if err != nil {
+		return err
+	}
 	resolved, err := settings.LoadForWorker(dataDir, a.Getenv)
 	if err != nil {
 		return err
 	}
 	// Lines of megabytes leave much garbage behind.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
-	im := &transcriptImport{app: a, ctx: ctx, folders: folders, flags: f, cfg: daemon.Config{
+	im := &transcriptImport{app: a, ctx: ctx, folders: folders, known: known, flags: f, cfg: daemon.Config{
 		DataDir: dataDir, Settings: resolved, Version: wire.Program, Command: service.Detached(dataDir), IdleExit: new(time.Duration),
 	}}
 	if !f.dry { // it may be the worker
@@ -152,6 +156,28 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	return a.showTranscripts(im.done)
 }
 
+// orderFolders orders the sessions of folders so that originals come before their copies, and returns
+// the ids of those that may be originals: all in folders, and those that the memory has or has forgotten.
+func orderFolders(ctx context.Context, dataDir string, folders []transcript.Folder) (map[string]bool, error) {
+	var ids, from []string
+	for _, folder := range folders {
+		for i := range folder.Sessions {
+			ids, from = append(ids, folder.Sessions[i].ID), append(from, folder.Sessions[i].From)
+		}
+	}
+	stored, err := daemon.KnownSessions(ctx, dataDir, slices.Concat(ids, from))
+	if err != nil {
+		return nil, err
+	}
+	for i := range folders {
+		folders[i].Order(stored)
+	}
+	for _, id := range ids {
+		stored[id] = true
+	}
+	return stored, nil
+}
+
 // importMemory is the memory in bytes above which the collector works harder. Less than half of
 // it is in use at a time.
 const importMemory = 120 << 20
@@ -161,10 +187,12 @@ type transcriptImport struct {
 	app     *Verbs
 	ctx     context.Context //nolint:containedctx // of one command
 	folders []transcript.Folder
-	flags   *TranscriptFlags
-	cfg     daemon.Config
-	done    transcriptsImported
-	cost    estimator
+	// known are the sessions in folders, by their ids at the host.
+	known map[string]bool
+	flags *TranscriptFlags
+	cfg   daemon.Config
+	done  transcriptsImported
+	cost  estimator
 }
 
 // run reads the transcripts, hands their events to the worker, and waits until they are distilled;
@@ -191,7 +219,7 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	defer func() { err = cmp.Or(err, to.Close(im.ctx)) }()
 	report, end := im.app.Progress("Reading transcripts: MB")
 	defer end()
-	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline}
+	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline, Known: im.known}
 	if im.flags.model {
 		reader.Backfill = memory.BackfillModel
 	}
@@ -320,6 +348,9 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 			}
 		} else {
 			p.Printf("Imported: %s\n", eventCounts(d.Added))
+		}
+		if d.Read.Mended > 0 {
+			p.Printf("Mended: %s, of which the whole records were read\n", text.Count(d.Read.Mended, "torn line"))
 		}
 		if rest := print.Join(", ", print.If(d.Present.Total() > 0, fmt.Sprintf("%d here already", d.Present.Total())),
 			print.If(d.Skipped.Total() > 0, fmt.Sprintf("%d of tools that are not captured", d.Skipped.Total())),

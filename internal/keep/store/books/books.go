@@ -1,9 +1,12 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
@@ -80,6 +83,24 @@ func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]boo
 		known[key] = true
 	}
 	return known, nil
+}
+
+// KnownSessions returns which of a host's sessions are in the books or were forgotten, by the host's
+// ids for them.
+func (s *Keeper) KnownSessions(ctx context.Context, host memory.Host, ids []string) (known map[string]bool, err error) {
+	defer db.Wrap(&err, "look for sessions")
+	tombs := make(map[string]string, len(ids))
+	for _, id := range ids {
+		tombs[records.SessionTomb(host, id)] = id
+	}
+	found, err := db.Column[string](ctx, s.Reader, `SELECT host_session_id FROM sessions WHERE host = ?1 AND host_session_id IN (SELECT value FROM json_each(?2))
+		UNION ALL SELECT key FROM tombstones WHERE kind = '`+records.TombSession+`' AND key IN (SELECT value FROM json_each(?3))`,
+		string(host), db.JSONList(ids), db.JSONList(slices.Collect(maps.Keys(tombs))))
+	known = make(map[string]bool, len(found))
+	for _, name := range found {
+		known[cmp.Or(tombs[name], name)] = true
+	}
+	return known, err
 }
 
 // InWork returns the sessions with events that are claimed and not confirmed yet, and how many

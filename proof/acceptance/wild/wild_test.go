@@ -1,0 +1,251 @@
+//go:build unix
+
+package wild
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/proof/acceptance/world"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// user is somebody with a memory and a project at ~/shop, to which the cases' paths are moved.
+type user struct {
+	*world.Memory
+	shop, projects string
+}
+
+func newUser(t *testing.T) *user {
+	t.Helper()
+	u := &user{Memory: world.NewMemory(t)}
+	u.shop, u.projects = filepath.Join(u.Home, "shop"), filepath.Join(u.Home, ".claude", "projects", "-shop")
+	if err := os.MkdirAll(u.shop, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// place returns a case's text with its paths moved to the user's home.
+func (u *user) place(content []byte) []byte {
+	return []byte(strings.ReplaceAll(string(content), "/home/ada", u.Home))
+}
+
+// put copies a case, or a file of it, to the transcripts of Claude Code.
+func (u *user) put(name string) {
+	u.T.Helper()
+	root := world.Root("testdata", "wild", name)
+	files := 0
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		inner, _ := filepath.Rel(root, path)
+		to := filepath.Join(u.projects, inner)
+		if inner == "." {
+			to = filepath.Join(u.projects, filepath.Base(path))
+		}
+		content, err := os.ReadFile(path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o700)
+		}
+		files++
+		if err == nil {
+			err = os.WriteFile(to, u.place(content), 0o600)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		u.T.Fatal(files, err)
+	}
+}
+
+// imported imports the transcripts and returns what was added, and the lists of sessions.
+func (u *user) imported() (counts string) {
+	u.T.Helper()
+	var done struct {
+		Added struct{ Prompts, Tools, Stops int }
+		Read  struct {
+			Broken, Mended, Copied int
+			OfHost                 int `json:"of_host"`
+		}
+	}
+	if err := json.Unmarshal(u.MustCommand("import", filepath.Dir(u.projects), "--yes", "--json"), &done); err != nil {
+		u.T.Fatal(err)
+	}
+	return fmt.Sprintf("%d prompts, %d calls, %d ends; copied %d, of the host %d, broken %d, mended %d",
+		done.Added.Prompts, done.Added.Tools, done.Added.Stops, done.Read.Copied, done.Read.OfHost, done.Read.Broken, done.Read.Mended)
+}
+
+// hook runs the hook on a payload of a case.
+func (u *user) hook(host string, path ...string) {
+	u.T.Helper()
+	content, err := os.ReadFile(world.Root(append([]string{"testdata", "wild"}, path...)...))
+	if err != nil {
+		u.T.Fatal(err)
+	}
+	if r := u.Hook(host, u.place(content)); r.Exit != 0 {
+		u.T.Fatalf("exit %d: %s", r.Exit, r.Stderr)
+	}
+}
+
+// sessions returns the sessions' titles and numbers of prompts, the first one first.
+func (u *user) sessions() (list []string) {
+	u.T.Helper()
+	u.Settle(20 * time.Second)
+	var page struct {
+		Results []struct {
+			Title   string
+			Prompts int `json:"prompt_count"`
+		}
+	}
+	if err := json.Unmarshal(u.MustCommand("sessions", "--all", "--json"), &page); err != nil {
+		u.T.Fatal(err)
+	}
+	for i := len(page.Results) - 1; i >= 0; i-- {
+		list = append(list, fmt.Sprintf("%s (%d)", page.Results[i].Title, page.Results[i].Prompts))
+	}
+	return list
+}
+
+// found returns how many records a search has.
+func (u *user) found(query string) int {
+	u.T.Helper()
+	var page struct{ Total int }
+	if err := json.Unmarshal(u.MustCommand("search", query, "--all", "--json"), &page); err != nil {
+		u.T.Fatal(err)
+	}
+	return page.Total
+}
+
+func (u *user) expect(what string, want, got any) {
+	u.T.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		u.T.Errorf("%s: -want +got:\n%s", what, diff)
+	}
+}
+
+// nothing fails the test if a search finds any of the words.
+func (u *user) nothing(words ...string) {
+	u.T.Helper()
+	for _, w := range words {
+		if n := u.found(w); n != 0 {
+			u.T.Errorf("%d records have %q", n, w)
+		}
+	}
+}
+
+func TestForkMarked(t *testing.T) {
+	u := newUser(t)
+	u.put("fork-forkedFrom")
+	u.expect("import", "2 prompts, 4 calls, 2 ends; copied 8, of the host 0, broken 0, mended 0", u.imported())
+	u.expect("sessions", []string{"Fix the retry limit of the uploader (1)", "Now also log each retry (1)"}, u.sessions())
+	u.expect("again", "0 prompts, 0 calls, 0 ends; copied 8, of the host 0, broken 0, mended 0", u.imported())
+}
+
+// TestForkBesideOriginal: which one is the copy does not hang on the times of files, nor on the order in
+// which they are imported.
+func TestForkBesideOriginal(t *testing.T) {
+	const original, fork = "aaaaaaaa-0000-4000-8000-000000000001.jsonl", "bbbbbbbb-0000-4000-8000-000000000002.jsonl"
+	want := []string{"Fix the retry limit of the uploader (2)", "Try a queue instead (1)"}
+	for _, newest := range []string{original, fork} {
+		u := newUser(t)
+		u.put("fork-mtime")
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(filepath.Join(u.projects, newest), later, later); err != nil {
+			t.Fatal(err)
+		}
+		u.expect("import", "3 prompts, 3 calls, 3 ends; copied 6, of the host 0, broken 0, mended 0", u.imported())
+		u.expect("sessions", want, u.sessions())
+	}
+	u := newUser(t)
+	u.put("fork-mtime/" + original)
+	u.imported()
+	u.put("fork-mtime/" + fork)
+	u.imported()
+	u.expect("one by one", want, u.sessions())
+}
+
+func TestForgottenFork(t *testing.T) {
+	u := newUser(t)
+	u.put("forgotten-fork/aaaaaaaa-0000-4000-8000-000000000001.jsonl")
+	u.imported()
+	if u.found("Quux") == 0 {
+		t.Fatal("nothing was remembered")
+	}
+	u.MustCommand("forget", "--session", "S1", "--yes")
+	u.put("forgotten-fork")
+	u.imported()
+	u.expect("sessions", []string{"Try a queue instead (1)"}, u.sessions())
+	u.nothing("Quux", "Zenobia")
+}
+
+func TestTornLines(t *testing.T) {
+	u := newUser(t)
+	u.put("torn-lines")
+	u.expect("import", "8 prompts, 8 calls, 8 ends; copied 0, of the host 0, broken 0, mended 5", u.imported())
+	for _, title := range u.sessions() {
+		if !strings.HasPrefix(title, "Question ") || !strings.HasSuffix(title, "(1)") {
+			t.Errorf("a session is called %q", title)
+		}
+	}
+}
+
+func TestEditorsText(t *testing.T) {
+	u := newUser(t)
+	u.hook("new", "ide-prompt", "UserPromptSubmit.json")
+	u.expect("captured", []string{"Rename the total column to amount (1)"}, u.sessions())
+	u.put("ide-prompt")
+	u.imported()
+	u.expect("imported", []string{"Rename the total column to amount (1)", "Rename the total column (1)", "Rename the total column to amount (1)"}, u.sessions())
+	u.nothing("blue-heron-77", "SMTP_HOST")
+}
+
+func TestTeamMates(t *testing.T) {
+	u := newUser(t)
+	u.hook("new", "teammate", "UserPromptSubmit.json")
+	u.put("teammate")
+	u.expect("import", "1 prompts, 2 calls, 3 ends; copied 0, of the host 0, broken 0, mended 0", u.imported())
+	for _, title := range u.sessions() {
+		if strings.Contains(title, "teammate") || strings.Contains(title, "idle_notification") {
+			t.Errorf("a session is called %q", title)
+		}
+	}
+}
+
+func TestHostsAgents(t *testing.T) {
+	u := newUser(t)
+	u.put("compaction-agent")
+	u.expect("import", "2 prompts, 4 calls, 2 ends; copied 0, of the host 2, broken 0, mended 0", u.imported())
+	u.sessions()
+	u.nothing("PURPLEFINCH", "GREENHERON")
+}
+
+func TestWarmUps(t *testing.T) {
+	u := newUser(t)
+	u.put("warmup")
+	u.expect("import", "1 prompts, 2 calls, 1 ends; copied 0, of the host 4, broken 0, mended 0", u.imported())
+	u.expect("sessions", []string{"Fix the retry limit of the uploader (1)"}, u.sessions())
+	if block := string(u.MustCommand("context", u.shop)); strings.Contains(block, "Warmup") || strings.Contains(block, "ready to work") {
+		t.Errorf("the block has them:\n%s", block)
+	}
+}
+
+func TestBlankPrompt(t *testing.T) {
+	u := newUser(t)
+	say := func(verb, members string) {
+		if r := u.Hook("--host gemini "+verb, []byte(`{"session_id":"g1","cwd":"`+u.shop+`",`+members+`}`)); r.Exit != 0 {
+			t.Fatal(r.Exit)
+		}
+	}
+	say("new", `"hook_event_name":"BeforeAgent","prompt":"Why is the sky test red?"`)
+	u.hook("--host gemini new", "gemini-empty-prompt", "BeforeAgent-empty.json")
+	say("summary", `"hook_event_name":"AfterAgent","prompt_response":"The sky test is red because the fixture is old."`)
+	u.expect("sessions", []string{"Why is the sky test red? (1)"}, u.sessions())
+}
