@@ -62,7 +62,8 @@ type prose struct {
 	top    int
 	header []string // of a table
 	fence  string
-	code   int // lines of code so far
+	quoted bool // the fence stands in a quotation, with which it ends
+	code   int  // lines of code so far
 	// last is what the line before was added to, if it may go on in the next; width is its length.
 	last  *string
 	width int
@@ -99,7 +100,11 @@ func OneLine(md string) string {
 func (p *prose) read(line string) {
 	s := strings.TrimSpace(line)
 	indent := len(line) - len(strings.TrimLeft(line, " \t"))
-	for p.fence == "" && strings.HasPrefix(s, "> ") {
+	quoted := strings.HasPrefix(s, ">")
+	if p.quoted && !quoted {
+		p.fence = ""
+	}
+	for (p.fence == "" || p.quoted) && (s == ">" || strings.HasPrefix(s, "> ")) {
 		s = strings.TrimSpace(s[1:])
 	}
 	last := p.last
@@ -111,7 +116,7 @@ func (p *prose) read(line string) {
 	case p.fence != "":
 		p.addCode(s, indent)
 	case run != "":
-		p.fence, p.code = run, 0
+		p.fence, p.code, p.quoted = run, 0, quoted
 	case strings.Trim(s, "-*_=> ") == "" || isItem && item == "":
 		p.header = nil
 	case head != nil:
