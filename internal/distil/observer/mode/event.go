@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -249,9 +250,12 @@ func (v View) movedFrom(e *toolcall.Edit) (from, changed string) {
 // differing returns the lines of a text that another one does not have, each behind a mark.
 func differing(mark, s, other string) string {
 	var b strings.Builder
-	other = "\n" + other + "\n"
+	has := map[string]bool{}
+	for line := range strings.SplitSeq(other, "\n") {
+		has[line] = true
+	}
 	for line := range strings.Lines(s) {
-		if line = strings.TrimSuffix(line, "\n"); !strings.Contains(other, "\n"+line+"\n") {
+		if line = strings.TrimSuffix(line, "\n"); !has[line] {
 			b.WriteString(mark + line + "\n")
 		}
 	}
@@ -326,20 +330,20 @@ const aroundEdits = 4
 // around returns the lines of a text near those that hunks changed, "" if none of them is in it.
 func around(content string, hunks []toolcall.Hunk) string {
 	lines := strings.Split(content, "\n")
-	bare := "\n" // the lines without their space, as patches may show tabs as blanks
+	bare := []byte("\n") // the lines without their space, as patches may show tabs as blanks
 	for _, line := range lines {
-		bare += strings.TrimSpace(line) + "\n"
+		bare = append(append(bare, strings.TrimSpace(line)...), '\n')
 	}
 	near := make([]bool, len(lines)+1)
 	for _, h := range hunks {
-		before, n := "\n", 0
+		before, n := []byte("\n"), 0
 		for _, line := range h.Lines {
 			if line != "" && (line[0] == ' ' || line[0] == '-') {
-				before, n = before+strings.TrimSpace(line[1:])+"\n", n+1
+				before, n = append(append(before, strings.TrimSpace(line[1:])...), '\n'), n+1
 			}
 		}
-		if above, _, found := strings.Cut(bare, before); found && n > 0 {
-			first := strings.Count(above, "\n")
+		if above, _, found := bytes.Cut(bare, before); found && n > 0 {
+			first := bytes.Count(above, []byte("\n"))
 			for i := max(first-aroundEdits, 0); i < min(first+n+aroundEdits, len(lines)); i++ {
 				near[i] = true
 			}
