@@ -63,10 +63,10 @@ func rulesOf(prompt string) []rule {
 			if u.begins {
 				announced = announced && u.item
 			}
-			score := cues.score(u, announced)
 			head, tail := cues.leadIn(u.text)
+			listed := announced
 			announced = announced || head != ""
-			if score < least || len(out) == maxRules || !tells(tail) {
+			if len(out) == maxRules || !tells(tail) || cues.score(u, listed) < least {
 				continue
 			}
 			content := ruleContent(tail)
@@ -123,18 +123,12 @@ type utterance struct {
 func typed(prompt string) []utterance {
 	prompt = withoutTagged(prompt[:min(len(prompt), maxText)])
 	var out []utterance
-	fenced := ""
+	var fenced text.Fence
 	open := false // the line goes on in the paragraph above
 	for line := range strings.Lines(prompt) {
 		s := strings.TrimSpace(line)
-		switch {
-		case fenced != "":
-			if strings.HasPrefix(s, fenced) {
-				fenced = ""
-			}
-			continue
-		case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
-			fenced, open = s[:3], false
+		if fenced.Holds(s) {
+			open = false
 			continue
 		}
 		item, _, isItem := text.ListItem(s)
@@ -230,10 +224,10 @@ func beginsRule(s string) bool {
 	return lang.Is(text.Before(s, " "), "rule-adverb") || lang.Begins(s, "rule-lasting", "rule-onward", "rule-label", "rule-polite")
 }
 
-// tells reports whether a text is long enough to be a rule that stands alone.
+// tells reports whether a text is long enough to be a rule that stands alone, and not far longer.
 func tells(s string) bool {
 	n := len(words(s))
-	return n >= 3 && n <= 60 || utf8.RuneCountInString(s) >= 8 && !lang.IsASCII(s)
+	return len(s) <= 1000 && (n >= 3 && n <= 60 || utf8.RuneCountInString(s) >= 8 && !lang.IsASCII(s))
 }
 
 // leadIn splits off what only announces a rule ("General rule for this project: …"), ""

@@ -55,7 +55,7 @@ type reader struct {
 	out       []sentence
 	paragraph strings.Builder
 	section   string
-	fenced    string
+	fenced    text.Fence
 	listed    bool // section is of a list alone
 	item      bool // the paragraph is an item
 	leads     bool // the last sentence ends in a colon and nothing came after it
@@ -65,21 +65,22 @@ type reader struct {
 // read reads the next line of the text; after the last one flush has to be called.
 func (r *reader) read(line string) {
 	s := strings.TrimSpace(line)
-	if r.fenced != "" {
-		if strings.HasPrefix(s, r.fenced) {
-			r.fenced, r.leads = "", false
-			return
+	if began := r.fenced == ""; r.fenced.Holds(s) {
+		switch {
+		case began:
+			r.flush()
+			r.header = nil
+		case r.fenced == "":
+			r.leads = false
+		default:
+			r.lead(s)
 		}
-		r.lead(s)
 		return
 	}
 	if len(s) == 0 || s[0] != '|' {
 		r.header = nil
 	}
 	switch {
-	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
-		r.flush()
-		r.fenced = s[:3]
 	case s == "":
 		r.flush()
 	case r.paragraph.Len() == 0 && r.leads && strings.HasPrefix(line, "    "):
@@ -221,7 +222,7 @@ func rows(said []sentence) []sentence {
 func outlines(md string) []sentence {
 	var out []sentence
 	var heads []string
-	lead, fenced := "", false
+	lead, fenced := "", text.Fence("")
 	flush := func() {
 		if lead != "" && len(heads) > 1 && len(out) < 4 {
 			out = append(out, sentence{text: strings.TrimRight(lead, ": ") + ": " + strings.Join(heads, "; "), outline: true})
@@ -230,10 +231,7 @@ func outlines(md string) []sentence {
 	}
 	for line := range strings.Lines(md[:min(len(md), maxText)]) {
 		s := strings.TrimSpace(line)
-		if strings.HasPrefix(s, "```") {
-			fenced = !fenced
-		}
-		if fenced || s == "" {
+		if fenced.Holds(s) && fenced != "" || s == "" {
 			continue
 		}
 		if item, _, ok := text.ListItem(s); ok && lead != "" {

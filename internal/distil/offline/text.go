@@ -61,7 +61,7 @@ func cut(s string, n int) string {
 		if i := strings.LastIndexByte(s, '`'); i > end/2 {
 			s = strings.TrimRight(s[:i], " ,;:.(")
 		} else {
-			s += "`"
+			s = string([]rune(s)[:min(utf8.RuneCountInString(s), n-2)]) + "`"
 		}
 	}
 	return s + "…"

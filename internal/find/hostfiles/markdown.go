@@ -245,7 +245,8 @@ func LiteralLines(md string) (lines []bool) {
 // there. The zero value stands at the beginning of a file.
 type literal struct {
 	// fence is what opened the code, until what ends the comment or element; "" for none.
-	fence, until string
+	fence text.Fence
+	until string
 }
 
 // literals are what begins and ends a part that is literal, at the beginning of a line.
@@ -258,10 +259,7 @@ func (l *literal) line(line string) bool {
 	s := strings.TrimSpace(line)
 	switch {
 	case l.fence != "":
-		if run := text.FenceOf(s); run == s && strings.HasPrefix(run, l.fence) {
-			l.fence = ""
-		}
-		return true
+		return l.fence.Holds(s)
 	case l.until != "":
 		// Our own markers end nobody's comment.
 		if strings.Contains(strings.ToLower(s), l.until) && !strings.HasPrefix(s, "<!-- claude-mem:") {
@@ -272,8 +270,7 @@ func (l *literal) line(line string) bool {
 	for item, _, ok := text.ListItem(s); ok; item, _, ok = text.ListItem(s) {
 		s = strings.TrimSpace(item)
 	}
-	if run := text.FenceOf(s); run != "" && (run[0] == '~' || !strings.Contains(s[len(run):], "`")) {
-		l.fence = run
+	if l.fence.Holds(s) {
 		return true
 	}
 	lower := strings.ToLower(s)
@@ -287,4 +284,4 @@ func (l *literal) line(line string) bool {
 }
 
 // open reports whether what follows is literal.
-func (l *literal) open() bool { return l.fence+l.until != "" }
+func (l *literal) open() bool { return string(l.fence)+l.until != "" }

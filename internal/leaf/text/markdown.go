@@ -21,10 +21,35 @@ func ListItem(s string) (item, box string, ok bool) {
 	return m[2], LowerASCII(m[1]), true
 }
 
-var fence = regexp.MustCompile("^(?:`{3,}|~{3,})")
+var fence = regexp.MustCompile("^(`{3,})[^`]*$|^(~{3,})")
 
-// FenceOf returns the three or more backquotes or tildes at the beginning of s, "" for none.
-func FenceOf(s string) string { return fence.FindString(s) }
+// FenceOf returns the three or more backquotes or tildes with which the line s begins a block of code,
+// "" for none: code between backquotes in one line is none. The block ends with a line of nothing else
+// than as many of them or more.
+func FenceOf(s string) string {
+	m := fence.FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	return m[1] + m[2]
+}
+
+// Fence is what has begun the block of code that is being read, "" outside of one.
+type Fence string
+
+// Holds reports whether the next line, without the blanks around it, is in a block of code or begins or
+// ends one.
+func (f *Fence) Holds(s string) bool {
+	run := FenceOf(s)
+	if *f == "" {
+		*f = Fence(run)
+		return run != ""
+	}
+	if run == s && strings.HasPrefix(run, string(*f)) {
+		*f = ""
+	}
+	return true
+}
 
 var (
 	// bold matches bold text. Powers and the stars of file patterns are none.

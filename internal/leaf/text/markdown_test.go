@@ -47,6 +47,7 @@ func TestOneLine(t *testing.T) {
 		{"- The cache is keyed by tenant\n  and by region.\n- It expires.", "The cache is keyed by tenant and by region; It expires"},
 		{"Never:\n- squash merges\n- force pushes", "Never: squash merges; force pushes"},
 		{"• one\n• two", "one; two"},
+		{"```make all``` fails.\nIt did before.", "```make all``` fails. It did before."},
 		// quotations
 		{"He wrote:\n> ```\n> make\n>\n> make all\n> ```\n> and it works.\n\nWe do so.", "He wrote: `make`; `make all`; and it works. We do so."},
 		{"> ```\n> make\n\nThe fence ends with the quotation.", "`make`; The fence ends with the quotation."},
