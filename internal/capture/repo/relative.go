@@ -45,6 +45,35 @@ func Relative(worktreeRoot, cwd, file string) string {
 	return file
 }
 
+// claudeWorktrees is the directory of a project in which Claude Code makes worktrees.
+const claudeWorktrees = "/.claude/worktrees/"
+
+// ClaudeWorktree returns the root of the worktree that Claude Code has made and in which dir lies, by
+// its path, "" for none.
+func ClaudeWorktree(dir string) string {
+	i := strings.Index(slashed(dir), claudeWorktrees)
+	if i < 0 {
+		return ""
+	}
+	i += len(claudeWorktrees)
+	name, _, _ := strings.Cut(slashed(dir)[i:], "/")
+	return dir[:i+len(name)]
+}
+
+// Gone returns the project and the worktree of a session that began in start, which is not on this
+// machine, and works in cwd: start, or the project whose worktree it was, of Windows as of Unix.
+func Gone(start, cwd string) Identity {
+	id := Identity{Project: start, WorktreeRoot: cwd}
+	if !IsAbsolute(Relative(start, start, cwd)) {
+		id.WorktreeRoot = start
+	}
+	if root := ClaudeWorktree(start); root != "" {
+		id.Project = root[:strings.Index(slashed(root), claudeWorktrees)]
+		id.WorktreeRoot = root
+	}
+	return id
+}
+
 // Tree is a project's working trees with a working directory, their links followed.
 type Tree struct {
 	roots []string

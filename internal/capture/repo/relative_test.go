@@ -142,3 +142,25 @@ func TestHolds(t *testing.T) {
 		t.Error("a file of the second root does not count")
 	}
 }
+
+// TestGone: a directory that is not here is a project by its path, unless Claude Code made it as a
+// worktree of one.
+func TestGone(t *testing.T) {
+	for _, c := range []struct{ start, cwd, project, worktree string }{
+		{"/w/shop", "/w/shop", "/w/shop", "/w/shop"},
+		{"/w/shop", "/w/shop/api", "/w/shop", "/w/shop"},
+		{"/w/shop", "/w/shopping", "/w/shop", "/w/shopping"},
+		{"/w/shop", "/tmp", "/w/shop", "/tmp"},
+		{"/w/shop/.claude/worktrees/brave-fox", "/w/shop/.claude/worktrees/brave-fox/api", "/w/shop", "/w/shop/.claude/worktrees/brave-fox"},
+		{`C:\w\shop`, `C:\w\shop\api`, `C:\w\shop`, `C:\w\shop`},
+		{`C:\w\shop`, `c:\W\Shop\api`, `C:\w\shop`, `C:\w\shop`},
+		{`C:\w\shop`, `D:\tmp`, `C:\w\shop`, `D:\tmp`},
+		{`C:\w\shop\.claude\worktrees\owl`, `C:\w\shop\.claude\worktrees\owl`, `C:\w\shop`, `C:\w\shop\.claude\worktrees\owl`},
+		{"C:/w/shop/.claude/worktrees/owl/api", "C:/w/shop/.claude/worktrees/owl/api", "C:/w/shop", "C:/w/shop/.claude/worktrees/owl"},
+		{"", "", "", ""},
+	} {
+		if id := Gone(c.start, c.cwd); id.Project != c.project || id.WorktreeRoot != c.worktree {
+			t.Errorf("%s, %s: %s, %s", c.start, c.cwd, id.Project, id.WorktreeRoot)
+		}
+	}
+}

@@ -239,13 +239,9 @@ func (v *visit) event(e memory.Event) error {
 	return v.give(e)
 }
 
-// worktreesDir is the directory of a project in which Claude Code makes worktrees.
-const worktreesDir = "/.claude/worktrees/"
-
-// place returns the project and the worktree of an event in cwd, whose session began in start. A
-// directory that is gone is a project by itself, if the session began there; a worktree that Claude
-// Code has made and removed is still the root of its files. Branch and commit are those of now, so
-// that the caller leaves them.
+// place returns the project and the worktree of an event in cwd, whose session began in start; of a
+// directory that is gone by the paths alone. Branch and commit are those of now, so that the caller
+// leaves them.
 func (r *Reader) place(start, cwd string) repo.Identity {
 	key := [2]string{start, cwd}
 	if id, ok := r.places[key]; ok {
@@ -255,14 +251,13 @@ func (r *Reader) place(start, cwd string) repo.Identity {
 	if exists(start) {
 		id = repo.Identify(start, cwd)
 	} else {
-		id.Project, id.WorktreeRoot = start, cwd
-		if strings.HasPrefix(filepath.ToSlash(cwd)+"/", strings.TrimRight(filepath.ToSlash(start), "/")+"/") {
-			id.WorktreeRoot = start
+		id = repo.Gone(start, cwd)
+		if exists(id.Project) {
+			id.Project = repo.Identify(id.Project, "").Project
 		}
 	}
-	if before, name, ok := strings.Cut(filepath.ToSlash(cwd), worktreesDir); ok && !exists(cwd) {
-		name, _, _ = strings.Cut(name, "/")
-		id.WorktreeRoot = filepath.FromSlash(before + worktreesDir + name)
+	if !exists(cwd) {
+		id.WorktreeRoot = cmp.Or(repo.ClaudeWorktree(cwd), id.WorktreeRoot)
 	}
 	if len(r.places) < 4096 {
 		r.places[key] = id

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,4 +249,57 @@ func TestBlankPrompt(t *testing.T) {
 	u.hook("--host gemini new", "gemini-empty-prompt", "BeforeAgent-empty.json")
 	say("summary", `"hook_event_name":"AfterAgent","prompt_response":"The sky test is red because the fixture is old."`)
 	u.expect("sessions", []string{"Why is the sky test red? (1)"}, u.sessions())
+}
+
+// projects returns the projects, with their paths.
+func (u *user) projectList() (list []string) {
+	u.T.Helper()
+	u.Settle(20 * time.Second)
+	var page struct {
+		Results []struct {
+			Project string
+			Path    string `json:"project_path"`
+		}
+	}
+	if err := json.Unmarshal(u.MustCommand("projects", "--json"), &page); err != nil {
+		u.T.Fatal(err)
+	}
+	for _, p := range page.Results {
+		list = append(list, p.Project+" "+p.Path)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// files returns the files that records modified.
+func (u *user) files() (list []string) {
+	u.T.Helper()
+	var page struct {
+		Results []struct {
+			Modified []string `json:"files_modified"`
+		}
+	}
+	if err := json.Unmarshal(u.MustCommand("recent", "--all", "--json"), &page); err != nil {
+		u.T.Fatal(err)
+	}
+	for _, o := range page.Results {
+		list = append(list, o.Modified...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func TestGoneWorktree(t *testing.T) {
+	u := newUser(t)
+	u.put("gone-worktree")
+	u.imported()
+	u.expect("projects", []string{`billing C:\Users\me\src\billing`, "shop " + u.shop}, u.projectList())
+}
+
+func TestWindowsElsewhere(t *testing.T) {
+	u := newUser(t)
+	u.put("windows-import")
+	u.imported()
+	u.expect("projects", []string{`billing C:\Users\me\src\billing`}, u.projectList())
+	u.expect("files", []string{"internal/round.go", "internal/total.go"}, u.files())
 }
