@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ const (
 	// more than maxTyped bytes: that was rather pasted than typed.
 	ruleScore, pastedScore = 3, 5
 	maxTyped               = 3000
+	// maxStated: a rule that is put into more words has to say more plainly that it is one.
+	maxStated = 24
 	// ruleConfidence is that of a rule in the user's own words. It is below that of a
 	// learning that a person wrote as such.
 	ruleConfidence = 0.9
@@ -60,12 +63,9 @@ func rulesOf(prompt string) []rule {
 		cues := ruleCues{table}
 		announced := false
 		for _, u := range said {
-			if u.begins {
-				announced = announced && u.item
-			}
+			listed := announced && (u.item || !u.begins)
 			head, tail := cues.leadIn(u.text)
-			listed := announced
-			announced = announced || head != ""
+			announced = listed || head != ""
 			if len(out) == maxRules || !tells(tail) || cues.score(u, listed) < least {
 				continue
 			}
@@ -243,68 +243,91 @@ func (c ruleCues) leadIn(s string) (head, tail string) {
 	return "", s
 }
 
-// score returns how much speaks for a standing rule; ruleScore is enough. announced says
-// that a text before it began a list of rules.
+// score returns how much speaks for a standing rule; ruleScore is enough. A rule says what is wanted (an
+// order, a ban, a habit, what has to be, one thing rather than another) and how far that reaches (for good,
+// at a place, for a kind of thing, for what work is made of). announced says that a text before it began a
+// list of rules.
 func (c ruleCues) score(u utterance, announced bool) points {
 	said := strings.ToLower(unquoted(u.text))
-	label, english := c.Has(said, "rule-label"), c.Code == "en"
-	if c.isQuestion(said, label) {
+	has := func(cues ...string) bool { return c.Has(said, cues...) }
+	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
+	lasting := onward || has("rule-lasting")
+	if !c.reads(u.text) || asks(strings.TrimRight(said, " \")")) || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
 		return 0
 	}
-	score := points(0)
 	clauses := c.clauses(said)
-	lasting, place := c.Has(said, "rule-lasting", "rule-onward"), c.Has(said, "rule-place")
-	told := said
-	if place { // what follows may be the rule's reason
-		told = text.Before(said, ",")
+	head, thing := c.kind(clauses)
+	kind, about := thing != "", cmp.Or(thing, said)
+	habit := c.begins(clauses, "rule-habit") && !has("rule-lack")
+	told := about
+	if place || habit { // what follows may be the rule's reason
+		told = text.Before(about, ",")
 	}
-	broken := c.Has(told, "rule-broken") && !c.Has(said, "rule-proof") || c.Has(said, "rule-bug")
-	if !label && !lasting && specifies(said) {
-		return 0
-	}
-	orders, describes := c.adverb(clauses, place && !broken)
-	norm, begins := c.Has(said, "rule-norm"), c.begins(clauses, "rule-form")
-	form := orders || norm || begins || !c.Knows("rule-adverb") && c.Has(said, "rule-form") || english && beginsWithVerb(clauses)
-	verb := english && !norm && !begins && !orders // the order is one of any kind
-	keeps := c.keeps(clauses, said) || c.reaches(said)
-	bans := c.begins(clauses, "rule-forbid") || c.Has(said, "rule-please") && c.Has(said, "rule-forbid")
+	broken := c.Has(told, "rule-broken") && !has("rule-proof") || has("rule-bug")
+	orders, describes := c.adverb(clauses, (place || here) && !broken)
+	norm := has("rule-norm")
+	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
+	keeps := c.keeps(clauses, said) || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
+	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
+	work := has("rule-work") && !has("rule-single", "rule-definite")
+	needs := c.Has(text.Before(thing, ", "), "rule-need") && c.Has(head, "rule-work") || lasting && work && has("rule-need")
+	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || place || here)
 
+	score := points(0)
 	score.add(3, label)
 	score.add(3, orders)
 	score.add(3, keeps)
 	score.add(2, lasting)
 	score.add(2, place)
-	score.add(1, form && !orders && (!verb || !place))
-	score.add(1, place && !form && c.begins(clauses, "rule-habit") && !c.Has(said, "rule-lack"))
+	score.add(1, here && !place)
+	score.add(1, form && !orders)
+	score.add(1, habit)
+	score.add(1, needs && !norm)
+	score.add(1, contrast)
+	score.add(1, kind && (form || orders || needs || contrast || here))
+	score.add(1, (habit || bans || c.Has(head, "rule-work")) && work)
 	score.add(2, (norm || bans) && c.shouts(u.text))
-	score.add(3, c.begins(clauses, "rule-all") && c.Has(said, "rule-need"))
-	score.add(2, bans && !orders && !lasting && c.Has(said, "rule-again"))
-	score.add(2, bans && !orders && c.Has(said, "rule-because") && hasCode(u.text))
+	score.add(2, bans && !orders && (!lasting && has("rule-again") || has("rule-because") && hasCode(u.text)))
 	score.add(3, announced && u.item)
-	score.add(2, announced && !u.item && c.Front(said, "rule-also") > 0)
 
-	score.add(1, lasting && !form && c.Has(said, "rule-need"))
-	score.add(-2, c.Has(said, "rule-hedge"))
-	score.add(-3, c.isOnce(said, keeps))
-	score.add(-3, !orders && !label && (describes && !keeps || broken))
-	score.add(-6, !label && c.Has(said, "rule-quote"))
-	score.add(-3, !keeps && c.pointsBack(clauses, c.Has(said, "rule-onward")))
+	score.add(-1, !keeps && !label && len(words(said)) > maxStated)
+	score.add(-2, has("rule-hedge"))
+	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
+	score.add(-3, !orders && !label && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
+	score.add(-6, !label && has("rule-quote"))
+	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
+	score.add(-3, !keeps && c.pointsBack(clauses, onward))
 	return score
+}
+
+// reads reports whether a text is in the language, or in none that is known: then it counts as English.
+func (c ruleCues) reads(s string) bool {
+	return c.Has(s, "rule-tongue") || c.Code == "en" && !lang.Has(s, "rule-tongue")
+}
+
+// kind returns how a clause begins that begins with a kind of thing, every one of it or what work is made
+// of, and it with the clause behind it; "" for none.
+func (c ruleCues) kind(clauses [][]string) (head, clause string) {
+	for i, ws := range clauses {
+		head = strings.Join(ws[:min(len(ws), 4)], " ")
+		if c.Front(head, "rule-all") > 0 || c.Knows("rule-adverb") && len(ws) > 2 && c.Has(head, "rule-work") && c.Front(head, "rule-report", "rule-form") == 0 && intentOf(ws[0]) == 0 {
+			clause = strings.Join(ws, " ")
+			if i+1 < len(clauses) {
+				clause += ", " + strings.Join(clauses[i+1], " ")
+			}
+			return head, clause
+		}
+	}
+	return "", ""
 }
 
 // keeps reports whether a text in lower case has, read from one of its clauses on, the form of a
 // rule about a kind of thing.
 func (c ruleCues) keeps(clauses [][]string, low string) bool {
-	return !lang.Begins(low, "specify") && slices.ContainsFunc(clauses, func(ws []string) bool {
+	return slices.ContainsFunc(clauses, func(ws []string) bool {
 		clause := low[max(0, strings.Index(low, strings.Join(ws[:min(2, len(ws))], " "))):]
 		return c.Has(clause, "rule-keep") && !c.Has(clause, "rule-single")
 	})
-}
-
-// reaches reports whether a text in lower case says how far it holds ("no globals, that goes for
-// anything in lib/") and is no errand and no report.
-func (c ruleCues) reaches(low string) bool {
-	return c.Has(low, "rule-reach") && c.Front(low, "rule-reach", "rule-report") == 0 && intentOf(firstWord(low)) == 0
 }
 
 // shouts reports whether the word that bans or orders is in capitals, and not all of the text.
@@ -314,28 +337,6 @@ func (c ruleCues) shouts(s string) bool {
 	})
 }
 
-// specifies reports whether a text in lower case says what something is to be like that
-// is to be made now: "add a check: the name must never be empty".
-func specifies(low string) bool {
-	head, _, ok := strings.Cut(low, ": ")
-	return ok && lang.Is(text.Before(head, " "), "specify")
-}
-
-// isQuestion reports whether a text in lower case asks something.
-func (c ruleCues) isQuestion(low string, label bool) bool {
-	return asks(strings.TrimRight(low, " \")")) || lang.Has(low, "rule-question") || !label && c.Front(low, "rule-ask") > 0
-}
-
-// isOnce reports whether an order in lower case holds for now only. "From now on" does not count as
-// a "now"; "nothing" does not count beside it, nor in a rule about a kind of thing (kind).
-func (c ruleCues) isOnce(low string, kind bool) bool {
-	onward := c.Has(low, "rule-onward")
-	for _, p := range slices.Concat(c.Phrases("rule-lasting"), c.Phrases("rule-onward")) {
-		low = strings.ReplaceAll(low, p, "")
-	}
-	return c.Has(low, "rule-once") || !onward && !kind && c.Has(low, "rule-nothing")
-}
-
 // clauses splits a text in lower case at its punctuation into lists of words, each
 // without the words that only introduce it.
 func (c ruleCues) clauses(low string) [][]string {
@@ -343,7 +344,7 @@ func (c ruleCues) clauses(low string) [][]string {
 	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—、，；：", r) }) {
 		part = strings.TrimSpace(part)
 		for own, any := true, true; own || any; {
-			part, own = c.Cut(part, "rule-please", "rule-also", "rule-lasting", "rule-onward", "rule-place")
+			part, own = c.Cut(part, "rule-please", "rule-also", "rule-lasting", "rule-onward", "rule-place", "rule-here")
 			part, any = lang.Cut(part, "rule-opening")
 		}
 		if ws := strings.Fields(part); len(ws) > 0 {
@@ -371,26 +372,25 @@ func beginsWithVerb(clauses [][]string) bool {
 // describes what is: "it never returns". placed says that the text names the place where
 // it holds: then "tests never hit the network" orders, too.
 func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bool) {
+	negates := func(word string) bool { return lang.Is(word, "negation-word") } // "non risponde mai"
 	for _, ws := range clauses {
 		for i, w := range ws {
-			if !c.Is(w, "rule-adverb") {
+			if !c.Is(w, "rule-adverb") || len(ws) == 1 && len(clauses) > 1 {
 				continue
 			}
-			next := ""
-			if i+1 < len(ws) {
-				next = ws[i+1]
-			}
-			if lang.Is(next, "rule-ever") && i+2 < len(ws) {
-				next = ws[i+2]
-			}
 			whole := strings.Join(ws, " ")
+			behind := append(slices.Clone(ws[i+1:]), "", "")
+			next := behind[0]
+			if lang.Is(next, "rule-ever") && behind[1] != "" {
+				next = behind[1]
+			}
 			state, elliptic, broken := c.Is(next, "rule-state"), c.Is(next, "rule-elliptic"), c.Has(whole, "rule-broken")
-			states := next == "" || state || c.describes(next)
+			states := next == "" || state || c.Has(next, "rule-describes") && !c.Is(next, "rule-imperative") && !c.Has(next, "rule-verb")
 			if elliptic { // "always in UTC", and not "always in red"
-				states = i+2 < len(ws) && c.Is(ws[i+2], "rule-state") || broken || slices.ContainsFunc(ws[:i], isNegation)
+				states = c.Is(behind[1], "rule-state") || broken || slices.ContainsFunc(ws[:i], negates)
 			}
 			switch {
-			case (i == 1 || i == 2 && isNegation(ws[0])) && c.Is(ws[i-1], "rule-imperative") && next != "" && !state,
+			case (i == 1 || i == 2 && negates(ws[0])) && c.Is(ws[i-1], "rule-imperative") && next != "" && !state,
 				!states && (i == 0 || (c.Is(ws[i-1], "rule-leader") || c.Is(ws[0], "rule-leader")) && !c.Is(ws[i-1], "rule-past")),
 				!states && elliptic && !lang.Has(whole, "rule-copula"),
 				!states && placed,
@@ -403,15 +403,6 @@ func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes boo
 	}
 	return orders, describes
 }
-
-// describes reports whether a word behind an "always" or "never" tells what is, and orders
-// nothing. Where orders are easier to list than descriptions, all else describes.
-func (c ruleCues) describes(word string) bool {
-	return c.Has(word, "rule-describes") && !c.Is(word, "rule-imperative") && !c.Has(word, "rule-verb")
-}
-
-// isNegation reports whether a word denies the verb behind it: "non risponde mai".
-func isNegation(word string) bool { return lang.Is(word, "negation-word") }
 
 // pointsBack reports whether what is ordered first is a mere pronoun: "never do that". Beside "from
 // now on", "nothing" is no such pronoun.
@@ -429,7 +420,7 @@ var quotation = regexp.MustCompile("`[^`]*`" + `|"[^"]*"|“[^”]*”|„[^“]
 
 // unquoted replaces what stands in quotation marks or backquotes by a word without
 // meaning.
-func unquoted(s string) string { return quotation.ReplaceAllLiteralString(s, " code") }
+func unquoted(s string) string { return quotation.ReplaceAllLiteralString(s, " quoted") }
 
 // category returns which kind of learning a rule is: "preference", "workflow", else "convention".
 func category(rule string) string {
