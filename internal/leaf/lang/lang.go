@@ -61,6 +61,7 @@ func Begins(s string, cues ...string) bool { return parsed().all.Front(s, cues..
 // Denies reports whether a prompt begins with a no to what was done or told, or takes it back. "No
 // problem" and the like are none.
 func Denies(prompt string) bool {
+	prompt = prompt[:min(len(prompt), maxFront)]
 	for n := 1; n > 0; prompt = prompt[n:] {
 		prompt = strings.TrimLeft(prompt, " ,.:;!…–—-\"'«»“”„¿¡、。！？，：(*_~")
 		if Begins(prompt, "deny", "goes-on") {
@@ -180,11 +181,15 @@ func (t *Table) Is(word string, cues ...string) bool {
 	return false
 }
 
+// maxFront is how much of a text is looked at for what it begins with, in bytes.
+const maxFront = 500
+
 // Front returns how many bytes of a text the longest phrase of the cues takes with which it
 // begins, in any letter case; 0 for none. A word that an apostrophe cuts short is another one. A
 // pattern counts with what it matches at the beginning.
 func (t *Table) Front(s string, cues ...string) int {
 	n := 0
+	s = s[:min(len(s), maxFront)]
 	for _, name := range cues {
 		c := t.cue(name)
 		if c == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -213,5 +214,16 @@ func BenchmarkHas(b *testing.B) {
 	s := "The lock is taken twice in Enqueue: the second caller waits for the first, and nothing times out."
 	for b.Loop() {
 		Has(s, "why")
+	}
+}
+
+// TestDeniesLong: a prompt of nothing but interjections takes no longer than any other one.
+func TestDeniesLong(t *testing.T) {
+	began := time.Now()
+	if Denies(strings.Repeat("oh ", 20_000)+"no, not that") || !Denies("Oh, hm, wait, no. Not that.") {
+		t.Error("looked for a no too far, or not far enough")
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
