@@ -118,11 +118,12 @@ func (t *turn) takesBack(old *memory.Observation) bool {
 		return false
 	}
 	modified := old.FilesIn(memory.FileModified)
-	changed, undone, now := 0, 0, 0
+	changed, undone, now, all := 0, 0, 0, len(t.lines.Net) < maxLineChanges // all: no change is unknown
 	for _, was := range t.before {
 		if was.PromptNumber != old.PromptNumber {
 			continue
 		}
+		all = all && len(was.Net) < maxLineChanges
 		for line, n := range was.Net {
 			if slices.Contains(modified, line.Path) {
 				changed += max(n, -n)
@@ -133,7 +134,7 @@ func (t *turn) takesBack(old *memory.Observation) bool {
 	for _, n := range t.lines.Net {
 		now += max(n, -n)
 	}
-	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || asBefore*max(changed-undone, now-undone) <= changed)
+	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || all && asBefore*max(changed-undone, now-undone) <= changed)
 }
 
 // tookBack returns a record of what the turn took back, for a turn without any other; nil if it took

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -115,6 +116,12 @@ func TestCorrectionEvidence(t *testing.T) {
 		}
 		return out
 	}
+	many := func(format string, from, to int) (out []string) {
+		for i := from; i < to; i++ {
+			out = append(out, fmt.Sprintf(format, i))
+		}
+		return out
+	}
 	other := func(s *story) *story {
 		return s.ask("add a health check").edit("health.py", 3, "+def healthy():", "+    return STORE is not None").stop("`healthy` tells the load balancer that `STORE` is there.")
 	}
@@ -157,6 +164,8 @@ func TestCorrectionEvidence(t *testing.T) {
 		{"restored and done otherwise", cached().ask("revert that, and use a dict").run("git checkout -- rates.py", "").edit("rates.py", 3, "+RATES = {}").stop("`RATES` is a dict."), []int{1}},
 		{"a new file deleted", written().ask("we don't need it").run("rm cache.py", "").stop("cache.py is gone."), []int{1}},
 		{"a new file corrected", written().ask(no).edit("cache.py", 3, "-CACHE_SECONDS = 300", "+CACHE_SECONDS = 60").stop("`CACHE_SECONDS` is 60."), []int{1}},
+		{"more than is known of it is left", tell().ask("list them").edit("codes.py", 3, many("+code_%d = 1", 0, 3000)...).stop("`code_0` to `code_2999` are in codes.py.").
+			ask("sort them").edit("codes.py", 3, many("-code_%d = 1", 0, 2000)...).edit("codes.py", 3, many("+sorted_%d = 1", 0, 3000)...).stop("codes.py is sorted."), []int{}},
 		{"quoted", cached().ask("> no, a minute at most\n\nthat is what ops say, lower it").recut(), []int{}},
 		{"in a block", cached().ask("```\nno, a minute at most\n```\nlower it").recut(), []int{}},
 		{"between tags", cached().ask("<review>no, a minute at most</review> lower it").recut(), []int{}},
