@@ -67,15 +67,36 @@ func TestProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.add(t, note("by hand", func(n *memory.NewObservation) { n.ProjectPath, n.CreatedAt = "named", base }))
+	// Records may be of other projects than their sessions.
+	m.enqueue(t, event(memory.KindTool, "s1", "t9", 900))
+	if err := m.Confirm(ctx, m.claim(t, 1, 0), memory.Outcome{
+		Observations: []memory.Observation{{Type: memory.TypeChange, Title: "elsewhere", ProjectPath: `C:\work\till`, CreatedAt: base - 1}},
+		Learnings:    []memory.Learning{{ProjectPath: "/work/only-learnt", Content: "Use tabs", Confidence: .5, CreatedAt: base - 2}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	want := []memory.ProjectDigest{
 		{ProjectPath: "/home/dev/blog", Label: "blog", Sessions: 1, Observations: 1, LastAt: base + 3001},
 		{ProjectPath: "/work/shop", Label: "shop", Sessions: 1, Observations: 1, LastAt: base + 2001},
 		{ProjectPath: "/home/dev/shop", Label: "shop", Sessions: 2, Observations: 3, LastAt: base + 1001},
 		{ProjectPath: "label:named", Label: "named", Sessions: 1, Observations: 1, LastAt: base},
+		{ProjectPath: `C:\work\till`, Label: "till", Observations: 1, LastAt: base - 1},
+		{ProjectPath: "/work/only-learnt", Label: "only-learnt", LastAt: base - 2},
 	}
 	got, err := m.Projects(ctx, false)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("(%v) -want +got:\n%s", err, diff)
+	}
+	for _, name := range []string{"till", `C:\work\till`} {
+		if named, err := m.ProjectsNamed(ctx, name); err != nil || !slices.Equal(named, []string{`C:\work\till`}) {
+			t.Errorf("%s: %q %v", name, named, err)
+		}
+	}
+	if project, err := m.OneProject(ctx, "only-learnt"); err != nil || project != "/work/only-learnt" {
+		t.Errorf("only learnt: %q %v", project, err)
+	}
+	if _, err := m.OneProject(ctx, "nowhere"); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("unknown: %v", err)
 	}
 }
 

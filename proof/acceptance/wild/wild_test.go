@@ -303,3 +303,51 @@ func TestWindowsElsewhere(t *testing.T) {
 	u.expect("projects", []string{`billing C:\Users\me\src\billing`}, u.projectList())
 	u.expect("files", []string{"internal/round.go", "internal/total.go"}, u.files())
 }
+
+// TestOrphanProjects: a project is whatever a record names: it can be listed, read, searched, exported,
+// merged and forgotten.
+func TestOrphanProjects(t *testing.T) {
+	u := newUser(t)
+	_, err := u.Command("import", world.Root("testdata", "wild", "node-orphan-project", "claude-mem.db"))
+	if err == nil || !strings.Contains(err.Error(), "4 projects without a directory on this machine") {
+		t.Errorf("rows that cannot be imported, and projects without a directory, are not told: %v", err)
+	}
+	orphans := []string{".claude-mem", `C:\Users\me\shop`, "my project (old)"}
+	titles := []string{"odd project", "Windows project", "compound with slashes"}
+	list := strings.Join(u.projectList(), "\n")
+	for i, name := range orphans {
+		if !strings.Contains(list, name) {
+			t.Errorf("%s is not listed:\n%s", name, list)
+		}
+		for _, command := range [][]string{{"recent"}, {"search", titles[i]}} {
+			if found := u.of(append(command, "-p", name)...); !slices.Contains(found, titles[i]) {
+				t.Errorf("%v of %s: %q", command, name, found)
+			}
+		}
+		file := filepath.Join(u.Home, "part.jsonl")
+		u.MustCommand("export", file, "--force", "--project", name)
+		if content := string(u.ReadFile(file)); strings.Count(content, `{"observation":`) != 1 || !strings.Contains(content, titles[i]) {
+			t.Errorf("the export of %s:\n%s", name, content)
+		}
+	}
+	u.MustCommand("projects", "merge", orphans[0], "label:shop", "--yes")
+	u.MustCommand("forget", "--project", orphans[1], "--yes")
+	for _, name := range orphans[:2] {
+		if list := strings.Join(u.projectList(), "\n"); strings.Contains(list, name) {
+			t.Errorf("%s is still listed:\n%s", name, list)
+		}
+	}
+}
+
+// of returns the titles of the records that a command lists.
+func (u *user) of(args ...string) (titles []string) {
+	u.T.Helper()
+	var page struct{ Results []struct{ Title string } }
+	if err := json.Unmarshal(u.MustCommand(append(args, "--json")...), &page); err != nil {
+		u.T.Fatal(err)
+	}
+	for _, r := range page.Results {
+		titles = append(titles, r.Title)
+	}
+	return titles
+}

@@ -80,7 +80,13 @@ func (a *App) CheckoutAt(name string) (repo.Identity, error) {
 	if err != nil {
 		return repo.Identity{Project: name}, nil //nolint:nilerr // the working directory is gone: it may be a project's name
 	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if a.remembersProject(name) { // a path of another system, or a name with slashes in it
+			return repo.Identity{Project: name}, nil
+		}
+		if a.remembersProject(dir) {
+			return repo.Identify("", dir), nil
+		}
 		return repo.Identity{}, memory.Errorf(memory.CodeNotFound, "no such directory: %q", print.Line(name, 200)).
 			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
 	}

@@ -15,6 +15,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/cmd/claude-mem/internal/service"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
@@ -22,6 +23,7 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/move/nodedb"
 	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
 )
@@ -141,7 +143,7 @@ func notOpened(path string, err error) error {
 func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine bool) error {
 	if dryRun {
 		done, err := daemon.CountExport(from)
-		return a.showImported(shownImport{Importing: done, DryRun: true}, err)
+		return a.showImported(ctx, shownImport{Importing: done, DryRun: true}, err)
 	}
 	if mine {
 		var err error
@@ -159,7 +161,7 @@ func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, 
 		return take && err == nil
 	}}, report)
 	end()
-	return a.showImported(shownImport{Importing: done}, err)
+	return a.showImported(ctx, shownImport{Importing: done}, err)
 }
 
 // shownImport is what an import did.
@@ -203,13 +205,13 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun boo
 	if n := len(a.OlderSettings(dataDir)); err == nil && n > 0 && settings.OfNode(dataDir) {
 		a.Note("%s of claude-mem for Node found; to see and import them: claude-mem config import", text.Count(n, "setting"))
 	}
-	return a.showImported(shownImport{done, &from.Rows, dryRun}, err)
+	return a.showImported(ctx, shownImport{done, &from.Rows, dryRun}, err)
 }
 
 // showImported shows what an import did. It returns err if that is set, after a note of what was
 // imported before it. Rows or lines that were refused, and a file without its end, give a
 // cli.QuietExit of CodeInvalid: they are reported, and the others are imported.
-func (a *Verbs) showImported(done shownImport, err error) error {
+func (a *Verbs) showImported(ctx context.Context, done shownImport, err error) error {
 	if err != nil {
 		if done.Added.Total() > 0 {
 			a.Note("imported before the error: %s", recordCounts(done.Added))
@@ -259,10 +261,37 @@ func (a *Verbs) showImported(done shownImport, err error) error {
 	if !done.Complete {
 		a.Note("The file is not complete: its end is missing. Copy or export it again, and import it again.")
 	}
+	if !done.DryRun && done.Added.Total() > 0 {
+		a.noteHomeless(ctx)
+	}
 	if done.Refused > 0 || !done.Complete {
 		return cli.Quietly(memory.CodeInvalid)
 	}
 	return nil
+}
+
+// homelessShown bounds the projects that noteHomeless names.
+const homelessShown = 8
+
+// noteHomeless names the projects of which there is no directory on this machine: no session that
+// starts here is given their records.
+func (a *Verbs) noteHomeless(ctx context.Context) {
+	m, err := a.Memory()
+	if err != nil {
+		return // what was imported is shown all the same
+	}
+	defer m.Close()
+	page, _ := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: api.MaxLimit}) // none if it fails
+	var names []string
+	for _, p := range page.Results {
+		if info, err := os.Stat(p.ProjectPath); err != nil || !info.IsDir() {
+			names = append(names, cli.ShellWord(print.Line(strings.TrimPrefix(p.ProjectPath, records.LabelOnly), 100)))
+		}
+	}
+	if len(names) > 0 {
+		a.Note("%s without a directory on this machine: %s%s. A session that starts in a directory of the same name takes such a name over; `claude-mem projects merge NAME INTO` moves the records of others.",
+			text.Count(len(names), "project"), strings.Join(names[:min(len(names), homelessShown)], ", "), print.If(len(names) > homelessShown, " …"))
+	}
 }
 
 // exportJSON is what `claude-mem export --json` prints.

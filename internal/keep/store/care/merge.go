@@ -117,7 +117,8 @@ func (s *Care) AddAlias(ctx context.Context, path, project string) (memory.Proje
 		return alias, db.Fault(what, err)
 	}
 	return db.InJob(ctx, s.DB, what, db.Job{}, func(t *db.Tx) (memory.ProjectAlias, error) {
-		found := t.Number(`SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1)`, path)
+		found := t.Number(`SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM observations WHERE project = ?1)
+			OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1)`, path)
 		switch {
 		case path == into:
 			return alias, memory.Errorf(memory.CodeInvalid, "%.200q is that project", path)

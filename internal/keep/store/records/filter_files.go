@@ -56,7 +56,7 @@ func fileFilters(ctx context.Context, reader db.Querier, typed, projects []strin
 		roots := projects
 		if len(roots) == 0 {
 			var err error
-			if roots, err = db.Column[string](ctx, reader, "SELECT DISTINCT project FROM sessions WHERE project <> '' ORDER BY project"); err != nil {
+			if roots, err = db.Column[string](ctx, reader, allProjects); err != nil {
 				return nil, err
 			}
 		}

@@ -254,7 +254,7 @@ func (s *Records) CountLearnings(ctx context.Context, q memory.LearningQuery) (n
 // learnings in force are selected.
 func (s *Records) learningFilter(ctx context.Context, q memory.LearningQuery) (c conditions, err error) {
 	if q.Project != "" {
-		projects, err := s.projectsLearned(ctx, q.Project)
+		projects, err := ProjectsNamed(ctx, s.Reader, q.Project)
 		if err != nil {
 			return c, err
 		}

@@ -128,7 +128,7 @@ func (s *Records) Totals(ctx context.Context, projectPath string) (memory.Totals
 // project's prompts are those that its sessions have counted.
 func totals(ctx context.Context, reader db.Querier, projectPath string) (t memory.Totals, err error) {
 	query, args := `SELECT
-		(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
+		(SELECT count(*) FROM (`+allProjects+`)),
 		(SELECT count(*) FROM sessions),
 		(SELECT count(*) FROM prompts),
 		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),

@@ -15,13 +15,22 @@ import (
 // LabelOnly begins the path of a project whose root is not known: "label:shop".
 const LabelOnly = "label:"
 
+// projectsOf is a query for the projects that a table names; it reads one entry of the table's index per
+// project.
+func projectsOf(table string) string {
+	return `SELECT project FROM (WITH RECURSIVE p (project) AS (
+			SELECT min(project) FROM ` + table + `
+			UNION ALL SELECT (SELECT min(r.project) FROM ` + table + ` r WHERE r.project > p.project) FROM p WHERE p.project IS NOT NULL)
+		SELECT project FROM p WHERE project <> '')`
+}
+
+// allProjects is a query for all projects: those that a session, an observation or a learning names.
+// Records may be of other projects than their sessions.
+var allProjects = projectsOf("sessions") + " UNION " + projectsOf("observations") + " UNION " + projectsOf("learnings")
+
 // RootsByLabel returns the roots of the projects with sessions, by label.
 func RootsByLabel(ctx context.Context, q db.QueryOnly) (map[string][]string, error) {
-	// It reads one entry of the index per project.
-	projects, err := db.Column[string](ctx, q, `WITH RECURSIVE p (project) AS (
-			SELECT min(project) FROM sessions
-			UNION ALL SELECT (SELECT min(s.project) FROM sessions s WHERE s.project > p.project) FROM p WHERE p.project IS NOT NULL)
-		SELECT project FROM p WHERE project <> ''`)
+	projects, err := db.Column[string](ctx, q, projectsOf("sessions"))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +104,10 @@ func (s *Records) OneProject(ctx context.Context, name string) (string, error) {
 	if IsRoot(name) {
 		return Aliased(ctx, s.Reader, name)
 	}
-	projects, err := s.projectsLearned(ctx, name)
+	projects, err := ProjectsNamed(ctx, s.Reader, name)
+	if err == nil && len(projects) == 1 && projects[0] == name {
+		projects, err = db.Column[string](ctx, s.Reader, "SELECT project FROM ("+allProjects+") WHERE project = ?", name)
+	}
 	switch {
 	case err != nil:
 		return "", err
@@ -109,31 +121,26 @@ func (s *Records) OneProject(ctx context.Context, name string) (string, error) {
 	return projects[0], nil
 }
 
-// projectsLearned is ProjectsNamed that also knows the projects of which there
-// are learnings and no sessions. A label that no project has gives none; a
-// directory gives itself.
-func (s *Records) projectsLearned(ctx context.Context, name string) ([]string, error) {
-	projects, err := ProjectsNamed(ctx, s.Reader, name)
-	if err != nil || len(projects) != 1 || projects[0] != name || IsRoot(name) { // else no session's project has that label
-		return projects, err
-	}
-	projects, err = db.Column[string](ctx, s.Reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
-	return slices.DeleteFunc(projects, func(project string) bool { return project != name && memory.ProjectLabel(project) != name }), err
-}
-
-// Projects returns all projects that have sessions with content, the most recently used
-// first. The observations of brief ones are not counted, which takes most of the time.
+// Projects returns all projects that have sessions with content, observations or learnings, the most
+// recently used first. The observations of brief ones are not counted, which takes most of the time.
 func (s *Records) Projects(ctx context.Context, brief bool) (projects []memory.ProjectDigest, err error) {
 	defer db.Wrap(&err, "list projects")
-	count := "(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)"
+	count := "(SELECT count(*) FROM observations o WHERE o.project = p.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)"
 	if brief {
 		count = "0"
 	}
-	return db.All(ctx, s.Reader, func(p *memory.ProjectDigest) []any {
-		return []any{&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations}
-	}, `SELECT s.project, s.label, count(*), max(s.updated_at), `+count+`
-		FROM sessions s WHERE s.project <> '' AND `+said+`
-		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
+	projects, err = db.All(ctx, s.Reader, func(p *memory.ProjectDigest) []any {
+		return []any{&p.ProjectPath, &p.Sessions, &p.LastAt, &p.Observations}
+	}, `WITH p AS (`+allProjects+`), used AS (
+			SELECT s.project, count(*) AS sessions, max(s.updated_at) AS at FROM sessions s WHERE s.project <> '' AND `+said+` GROUP BY s.project)
+		SELECT p.project, coalesce(used.sessions, 0), max(coalesce(used.at, 0),
+			coalesce((SELECT max(o.created_at) FROM observations o WHERE used.at IS NULL AND o.project = p.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL), 0),
+			coalesce((SELECT max(l.created_at) FROM learnings l WHERE used.at IS NULL AND l.project = p.project), 0)) AS last_at, `+count+`
+		FROM p LEFT JOIN used ON used.project = p.project WHERE last_at > 0 ORDER BY last_at DESC, p.project`)
+	for i := range projects {
+		projects[i].Label = memory.ProjectLabel(projects[i].ProjectPath)
+	}
+	return projects, err
 }
 
 // ProjectsNamed implements search.Records: the root paths of the projects that a
@@ -162,14 +169,16 @@ func ProjectsNamed(ctx context.Context, q db.Querier, name string) ([]string, er
 	if waiting != "" {
 		return []string{name, waiting}, nil
 	}
-	known, err := db.Value[bool](ctx, q, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name)
+	known, err := db.Value[bool](ctx, q, `SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM observations WHERE project = ?1)
+		OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1)`, name)
 	if err != nil {
 		return nil, err
 	}
 	if known {
 		return []string{name}, nil
 	}
-	projects, err := db.Column[string](ctx, q, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	projects, err := db.Column[string](ctx, q, allProjects)
+	projects = slices.DeleteFunc(projects, func(project string) bool { return memory.ProjectLabel(project) != name })
 	if err == nil && len(projects) == 0 {
 		projects = []string{name}
 	}
