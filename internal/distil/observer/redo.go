@@ -139,7 +139,7 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn books.UnreadTurn
 	outcome, err := distil(ctx, Marking{redoing{model}, o.store}, batch)
 	if err == nil {
 		symbols.About(outcome.Observations, batch.Events)
-		assignToSession(batch.Session, &outcome)
+		assignToSession(batch.Session, batch.Events, &outcome)
 		err = persist(ctx, func(ctx context.Context) error { return o.store.Redo(ctx, batch, outcome) })
 	}
 	switch {

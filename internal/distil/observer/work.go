@@ -1,8 +1,10 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -325,7 +327,7 @@ func (o *Observer) confirm(ctx context.Context, claim memory.Claim, outcome memo
 		outcome.Symbols = append(outcome.Symbols, claim.Events[i].Symbols...)
 	}
 	symbols.About(outcome.Observations, claim.Events)
-	assignToSession(claim.Session, &outcome)
+	assignToSession(claim.Session, claim.Events, &outcome)
 	err := persist(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
 	if memory.CodeOf(err) == memory.CodeConflict {
 		return nil
@@ -347,21 +349,43 @@ func persist(ctx context.Context, write func(context.Context) error) error {
 	}
 }
 
-// assignToSession sets the session and the project of all records of an outcome.
-func assignToSession(session memory.Session, outcome *memory.Outcome) {
+// assignToSession sets the session and the project of all records of an outcome. An observation is of
+// the project of its turn, since a session may be resumed in another one; learnings are too if all
+// events are.
+func assignToSession(session memory.Session, events []memory.PendingEvent, outcome *memory.Outcome) {
+	projects := projectsOfTurns(&session, events)
 	for i := range outcome.Observations {
-		outcome.Observations[i].Session = session.ID
-		outcome.Observations[i].ProjectPath = session.ProjectPath
+		o := &outcome.Observations[i]
+		o.Session, o.ProjectPath = session.ID, cmp.Or(projects[o.PromptNumber], session.ProjectPath)
+	}
+	all := slices.Compact(slices.Sorted(maps.Values(projects)))
+	learnt := session.ProjectPath
+	if len(all) == 1 {
+		learnt = cmp.Or(all[0], learnt)
 	}
 	for i := range outcome.Summaries {
 		outcome.Summaries[i].Session = session.ID
 	}
 	for i := range outcome.Learnings {
-		outcome.Learnings[i].ProjectPath = session.ProjectPath
+		outcome.Learnings[i].ProjectPath = learnt
 	}
 	for i := range outcome.Symbols {
 		outcome.Symbols[i].Session = session.ID
 	}
+}
+
+// projectsOfTurns returns the projects of the turns that have one, by the numbers of their prompts; none
+// for a turn whose events are of several.
+func projectsOfTurns(session *memory.Session, events []memory.PendingEvent) map[int]string {
+	projects := map[int]string{}
+	for i := range events {
+		turn, project := events[i].PromptNumber, cmp.Or(events[i].Event.ProjectPath, session.ProjectPath)
+		if known, ok := projects[turn]; ok && known != project {
+			project = ""
+		}
+		projects[turn] = project
+	}
+	return projects
 }
 
 // retry gives a claim back to the queue to be tried again later; counted adds to its

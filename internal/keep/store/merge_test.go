@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -266,5 +267,19 @@ func BenchmarkMerge(b *testing.B) {
 		}
 		b.Logf("%d observations, %d prompts in %.1f s", merged.Observations, merged.Prompts, time.Since(start).Seconds())
 		from, into = into, from
+	}
+}
+
+// TestMergeOfWaitingEvents: what waits while its project is merged becomes records of the project that
+// has taken it over.
+func TestMergeOfWaitingEvents(t *testing.T) {
+	m := filled(t)
+	m.enqueue(t, event(memory.KindTool, "s1", "waits", 5000))
+	if _, err := m.MergeProjects(context.Background(), memory.ProjectMerge{From: "/home/dev/shop", Into: "/home/dev/blog"}); err != nil {
+		t.Fatal(err)
+	}
+	claim := m.claim(t, 1, 0)
+	if len(claim.Events) != 1 || claim.Events[0].Event.ProjectPath != "/home/dev/blog" || claim.Session.ProjectPath != "/home/dev/blog" {
+		t.Errorf("%+v", claim)
 	}
 }

@@ -233,7 +233,7 @@ func TestWarmUps(t *testing.T) {
 	u.put("warmup")
 	u.expect("import", "1 prompts, 2 calls, 1 ends; copied 0, of the host 4, broken 0, mended 0", u.imported())
 	u.expect("sessions", []string{"Fix the retry limit of the uploader (1)"}, u.sessions())
-	if block := string(u.MustCommand("context", u.shop)); strings.Contains(block, "Warmup") || strings.Contains(block, "ready to work") {
+	if block := string(u.MustCommand("context", "--preview", "--project", u.shop)); !strings.Contains(block, "retry limit") || strings.Contains(block, "Warmup") || strings.Contains(block, "ready to work") {
 		t.Errorf("the block has them:\n%s", block)
 	}
 }
@@ -350,4 +350,35 @@ func (u *user) of(args ...string) (titles []string) {
 		titles = append(titles, r.Title)
 	}
 	return titles
+}
+
+// TestResumedElsewhere: records belong to the project of their turn, wherever the session began.
+func TestResumedElsewhere(t *testing.T) {
+	u := newUser(t)
+	other := filepath.Join(u.Home, "other")
+	if err := os.MkdirAll(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []struct{ verb, file string }{
+		{"context", "1-SessionStart"}, {"new", "2-UserPromptSubmit"}, {"save", "3-PostToolUse-apply_patch"}, {"summary", "4-Stop"},
+		{"context", "5-SessionStart"}, {"new", "6-UserPromptSubmit"}, {"save", "7-PostToolUse-apply_patch"}, {"summary", "8-Stop"},
+	} {
+		u.hook("--host codex "+call.verb, "codex-resume-elsewhere", call.file+".json")
+	}
+	u.Settle(20 * time.Second)
+	for dir, want := range map[string]string{u.shop: "cart", other: "client"} {
+		titles := u.of("recent", "-p", dir)
+		if len(titles) != 1 || !strings.Contains(titles[0], want) {
+			t.Errorf("records of %s: %q", dir, titles)
+		}
+		block := string(u.MustCommand("context", "--preview", "--project", dir))
+		for _, word := range []string{"cart", "client"} {
+			if strings.Contains(block, word) != (word == want) {
+				t.Errorf("the block of %s:\n%s", dir, block)
+			}
+		}
+	}
+	if found := u.of("search", "--file", "client.go", "-p", other); len(found) != 1 {
+		t.Errorf("by file: %q", found)
+	}
 }

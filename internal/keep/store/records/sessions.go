@@ -107,13 +107,13 @@ func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID
 }
 
 // newestSummaries reads a session's summaries, the newest first. holding leaves out turns all of
-// whose observations the session itself has superseded.
+// whose observations the session itself has superseded, or are of another project.
 func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int, holding bool) ([]memory.Summary, error) {
 	summaries, err := db.All(ctx, q, SummaryRecord.fields, "SELECT "+SummaryRecord.read+` FROM session_summaries r
 		WHERE r.session_id = ? AND NOT (? AND EXISTS (SELECT 1 FROM observations o INDEXED BY observations_turn
 			LEFT JOIN observations n ON n.id = o.superseded_by AND n.session_id = o.session_id
 			WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number AND o.deleted_at IS NULL
-			GROUP BY o.prompt_number HAVING count(n.id) = count(*)))
+			GROUP BY o.prompt_number HAVING count(iif(o.project = r.project, n.id, 0)) = count(*)))
 		ORDER BY r.prompt_number DESC, r.id DESC LIMIT +?`, int64(session), holding, db.SQLLimit(limit))
 	if err != nil {
 		return nil, err
