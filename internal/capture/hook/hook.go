@@ -249,7 +249,7 @@ func (r *run) handle() {
 	}
 	if r.DataDir == "" { // and no place for a log either
 		if r.Verb == VerbContext {
-			r.reply.tell("claude-mem: there is neither a home directory nor " + settings.DataDirKey + ": nothing is remembered. Set one of them for the agent.")
+			r.reply.tell("claude-mem: " + settings.NoDataDir(r.Getenv) + ": nothing is remembered. Set it for the agent.")
 		}
 		return
 	}

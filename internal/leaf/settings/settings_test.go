@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -393,8 +394,11 @@ func TestDataDir(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := DataDir(env(DataDirKey, "rel")); !filepath.IsAbs(got) {
-		t.Errorf("relative: %q", got)
+	for _, dir := range []string{"rel", "./rel", " ", `"/quoted"`, "$HOME/x", "~other/x"} {
+		getenv := env("HOME", "/home/me", DataDirKey, dir)
+		if got := DataDir(getenv); got != "" || !strings.Contains(NoDataDir(getenv), strconv.Quote(dir)) {
+			t.Errorf("%q: %q, %s", dir, got, NoDataDir(getenv))
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -309,24 +310,29 @@ func Stat(dataDir string) fs.FileInfo {
 // not in the table: the file it would be read from lies in that directory.
 const DataDirKey = "CLAUDE_MEM_DATA_DIR"
 
-// DataDir returns the absolute path of the data directory: CLAUDE_MEM_DATA_DIR
-// (with ~ for the home directory, relative to the current directory if it is relative), else
-// .claude-mem in the home directory; "" when there is neither. It is not made.
+// DataDir returns the path of the data directory: CLAUDE_MEM_DATA_DIR (with ~ for the home directory),
+// else .claude-mem in the home directory; "" if there is none (NoDataDir). It is not made. A relative
+// one is none: it would be another memory in each directory.
 func DataDir(getenv func(string) string) string {
-	home := HomeDir(getenv)
-	dir := getenv(DataDirKey)
+	home, dir := HomeDir(getenv), getenv(DataDirKey)
 	switch {
-	case dir == "" && home == "":
-		return ""
-	case dir == "":
+	case dir == "" && home != "":
 		dir = filepath.Join(home, ".claude-mem")
 	case home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")):
 		dir = filepath.Join(home, dir[1:])
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		return abs
+	if !filepath.IsAbs(dir) {
+		return ""
 	}
-	return dir
+	return filepath.Clean(dir)
+}
+
+// NoDataDir returns why DataDir has none.
+func NoDataDir(getenv func(string) string) string {
+	if dir := getenv(DataDirKey); dir != "" {
+		return DataDirKey + " is " + strconv.Quote(dir[:min(len(dir), 100)]) + ", which is no absolute path"
+	}
+	return "there is neither a home directory nor " + DataDirKey
 }
 
 // Slack returns the time that CLAUDE_MEM_SLACK, a duration like "10s", adds to the deadlines by

@@ -1,6 +1,7 @@
 package nodedb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"claudemem/internal/keep/sqlite"
@@ -68,10 +70,32 @@ func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(ctx, db); err != nil {
+	if err = check(ctx, db); err != nil && strings.Contains(err.Error(), malformedSchema) {
+		if err = cmp.Or(db.Close(), bareTables(ctx, to)); err == nil {
+			if db, err = sql.Open(sqlite.Driver, source(to)); err == nil {
+				err = check(ctx, db)
+			}
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Copy{folder, db}, nil
+}
+
+// malformedSchema is how SQLite says that a definition in a database does not fit the others: mixed
+// versions of the Node program have left indexes on columns that are not there.
+const malformedSchema = "malformed database schema"
+
+// bareTables removes all definitions but those of tables from the copy at path, which is only read
+// afterwards: the rows are whole.
+func bareTables(ctx context.Context, path string) error {
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(path, nil, "writable_schema(1)", "trusted_schema(0)"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "DELETE FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL")
+	return errors.Join(err, db.Close())
 }
 
 // source returns the driver's name for a database of another program: functions of this one are

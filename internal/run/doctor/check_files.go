@@ -36,7 +36,7 @@ import (
 // on a fitting file system. One that does not exist yet is no problem.
 func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.DataDir == "" {
-		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}, ""
+		return []Finding{e.found("home-missing", settings.NoDataDir(e.Getenv))}, ""
 	}
 	info, err := os.Stat(e.DataDir)
 	switch {

@@ -382,3 +382,54 @@ func TestResumedElsewhere(t *testing.T) {
 		t.Errorf("by file: %q", found)
 	}
 }
+
+// TestBrokenIndex: a definition that does not fit the tables keeps no row away.
+func TestBrokenIndex(t *testing.T) {
+	u := newUser(t)
+	out, err := u.Command("import", world.Root("testdata", "wild", "node-broken-index", "claude-mem.db"))
+	if !strings.Contains(string(out), "Imported: ") || len(u.of("recent", "--all")) == 0 {
+		t.Errorf("imported: %s %v", out, err)
+	}
+}
+
+// TestRelativeDataDir: it would be another memory in each directory, so it is refused, and never made.
+func TestRelativeDataDir(t *testing.T) {
+	for _, dir := range []string{"memory", " ", "./mem", "$HOME/mem", `"/tmp/quoted"`, "file:///tmp/mem", `C:\mem`, "~other/mem"} {
+		u := newUser(t)
+		u.Env = append(u.Env, "CLAUDE_MEM_DATA_DIR="+dir)
+		before := u.entries()
+		if out, err := u.Command("remember", "x"); err == nil || !strings.Contains(err.Error(), "no absolute path") {
+			t.Errorf("%q: %s %v", dir, out, err)
+		}
+		if out, _ := u.Command("doctor"); !strings.Contains(string(out), "no absolute path") {
+			t.Errorf("%q: doctor says nothing of it:\n%s", dir, out)
+		}
+		start := u.Hook("context", []byte(`{"hook_event_name":"SessionStart","session_id":"s","source":"startup","cwd":"`+u.shop+`"}`))
+		prompt := u.Hook("new", []byte(`{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hello","cwd":"`+u.shop+`"}`))
+		if start.Exit != 0 || !strings.Contains(string(start.Stdout), "no absolute path") || prompt.Exit != 0 || len(prompt.Stdout) != 0 {
+			t.Errorf("%q: %s, %s", dir, start.Stdout, prompt.Stdout)
+		}
+		u.expect(dir, before, u.entries())
+	}
+}
+
+// entries returns what is in the home directory.
+func (u *user) entries() (names []string) {
+	u.T.Helper()
+	entries, err := os.ReadDir(u.Home)
+	if err != nil {
+		u.T.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestExportWithMark(t *testing.T) {
+	u := newUser(t)
+	u.MustCommand("import", world.Root("testdata", "wild", "bom-export", "export.jsonl"))
+	if len(u.of("recent", "--all")) != 1 {
+		t.Error("its observation is not there")
+	}
+}

@@ -109,7 +109,7 @@ func Answer[A any](a *App, found A, err error, empty A, text func(*print.Printer
 func (a *App) DataDir() (string, error) {
 	dir := settings.DataDir(a.Getenv)
 	if dir == "" {
-		return "", memory.Errorf(memory.CodeInvalid, "there is no home directory").
+		return "", memory.Errorf(memory.CodeInvalid, "%s", settings.NoDataDir(a.Getenv)).
 			WithHint("set " + settings.DataDirKey + " to the directory of the memory")
 	}
 	return dir, nil
