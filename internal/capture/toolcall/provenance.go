@@ -31,6 +31,9 @@ var (
 	dirOptions = text.Set("-C --work-tree --git-dir --prefix --cwd")
 	// tellsItself are arguments that ask a program about itself.
 	tellsItself = text.Set("--version -V -v version --help -h help")
+	// showsHere are programs that show the directory they are in unless they are given another place,
+	// those that search also behind a pipe, as nothing here tells that there is one.
+	showsHere = text.Set("ls find tree dir fd rg ag ack")
 	// writeLast are programs whose last operand is written.
 	writeLast = text.Set("cp mv ln install copy xcopy scp rsync aws gsutil rclone")
 	// enters are verbs of git that change the files that it tracks.
@@ -167,12 +170,12 @@ func (c *Command) source() Source {
 		}
 	case showsFiles, showsMatch:
 		s.Places = append(s.Places, operands...)
-		s.Lists = shows == showsMatch && len(operands) > 0 && !c.has("-h", "--no-filename")
-		if lists := name == "ls" || name == "find" || name == "tree" || name == "dir" || name == "fd"; len(s.Places) == 0 && lists {
-			s.Places = []string{""}
+		if here := showsHere[name] || name == "grep" && c.isRecursive(); len(s.Places) == 0 && here {
+			s.Places, operands = []string{""}, []string{""}
 		} else if len(s.Places) == 0 {
 			s.From = memory.FromAgent // it shows what it reads from a pipe
 		}
+		s.Lists = shows == showsMatch && len(operands) > 0 && !c.has("-h", "--no-filename")
 	case showsTree:
 		s.Program, s.Loose = script, true
 		for _, w := range operands {
@@ -237,6 +240,13 @@ func (c *Command) source() Source {
 		}
 	}
 	return s
+}
+
+// isRecursive reports whether grep is told to look into directories.
+func (c *Command) isRecursive() bool {
+	return slices.ContainsFunc(c.Words[1:], func(w string) bool {
+		return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
+	})
 }
 
 // inDir returns a path that was written in dir; one that only the shell knows stays.
