@@ -35,7 +35,7 @@ func checkWorker(ctx context.Context, e *exam) ([]Finding, string) {
 			fine += ", http://127.0.0.1:" + strconv.Itoa(w.Port)
 		}
 	case w.lockErr != nil:
-		fine = fmt.Sprintf("not running; its lock cannot be tested: %v", w.lockErr)
+		list = append(e.absentWorker(false), e.found("worker-unknown", fmt.Sprintf("whether a worker runs is not known: %v", w.lockErr)))
 	default:
 		list = e.absentWorker(w.held)
 	}

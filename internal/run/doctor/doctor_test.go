@@ -384,6 +384,21 @@ func TestLockTestedOnce(t *testing.T) {
 	}
 }
 
+// TestLockThatCannotBeTested: it is a finding, and hides nothing that waits for a worker.
+func TestLockThatCannotBeTested(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "worker.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := wire.SpoolOf(dir).WriteEvent("0123456789abcdef0123456789abcdef", []byte(`{"kind":"stop"}`)); err != nil {
+		t.Fatal(err)
+	}
+	r := examine(t.Context(), newExam(t.Context(), Config{DataDir: dir, Getenv: environment()}), Checks())
+	if !r.has("worker-unknown") || !r.has("worker-away") {
+		t.Errorf("findings: %+v", r.Findings)
+	}
+}
+
 // TestWorkerStartsMeanwhile checks that a worker that writes worker.json after its lock was
 // tested does not count as one that has died.
 func TestWorkerStartsMeanwhile(t *testing.T) {

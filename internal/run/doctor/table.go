@@ -214,6 +214,8 @@ func Checks() []Check {
 				"claude-mem worker start", RemedyMarks},
 			{"worker-mute", Fail, "A process holds the worker's lock and does not answer, so no other worker can start. Hooks spool events meanwhile.",
 				"end the other process of claude-mem, then claude-mem worker start", ""},
+			{"worker-unknown", Warn, "The worker does not answer, and its lock cannot be tested.",
+				"make worker.lock in the data directory a file that only you can read and write", ""},
 			{"worker-version", Warn, "The worker is older than this program.",
 				"claude-mem worker restart", RemedyRestart},
 			{"worker-wire", Fail, "Worker and hooks have different protocol versions, so every event is spooled.",
