@@ -89,11 +89,12 @@ func recapOf(s string) (said string, ok bool) {
 	if at == nil || len(words(s[:at[0]])) > 12 || !lang.Has(s[:at[0]], "recap") {
 		return s, lang.Has(s, "settles")
 	}
-	head, rest := s[:at[0]], s[at[1]:]
+	head, rest, named := s[:at[0]], s[at[1]:], false // named: it says what it is about
 	for n := 1; n > 0; head = strings.TrimLeft(head[n:], " ,") {
+		named = named || lang.Begins(head, "recap-link")
 		n = lang.Front(head, "recap", "recap-link")
 	}
-	if len(words(head)) < 2 && !hasCode(head) {
+	if head == "" || len(words(head)) < 2 && !named && !hasCode(head) {
 		return capitalWord(rest), true
 	}
 	return capitalWord(head) + ": " + rest, true

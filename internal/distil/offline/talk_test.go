@@ -16,6 +16,7 @@ func TestTalkDecides(t *testing.T) {
 	}{
 		"recap": {tell().ask("Right, and rows end in CRLF.").stop("Recap of export(rows): quote only what has a comma. Rows end in CRLF. Shall I start?"),
 			[]string{"export(rows): quote only what has a comma. Rows end in CRLF"}},
+		"recap about one word": {tell().ask("Right.").stop("Decision for caching: Redis, without a time to live."), []string{"Caching: Redis, without a time to live"}},
 		"order": {tell().ask("No, keep the queue in Postgres, Redis is one more thing to run.").stop("Understood. Anything else?"),
 			[]string{"Keep the queue in Postgres, Redis is one more thing to run"}},
 		"order behind its place": {tell().ask("For dates in the reports, use the ISO form.").stop("Sure. What about times?"),
