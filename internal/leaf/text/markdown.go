@@ -21,17 +21,17 @@ func ListItem(s string) (item, box string, ok bool) {
 	return m[2], LowerASCII(m[1]), true
 }
 
-var fence = regexp.MustCompile("^(`{3,})[^`]*$|^(~{3,})")
+var fence = regexp.MustCompile("^(?:`{3,}|~{3,})")
 
 // FenceOf returns the three or more backquotes or tildes with which the line s begins a block of code,
-// "" for none: code between backquotes in one line is none. The block ends with a line of nothing else
-// than as many of them or more.
+// "" for none: code that ends in the same line is none. The block ends with a line of nothing else than
+// as many of them or more.
 func FenceOf(s string) string {
-	m := fence.FindStringSubmatch(s)
-	if m == nil {
+	run := fence.FindString(s)
+	if strings.Contains(s[len(run):], "```") {
 		return ""
 	}
-	return m[1] + m[2]
+	return run
 }
 
 // Fence is what has begun the block of code that is being read, "" outside of one.
