@@ -68,7 +68,11 @@ func (e *episode) observe() []memory.Observation {
 			say.subtitle = e.subtitle(t)
 		}
 		if ok && t != memory.TypeDiscovery {
-			say.title = e.withNames(say.title, say.title+" "+say.subtitle)
+			said := say.title
+			if hasCode(said) || len(words(said)) > 5 || tellsUnspaced(said) { // a shorter title names nothing
+				said += " " + say.subtitle
+			}
+			say.title = e.withNames(say.title, said)
 		}
 		o := e.observation(t, say.title)
 		if e.takenOut {

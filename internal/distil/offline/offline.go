@@ -49,6 +49,8 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 		for _, e := range t.episodes {
 			made = append(made, e.observe()...)
 		}
+		known := slices.Concat(batch.Nearby, out.Observations)
+		t.likeBefore(made, known)
 		for _, obs := range append(made, t.decisions()...) {
 			if obs.Title != "" && !repeats(obs, t.earlier) && !repeats(obs, fresh) {
 				obs.Session = batch.Session.ID
@@ -57,7 +59,7 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 			}
 		}
 		if len(fresh)+len(t.earlier) == 0 {
-			fresh = t.tookBack(slices.Concat(batch.Nearby, out.Observations))
+			fresh = t.tookBack(known)
 		}
 		out.Observations = append(out.Observations, fresh...)
 		if s, ok := t.summarise(slices.Concat(t.earlier, fresh)); ok {

@@ -230,6 +230,39 @@ func (e *episode) withNames(title, said string) string {
 	return short + tail
 }
 
+// likeBefore puts into a title that only says "the same for …", or of which only the place is known
+// while user or agent say so, what was done before: the title of the newest record of work among
+// earlier, of the turns before.
+func (t *turn) likeBefore(made, earlier []memory.Observation) {
+	if len(made) == 0 {
+		return
+	}
+	same, before := "", memory.Observation{}
+	said := slices.Clone(t.request.said)
+	for _, s := range t.message {
+		said = append(said, utterance{text: s.text})
+	}
+	for _, u := range said {
+		if s := strings.TrimRight(withoutOpening(u.text), ".!。 "); lang.Has(s, "same") && len(words(s)) <= maxBrief {
+			same = s
+		}
+	}
+	for _, o := range earlier {
+		if o.Session == t.session && t.isNear(o.PromptNumber) && o.PromptNumber > before.PromptNumber && len(o.FilesIn(memory.FileModified)) > 0 {
+			before = o
+		}
+	}
+	if title := &made[0].Title; same != "" && before.Title != "" && (strings.HasPrefix(*title, anyChange) || strings.Contains(*title, same)) {
+		if head, rest, ok := strings.Cut(before.Title, ": "); ok && lang.Has(head, "same") {
+			before.Title = rest
+		}
+		if !hasCode(same) {
+			same += " (" + list(baseNames(made[0].FilesIn(memory.FileModified)), 2) + ")"
+		}
+		*title = cut(capital(same)+": "+before.Title, maxTitle)
+	}
+}
+
 // place names where the work was: symbols and their file, else files; "" if only lock files were
 // edited.
 func (e *episode) place() string {

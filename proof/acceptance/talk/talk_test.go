@@ -40,7 +40,7 @@ type probe struct {
 // TestTables plays each table, which has ten probes or more; at least 95 of 100 probes have to be right,
 // and none may give what is false. Of the tables, only a second half may be missing.
 func TestTables(t *testing.T) {
-	for _, name := range []string{"labels", "rules", "wanted", "tails", "left"} {
+	for _, name := range []string{"labels", "rules", "wanted", "tails", "left", "titles"} {
 		for _, file := range []string{name + ".txt", name + "-fresh.txt"} {
 			data, err := os.ReadFile(filepath.Join("testdata", file))
 			if os.IsNotExist(err) && strings.HasSuffix(file, "-fresh.txt") {
@@ -239,6 +239,8 @@ type outcome struct {
 //	                     before it or behind it
 //	has: A | B           each stands in a text of told or in the next steps, not all in the same
 //	front: A | B         each stands in a text of front
+//	title: A | B         each stands in the title of the last turn's first observation, as it is written
+//	bare                 that title has nothing added to it: no brackets, no colon
 //	lacks: A | B         none stands in a text of told or in the next steps
 //	red                  a text of told, or the next steps, have "still failing: " or "still fails", and
 //	                     none of told has "` passes"
@@ -291,6 +293,17 @@ func (o *outcome) check(t *testing.T, want, was string) (missed string, wrong bo
 			if !slices.ContainsFunc(told, func(s string) bool { return holds(s, part) }) {
 				return strings.Join(told, " / "), false
 			}
+		}
+	case "title", "bare":
+		title := ""
+		for _, r := range slices.Backward(o.Observations) {
+			if last := o.Observations[len(o.Observations)-1].PromptNumber; r.PromptNumber == last {
+				title = r.Title
+			}
+		}
+		lacks := func(part string) bool { return !strings.Contains(title, part) }
+		if verb == "title" && slices.ContainsFunc(parts, lacks) || verb == "bare" && (strings.Contains(title, " (") || strings.Contains(title, ": ")) {
+			return title, false
 		}
 	case "lacks":
 		for _, part := range parts {
