@@ -4,8 +4,10 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -15,6 +17,8 @@ const (
 	// enoughUndone: after a no at least one in so many changed lines has to be undone. Fewer are a
 	// detail of work that holds.
 	enoughUndone = 20
+	// enoughFaulted: so it is after a fault found with what was done, which is no no in so many words.
+	enoughFaulted = 8
 	// asBefore: without a no at most one in so many changed lines may be left, and no more than that
 	// may be changed besides.
 	asBefore = 5
@@ -28,7 +32,8 @@ var lineSeed = maphash.MakeSeed()
 // follow compares the turn with what its session changed before it. A no of the user is about the
 // newest near turn of which a line is undone (corrects).
 func (t *turn) follow(before []memory.TurnLines) {
-	t.before, t.no = before, t.denies()
+	t.before = before
+	t.no, t.faults = t.denies()
 	t.lines = memory.TurnLines{Session: t.session, PromptNumber: t.number, Net: map[memory.FileLine]int{}}
 	for _, s := range t.steps {
 		if s.event != nil && !s.event.Provenance.Foreign() {
@@ -36,7 +41,7 @@ func (t *turn) follow(before []memory.TurnLines) {
 		}
 	}
 	for _, was := range before {
-		if !t.no || !t.isNear(was.PromptNumber) {
+		if !t.no && !t.faults || !t.isNear(was.PromptNumber) {
 			continue
 		}
 		for line, n := range was.Net {
@@ -90,24 +95,42 @@ func (t *turn) undoes(line memory.FileLine, n int) int {
 func (t *turn) isNear(number int) bool { return number < t.number && number >= t.number-maxBack }
 
 // denies reports whether the user begins with a no to what was done or told before, in so many words
-// or by the name of what the edits remove: "cents, not floats".
-func (t *turn) denies() bool {
+// or by the name of what the edits remove: "cents, not floats"; and whether the user finds fault with
+// what the edits change: "why axios?", "five minutes is too much" where a number is changed.
+func (t *turn) denies() (no, faults bool) {
 	said := t.request.said
 	if len(said) == 0 {
-		return false
+		return false, false
 	}
 	first, second := said[0].text, said[min(1, len(said)-1)].text
-	if lang.Denies(first+" "+second) || lang.Denies(second) {
-		return true
+	both := first + " " + second
+	if lang.Denies(both) || lang.Denies(second) {
+		return true, false
 	}
-	var plus, minus []string
+	var plus, minus string
 	for _, e := range editsOf(t.steps) {
-		plus, minus = append(plus, e.plus...), append(minus, e.minus...)
+		plus, minus = plus+strings.Join(e.plus, "\n")+"\n", minus+strings.Join(e.minus, "\n")+"\n"
 	}
 	taken, other := namesAround(first, "rejects")
-	return slices.ContainsFunc([]string{taken, other}, func(name string) bool {
-		return mentions(strings.Join(minus, "\n"), name) && !mentions(strings.Join(plus, "\n"), name)
-	})
+	for _, name := range []string{taken, other} {
+		no = no || mentions(minus, name) && !mentions(plus, name)
+	}
+	if no || lang.Begins(first, "goes-on") {
+		return no, false
+	}
+	gone, come := namesOnlyIn(minus, plus), namesOnlyIn(plus, minus)
+	named := func(of []string) bool {
+		return slices.ContainsFunc(of, func(w string) bool { return len(w) > 1 && mentions(both, w) })
+	}
+	number := slices.ContainsFunc(slices.Concat(gone, come), func(w string) bool { return text.IsDigit(w[0]) })
+	return false, lang.Has(both, "oust") && (named(gone) || named(words(strings.Join(gone, " ")))) ||
+		lang.Has(both, "fault") && (named(gone) || named(come) || number && lang.Has(both, "quantity"))
+}
+
+// namesOnlyIn returns the names and numbers of some code that other code does not have.
+func namesOnlyIn(code, other string) []string {
+	return slices.DeleteFunc(strings.FieldsFunc(code, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }),
+		func(w string) bool { return mentions(other, w) })
 }
 
 // takesBack reports whether the turn takes back the work on files that a record of an earlier turn of
@@ -134,7 +157,11 @@ func (t *turn) takesBack(old *memory.Observation) bool {
 	for _, n := range t.lines.Net {
 		now += max(n, -n)
 	}
-	return undone > 0 && (t.corrects == old.PromptNumber && enoughUndone*undone >= changed || all && asBefore*max(changed-undone, now-undone) <= changed)
+	enough := enoughUndone
+	if !t.no {
+		enough = enoughFaulted
+	}
+	return undone > 0 && (t.corrects == old.PromptNumber && enough*undone >= changed || all && asBefore*max(changed-undone, now-undone) <= changed)
 }
 
 // tookBack returns a record of what the turn took back, for a turn without any other; nil if it took

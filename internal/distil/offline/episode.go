@@ -40,10 +40,11 @@ type turn struct {
 	// earlier are the observations that earlier batches made of the turn.
 	earlier []memory.Observation
 	session memory.SessionID
-	// no: the user says no to what was done before; corrects is the number of the turn that this is
+	// no: the user says no to what was done before, or finds fault with it (faults); corrects is the number of the turn that this is
 	// about, 0 for none. before is what earlier turns of the session changed, lines what this one
 	// did. follow sets them.
 	no       bool
+	faults   bool
 	before   []memory.TurnLines
 	lines    memory.TurnLines
 	corrects int

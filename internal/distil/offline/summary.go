@@ -102,7 +102,7 @@ func (t *turn) completed(known []memory.Observation) string {
 				return s.is == isSo && tellsDeed(s.text) && !isFluff(s.text) && !reportsTests(s.text) && !leavesOpen(s) && !leans(s.text) && !lang.Has(s.text, "committed") && (e.only || e.relevance(s) > 0)
 			})
 		}
-		if title := e.title(kind); len(done) == 0 && kind != memory.TypeDiscovery && !strings.HasPrefix(title, anyChange) {
+		if title := e.title(kind); len(done) == 0 && kind != memory.TypeDiscovery && !strings.HasPrefix(title, anyChange) && (title != t.request.clause || tellsDeed(title)) {
 			done = []string{title}
 		}
 		switch {
