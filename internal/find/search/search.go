@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/index"
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -277,8 +278,12 @@ func (s *Searcher) count(ctx context.Context, p plan) (int, error) {
 }
 
 // byText returns the page of records that the index ranks best for the text, or that a scan
-// finds when the index cannot be asked.
+// finds when the index cannot be asked. A text without words, of signs alone, finds nothing.
 func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
+	if len(words.Query(p.text)) == 0 {
+		p.note("the text has no letters and digits, and nothing else can be searched for")
+		return found{understood: p.understood}, nil
+	}
 	filter, ok, err := s.filter(ctx, &p)
 	if err != nil || !ok {
 		return found{understood: p.understood}, err

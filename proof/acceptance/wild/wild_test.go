@@ -433,3 +433,26 @@ func TestExportWithMark(t *testing.T) {
 		t.Error("its observation is not there")
 	}
 }
+
+// TestSigns: what cannot be searched for finds nothing, by whatever way it is asked, and says so.
+func TestSigns(t *testing.T) {
+	u := newUser(t)
+	u.MustCommand("remember", "Deploy failed 🚀🔥 after the release party.")
+	u.MustCommand("remember", "日本語の見出しは切れない")
+	u.MustCommand("reindex")
+	for _, query := range []string{"🚀", "🚀🔥", "==", "|>", "?", "...", "→", "::"} {
+		u.nothing(query)
+		if found := u.of("search", query); len(found) != 0 {
+			t.Errorf("%s: %q", query, found)
+		}
+		answer, err := u.ToolAnswer(u.Home, "search_memory", map[string]any{"query": query})
+		if err != nil || !strings.Contains(answer, "no letters and digits") || strings.Contains(answer, "Deploy") {
+			t.Errorf("%s by MCP: %s %v", query, answer, err)
+		}
+	}
+	for query, want := range map[string]string{"🚀 deploy": "Deploy", "見出し": "日本語"} {
+		if found := u.of("search", query, "--all"); len(found) == 0 || !strings.Contains(found[0], want) {
+			t.Errorf("%s: %q", query, found)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func sessionOf(t *db.Tx, claimed *memory.Session, session memory.SessionID) memo
 // and TimesSeen, then above 1, of the stored one.
 func AddObservation(t *db.Tx, claimed *memory.Session, o *memory.Observation) {
 	o.Session = sessionOf(t, claimed, o.Session)
-	o.ProjectPath = cmp.Or(o.ProjectPath, claimed.ProjectPath)
+	o.ProjectPath = projectIn(t, cmp.Or(o.ProjectPath, claimed.ProjectPath))
 	o.Origin = cmp.Or(o.Origin, memory.OriginObserver)
 	o.CreatedAt = t.OrNow(o.CreatedAt)
 	o.ContentHash = ContentHash(o)

@@ -46,7 +46,7 @@ type storedLearning struct {
 // project says, and what a person has retired stays retired. l gets what is stored, or at least
 // ID and Active where nothing changes. What a person says comes without a session: claimed is empty.
 func AddLearning(t *db.Tx, claimed *memory.Session, l *memory.Learning) {
-	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
+	l.ProjectPath = projectIn(t, cmp.Or(l.ProjectPath, claimed.ProjectPath))
 	now := t.Now()
 	l.CreatedAt = t.OrNow(l.CreatedAt)
 	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)

@@ -88,6 +88,12 @@ func ReadAliases(t *db.Tx) map[string]string {
 	return aliases
 }
 
+// projectIn is Aliased within a transaction.
+func projectIn(t *db.Tx, path string) string {
+	t.Find("SELECT project FROM project_aliases WHERE path = ?", []any{path}, &path)
+	return path
+}
+
 // IsRoot reports whether a project is named by its root, or as label:NAME, and not by its
 // label.
 func IsRoot(name string) bool {
