@@ -162,7 +162,7 @@ func prose(s string, limit int) string {
 	if strings.HasPrefix(s, "[\"") && json.Unmarshal([]byte(s), &lines) == nil {
 		s = paragraph(clean(strings.Join(lines, "\n")))
 	}
-	return valueOf(text.TruncateBytes(s, limit))
+	return valueOf(paragraph(text.TruncateBytes(s, limit))) // what is left may have another indentation
 }
 
 // facts returns items as single lines without bullets, each once, up to maxFacts.
