@@ -256,21 +256,21 @@ func (c ruleCues) score(u utterance, announced bool) points {
 		return 0
 	}
 	clauses := c.clauses(said)
-	head, thing := c.kind(clauses)
+	head, thing := c.kind(clauses, said)
 	kind, about := thing != "", cmp.Or(thing, said)
 	habit := c.begins(clauses, "rule-habit") && !has("rule-lack")
 	told := about
-	if place || habit { // what follows may be the rule's reason
+	if place || habit || kind { // what follows may be the rule's reason
 		told = text.Before(about, ",")
 	}
 	broken := c.Has(told, "rule-broken") && !has("rule-proof") || has("rule-bug")
 	orders, describes := c.adverb(clauses, (place || here) && !broken)
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
-	keeps := c.keeps(clauses, said) || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
+	keeps := c.keeps(clauses, said) || has("rule-ban") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
 	work := has("rule-work") && !has("rule-single", "rule-definite")
-	needs := c.Has(text.Before(thing, ", "), "rule-need") && c.Has(head, "rule-work") || lasting && work && has("rule-need")
+	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work") || (lasting || place) && work && has("rule-need")
 	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || place || here)
 
 	score := points(0)
@@ -296,7 +296,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-3, !orders && !label && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
 	score.add(-6, !label && has("rule-quote"))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
-	score.add(-3, !keeps && c.pointsBack(clauses, onward))
+	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
 }
 
@@ -306,16 +306,12 @@ func (c ruleCues) reads(s string) bool {
 }
 
 // kind returns how a clause begins that begins with a kind of thing, every one of it or what work is made
-// of, and it with the clause behind it; "" for none.
-func (c ruleCues) kind(clauses [][]string) (head, clause string) {
-	for i, ws := range clauses {
-		head = strings.Join(ws[:min(len(ws), 4)], " ")
-		if c.Front(head, "rule-all") > 0 || c.Knows("rule-adverb") && len(ws) > 2 && c.Has(head, "rule-work") && c.Front(head, "rule-report", "rule-form") == 0 && intentOf(ws[0]) == 0 {
-			clause = strings.Join(ws, " ")
-			if i+1 < len(clauses) {
-				clause += ", " + strings.Join(clauses[i+1], " ")
-			}
-			return head, clause
+// of, and what is said from there on; "" for none.
+func (c ruleCues) kind(clauses [][]string, said string) (head, rest string) {
+	for _, ws := range clauses {
+		head = strings.Join(ws[:min(len(ws), 5)], " ")
+		if c.Front(head, "rule-all") > 0 || c.Knows("rule-adverb") && len(ws) > 2 && c.Has(head, "rule-work") && c.Front(head, "rule-report", "rule-form", "rule-habit", "rule-imperative") == 0 && (intentOf(ws[0]) == 0 || c.Front(head, "rule-work") > len(ws[0])) {
+			return head, from(said, ws)
 		}
 	}
 	return "", ""
@@ -325,9 +321,14 @@ func (c ruleCues) kind(clauses [][]string) (head, clause string) {
 // rule about a kind of thing.
 func (c ruleCues) keeps(clauses [][]string, low string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		clause := low[max(0, strings.Index(low, strings.Join(ws[:min(2, len(ws))], " "))):]
+		clause := from(low, ws)
 		return c.Has(clause, "rule-keep") && !c.Has(clause, "rule-single")
 	})
+}
+
+// from returns a text from the clause on.
+func from(low string, clause []string) string {
+	return low[max(0, strings.Index(low, strings.Join(clause[:min(2, len(clause))], " "))):]
 }
 
 // shouts reports whether the word that bans or orders is in capitals, and not all of the text.
@@ -341,7 +342,7 @@ func (c ruleCues) shouts(s string) bool {
 // without the words that only introduce it.
 func (c ruleCues) clauses(low string) [][]string {
 	var out [][]string
-	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—、，；：", r) }) {
+	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—()、，；：（）", r) }) {
 		part = strings.TrimSpace(part)
 		for own, any := true, true; own || any; {
 			part, own = c.Cut(part, "rule-please", "rule-also", "rule-lasting", "rule-onward", "rule-place", "rule-here")
@@ -358,8 +359,9 @@ func (c ruleCues) clauses(low string) [][]string {
 // begins reports whether one of the clauses begins with a phrase of the cue and goes on.
 func (c ruleCues) begins(clauses [][]string, cue string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
-		_, ok := c.Cut(strings.Join(ws, " "), cue)
-		return ok
+		clause := strings.Join(ws, " ")
+		_, ok := c.Cut(clause, cue)
+		return ok || !c.Knows("rule-adverb") && c.Front(clause, cue) > 0
 	})
 }
 
