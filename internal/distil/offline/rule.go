@@ -291,7 +291,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(3, announced && u.item)
 
 	score.add(-1, !keeps && !label && len(words(said)) > maxStated)
-	score.add(-2, has("rule-hedge"))
+	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
 	score.add(-3, !orders && !label && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
 	score.add(-6, !label && has("rule-quote"))
