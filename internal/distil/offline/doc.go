@@ -12,7 +12,7 @@
 //
 // The words by which people say things are in package lang, a table for each language.
 //
-// A rule that the user states in a prompt ("from now on …", "never …", in any of eight
+// A rule that the user states in a prompt ("from now on …", "never …", in any of ten
 // languages) becomes a learning at the end of the turn: the cues of its language (rule-… in
 // package lang) are added up, and a one-time wish, a question or a quotation falls short.
 //
