@@ -2,6 +2,7 @@ package offline
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -103,19 +104,21 @@ func (t *turn) denies() (no, faults bool) {
 		return false, false
 	}
 	first, second := said[0].text, said[min(1, len(said)-1)].text
-	both := first + " " + second
+	both := text.FirstBytes(first+" "+second, maxCandidate)
 	if lang.Denies(both) || lang.Denies(second) {
 		return true, false
 	}
-	var plus, minus string
+	var added, removed []string
 	for _, e := range editsOf(t.steps) {
-		plus, minus = plus+strings.Join(e.plus, "\n")+"\n", minus+strings.Join(e.minus, "\n")+"\n"
+		added, removed = append(added, e.plus...), append(removed, e.minus...)
 	}
+	plus, minus := strings.Join(added, "\n"), strings.Join(removed, "\n")
 	taken, other := namesAround(first, "rejects")
 	for _, name := range []string{taken, other} {
 		no = no || mentions(minus, name) && !mentions(plus, name)
 	}
-	if no || lang.Begins(first, "goes-on") {
+	asksOut, faulty := lang.Has(both, "oust"), lang.Has(both, "fault")
+	if no || !asksOut && !faulty || lang.Begins(first, "goes-on") {
 		return no, false
 	}
 	gone, come := namesOnlyIn(minus, plus), namesOnlyIn(plus, minus)
@@ -123,14 +126,24 @@ func (t *turn) denies() (no, faults bool) {
 		return slices.ContainsFunc(of, func(w string) bool { return len(w) > 1 && mentions(both, w) })
 	}
 	number := slices.ContainsFunc(slices.Concat(gone, come), func(w string) bool { return text.IsDigit(w[0]) })
-	return false, lang.Has(both, "oust") && (named(gone) || named(words(strings.Join(gone, " ")))) ||
-		lang.Has(both, "fault") && (named(gone) || named(come) || number && lang.Has(both, "quantity"))
+	return false, asksOut && (named(gone) || named(words(strings.Join(gone, " ")))) ||
+		faulty && (named(gone) || named(come) || number && lang.Has(both, "quantity"))
 }
 
-// namesOnlyIn returns the names and numbers of some code that other code does not have.
+// namesOnlyIn returns the names and numbers of some code that other code does not have, each once, in
+// lower case.
 func namesOnlyIn(code, other string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(code, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }),
-		func(w string) bool { return mentions(other, w) })
+	names := func(code string) []string {
+		return strings.FieldsFunc(strings.ToLower(code), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	only := map[string]bool{}
+	for _, w := range names(code) {
+		only[w] = true
+	}
+	for _, w := range names(other) {
+		delete(only, w)
+	}
+	return slices.Sorted(maps.Keys(only))
 }
 
 // takesBack reports whether the turn takes back the work on files that a record of an earlier turn of
