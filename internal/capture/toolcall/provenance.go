@@ -34,6 +34,8 @@ var (
 	// showsHere are programs that show the directory they are in unless they are given another place,
 	// those that search also behind a pipe, as nothing here tells that there is one.
 	showsHere = text.Set("ls find tree dir fd rg ag ack")
+	// recursive are the options of grep that have it look into directories.
+	recursive = []argumentRule{{argument: "--recursive"}, {argument: "r", short: true}, {argument: "R", short: true}}
 	// writeLast are programs whose last operand is written.
 	writeLast = text.Set("cp mv ln install copy xcopy scp rsync aws gsutil rclone")
 	// enters are verbs of git that change the files that it tracks.
@@ -170,7 +172,7 @@ func (c *Command) source() Source {
 		}
 	case showsFiles, showsMatch:
 		s.Places = append(s.Places, operands...)
-		if here := showsHere[name] || name == "grep" && c.isRecursive(); len(s.Places) == 0 && here {
+		if here := showsHere[name] || name == "grep" && slices.ContainsFunc(recursive, func(r argumentRule) bool { return slices.ContainsFunc(c.Words, r.matches) }); len(s.Places) == 0 && here {
 			s.Places, operands = []string{""}, []string{""}
 		} else if len(s.Places) == 0 {
 			s.From = memory.FromAgent // it shows what it reads from a pipe
@@ -240,13 +242,6 @@ func (c *Command) source() Source {
 		}
 	}
 	return s
-}
-
-// isRecursive reports whether grep is told to look into directories.
-func (c *Command) isRecursive() bool {
-	return slices.ContainsFunc(c.Words[1:], func(w string) bool {
-		return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
-	})
 }
 
 // inDir returns a path that was written in dir; one that only the shell knows stays.
