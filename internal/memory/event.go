@@ -16,7 +16,10 @@ const (
 	HostGemini     Host = "gemini"
 	HostOpenCode   Host = "opencode"
 	HostCursor     Host = "cursor"
+	HostVSCode     Host = "vscode"
 	HostRaw        Host = "raw"
+	// HostUnknown is a host that calls the hooks of another one and does not say its name.
+	HostUnknown Host = "unknown"
 )
 
 // Canonical returns the name under which a host's sessions are kept: clients also

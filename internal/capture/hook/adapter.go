@@ -11,20 +11,23 @@ import (
 // left out means "as Claude Code".
 type adapter struct {
 	host memory.Host
-	// members, events and tools translate the host's names to Claude Code's. Members with
-	// camelCase are written in snake_case first. MCP tools, and those that Claude Code does
-	// not have, keep their names.
+	// byShape says that the names of members, events and tools are not known: then only registered and
+	// what concerns replies count.
+	byShape bool
+	// members, events and tools translate the host's names to Claude Code's. MCP tools, and
+	// those that Claude Code does not have, keep their names.
 	members, events, tools names
-	camelCase              bool
 	// take takes a member, by its translated name, for the adapter itself; false for one that
 	// is not its own.
 	take func(p *payload, key string, value []byte) bool
 	// finish completes a tool call when all members are read: it gives the call Claude Code's
 	// shape, and tells a failure from a success.
 	finish func(p *payload)
-	// print returns the reply with the context of an event, nil for an event whose reply
-	// cannot have one. Without it the reply has the form of Claude Code's.
-	print func(event, context string) []byte
+	// print returns the reply with the context of an event, nil for none. Without it the reply has
+	// the form of Claude Code's.
+	print func(context string) []byte
+	// silentAtPrompt says that the reply to a prompt cannot have context.
+	silentAtPrompt bool
 	// contextInBytes says that longestContext is in bytes.
 	contextInBytes bool
 	// registered are the events that the host's configuration asks for, in the order of a
@@ -50,16 +53,8 @@ func (n names) of(name string) (string, bool) {
 // aToolCall stands for the event of a tool call that has failed or not, as its error says.
 const aToolCall = ""
 
-// takeProjectDir takes the directory in which the host was started; false for another member.
-func takeProjectDir(p *payload, key string, value []byte) bool {
-	if key == "project_dir" {
-		p.projectDir, _ = jsonscan.Unquote(value)
-	}
-	return key == "project_dir"
-}
-
 // adapters are the hosts. A new one is a row here, and its payloads in testdata.
-var adapters = [...]*adapter{&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &openCodeAdapter, &cursorAdapter, &rawAdapter}
+var adapters = [...]*adapter{&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &openCodeAdapter, &cursorAdapter, &vsCodeAdapter, &rawAdapter}
 
 // claudeCodeAdapter registers exactly the events that every Claude Code from 2.0.60 on knows:
 // one name that a host does not know disables all hooks of the plugin.

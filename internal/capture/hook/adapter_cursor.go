@@ -13,7 +13,7 @@ import (
 // a generation the answer to one prompt. The final answer is in afterAgentResponse, which
 // ends the turn; stop, which does not have it, only flushes.
 var cursorAdapter = adapter{
-	host: memory.HostCursor,
+	host: memory.HostCursor, silentAtPrompt: true,
 	members: names{
 		{"conversation_id", "session_id"}, {"generation_id", "prompt_id"}, {"tool_output", "tool_response"},
 		{"error_message", "error"}, {"duration", "duration_ms"}, {"text", "last_assistant_message"},
@@ -93,10 +93,9 @@ func cursorShell(p *payload) {
 	p.setShellResult(output, exit)
 }
 
-// cursorReply returns the reply of sessionStart and postToolUse. A prompt's reply cannot
-// have context.
-func cursorReply(event, context string) []byte {
-	if context == "" || event == "UserPromptSubmit" {
+// cursorReply returns the reply of sessionStart and postToolUse.
+func cursorReply(context string) []byte {
+	if context == "" {
 		return nil
 	}
 	return jsonscan.Object("additional_context", context)

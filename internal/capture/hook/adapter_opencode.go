@@ -29,11 +29,15 @@ var openCodeAdapter = adapter{
 
 // openCodeTake takes the directory of the project and what a tool knows beside its answer.
 func openCodeTake(p *payload, key string, value []byte) bool {
-	if key == "metadata" {
+	switch key {
+	case "metadata":
 		p.extra = value
-		return true
+	case "project_dir":
+		p.projectDir, _ = jsonscan.Unquote(value)
+	default:
+		return false
 	}
-	return takeProjectDir(p, key, value)
+	return true
 }
 
 // openCodeInput gives the arguments of a tool Claude Code's names; JSON that is no object stays as

@@ -24,6 +24,9 @@ func (r *run) capture(p *payload) {
 	if !r.captured(e) {
 		return
 	}
+	if e.Kind == memory.KindStop && e.LastAssistantMessage == "" && p.transcript != "" && r.reply.host.byShape {
+		r.close(p)
+	}
 	dropFiles(e)
 	Shape(e, r.settings)
 	r.name(e)

@@ -16,9 +16,6 @@ import (
 func (p *payload) decode(input []byte, a *adapter, verb Verb) error {
 	e, fields := &p.event, p.fields()
 	if err := jsonscan.Members(input, func(key string, value []byte) {
-		if a.camelCase {
-			key = snake(key)
-		}
 		switch key, _ = a.members.of(key); {
 		case a.take != nil && a.take(p, key, value):
 		case key == "prompt":
@@ -26,6 +23,7 @@ func (p *payload) decode(input []byte, a *adapter, verb Verb) error {
 		case key == "error":
 			e.ToolError = textOrJSON(value)
 		default:
+			p.foreign = p.foreign || key == "timestamp" || key == "conversation_id" || key == "workspace_roots"
 			jsonscan.SetField(fields[key], value)
 		}
 	}); err != nil {
@@ -54,7 +52,7 @@ func (p *payload) fields() map[string]any {
 		"hook_event_name": &p.name, "session_id": &e.HostSessionID, "prompt_id": &e.PromptID, "cwd": &e.Cwd,
 		"tool_name": &e.ToolName, "tool_use_id": &e.ToolUseID, "tool_input": (*[]byte)(&e.ToolInput), "tool_response": (*[]byte)(&e.ToolResponse),
 		"is_interrupt": &e.Interrupted, "duration_ms": &e.DurationMS, "agent_id": &e.AgentID, "agent_type": &e.AgentType,
-		"last_assistant_message": &e.LastAssistantMessage, "source": &e.Source, "reason": &e.Reason,
+		"last_assistant_message": &e.LastAssistantMessage, "source": &e.Source, "reason": &e.Reason, "transcript_path": &p.transcript,
 	}
 }
 
@@ -84,6 +82,7 @@ func (p *payload) setPrompt() error {
 const (
 	eventSaved    = "PostToolUse"
 	eventFailure  = "PostToolUseFailure"
+	eventStop     = "Stop"
 	eventSubagent = "SubagentStop"
 )
 
@@ -98,7 +97,7 @@ var claudeEvents = [...]struct {
 	{"UserPromptSubmit", VerbNew, memory.KindPrompt},
 	{eventSaved, VerbSave, memory.KindTool},
 	{eventFailure, VerbSave, memory.KindTool},
-	{"Stop", VerbSummary, memory.KindStop},
+	{eventStop, VerbSummary, memory.KindStop},
 	{eventSubagent, VerbSummary, memory.KindTool},
 	{"PreCompact", VerbSummary, memory.KindFlush},
 	{"SessionEnd", VerbEnd, memory.KindSessionEnd},

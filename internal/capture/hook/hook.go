@@ -257,6 +257,10 @@ func (r *run) handle() {
 	if errors.Is(err, errEmptyInput) {
 		return // no host sends that: a person tries the command
 	}
+	if a := adapterOf(r.Host); err != nil && (a == nil || a.byShape) {
+		r.log(NotUnderstood, string(r.Host)+": "+err.Error()+"; members: "+memberNames(input))
+		return
+	}
 	if err != nil {
 		r.log("payload ignored", err.Error())
 		return

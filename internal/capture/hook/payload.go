@@ -31,6 +31,10 @@ type payload struct {
 	promptIsText bool
 	// extra is what an adapter keeps of a payload until all of it is read.
 	extra []byte
+	// transcript is the host's record of the session, "" when unknown.
+	transcript string
+	// foreign says that the payload has members that Claude Code's have not.
+	foreign bool
 }
 
 // Longer identifiers and paths are taken as missing, longer names truncated.
@@ -47,28 +51,30 @@ var (
 	errNoSession   = errors.New("no session id")
 	errNoTool      = errors.New("no tool name")
 	errWrongPrompt = errors.New("prompt is not text")
-	errNoAdapter   = errors.New("unknown host")
 )
 
-// understand parses the payload of a known host, and notes in the reply how the host calls the event.
-// A payload with verb "" and no error is to be ignored. The errors: errEmptyInput, errNoAdapter,
-// those of decode and check.
+// understand parses the payload, and notes in the reply how the host calls the event. One of another
+// host that reached Claude Code's hooks changes r.Host. A payload with verb "" and no error is to be
+// ignored. The errors: errEmptyInput, those of parse and check.
 func (r *run) understand(input []byte) (*payload, error) {
 	if len(input) == 0 {
 		return nil, errEmptyInput
 	}
-	a := adapterOf(r.Host)
-	if a == nil {
-		return nil, errNoAdapter
-	}
-	p := &payload{}
-	err := p.decode(input, a, r.Verb)
+	a := cmp.Or(adapterOf(r.Host), &unknownAdapter)
+	p, err := r.parse(input, a)
 	if errors.Is(err, jsonscan.ErrNotObject) {
 		// Too deep to be parsed: the rest is captured.
 		if shallow, cut := jsonscan.Shallow(input, deepestPayload, cutText); cut {
-			*p = payload{}
-			err = p.decode(shallow, a, r.Verb)
+			input = shallow
+			p, err = r.parse(input, a)
 		}
+	}
+	if a == &claudeCodeAdapter && !errors.Is(err, jsonscan.ErrNotObject) && p.isForeign() {
+		r.Host = hostOf(input)
+		if a = adapterOf(r.Host); a == nil || !a.byShape {
+			a = &unknownAdapter
+		}
+		p, err = r.parse(input, a)
 	}
 	if err != nil || p.verb == "" {
 		return p, err
@@ -79,6 +85,16 @@ func (r *run) understand(input []byte) (*payload, error) {
 	p.event.Host = r.Host
 	p.event.OccurredAt = memory.MillisOf(r.stamp)
 	return p, p.check()
+}
+
+// parse returns the payload in input by the adapter of its host. The errors are those of decode and
+// decodeShape.
+func (r *run) parse(input []byte, a *adapter) (*payload, error) {
+	p := &payload{}
+	if a.byShape {
+		return p, p.decodeShape(input, r.Verb, r.stamp)
+	}
+	return p, p.decode(input, a, r.Verb)
 }
 
 // check refuses a payload without session or tool name, with errNoSession or errNoTool, and bounds

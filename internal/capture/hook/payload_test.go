@@ -115,11 +115,16 @@ func TestSnake(t *testing.T) {
 	}
 }
 
-func TestUnknownHostIsSilent(t *testing.T) {
+// TestUnlistedHost: a host that --host names and that has no adapter is understood by shape.
+func TestUnlistedHost(t *testing.T) {
 	s := newStage(t)
 	s.host = "emacs"
-	if out := s.run(stop); out != "" || len(s.spooled()) != 0 || len(s.logged()) != 1 {
-		t.Errorf("stdout %q, log %q", out, s.logged())
+	if out, events := s.run(stop), s.spooled(); out != "" || len(events) != 1 || events[0].Host != "emacs" || events[0].Kind != memory.KindStop || s.logged() != nil {
+		t.Errorf("stdout %q, log %q, events %+v", out, s.logged(), events)
+	}
+	s.run(`{"nothing":"SECRETWORD"}`)
+	if log := s.logged(); len(log) != 1 || !strings.Contains(log[0], NotUnderstood) || !strings.Contains(log[0], "emacs") || !strings.Contains(log[0], "members: nothing") || strings.Contains(log[0], "SECRETWORD") {
+		t.Errorf("log %q", log)
 	}
 }
 

@@ -66,16 +66,19 @@ func PrintBlock(w io.Writer, block *memory.ContextBlock) {
 // print writes the reply in one piece and in the form of the host, or nothing when there
 // is none.
 func (r *reply) print(w io.Writer) {
+	host, length := cmp.Or(r.host, &claudeCodeAdapter), runes.UTF16Len
+	if host.silentAtPrompt && r.event == "UserPromptSubmit" {
+		r.context = ""
+	}
 	if r.context == "" && len(r.system) == 0 {
 		return
 	}
-	host, length := cmp.Or(r.host, &claudeCodeAdapter), runes.UTF16Len
 	if host.contextInBytes {
 		length = func(s string) int { return len(s) }
 	}
 	context := truncateContext(r.context, length)
 	if host.print != nil {
-		if b := host.print(r.event, context); b != nil {
+		if b := host.print(context); b != nil {
 			_, _ = w.Write(append(b, '\n')) // the host has stopped reading
 		}
 		return

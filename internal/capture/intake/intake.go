@@ -65,6 +65,7 @@ type Intake struct {
 	queue   Queue
 	opts    Options
 	private *privateTurns
+	recent  recent
 }
 
 // New returns an Intake that hands arrivals to queue. It runs nothing by itself and needs no closing.
@@ -193,7 +194,9 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 	}
 	a.Redacted = rules.Event(&e, policy.Withheld, maxText)
 	e.ToolInput, e.ToolResponse = shrink(e.ToolInput), shrink(e.ToolResponse)
-	a.Key = eventKey(&e)
+	if a.Key = eventKey(&e); a.SkipReason == "" { // what is skipped has no content to compare
+		a.Key = in.recent.key(&e)
+	}
 	a.Event = e
 	return a, nil
 }

@@ -74,7 +74,11 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written, sh
 }
 
 func shellKey(key string) bool {
-	return key == "command" || key == "cmd" || key == "script"
+	switch key {
+	case "command", "cmd", "script", "command_line", "commandLine", "shell_command", "shellCommand", "argv":
+		return true
+	}
+	return false
 }
 
 // pathForm reports whether a string can be a path rather than a file's content.

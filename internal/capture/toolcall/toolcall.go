@@ -36,7 +36,7 @@ import (
 type Tool int
 
 const (
-	ToolOther Tool = iota // to-do lists, unknown tools
+	ToolOther Tool = iota // to-do lists, unknown tools whose input tells nothing
 	ToolRead
 	ToolSearch
 	ToolEdit
@@ -159,6 +159,10 @@ func ParseInput(e *memory.Event) Call {
 	c := Call{Tool: tools[text.LowerASCII(e.ToolName)], Failed: e.Failed(), event: e, in: in}
 	if c.Tool == ToolEdit && in.command() == "view" { // of str_replace_editor
 		c.Tool = ToolRead
+	}
+	if in.lacks(c.Tool) {
+		c.understand()
+		in = c.in
 	}
 	switch c.Tool {
 	case ToolCommand, ToolOther:

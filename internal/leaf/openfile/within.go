@@ -83,6 +83,26 @@ func Beginning(path string, limit int64) (content []byte, info fs.FileInfo, err 
 	return content, info, err
 }
 
+// Tail returns the last limit bytes of a regular file below the directory at a path. It does not leave
+// the directory, through links either. ErrUnfit for a file that is not regular.
+func Tail(path, name string, limit int64) ([]byte, error) {
+	dir, err := Root(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }() // opened for reading only
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(ErrUnfit, err)
+	}
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-limit), limit))
+}
+
 // beginning reads a file, of which before are the properties, up to limit bytes; ErrUnfit if its size
 // or time changes meanwhile.
 func beginning(f *os.File, before fs.FileInfo, limit int64) ([]byte, error) {

@@ -320,8 +320,9 @@ func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 			return list, ""
 		}
 	}
-	var failed, lost int
-	var last, lastLost string
+	var failed, lost, strange int
+	var last, lastLost, lastStrange string
+	var since time.Time // of the first strange one
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -333,10 +334,21 @@ func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 		if json.Unmarshal(lines.Bytes(), &line) != nil || e.now.Sub(line.Time) > recent {
 			continue
 		}
+		if line.Msg == hook.NotUnderstood {
+			if strange++; strange == 1 {
+				since = line.Time
+			}
+			lastStrange = line.Error
+			continue
+		}
 		failed, last = failed+1, line.Msg+": "+line.Error
 		if strings.HasPrefix(line.Msg, hook.EventLost) {
 			lost, lastLost = lost+1, last
 		}
+	}
+	if strange > 0 {
+		list = append(list, e.found("not-understood", fmt.Sprintf("%s of other programs not understood since %s; the last was of %s",
+			text.Count(strange, "payload"), since.In(e.now.Location()).Format(minute), lastStrange), "path", path))
 	}
 	switch {
 	case counted: // also those for which the log had no room

@@ -46,3 +46,21 @@ func TestLostEvents(t *testing.T) {
 		t.Errorf("found %q, want 1", got)
 	}
 }
+
+// TestNotUnderstood: payloads of which the hooks could make nothing are counted, with what the last one had.
+func TestNotUnderstood(t *testing.T) {
+	dir := t.TempDir()
+	line := func(at time.Time, last string) string {
+		return `{"time":"` + at.Format(time.RFC3339) + `","msg":"` + hook.NotUnderstood + `","error":"unknown: no session id; members: ` + last + `"}` + "\n"
+	}
+	now := time.Now()
+	write(t, filepath.Join(dir, "logs", "hook.log"), line(now.AddDate(0, 0, -3), "old")+line(now.Add(-time.Hour), "a")+line(now, "b, c"))
+	found := map[string]string{}
+	for _, f := range Examine(t.Context(), Config{DataDir: dir, Getenv: environment()}).Findings {
+		found[f.Name] = f.Text
+	}
+	got := found["not-understood"]
+	if !strings.HasPrefix(got, "2 payloads of other programs not understood since ") || !strings.HasSuffix(got, "the last was of unknown: no session id; members: b, c") || found["hook-errors"] != "" {
+		t.Errorf("found %q, errors %q", got, found["hook-errors"])
+	}
+}

@@ -346,6 +346,8 @@ func Checks() []Check {
 		{"log", "errors that hooks logged in the last day, and the size of their log", quick, inDataDir(checkLog), []Kind{
 			{"hook-errors", Warn, "Hooks logged errors in the last day.",
 				"tail -n 20 {path}", ""},
+			{"not-understood", Warn, "A program that claude-mem does not know calls its hooks, and some of what it reported in the last day was not understood, so that it is not in the memory. The finding names its members, never their values.",
+				"see docs/hosts.md, or leave claude-mem's hooks out of that program", ""},
 			{"event-lost", Fail, "A hook lost an event in the last day: it could neither deliver nor spool it.",
 				"tail -n 20 {path}", ""},
 			{"log-large", Warn, "The hooks' log is large: it cannot be rotated.",

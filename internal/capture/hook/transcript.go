@@ -1,0 +1,58 @@
+package hook
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
+)
+
+// longestTail is how much of the end of a transcript is read, in bytes.
+const longestTail = 256 << 10
+
+var errNoAnswer = errors.New("no closing message found in the transcript")
+
+// closing returns the agent's closing message of a turn from the end of its host's transcript, for
+// hosts that do not report it: the last text of the agent behind the user's last message. Only a
+// regular file below the home directory is read. Who speaks, and the text, are told in the form of VS
+// Code and Copilot ("type":"assistant.message", "data":{"content"}), of Claude Code
+// ("message":{"role","content"}), or by a bare role and content. The errors: errNoAnswer, those of
+// openfile.Tail.
+func closing(transcript, home string) (string, error) {
+	name, err := filepath.Rel(home, filepath.FromSlash(transcript))
+	if err != nil || home == "" || !filepath.IsLocal(name) {
+		return "", errNoAnswer
+	}
+	tail, err := openfile.Tail(home, name, longestTail)
+	if err != nil {
+		return "", cause(err)
+	}
+	for _, line := range slices.Backward(bytes.Split(tail, []byte("\n"))) {
+		s, err := shapeOf(line)
+		if err != nil { // torn, or no line of JSON
+			continue
+		}
+		text := strings.TrimSpace(s.text("data_content message_content content text"))
+		role, _, _ := strings.Cut(s.text("role message_role type"), ".")
+		switch {
+		case text == "":
+		case role == "assistant":
+			return text, nil
+		case role == "user":
+			return "", errNoAnswer
+		}
+	}
+	return "", errNoAnswer
+}
+
+// close fills in the closing message that the host has not reported, from its transcript.
+func (r *run) close(p *payload) {
+	var err error
+	if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv)); err != nil {
+		r.log(NotUnderstood, string(r.Host)+": "+err.Error())
+	}
+}
