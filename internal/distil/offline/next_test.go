@@ -88,6 +88,15 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
+// Work that an earlier batch of the turn told is completed by its files.
+func TestCompletedEarlier(t *testing.T) {
+	s := tell().ask("lock it").stop("`Open` locks, and its lock belongs to the process.")
+	s.batch.Earlier = []memory.Observation{{PromptNumber: 1, Type: memory.TypeChange, Title: "The lock of `Open`", Origin: memory.OriginOffline, Files: []memory.FileRef{{Path: "store.go", Role: memory.FileModified}}}}
+	if out := s.distil(t); len(out.Summaries) != 1 || out.Summaries[0].Completed != "Changed store.go" {
+		t.Errorf("got %+v", out.Summaries)
+	}
+}
+
 // The list under a line "Next steps:" ends where the text goes on.
 func TestNextStepsEnd(t *testing.T) {
 	s, _ := summaryOf(t, "look into store.go", "The cache grows.\n\nNext steps:\n- bound `cache.entries` by size\n\nThe rest is fine.")

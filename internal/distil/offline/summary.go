@@ -113,6 +113,13 @@ func (t *turn) completed(known []memory.Observation) string {
 			evidence = e.subtitle(kind)
 		}
 	}
+	var files []string
+	for i := range known {
+		files = text.Add(files, known[i].FilesIn(memory.FileModified)...)
+	}
+	if len(done) == 0 && evidence == "" && len(files) > 0 { // an earlier batch told the work
+		evidence = "Changed " + list(files, 3)
+	}
 	return shown(sentencesOf(text.Add([]string{strings.Join(done[:min(len(done), 3)], "; ")}, evidence)), maxField)
 }
 
