@@ -175,7 +175,9 @@ func (p *payload) decodeShape(input []byte, verb Verb, now time.Time) error {
 	switch p.name {
 	case eventSaved, eventFailure:
 		e.ToolName = cmp.Or(e.ToolName, p.hostName)
-		if e.ToolResponse == nil {
+		if e.ToolError == "" && p.name == eventFailure {
+			e.ToolError = message
+		} else if e.ToolResponse == nil {
 			e.ToolResponse = orNil(response)
 		}
 	case eventStop, eventSubagent:
@@ -254,9 +256,9 @@ func exitIn(output string) int64 {
 	return 0
 }
 
-// setEvent sets Claude Code's name of the event: by the host's name of it, else by the verb if it has no name, else by the
-// members; "" for one that is not captured. done says that what came of a tool call is known. It
-// returns false if nothing tells what happened.
+// setEvent sets Claude Code's name of the event: by the host's name of it, else by the verb if it has
+// no name, else by the members; "" for one that is not captured. done says that what came of a tool call
+// is known. It returns false if nothing tells what happened.
 func (p *payload) setEvent(s shape, verb Verb, done bool) (known bool) {
 	e := &p.event
 	p.name, known = eventInWords(p.hostName, done)
@@ -278,8 +280,9 @@ func (p *payload) setEvent(s shape, verb Verb, done bool) (known bool) {
 	return known || p.name != ""
 }
 
-// The words by which hosts name the begin and the end of something.
+// The words by which hosts name what a tool does, and the begin and the end of something.
 const (
+	toolWords  = "tool command shell edit write patch mcp readcode readfile execut terminal"
 	beginWords = "start begin creat spawn open init resum new"
 	endWords   = "end stop clos delet shutdown exit terminat cancel dispos finish complet abort"
 )
@@ -291,8 +294,8 @@ var eventWords = []struct{ words, more, event string }{
 	{"compact compress flush", "", "PreCompact"},
 	{"subagent permission notif approv elicit config setup worktree instruction delta model checkpoint", "", ""},
 	{"prompt usermessage userinput userquery userturn chatmessage usersubmit messagesubmit messagesent beforeagent", "", "UserPromptSubmit"},
-	{"tool command shell edit write patch mcp readcode readfile execut terminal", "fail error", eventFailure},
-	{"tool command shell edit write patch mcp readcode readfile execut terminal", "", eventSaved},
+	{toolWords, "fail error", eventFailure},
+	{toolWords, "", eventSaved},
 	{"error turnstart turnbegin", "", ""},
 	{"session conversation thread chat task agent", beginWords, "SessionStart"},
 	{"session conversation thread chat taskcancel taskabort", endWords, "SessionEnd"},
@@ -321,21 +324,22 @@ func eventInWords(name string, done bool) (event string, known bool) {
 }
 
 // isForeign reports whether a payload that reached Claude Code's hooks is of another host. Claude Code
-// tells session and event; its transcript is projects/…/SESSION.jsonl in a directory of its own.
+// tells session and event; its transcript is projects/…/SESSION.jsonl in any directory that is not another
+// agent's, since CLAUDE_CONFIG_DIR moves it.
 func (p *payload) isForeign() bool {
 	transcript, session := strings.ReplaceAll(p.transcript, `\`, "/"), p.event.HostSessionID
 	_, kind := EventNamed(p.hostName)
 	switch {
-	case session == "" || p.hostName == "" || agentOfPath(transcript) != "":
+	case session == "" || p.hostName == "":
 		return true
 	case strings.HasSuffix(transcript, "/"+session+".jsonl") && strings.Contains(transcript, "/projects/"):
-		return false
+		return slices.Contains([]string{"codex", "cursor", "factory", "gemini", "qwen"}, agentOfPath(transcript)) // they write such names too
 	}
-	return p.foreign || kind == ""
+	return p.foreign || kind == "" || agentOfPath(transcript) != ""
 }
 
-// agentOfPath returns the name of the agent in whose directory below the home a transcript is (/home/dev/.qwen/…),
-// "" for Claude Code's, and for one that tells nothing or is not in each payload.
+// agentOfPath returns the name of the agent in whose directory below the home a transcript is
+// (/home/dev/.qwen/…), "" for Claude Code's, and for one that tells nothing or is not in each payload.
 func agentOfPath(path string) string {
 	_, rest, _ := strings.Cut(path, "/.")
 	name, _, _ := strings.Cut(rest, "/")
@@ -379,7 +383,7 @@ func isName(s string) bool {
 // more than a name.
 func memberNames(input []byte) string {
 	var list []string
-	jsonscan.Parts(bytes.TrimSpace(jsonscan.TrimBOM(input)), func(key string, _ []byte) {
+	_ = jsonscan.Members(input, func(key string, _ []byte) { // none of what is no object
 		if len(list) < 16 && len(key) <= 32 && isName(key) && !strings.Contains(key, " ") {
 			list = append(list, key)
 		}

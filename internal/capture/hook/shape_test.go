@@ -14,6 +14,7 @@ import (
 func TestHostOfPayload(t *testing.T) {
 	const claude = `"transcript_path":"/home/dev/.claude/projects/-home-dev-shop/s.jsonl","cwd":"/home/dev/shop","hook_event_name":"UserPromptSubmit","prompt":"hello"`
 	for payload, want := range map[string]memory.Host{
+		`{"session_id":"s","transcript_path":"/home/dev/.work/projects/-w/s.jsonl","timestamp":"t","hook_event_name":"UserPromptSubmit","prompt":"hello"}`: memory.HostClaudeCode, // CLAUDE_CONFIG_DIR
 		`{"session_id":"s",` + claude + `}`:                                        memory.HostClaudeCode,
 		`{"session_id":"s","timestamp":"2027-01-01T00:00:00Z",` + claude + `}`:     memory.HostClaudeCode, // some later version
 		`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hello"}`: memory.HostClaudeCode,
@@ -49,12 +50,33 @@ func TestNotUnderstood(t *testing.T) {
 		`{"sessionId":"s","event":"tool_call","name":"x"}`:                                         "",
 		`{"hookEventName":"PreToolUse","sessionId":"s","timestamp":"t","tool_name":"x"}`:           "",
 		`{"hook_event_name":"stop"}`: "no session id",
+		`{"sessionId":"s","event":"tool_failed","tool_name":"x","output":"SECRETWORD"}`: "",
 	} {
 		s := newStage(t)
 		s.run(payload)
 		log := strings.Join(s.logged(), "")
 		if (log != "") != (want != "") || !strings.Contains(log, want) || strings.Contains(log, "SECRETWORD") || want != "" && !strings.Contains(log, NotUnderstood+`"`) {
 			t.Errorf("%s: log %q, want %q", payload, log, want)
+		}
+	}
+}
+
+// TestFailureByName: a failure that only the event's name tells keeps its output.
+func TestFailureByName(t *testing.T) {
+	s := newStage(t)
+	s.run(`{"sessionId":"s","event":"tool_failed","tool_name":"sh","args":{"cmd":"ls"},"output":"no such file"}`)
+	if events := s.spooled(); len(events) != 1 || events[0].ToolError != "no such file" {
+		t.Errorf("%+v", events)
+	}
+}
+
+// TestBrokenOfRawHost: what is no JSON is counted without a look at its members.
+func TestBrokenOfRawHost(t *testing.T) {
+	for _, input := range []string{`{`, `{"a`, `{"a":`, `{"a":{`, `[1,`, "x", `{"a":"\`} {
+		s := newStage(t)
+		s.host = memory.HostRaw
+		if out := s.run(input); out != "" || len(s.spooled()) != 0 || len(s.logged()) != 1 {
+			t.Errorf("%s: stdout %q, log %q", input, out, s.logged())
 		}
 	}
 }
