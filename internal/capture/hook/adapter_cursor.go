@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
@@ -36,13 +37,7 @@ var cursorAdapter = adapter{
 func cursorTake(p *payload, key string, value []byte) bool {
 	switch key {
 	case "workspace_roots":
-		if len(value) > 0 && value[0] == '[' {
-			jsonscan.Parts(value, func(_ string, root []byte) {
-				if path, ok := jsonscan.Unquote(root); ok && p.projectDir == "" {
-					p.projectDir = path
-				}
-			})
-		}
+		p.projectDir, _, _ = strings.Cut(textIn(value), "\n") // one a line
 	case "file_path", "edits":
 		p.extra = append(append(append(p.extra, ',', '"'), key...), '"', ':')
 		p.extra = append(p.extra, value...)
