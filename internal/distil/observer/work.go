@@ -367,7 +367,11 @@ func assignToSession(session memory.Session, events []memory.PendingEvent, outco
 		outcome.Summaries[i].Session = session.ID
 	}
 	for i := range outcome.Learnings {
-		outcome.Learnings[i].ProjectPath = learnt
+		l := &outcome.Learnings[i]
+		l.ProjectPath = learnt
+		if l.CreatedAt == 0 && len(events) > 0 { // by its time a learning is forgotten with its session
+			l.CreatedAt = events[len(events)-1].Event.OccurredAt
+		}
 	}
 	for i := range outcome.Symbols {
 		outcome.Symbols[i].Session = session.ID

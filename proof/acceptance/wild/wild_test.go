@@ -177,9 +177,7 @@ func TestForgottenFork(t *testing.T) {
 	u := newUser(t)
 	u.put("forgotten-fork/aaaaaaaa-0000-4000-8000-000000000001.jsonl")
 	u.imported()
-	if u.found("Quux") == 0 {
-		t.Fatal("nothing was remembered")
-	}
+	world.Until(t, 20*time.Second, "it is remembered", func() bool { return u.found("Quux") > 0 })
 	u.MustCommand("forget", "--session", "S1", "--yes")
 	u.put("forgotten-fork")
 	u.imported()

@@ -63,7 +63,8 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 			r.files_read || ' ' || r.files_edited)`) +
 		` AND (?9 = '' OR EXISTS (SELECT 1 FROM json_each(r.files_read) f WHERE ` + fmt.Sprintf(isFile, "f.value") + `)
 			OR EXISTS (SELECT 1 FROM json_each(r.files_edited) f WHERE ` + fmt.Sprintf(isFile, "f.value") + `))`,
-	learnings: `SELECT id FROM learnings WHERE ?1 IS NOT NULL AND ` +
+	// A learning has the time of an event of the session that it was first learnt in.
+	learnings: `SELECT id FROM learnings WHERE created_at IN (SELECT occurred_at FROM events WHERE session_id IN (SELECT value FROM json_each(?1))) OR ` +
 		fmt.Sprintf(filtered, "project", "created_at") + " AND " + fmt.Sprintf(mentionsText, "content") + " AND " + fmt.Sprintf(mentionsFile, "content"),
 	symbols: `SELECT m.id FROM function_map m JOIN sessions s ON s.id = m.session_id WHERE m.session_id IN (SELECT value FROM json_each(?1)) OR ` +
 		fmt.Sprintf(filtered, "s.project", "m.snapshot_at") + " AND " +
