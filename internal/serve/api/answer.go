@@ -72,7 +72,8 @@ type Batch struct {
 	Results []Observation          `json:"results"`
 }
 
-// Timeline lists the records around an anchor, the oldest first.
+// Timeline lists the records around an anchor, the oldest first. Its depths are how many were found
+// before and after it.
 type Timeline struct {
 	Query           string        `json:"query,omitempty"`
 	Anchor          string        `json:"anchor"`

@@ -215,8 +215,9 @@ func (l *Local) timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 	if err != nil {
 		return Timeline{}, err
 	}
+	at := max(0, slices.IndexFunc(found.Items, func(i memory.TimelineItem) bool { return i.IsAnchor }))
 	return Timeline{Query: r.Query, Anchor: found.Anchor, AnchorTimestamp: found.AnchorTime,
-		DepthBefore: r.Before, DepthAfter: r.After, Timeline: mapped(found.Items, timelineEntry)}, nil
+		DepthBefore: at, DepthAfter: max(0, len(found.Items)-1-at), Timeline: mapped(found.Items, timelineEntry)}, nil
 }
 
 // timelineEntry returns an item of a timeline as JSON shows it.

@@ -124,7 +124,7 @@ const maxRecentObservations = 50
 // recent answers Memory.Recent: the sessions by the time of their last change, each with its
 // newest observations, at most maxRecentObservations, without hidden ones.
 func (l *Local) recent(ctx context.Context, r RecentRequest) (RecentSessions, error) {
-	page := RecentSessions{Limit: r.Limit, Sessions: []RecentSession{}}
+	page := RecentSessions{Limit: r.Limit, Project: "all", Sessions: []RecentSession{}}
 	sessions, err := l.Store.Sessions(ctx, memory.Query{Project: r.Project, Limit: r.Limit})
 	if err != nil {
 		return page, err
