@@ -273,6 +273,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem sessions", "sessions"},
 	{"claude-mem sessions list", "sessions list --all"},
 	{"claude-mem sessions show", "sessions show 1"},
+	{"claude-mem reopen", "reopen 1"},
 	{"claude-mem sessions show", "sessions show last"},
 	{"claude-mem projects alias", "projects alias ./moved ."},
 	{"claude-mem projects", "projects"},

@@ -87,7 +87,7 @@ func (a *app) rootCommand() *cobra.Command {
 		}
 		root.AddCommand(commands...)
 	}
-	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.projectsCommand(),
+	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.reopenCommand(), a.projectsCommand(),
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
 		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), running.DemoCommand())
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), a.modeCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/memory"
@@ -23,6 +24,8 @@ type Agent struct {
 	Program string
 	// Note tells the user what is left to do after an install.
 	Note string
+	// resume is the command that resumes a session, before the session's id; nil for none.
+	resume []string
 	// dir returns its configuration directory.
 	dir   func(getenv func(string) string, home string) string
 	files []agentFile
@@ -41,7 +44,7 @@ type agentFile struct {
 // agents are the agents. A new one is a row here and an adapter in package hook.
 var agents = []Agent{
 	{
-		Host: memory.HostCodex, Label: "Codex CLI", Program: "codex",
+		Host: memory.HostCodex, Label: "Codex CLI", Program: "codex", resume: []string{"codex", "resume"},
 		Note: "Codex CLI runs hooks only after you have trusted them: start `codex`, enter /hooks, and trust those of claude-mem.",
 		dir:  dirOf("CODEX_HOME", "", ".codex"),
 		files: []agentFile{
@@ -50,14 +53,14 @@ var agents = []Agent{
 		},
 	},
 	{
-		Host: memory.HostGemini, Label: "Gemini CLI", Program: "gemini",
+		Host: memory.HostGemini, Label: "Gemini CLI", Program: "gemini", resume: []string{"gemini", "--resume"},
 		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
 		files: []agentFile{
 			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true},
 		},
 	},
 	{
-		Host: memory.HostOpenCode, Label: "OpenCode", Program: "opencode",
+		Host: memory.HostOpenCode, Label: "OpenCode", Program: "opencode", resume: []string{"opencode", "--session"},
 		dir: func(getenv func(string) string, home string) string {
 			if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 				return filepath.Join(dir, "opencode")
@@ -102,6 +105,26 @@ func dirOf(variable, homeVariable, name string) func(func(string) string, string
 
 // Agents returns the agents that install knows besides Claude Code.
 func Agents() []Agent { return slices.Clone(agents) }
+
+// Resume returns the command by which a host resumes a session of this id; nil if it has none, or if
+// that is no id of letters, digits, "-" and "_".
+func Resume(host memory.Host, id string) []string {
+	command := []string{"claude", "--resume"}
+	if host != memory.HostClaudeCode {
+		agent := AgentOf(host)
+		if agent == nil || agent.resume == nil {
+			return nil
+		}
+		command = agent.resume
+	}
+	isID := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_'
+	}
+	if id == "" || id[0] == '-' || strings.ContainsFunc(id, func(r rune) bool { return !isID(r) }) {
+		return nil
+	}
+	return append(slices.Clone(command), id)
+}
 
 // AgentOf returns the agent of a host, nil for Claude Code and unknown hosts.
 func AgentOf(host memory.Host) *Agent {

@@ -140,3 +140,20 @@ func TestHostWritesStateMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestResume: a session is resumed by its host's own command, and by no id that could be an option.
+func TestResume(t *testing.T) {
+	for host, want := range map[memory.Host]string{
+		memory.HostClaudeCode: "claude --resume 0b7c_1", memory.HostCodex: "codex resume 0b7c_1", memory.HostGemini: "gemini --resume 0b7c_1",
+		memory.HostOpenCode: "opencode --session 0b7c_1", memory.HostCursor: "", memory.HostRaw: "", memory.HostUnknown: "",
+	} {
+		if got := strings.Join(Resume(host, "0b7c_1"), " "); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+		for _, id := range []string{"", "-rf", "a b", "a;b", "$(a)", "../a"} {
+			if got := Resume(host, id); got != nil {
+				t.Errorf("%s, %q: %q", host, id, got)
+			}
+		}
+	}
+}
