@@ -91,9 +91,9 @@ func (a *app) rootCommand() *cobra.Command {
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
 		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), running.DemoCommand())
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), a.modeCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
-		moving.ImportCommand(), a.versionCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
+		moving.ImportCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root
