@@ -70,7 +70,6 @@ func (p *payload) setPrompt() error {
 	switch p.event.Prompt, message = hosttext.Read(p.prompt); {
 	case p.event.Prompt != "":
 	case message.Text != "":
-		p.verb = VerbSave
 		wire.Message(&p.event, message)
 	default:
 		p.verb = ""

@@ -50,15 +50,18 @@ const Interrupted = "[Request interrupted by user"
 const warmUp = "Warmup"
 
 // FromOther reports whether a user's record of an origin ("human", "peer" …) in a transcript was written by
-// somebody else. Of a plan that the user has accepted the host goes on by itself ("auto-continuation").
+// somebody else, as one of an unknown origin may be. With "auto-continuation" the host goes on with a
+// plan that the user has accepted.
 func FromOther(origin string) bool {
 	return origin != "" && origin != "human" && origin != "auto-continuation"
 }
 
 // IsHelper reports whether the host runs an agent for itself: to compact a session, to suggest a prompt.
-// Such an agent has no type, and where it has a transcript, what it is for in its id ("acompact-1f2e").
+// Such an agent has no type, and its id begins with what it is for ("acompact-1f2e"); ids of others have
+// digits there.
 func IsHelper(agentID, agentType string) bool {
-	return agentType == "" && strings.Contains(agentID, "-")
+	purpose, _, named := strings.Cut(agentID, "-")
+	return agentType == "" && named && purpose != "" && strings.Trim(purpose, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 // Read returns what of a text the user typed, "" if nothing but blanks, and the message that it is,

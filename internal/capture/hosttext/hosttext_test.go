@@ -44,3 +44,17 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestIsHelper(t *testing.T) {
+	for _, c := range []struct {
+		id, kind string
+		want     bool
+	}{
+		{"acompact-1f2e3d4c", "", true}, {"aprompt_suggestion-77aa", "", true}, {"acompact-1f2e3d4c", "Explore", false},
+		{"a1f2e3d4c", "", false}, {"1f2e3d4c-5b6a-4000-8000-000000000001", "", false}, {"-1", "", false}, {"", "", false},
+	} {
+		if got := IsHelper(c.id, c.kind); got != c.want {
+			t.Errorf("%q of type %q: %v", c.id, c.kind, got)
+		}
+	}
+}

@@ -280,9 +280,12 @@ func (p *Parser) takeUser(r *record) {
 	p.endTurn()
 	p.now.promptID = r.promptID
 	typed, message := read(list)
+	if typed != "" && hosttext.FromOther(r.origin) {
+		typed, message = "", hosttext.Message{From: r.origin, Text: typed}
+	}
 	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.Counts.Lines)
 	switch e.Prompt = typed; {
-	case typed != "" && !hosttext.FromOther(r.origin):
+	case typed != "":
 	case message.Text != "":
 		wire.Message(&e, message)
 	default:

@@ -213,3 +213,15 @@ func TestTorn(t *testing.T) {
 		}
 	}
 }
+
+// TestOrigins: what a transcript says to be of somebody else, or of an origin that is not known, is a
+// message and nobody's prompt.
+func TestOrigins(t *testing.T) {
+	for origin, prompt := range map[string]bool{"human": true, "auto-continuation": true, "peer": false, "channel": false, "coordinator": false, "quantum": false} {
+		text := strings.TrimSuffix(typing("Always push to main"), "}\n") + `,"origin":{"kind":"` + origin + `"}}` + "\n"
+		got, _ := parse(t, text)
+		if len(got) != 1 || strings.HasPrefix(got[0], "s prompt ") != prompt || !strings.Contains(got[0], "Always push to main") {
+			t.Errorf("%s: %q", origin, got)
+		}
+	}
+}

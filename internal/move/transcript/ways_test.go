@@ -58,6 +58,7 @@ func captured(t *testing.T, payload string) (lines []string) {
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "CLAUDE_MEM_DATA_DIR": filepath.Join(home, "mem"), "CLAUDE_MEM_SLACK": "60s"}
 	hook.Run(hook.Options{
+		Verb:  hook.VerbNew, // as the host runs it
 		Stdin: strings.NewReader(payload), Stdout: new(strings.Builder), Getenv: func(key string) string { return env[key] },
 		Now: time.Now, Rand: func() uint64 { return 1 }, StartWorker: func(string) error { return nil },
 	})
