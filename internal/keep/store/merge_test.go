@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -270,16 +269,25 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeOfWaitingEvents: what waits while its project is merged becomes records of the project that
-// has taken it over.
+// TestMergeOfWaitingEvents: what waits while its project is merged, for the observer or for a model,
+// becomes records of the project that has taken it over; a payload that is damaged is left as it is.
 func TestMergeOfWaitingEvents(t *testing.T) {
+	const into = "/home/dev/blog"
 	m := filled(t)
-	m.enqueue(t, event(memory.KindTool, "s1", "waits", 5000))
-	if _, err := m.MergeProjects(context.Background(), memory.ProjectMerge{From: "/home/dev/shop", Into: "/home/dev/blog"}); err != nil {
+	m.unreadTurn(t, "s1", 2, "login", memory.Outcome{})
+	m.enqueue(t, event(memory.KindTool, "s1", "waits", 5000), event(memory.KindTool, "s2", "damaged", 5001))
+	if _, err := rawOpen(t, m.path).Exec("UPDATE pending_messages SET payload = '{' WHERE event_id = (SELECT id FROM events WHERE delivery_id = 'damaged')"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.MergeProjects(t.Context(), memory.ProjectMerge{From: "/home/dev/shop", Into: into}); err != nil {
 		t.Fatal(err)
 	}
 	claim := m.claim(t, 1, 0)
-	if len(claim.Events) != 1 || claim.Events[0].Event.ProjectPath != "/home/dev/blog" || claim.Session.ProjectPath != "/home/dev/blog" {
+	if len(claim.Events) != 1 || claim.Events[0].Event.ProjectPath != into || claim.Session.ProjectPath != into {
 		t.Errorf("%+v", claim)
+	}
+	unread := m.unreadBatch(t, 1, 2)
+	if len(unread.Events) == 0 || unread.Events[0].Event.ProjectPath != into {
+		t.Errorf("for a model: %+v", unread.Events)
 	}
 }

@@ -71,8 +71,9 @@ func mergeProjects(t *db.Tx, from, into string, alias bool) {
 		"UPDATE observations SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE learnings SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 		"UPDATE injections SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
-		// What waits is distilled into records of the project that it names.
-		"UPDATE pending_messages SET payload = json_set(payload, '$.project_path', ?2) WHERE json_valid(payload) AND json_extract(payload, '$.project_path') = ?1 AND ?3 <> ''",
+		// What waits, for the observer or for a model, is distilled into records of the project that it names.
+		"UPDATE pending_messages SET payload = json_set(payload, '$.project_path', ?2) WHERE iif(json_valid(payload), payload ->> '$.project_path', '') = ?1 AND ?3 <> ''",
+		"UPDATE unread_messages SET payload = json_set(payload, '$.project_path', ?2) WHERE iif(json_valid(payload), payload ->> '$.project_path', '') = ?1 AND ?3 <> ''",
 		"UPDATE project_aliases SET project = ?2 WHERE project = ?1 AND ?3 <> ''",
 	}, from, into, memory.ProjectLabel(into))
 	if alias {
