@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
@@ -52,10 +54,12 @@ JSON: {"session", "host", "title", "directory", "command": a list, the program f
 		}
 		found := reopening{Session: s.ID, Host: s.Host, Title: s.Title, Directory: s.ProjectPath, Command: install.Resume(s.Host, s.HostSessionID)}
 		if found.Command == nil {
-			return memory.Errorf(memory.CodeInvalid, "there is no command that resumes S%d: it is of %s, with the id %.60q", s.ID, cmp.Or(s.Host, memory.HostUnknown), s.HostSessionID)
+			return memory.Errorf(memory.CodeInvalid, "no command is known that resumes S%d: it is of %s, with the id %.60q", s.ID, cmp.Or(s.Host, memory.HostUnknown), s.HostSessionID).
+				WithHint(fmt.Sprintf("`claude-mem show S%d` has what is remembered of it", s.ID))
 		}
 		if info, err := os.Stat(found.Directory); err != nil || !info.IsDir() {
-			return memory.Errorf(memory.CodeNotFound, "the directory of S%d is not here: %.200q", s.ID, found.Directory)
+			return memory.Errorf(memory.CodeNotFound, "the directory of S%d is not here: %.200q", s.ID, found.Directory).
+				WithHint("where it was moved to: " + strings.Join(found.Command, " "))
 		}
 		if !*run {
 			return a.Show(found, func(p *print.Printer) {
@@ -63,12 +67,14 @@ JSON: {"session", "host", "title", "directory", "command": a list, the program f
 				for i, word := range found.Command {
 					words[i] = cli.ShellWord(word)
 				}
-				p.Printf("cd %s && %s\n", cli.ShellWord(found.Directory), strings.Join(words, " "))
+				then := print.Or(runtime.GOOS == "windows", ";", " &&") // not every PowerShell has &&
+				p.Printf("cd %s%s %s\n", cli.ShellWord(found.Directory), then, strings.Join(words, " "))
 			})
 		}
 		m.Close()
-		agent := exec.CommandContext(ctx, found.Command[0], found.Command[1:]...) //nolint:gosec // a program of our table, and an id of letters and digits
-		agent.Dir, agent.Stdin, agent.Stdout, agent.Stderr = found.Directory, os.Stdin, a.Stdout, a.Stderr
+		// Ctrl-C is the agent's: it must not end with this command's context.
+		agent := exec.CommandContext(context.WithoutCancel(ctx), found.Command[0], found.Command[1:]...)     //nolint:gosec // a program of our table, and an id of letters and digits
+		agent.Dir, agent.Stdin, agent.Stdout, agent.Stderr = found.Directory, os.Stdin, os.Stdout, os.Stderr // its terminal, as it is
 		if err := agent.Run(); err != nil {
 			return memory.Errorf(memory.CodeUnavailable, "%s: %w", strings.Join(found.Command, " "), err)
 		}
