@@ -209,6 +209,12 @@ func TestEditorsText(t *testing.T) {
 func TestTeamMates(t *testing.T) {
 	u := newUser(t)
 	u.hook("new", "teammate", "UserPromptSubmit.json")
+	u.Hook("summary", []byte(`{"hook_event_name":"Stop","session_id":"t1","cwd":"`+u.shop+`","last_assistant_message":"The changelog names the new flags."}`))
+	u.Settle(20 * time.Second)
+	if n := u.QueryOne("SELECT count(*) FROM events WHERE kind = 'tool' AND tool_name = 'Agent' AND outcome = 'processed'"); n != 1 {
+		t.Errorf("%d messages were captured, want one", n)
+	}
+	u.expect("prompts", 0, u.QueryOne("SELECT count(*) FROM prompts"))
 	u.put("teammate")
 	u.expect("import", "1 prompts, 2 calls, 3 ends; copied 0, of the host 0, broken 0, mended 0", u.imported())
 	for _, title := range u.sessions() {
