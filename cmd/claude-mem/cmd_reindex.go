@@ -30,7 +30,7 @@ JSON: {"records", "ms"}.`,
 	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		started := a.Now()
-		report, end := a.Progress("Indexing")
+		report, end := a.Progress("Indexing", nil)
 		records, err := daemon.Reindex(ctx, dataDir, report)
 		end()
 		if err != nil {

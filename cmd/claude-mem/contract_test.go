@@ -327,7 +327,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem import", "import broken.jsonl"},
 	{"claude-mem import", "import node.db --dry-run"},
 	{"claude-mem import", "import transcripts --dry-run"},
-	{"claude-mem import", "import transcripts"},
+	{"claude-mem import", "import transcripts --yes"},
 	{"claude-mem restore", "restore --list"},
 	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }

@@ -115,7 +115,7 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 		return nil, h, err
 	}
 	if bytes.HasPrefix(line, []byte{0x1f, 0x8b}) {
-		return nil, h, memory.Errorf(memory.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import -` reads it")
+		return nil, h, memory.Errorf(memory.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import - --yes` reads it")
 	}
 	err = json.Unmarshal(jsonscan.TrimBOM(line), &h)
 	if h.Version > Version { // whatever else its header says

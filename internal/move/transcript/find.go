@@ -2,7 +2,9 @@ package transcript
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +34,10 @@ const (
 type Folder struct {
 	Path     string
 	Sessions []Session
+	// Known says that the folder is where the host keeps transcripts: below a directory "projects".
+	Known bool
+	// Others are files in it that are no transcripts.
+	Others int
 }
 
 // Session is a session's file, with those of its subagents.
@@ -45,14 +51,17 @@ type Session struct {
 	// ID is the host's for it, "" if the beginning of the file does not tell.
 	ID string
 	// From is the session that it was forked from, "" for none or if its records do not say so.
-	From  string
+	From string
+	// Dir is the directory that it began in, "" if the file could not be read.
+	Dir   string
 	first memory.Millis
 }
 
 // file is a transcript before it is known whose it is.
 type file struct {
 	Session
-	agent bool
+	// agent: of a subagent; other: it is none, as no record in its beginning is of a session in a directory.
+	agent, other bool
 }
 
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
@@ -97,7 +106,9 @@ func Find(path string, since time.Time) ([]Folder, error) {
 	}
 	var found []Folder
 	for path, files := range folders {
-		found = append(found, Folder{Path: path, Sessions: sessionsOf(files)})
+		all := len(files)
+		files = slices.DeleteFunc(files, func(f file) bool { return f.other })
+		found = append(found, Folder{path, sessionsOf(files), filepath.Base(filepath.Dir(path)) == "projects", all - len(files)})
 	}
 	slices.SortFunc(found, func(a, b Folder) int { return strings.Compare(a.Path, b.Path) })
 	return found, nil
@@ -127,26 +138,28 @@ func walk(dir string, add func(path string, info fs.FileInfo)) error {
 	})
 }
 
-// look reads the beginning of a file for its session and its first time, which stay empty if that does
-// not tell; by its name it is of a subagent ("agent-…").
+// look reads the beginning of a file for its session, directory and first time, which stay empty if it
+// cannot be read; by its name it is of a subagent ("agent-…").
 func look(path string, info fs.FileInfo) file {
-	f := file{Session{Path: path, Size: info.Size(), Written: info.ModTime()}, strings.HasPrefix(filepath.Base(path), agentPrefix)}
+	f := file{Session: Session{Path: path, Size: info.Size(), Written: info.ModTime()}, agent: strings.HasPrefix(filepath.Base(path), agentPrefix)}
 	opened, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return f
 	}
 	defer func() { _ = opened.Close() }() // it was only read
-	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.ID == "" || f.first == 0); {
+	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.ID == "" || f.first == 0 || f.Dir == ""); {
 		line, tooLong, err := l.Next()
 		if err != nil || tooLong {
-			break
+			f.other = errors.Is(err, io.EOF) && f.Dir == ""
+			return f
 		}
 		for _, r := range recordsOf(line) {
 			if r.session != "" {
-				f.ID, f.From, f.first = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at)
+				f.ID, f.From, f.first, f.Dir = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at), cmp.Or(f.Dir, r.cwd)
 			}
 		}
 	}
+	f.other = f.Dir == ""
 	return f
 }
 
@@ -276,7 +289,7 @@ func Count(dir string, since time.Time, limit int) (n int) {
 	return n
 }
 
-// Is reports whether a file is a transcript: one of its first lines is a record of Claude Code.
+// Is reports whether a file is a transcript: one of its first lines is a record of a session in a directory.
 // An export of claude-mem begins with its header, which is none.
 func Is(path string) bool {
 	if filepath.Ext(path) != extension {
@@ -293,7 +306,7 @@ func Is(path string) bool {
 			return false
 		}
 		for _, r := range recordsOf(line) {
-			if r.session != "" || r.kind == "summary" {
+			if r.session != "" && r.cwd != "" {
 				return true
 			}
 		}

@@ -29,7 +29,7 @@ const (
 // Counts says what was in a transcript.
 type Counts struct {
 	Lines int `json:"lines"`
-	// Broken lines are no record, TooLong ones over 16 MB; Unknown records are of a kind that
+	// Broken lines are no record of a session in a directory, TooLong ones over 16 MB; Unknown records are of a kind that
 	// is not known. All are left out. Of Mended lines, whole records were read, not the rest.
 	Broken  int `json:"broken"`
 	Mended  int `json:"mended"`
@@ -179,7 +179,7 @@ func (p *Parser) takeRecord(r *record) {
 	case r.kind != "user" && r.kind != "assistant":
 		p.Counts.Unknown++
 		return
-	case r.session == "" || r.at <= 0 && p.now.at <= 0:
+	case r.session == "" || r.at <= 0 && p.now.at <= 0 || r.cwd == "" && p.now.cwd == "":
 		p.Counts.Broken++
 		return
 	}

@@ -239,6 +239,16 @@ func (v *visit) event(e memory.Event) error {
 	return v.give(e)
 }
 
+// Project returns the project of a session by the directory that it began in; "" for one in which
+// nothing is captured, or if the file could not be read.
+func (r *Reader) Project(s *Session) string {
+	id := r.place(s.Dir, s.Dir)
+	if s.Dir == "" || !r.Settings.Projects().Captured(id.Project, id.WorktreeRoot, s.Dir) {
+		return ""
+	}
+	return id.Project
+}
+
 // place returns the project and the worktree of an event in cwd, whose session began in start; of a
 // directory that is gone by the paths alone. Branch and commit are those of now, so that the caller
 // leaves them.

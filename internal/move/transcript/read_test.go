@@ -234,3 +234,39 @@ func TestIs(t *testing.T) {
 		t.Error(n)
 	}
 }
+
+// TestOthers: a file of JSON lines is a transcript only if its records are of a session in a directory;
+// the layout is known below "projects".
+func TestOthers(t *testing.T) {
+	dir := t.TempDir()
+	const note = `{"type":"user","message":{"role":"user","content":"hello"},"sessionId":"a","timestamp":"2024-04-06T10:22:58Z"}` + "\n"
+	write(t, filepath.Join(dir, "projects", "-p", "s.jsonl"), prompt+done, day)
+	write(t, filepath.Join(dir, "projects", "-p", "late.jsonl"), strings.ReplaceAll(note+prompt+done, `"sessionId":"s"`, `"sessionId":"a"`), day)
+	write(t, filepath.Join(dir, "work", "notes.jsonl"), note, day)
+	write(t, filepath.Join(dir, "work", "rows.jsonl"), `{"a":1}`+"\n", day)
+	write(t, filepath.Join(dir, "work", "t.jsonl"), strings.ReplaceAll(prompt, `"sessionId":"s"`, `"sessionId":"t"`), day)
+	folders, err := Find(dir, time.Time{})
+	if err != nil || len(folders) != 2 {
+		t.Fatal(err, folders)
+	}
+	for i, want := range []struct {
+		known            bool
+		sessions, others int
+	}{{true, 2, 0}, {false, 1, 2}} {
+		if f := &folders[i]; f.Known != want.known || len(f.Sessions) != want.sessions || f.Others != want.others {
+			t.Errorf("%s: known %v, %d sessions, %d others, want %+v", f.Path, f.Known, len(f.Sessions), f.Others, want)
+		}
+	}
+	if Is(filepath.Join(dir, "work", "notes.jsonl")) || !Is(filepath.Join(dir, "work", "t.jsonl")) {
+		t.Error("a file without a directory is a transcript, or one with it is none")
+	}
+	lines, r := readAll(t, dir, nil)
+	for _, l := range lines {
+		if strings.Contains(l, "hello") {
+			t.Errorf("%q has no directory and is given", l)
+		}
+	}
+	if len(lines) != 3 || r.Counts.Broken != 1 {
+		t.Errorf("%d broken: %q", r.Counts.Broken, lines)
+	}
+}

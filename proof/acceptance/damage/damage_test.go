@@ -84,7 +84,7 @@ func newDamageBench(t *testing.T) *damageBench {
 	path := filepath.Join(t.TempDir(), "export.jsonl")
 	world.WriteExport(t, path, "/src/tally", 0, damagedRecords)
 	m.MustCommand("worker", "start")
-	m.MustCommand("import", path)
+	m.MustCommand("import", "--yes", path)
 	m.MustCommand("reindex")
 	m.MustCommand("backup")
 	m.MustCommand("worker", "stop")

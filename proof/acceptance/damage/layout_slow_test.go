@@ -19,7 +19,7 @@ func TestUnknownLayout(t *testing.T) {
 	m := world.NewMemory(t)
 	export := filepath.Join(t.TempDir(), "export.jsonl")
 	world.WriteExport(t, export, "/src/tally", 0, 1500)
-	m.MustCommand("import", export)
+	m.MustCommand("import", "--yes", export)
 	m.MustCommand("reindex")
 	search := func(command func(args ...string) ([]byte, error)) (titles []string) {
 		t.Helper()

@@ -48,7 +48,7 @@ func TestImportForgotten(t *testing.T) {
 	other.Answering("import", "--mine", after)
 	for _, memory := range []*world.Memory{m, other} {
 		var done struct{ Forgotten, Refused int }
-		if err := json.Unmarshal(memory.MustCommand("import", before, "--json"), &done); err != nil || done.Forgotten == 0 || done.Refused != 0 {
+		if err := json.Unmarshal(memory.MustCommand("import", "--yes", before, "--json"), &done); err != nil || done.Forgotten == 0 || done.Refused != 0 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		if left := memory.Needles(); len(left) > 0 {

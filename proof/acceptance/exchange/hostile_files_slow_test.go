@@ -192,7 +192,7 @@ func TestHostileFiles(t *testing.T) {
 			if err := os.WriteFile(file, tt.file, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, err := m.Command("import", file, "--json")
+			out, err := m.Command("import", "--yes", file, "--json")
 			if said := fmt.Sprint(string(out), err); !strings.Contains(said, tt.named) {
 				t.Errorf("it does not say %s: %s", tt.named, said)
 			}
@@ -229,7 +229,7 @@ func TestHostileFiles(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := m.Command("import", path); err == nil {
+			if out, err := m.Command("import", "--yes", path); err == nil {
 				t.Errorf("imported: %s", out)
 			}
 			oneEvent(m)
@@ -318,7 +318,7 @@ func TestOwnMove(t *testing.T) {
 
 	// Without a terminal nobody can say so.
 	unasked := world.NewMemory(t)
-	if _, err := unasked.Command("import", "--mine", file); err != nil {
+	if _, err := unasked.Command("import", "--yes", "--mine", file); err != nil {
 		t.Error(err)
 	}
 	var learnings struct{ Results []memory.Learning }

@@ -35,7 +35,7 @@ func TestImportKilled(t *testing.T) {
 				if workerUp {
 					m.MustCommand("worker", "start")
 				}
-				cmd := exec.Command(world.Binary("claude-mem"), "import", file)
+				cmd := exec.Command(world.Binary("claude-mem"), "import", "--yes", file)
 				cmd.Env, cmd.Dir = m.Env, m.Home
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
@@ -56,8 +56,8 @@ func TestImportKilled(t *testing.T) {
 			if workerUp {
 				m.MustCommand("worker", "start")
 			}
-			m.MustCommand("import", file)
-			if out := m.MustCommand("import", file, "--json"); !bytes.Contains(out, []byte(fmt.Sprintf(`"present": %d`, observations+9))) {
+			m.MustCommand("import", "--yes", file)
+			if out := m.MustCommand("import", "--yes", file, "--json"); !bytes.Contains(out, []byte(fmt.Sprintf(`"present": %d`, observations+9))) {
 				t.Errorf("imported once more: %s", out)
 			}
 			if workerUp {
@@ -94,7 +94,7 @@ func TestExportScale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"import", file}, {"export", again}, {"import", file}} {
+	for _, args := range [][]string{{"import", "--yes", file}, {"export", again}, {"import", "--yes", file}} {
 		cmd := exec.Command(world.Binary("claude-mem"), args...)
 		cmd.Env, cmd.Dir = m.Env, m.Home
 		started := time.Now()

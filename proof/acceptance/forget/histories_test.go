@@ -374,7 +374,7 @@ func playHistory(t *testing.T, rt *rapid.T, counters *historyCounters) {
 		"remember": h.remember, "remember again": h.remember, "session": h.session, "export": h.export,
 		"import": func() {
 			if len(h.exports) > 0 {
-				_, _ = h.run("import", rapid.SampledFrom(h.exports).Draw(rt, "export")) // what is forgotten is left out
+				_, _ = h.run("import", "--yes", rapid.SampledFrom(h.exports).Draw(rt, "export")) // what is forgotten is left out
 				h.check("after an import")
 			}
 		},

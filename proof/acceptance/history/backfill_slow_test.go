@@ -37,7 +37,7 @@ func TestBackfillScale(t *testing.T) {
 	started := time.Now()
 	run := func(after int, signal os.Signal) (done transcriptImport, used int64, err error) {
 		t.Helper()
-		cmd := exec.Command(world.Binary("claude-mem"), "import", root, "--json")
+		cmd := exec.Command(world.Binary("claude-mem"), "import", "--yes", root, "--json")
 		cmd.Env, cmd.Dir = m.Env, m.Home
 		var out, errout bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errout
@@ -71,14 +71,14 @@ func TestBackfillScale(t *testing.T) {
 			}
 		} else if err == nil {
 			t.Fatalf("it was done before it was stopped: %s", out.Bytes())
-		} else if signal == os.Interrupt && !strings.Contains(errout.String()+out.String(), "goes on where it was") {
+		} else if signal == os.Interrupt && !strings.Contains(errout.String()+out.String(), "run the same command to go on") {
 			t.Errorf("an interrupted import says %s", errout.Bytes())
 		}
 		return done, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss, err
 	}
 	_, first, interrupted := run(want/5, os.Interrupt)
 	var exit *exec.ExitError
-	if !errors.As(interrupted, &exit) || !exit.Exited() {
+	if !errors.As(interrupted, &exit) || exit.ExitCode() != 130 {
 		t.Errorf("an interrupt ends it with %v", interrupted)
 	}
 	_, second, _ := run(2*want/5, syscall.SIGKILL)

@@ -33,7 +33,7 @@ func (i *transcriptImport) added() int { return i.Added.Prompts + i.Added.Tools 
 // importTranscripts imports a directory of transcripts.
 func importTranscripts(m *world.Memory, path string, args ...string) (done transcriptImport) {
 	m.T.Helper()
-	if err := json.Unmarshal(m.MustCommand(append([]string{"import", path, "--json"}, args...)...), &done); err != nil {
+	if err := json.Unmarshal(m.MustCommand(append([]string{"import", "--yes", path, "--json"}, args...)...), &done); err != nil {
 		m.T.Fatal(err)
 	}
 	return done

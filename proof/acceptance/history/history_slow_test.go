@@ -37,7 +37,7 @@ func TestNodeHistoryScale(t *testing.T) {
 	}
 	m.MustCommand("worker", "start")
 	started := time.Now()
-	cmd := exec.Command(world.Binary("claude-mem"), "import", path, "--json")
+	cmd := exec.Command(world.Binary("claude-mem"), "import", "--yes", path, "--json")
 	cmd.Env, cmd.Dir = m.Env, m.Home
 	var errout bytes.Buffer
 	cmd.Stderr = &errout

@@ -49,7 +49,7 @@ func TestNodeHistory(t *testing.T) {
 			if out, _ := m.Command("doctor"); !strings.Contains(string(out), "claude-mem import") { // other findings give it another exit code
 				t.Errorf("doctor says nothing of it: %s", out)
 			}
-			if _, err := m.Command("import", path, "--dry-run"); err == nil {
+			if _, err := m.Command("import", "--yes", path, "--dry-run"); err == nil {
 				t.Error("the rows that cannot be imported are no error")
 			}
 			first, second := importNode(m, path), importNode(m, path)
@@ -117,7 +117,7 @@ type nodeImport struct {
 // importNode imports a database of claude-mem for Node.
 func importNode(m *world.Memory, path string) (done nodeImport) {
 	m.T.Helper()
-	out, _ := m.Command("import", path, "--json") // rows that cannot be imported are told by its exit code
+	out, _ := m.Command("import", "--yes", path, "--json") // rows that cannot be imported are told by its exit code
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&done); err != nil {
 		m.T.Fatalf("%v: %s", err, out)
 	}

@@ -84,7 +84,7 @@ func (m *tortured) inExport() string {
 			m.T.Error("the export has no records")
 		}
 		var again struct{ Added memory.PortableCounts }
-		if err := json.Unmarshal(m.MustCommand("import", "--json", file), &again); err != nil || again.Added != (memory.PortableCounts{}) {
+		if err := json.Unmarshal(m.MustCommand("import", "--yes", "--json", file), &again); err != nil || again.Added != (memory.PortableCounts{}) {
 			m.T.Errorf("of this memory's own export %+v were added to it, %v", again.Added, err)
 		}
 	}
@@ -118,12 +118,12 @@ func (m *tortured) readExport(path string) (records int) {
 func (m *tortured) inImport() string {
 	file, project := m.writeForeign()
 	wait := m.play(2, 1)
-	cmd := m.Start("import", file)
+	cmd := m.Start("import", "--yes", file)
 	m.waitPart(m.pace["import"])
 	by := m.killOne(func() bool { return m.kill(cmd) }, cmd.Wait)
 	wait()
 	m.complete = func() {
-		m.MustCommand("import", file)
+		m.MustCommand("import", "--yes", file)
 		if records, doubled := m.foreignKept(project); records != foreignRecords+3 || doubled > 0 {
 			m.T.Errorf("imported again: %d records, %d of them twice; want %d", records, doubled, foreignRecords+3)
 		}
@@ -136,7 +136,7 @@ func (m *tortured) inImport() string {
 // memory names the project, and an import does not bring it back.
 func (m *tortured) inForget() string {
 	file, project := m.writeForeign()
-	m.MustCommand("import", file)
+	m.MustCommand("import", "--yes", file)
 	wait := m.play(2, 1)
 	cmd := m.Start("forget", "--yes", "--project", project)
 	m.waitMoment(m.pace["forget"], "forgetting.json")
@@ -152,7 +152,7 @@ func (m *tortured) inForget() string {
 		if found := m.naming(project); len(found) > 0 {
 			m.T.Errorf("%v name a project that was forgotten", found)
 		}
-		m.MustCommand("import", file)
+		m.MustCommand("import", "--yes", file)
 		if now, _ := m.foreignKept(project); now > 0 {
 			m.T.Errorf("an import brought %d forgotten records back", now)
 		}

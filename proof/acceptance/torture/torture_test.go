@@ -195,7 +195,7 @@ func newTortured(t *testing.T) *tortured {
 	m.pace["command"] = time.Since(begun)
 	file, project := m.writeForeign()
 	begun = time.Now()
-	m.MustCommand("import", file)
+	m.MustCommand("import", "--yes", file)
 	m.pace["import"] = time.Since(begun)
 	begun = time.Now()
 	m.MustCommand("forget", "--yes", "--project", project)

@@ -312,7 +312,7 @@ func TestWindowsElsewhere(t *testing.T) {
 // merged and forgotten.
 func TestOrphanProjects(t *testing.T) {
 	u := newUser(t)
-	_, err := u.Command("import", world.Root("testdata", "wild", "node-orphan-project", "claude-mem.db"))
+	_, err := u.Command("import", "--yes", world.Root("testdata", "wild", "node-orphan-project", "claude-mem.db"))
 	if err == nil || !strings.Contains(err.Error(), "4 projects without a directory on this machine") {
 		t.Errorf("rows that cannot be imported, and projects without a directory, are not told: %v", err)
 	}
@@ -390,7 +390,7 @@ func TestResumedElsewhere(t *testing.T) {
 // TestBrokenIndex: a definition that does not fit the tables keeps no row away.
 func TestBrokenIndex(t *testing.T) {
 	u := newUser(t)
-	out, err := u.Command("import", world.Root("testdata", "wild", "node-broken-index", "claude-mem.db"))
+	out, err := u.Command("import", "--yes", world.Root("testdata", "wild", "node-broken-index", "claude-mem.db"))
 	if !strings.Contains(string(out), "Imported: ") || len(u.of("recent", "--all")) == 0 {
 		t.Errorf("imported: %s %v", out, err)
 	}
@@ -432,7 +432,7 @@ func (u *user) entries() (names []string) {
 
 func TestExportWithMark(t *testing.T) {
 	u := newUser(t)
-	u.MustCommand("import", world.Root("testdata", "wild", "bom-export", "export.jsonl"))
+	u.MustCommand("import", "--yes", world.Root("testdata", "wild", "bom-export", "export.jsonl"))
 	if len(u.of("recent", "--all")) != 1 {
 		t.Error("its observation is not there")
 	}

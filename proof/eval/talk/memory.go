@@ -124,7 +124,7 @@ func remember(ctx context.Context, bin string, s set) (r remembrance, err error)
 			return r, err
 		}
 	}
-	if _, err := m.run(ctx, nil, "claude-mem", "import", m.path("talks")); err != nil {
+	if _, err := m.run(ctx, nil, "claude-mem", "import", "--yes", m.path("talks")); err != nil {
 		return r, err
 	}
 	if err := m.drained(ctx); err != nil {

@@ -18,6 +18,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/agentfiles"
 
@@ -188,26 +189,50 @@ func NotConfirmed(why string) error {
 		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
 }
 
-// progressEvery is the shortest time between two updates of the line of progress.
-const progressEvery = 100 * time.Millisecond
+// progressEvery and toldEvery are the shortest times between two updates of the line of progress on a
+// terminal, and between two lines elsewhere.
+const (
+	progressEvery = 100 * time.Millisecond
+	toldEvery     = 30 * time.Second
+)
 
-// Progress returns a function that updates a line of progress on a terminal, at most ten times a
-// second, and one that clears the line. total is 0 while it is not known. Elsewhere they print
-// nothing.
-func (a *App) Progress(what string) (report func(done, total int), end func()) {
-	if !print.IsTerminal(a.Stderr) {
-		return func(int, int) {}, func() {}
+// Progress returns a function that updates a line of progress on a terminal, and one that clears the
+// line; elsewhere what takes long prints a line now and then. The line has counts, or how much of total
+// is done, and the time that is left. total is 0 while it is not known.
+func (a *App) Progress(what string, counts func() string) (report func(done, total int), end func()) {
+	live := print.IsTerminal(a.Stderr)
+	begun, every := a.Now(), toldEvery
+	shown := begun
+	if live {
+		every, shown = progressEvery, time.Time{}
 	}
-	var shown time.Time
 	report = func(done, total int) {
-		if a.Now().Sub(shown) < progressEvery {
+		now := a.Now()
+		if now.Sub(shown) < every {
 			return
 		}
-		shown = a.Now()
-		percent := print.If(total > 0, fmt.Sprintf(" of %d (%d%%)", total, min(100, 100*done/max(total, 1))))
-		_, _ = fmt.Fprintf(a.Stderr, "\r%s %d%s\x1b[K", what, done, percent)
+		shown = now
+		line := what + " " + text.Grouped(done) + print.If(total > 0, " of "+text.Grouped(total))
+		if counts != nil {
+			line = what + ": " + counts()
+		}
+		if total > 0 {
+			line += fmt.Sprintf(" (%d%%)", min(100, 100*done/total))
+		}
+		if took := now.Sub(begun); took > 3*time.Second && done > 0 && done < total {
+			if minutes := int((took*time.Duration(total-done)/time.Duration(done) + time.Minute - 1) / time.Minute); minutes > 1 {
+				line += ", " + text.Count(minutes, "minute") + " left"
+			} else {
+				line += ", less than a minute left"
+			}
+		}
+		_, _ = fmt.Fprint(a.Stderr, print.If(live, "\r")+line+print.If(live, "\x1b[K")+print.If(!live, "\n"))
 	}
-	return report, func() { _, _ = fmt.Fprint(a.Stderr, "\r\x1b[K") }
+	return report, func() {
+		if live {
+			_, _ = fmt.Fprint(a.Stderr, "\r\x1b[K")
+		}
+	}
 }
 
 // Targets returns the targets of agent files that are named, else those of the setting; CodeInvalid

@@ -334,7 +334,7 @@ func (a *Verbs) offerHistory(ctx context.Context, o *installOptions) error {
 	h := a.FindHistory(ctx, o.dataDir)
 	if h.Node != nil {
 		a.Note("\n%s", cli.NodeFound(h.Node.Path, h.Node.Observations))
-		if err := a.importIf("Import them now?", func() error { return a.transfers().ImportNode(ctx, o.dataDir, h.Node.Path, false) }); err != nil {
+		if err := a.importIf("Import them now?", func() error { return a.transfers().ImportNode(ctx, o.dataDir, h.Node.Path, false, true) }); err != nil {
 			return err
 		}
 	}
@@ -343,7 +343,7 @@ func (a *Verbs) offerHistory(ctx context.Context, o *installOptions) error {
 	}
 	a.Note("\n%s", cli.TranscriptsNote(h.Transcripts))
 	return a.importIf("Import them now, all projects, with no model?", func() error {
-		return a.transfers().ImportTranscripts(ctx, o.dataDir, h.Transcripts.Path, &transfer.TranscriptFlags{Times: &cli.Times{}})
+		return a.transfers().ImportTranscripts(ctx, o.dataDir, h.Transcripts.Path, &transfer.TranscriptFlags{Times: &cli.Times{}, Yes: true})
 	})
 }
 

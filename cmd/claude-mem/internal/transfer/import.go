@@ -1,13 +1,16 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
@@ -21,6 +24,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/exchange"
 	"claudemem/internal/move/nodedb"
 	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/api"
@@ -37,7 +41,9 @@ func (a *Verbs) ImportCommand() *cobra.Command {
 Records that are here already are left as they are, so an import can be repeated, and one
 that was interrupted goes on where it was. What you have forgotten does not come back, and
 what was forgotten in the other memory stays away, too. Records of projects that the settings
-exclude are left out. Nothing is deleted.
+exclude are left out. Nothing is deleted. Above 50 sessions, and for transcripts that do not
+lie where Claude Code keeps them, it shows what it found by project and asks; without a
+terminal that takes --yes. Ctrl-C is safe: the exit code is 130.
 
 Private text and secrets are taken out, as from everything that is captured. Import only
 files that you trust all the same: records say themselves where they come from. A line that
@@ -52,7 +58,7 @@ A directory such as ~/.claude/projects, or a file in it, has the transcripts of 
 sessions: what happened before claude-mem was installed, or while it did not run, is captured
 from them. What was captured already is left as it is; docs/backfill.md tells what transcripts
 lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
-cost is shown first, and --yes answers the question. --project may be given more than once.
+cost is shown first, and asked about. --project may be given more than once.
 
 JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
 "symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
@@ -65,7 +71,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 [path and reason], "from"?, "until"?, "projects": [{"project", "project_path", "sessions",
 "prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
 "input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
-		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import -",
+		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes",
 		Args:    a.namesImport,
 	}
 	a.JSONFlag(cmd)
@@ -75,7 +81,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
 	t.Times = cli.AddTimesFor(cmd, "of transcripts: turns that began not earlier than this time", "of transcripts: turns that began not later than this time")
 	cmd.Flags().BoolVar(&t.model, "with-model", false, "of transcripts: have the observer's model read them; shows an estimate and asks")
-	cmd.Flags().BoolVarP(&t.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&t.Yes, "yes", "y", false, "do not ask")
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FileNames
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
@@ -84,11 +90,11 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 			return a.ImportTranscripts(ctx, dataDir, given[0], &t)
 		}
 		if t.given() {
-			return memory.Errorf(memory.CodeInvalid, "--project, --since, --until, --with-model and --yes are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
+			return memory.Errorf(memory.CodeInvalid, "--project, --since, --until and --with-model are for transcripts").WithHint("`claude-mem import ~/.claude/projects`")
 		}
 		if given[0] != "-" {
 			if h, err := sqlite.ReadHeader(given[0]); err == nil && h != nil {
-				return a.ImportNode(ctx, dataDir, given[0], *dryRun)
+				return a.ImportNode(ctx, dataDir, given[0], *dryRun, t.Yes)
 			}
 		}
 		from := a.Stdin
@@ -99,9 +105,95 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 			}
 			defer func() { _ = file.Close() }() // it was only read
 			from = file
+			if yes, err := a.exportPlanned(file, t.Yes || *dryRun); err != nil || !yes {
+				return err
+			}
 		}
-		return a.importFrom(ctx, dataDir, from, *dryRun, *mine)
+		return a.importFrom(ctx, dataDir, from, *dryRun, *mine, t.Yes || given[0] != "-")
 	})
+}
+
+// askedAbove is the number of sessions above which an import asks first.
+const askedAbove = 50
+
+// importPlan is what an import would read.
+type importPlan struct {
+	Sessions int
+	// projects counts what there is of each, sessions or else noun.
+	projects map[string]int
+	noun     string
+	// Layout says that it lies where its program keeps it.
+	Layout bool
+}
+
+// confirmPlan shows a plan by project and asks whether to import, if it has more than askedAbove sessions
+// or lies in an unknown layout, unless yes. Its error is that of Confirm.
+func (a *Verbs) confirmPlan(p *importPlan, yes bool) (bool, error) {
+	if yes || p.Layout && p.Sessions <= askedAbove {
+		return true, nil
+	}
+	a.Note("%s of %s:", text.GroupedCount(p.Sessions, "session"), text.GroupedCount(len(p.projects), "project"))
+	names := slices.SortedFunc(maps.Keys(p.projects), func(x, y string) int {
+		return cmp.Or(p.projects[y]-p.projects[x], strings.Compare(x, y))
+	})
+	for i, name := range names {
+		if i == projectsShown {
+			a.Note("  and %s", text.GroupedCount(len(names)-i, "more project"))
+			break
+		}
+		a.Note("  %s: %s", print.Line(name, 200), text.GroupedCount(p.projects[name], cmp.Or(p.noun, "session")))
+	}
+	if !p.Layout {
+		a.Note("This is not where Claude Code keeps transcripts (~/.claude/projects).")
+	}
+	done, err := a.Confirm("Import them?")
+	if err == nil && !done {
+		a.Note("Nothing was imported.")
+	}
+	return done, err
+}
+
+// projectsShown bounds the projects that are listed.
+const projectsShown = 20
+
+// exportPlanned counts an export, unless yes, and has confirmPlan ask about it. It leaves the file at its start.
+func (a *Verbs) exportPlanned(file *os.File, yes bool) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	counted, err := daemon.CountExport(file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.confirmPlan(planOf(&counted), false)
+}
+
+// planOf returns the plan of records that were counted.
+func planOf(counted *daemon.Importing) *importPlan {
+	p := &importPlan{Sessions: counted.Added.Sessions, projects: map[string]int{}, noun: "record", Layout: true}
+	for _, project := range counted.Projects {
+		p.projects[project.Project] = project.Records
+	}
+	return p
+}
+
+// exitStopped is the exit code of a command that Ctrl-C has ended, as of other programs.
+const exitStopped = 130
+
+// stopped returns the error of an import that has stored n records, or what counts says, before it. If it
+// was Ctrl-C, it says so and returns a cli.QuietExit.
+func (a *Verbs) stopped(ctx context.Context, n int, counts string, err error) error {
+	if ctx.Err() != nil {
+		a.Note("Stopped. %s are stored; run the same command to go on.", text.Grouped(n))
+		return &cli.QuietExit{Code: exitStopped}
+	}
+	if n > 0 {
+		a.Note("imported before the error: %s", counts)
+	}
+	return err
 }
 
 // namesImport checks that one file is named. Without one the error names the memory of
@@ -139,8 +231,9 @@ func notOpened(path string, err error) error {
 // importFrom imports an export and shows what was done, also before an error. With dryRun it
 // only counts what the export has. Only a person at a terminal can say that the records are their
 // own (mine): an agent may have been told to. Without a terminal it goes on as without mine; after
-// a "no" it imports nothing, which is no error.
-func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine bool) error {
+// a "no" it imports nothing, which is no error. Unless it is planned, a file with more than askedAbove
+// records is CodeForbidden.
+func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine, planned bool) error {
 	if dryRun {
 		done, err := daemon.CountExport(from)
 		return a.showImported(ctx, shownImport{Importing: done, DryRun: true}, err)
@@ -153,13 +246,20 @@ func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, 
 			return nil
 		}
 	}
-	report, end := a.Progress("Importing")
-	done, err := daemon.Import(ctx, dataDir, from, daemon.ImportOptions{Mine: mine, Ask: func(wide []string) bool {
+	records, header, err := exchange.NewReader(from)
+	if err != nil {
+		return err
+	}
+	if header.Records > askedAbove && !planned {
+		return cli.NotConfirmed("standard input has " + text.GroupedCount(header.Records, "record") + ", which cannot be shown first")
+	}
+	report, end := a.Progress("Importing", nil)
+	done, err := daemon.ImportRecords(ctx, dataDir, records, daemon.ImportOptions{Mine: mine, Ask: func(wide []string) bool {
 		end()
 		a.Note("The file forgets more than sessions. What it names could not be imported or captured again:\n  %s", strings.Join(wide, "\n  "))
 		take, err := a.Confirm("Take that over?")
 		return take && err == nil
-	}}, report)
+	}}, func(done int) { report(done, header.Records) })
 	end()
 	return a.showImported(ctx, shownImport{Importing: done}, err)
 }
@@ -173,10 +273,10 @@ type shownImport struct {
 }
 
 // ImportNode imports a copy of the database of claude-mem for Node at path, which stays
-// unchanged, and shows what was done. With dryRun it only counts. After an import of the database
+// unchanged, and shows what was done. With dryRun it only counts; it asks as confirmPlan says. After an import of the database
 // in the data directory it is not offered again while it has no more observations; a worker is
 // started, to index the records. It returns a cli.QuietExit as showImported does.
-func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun bool) error {
+func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun, yes bool) error {
 	database, err := nodedb.Open(ctx, path, dataDir)
 	if err != nil {
 		return err
@@ -186,11 +286,18 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun boo
 	if err != nil {
 		return err
 	}
-	report, end := a.Progress("Importing")
 	var done daemon.Importing
-	if dryRun {
+	if dryRun || !yes {
 		done, err = daemon.CountRecords(from)
-	} else {
+	}
+	if !dryRun && !yes && err == nil {
+		if yes, err = a.confirmPlan(planOf(&done), false); err != nil || !yes {
+			return err
+		}
+		from, err = database.NewReader(ctx)
+	}
+	report, end := a.Progress("Importing", nil)
+	if !dryRun && err == nil {
 		done, err = daemon.ImportRecords(ctx, dataDir, from, daemon.ImportOptions{}, func(done int) { report(done, from.Rows.Total()) })
 	}
 	end()
@@ -213,10 +320,7 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun boo
 // cli.QuietExit of CodeInvalid: they are reported, and the others are imported.
 func (a *Verbs) showImported(ctx context.Context, done shownImport, err error) error {
 	if err != nil {
-		if done.Added.Total() > 0 {
-			a.Note("imported before the error: %s", recordCounts(done.Added))
-		}
-		return err
+		return a.stopped(ctx, done.Added.Total(), recordCounts(done.Added), err)
 	}
 	done.Problems = print.NotNil(done.Problems)
 	if err := a.Show(done, func(p *print.Printer) {
@@ -332,7 +436,7 @@ disk has damaged them.`,
 			return err
 		}
 		m.Close()
-		report, end := a.Progress("Exporting")
+		report, end := a.Progress("Exporting", nil)
 		if toStdout {
 			if a.JSON {
 				return memory.Errorf(memory.CodeInvalid, "--json needs a FILE").WithHint("standard output has the records, which are JSON")

@@ -28,16 +28,18 @@ import (
 
 // TranscriptFlags select what is imported of transcripts, and who distils it.
 type TranscriptFlags struct {
-	projects        []string
-	Times           *cli.Times
-	dry, model, yes bool
+	projects   []string
+	Times      *cli.Times
+	dry, model bool
+	// Yes says that nobody is to be asked.
+	Yes bool
 
 	since, until memory.Millis // those of Times
 }
 
 // given reports whether a flag that is for transcripts only was used.
 func (f *TranscriptFlags) given() bool {
-	return len(f.projects) > 0 || *f.Times != (cli.Times{}) || f.model || f.yes
+	return len(f.projects) > 0 || *f.Times != (cli.Times{}) || f.model
 }
 
 // parse puts the project that each name means in its place and sets since and until; CodeInvalid
@@ -55,10 +57,11 @@ func (f *TranscriptFlags) parse(a *Verbs) (err error) {
 // takes reports whether an event is selected: by its project, named by path or by label, and by
 // the time at which its turn began. parse was called.
 func (f *TranscriptFlags) takes(e *memory.Event, began memory.Millis) bool {
-	if len(f.projects) > 0 && !slices.Contains(f.projects, e.ProjectPath) && !slices.Contains(f.projects, memory.ProjectLabel(e.ProjectPath)) {
-		return false
-	}
-	return began >= f.since && (f.until == 0 || began <= f.until)
+	return f.takesProject(e.ProjectPath) && began >= f.since && (f.until == 0 || began <= f.until)
+}
+
+func (f *TranscriptFlags) takesProject(path string) bool {
+	return len(f.projects) == 0 || slices.Contains(f.projects, path) || slices.Contains(f.projects, memory.ProjectLabel(path))
 }
 
 // transcriptsImported is what an import of transcripts did, or would do.
@@ -97,8 +100,8 @@ type transcriptProject struct {
 }
 
 // ImportTranscripts imports a transcript, or those below a directory, and shows what was done;
-// with f.dry only what would be. It returns a cli.QuietExit of CodeStorage if files could not be
-// read to their end; a "no" is no error. It changes f.
+// with f.dry only what would be. It asks as confirmPlan says. It returns a cli.QuietExit of CodeStorage
+// if files could not be read to their end; a "no" is no error, no transcripts are CodeNotFound. It changes f.
 func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *TranscriptFlags) error {
 	if err := f.parse(a); err != nil {
 		return err
@@ -132,6 +135,9 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 		a.Note("No model reads them: the provider in the settings is %s; %s.", observer.Provider, strings.TrimPrefix(observer.Who, noModel))
 		f.model = false
 	}
+	if yes, err := im.planned(path); err != nil || !yes {
+		return err
+	}
 	if f.dry || f.model {
 		if err := im.run(true); err != nil {
 			return err
@@ -147,13 +153,41 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	if err == nil && im.done.Added.Total()+im.done.Present.Total() > 0 {
 		err = transcript.NoteImport(dataDir, a.Now())
 	}
-	if err != nil && im.done.Added.Total() > 0 {
-		a.Note("taken in before the error: %s", eventCounts(im.done.Added))
-	}
 	if err != nil {
-		return err
+		return a.stopped(ctx, im.done.Added.Total(), eventCounts(im.done.Added), err)
 	}
 	return a.showTranscripts(im.done)
+}
+
+// planned looks at what Find has found, and has confirmPlan ask about it; an import with a model asks
+// once it knows the cost.
+func (im *transcriptImport) planned(path string) (bool, error) {
+	reader := &transcript.Reader{Settings: im.cfg.Settings}
+	p, found, others := importPlan{Layout: true, projects: map[string]int{}}, 0, 0
+	for i := range im.folders {
+		folder := &im.folders[i]
+		found, others = found+len(folder.Sessions), others+folder.Others
+		p.Layout = p.Layout && (folder.Known || len(folder.Sessions) == 0)
+		reader.Enter()
+		for k := range folder.Sessions {
+			if project := reader.Project(&folder.Sessions[k]); project != "" && im.flags.takesProject(project) {
+				p.Sessions++
+				p.projects[project]++
+			}
+		}
+	}
+	left := print.If(others > 0, text.GroupedCount(others, "other .jsonl file")+" left out")
+	if found == 0 && im.flags.since == 0 {
+		return false, memory.Errorf(memory.CodeNotFound, "no transcripts in %q%s", print.Line(path, 200), print.If(left != "", "; "+left)).
+			WithHint("Claude Code's are in ~/.claude/projects")
+	}
+	if left != "" {
+		im.app.Note("%s: they are no transcripts.", left)
+	}
+	if im.flags.dry || im.flags.model {
+		return true, nil
+	}
+	return im.app.confirmPlan(&p, im.flags.Yes)
 }
 
 // orderFolders orders the sessions of folders so that originals come before their copies, and returns
@@ -217,7 +251,10 @@ func (im *transcriptImport) run(dry bool) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, to.Close(im.ctx)) }()
-	report, end := im.app.Progress("Reading transcripts: MB")
+	sessions := 0
+	report, end := im.app.Progress("Reading transcripts", func() string {
+		return text.GroupedCount(sessions, "session") + ", " + text.GroupedCount(to.Added.Total()+to.Present.Total(), "event")
+	})
 	defer end()
 	reader := &transcript.Reader{Settings: im.cfg.Settings, Backfill: memory.BackfillOffline, Known: im.known}
 	if im.flags.model {
@@ -232,6 +269,7 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	for _, folder := range im.folders {
 		reader.Enter()
 		for i := range folder.Sessions {
+			sessions++
 			clear(began)
 			err := reader.Read(im.ctx, &folder.Sessions[i], func(e memory.Event) error {
 				if e.Kind == memory.KindPrompt || began[e.HostSessionID] == 0 {
@@ -244,9 +282,6 @@ func (im *transcriptImport) run(dry bool) (err error) {
 				progress()
 				return to.Add(im.ctx, e)
 			})
-			if err != nil && im.ctx.Err() != nil && memory.CodeOf(err) != memory.CodeUnavailable {
-				err = memory.Errorf(memory.CodeUnavailable, "interrupted: %w", err).WithHint("run the same command again: it goes on where it was")
-			}
 			if err != nil {
 				return err
 			}
@@ -256,9 +291,13 @@ func (im *transcriptImport) run(dry bool) (err error) {
 		return err
 	}
 	end()
-	left, ended := im.app.Progress("Distilling: events left")
+	last, most := 0, 0
+	left, ended := im.app.Progress("Making records", func() string { return text.GroupedCount(last, "event") + " left" })
 	defer ended()
-	to.Busy = func(waiting int) { left(waiting, 0) }
+	to.Busy = func(waiting int) {
+		last, most = waiting, max(most, waiting)
+		left(most-waiting, most)
+	}
 	return to.Finish(im.ctx)
 }
 
@@ -313,7 +352,7 @@ func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfil
 func (im *transcriptImport) confirmed() (bool, error) {
 	e := im.done.Estimate
 	im.app.Note("%s", e.text())
-	if im.flags.yes || e.Calls == 0 {
+	if im.flags.Yes || e.Calls == 0 {
 		return true, nil
 	}
 	return im.app.Confirm("Have the model read " + text.Count(im.done.Added.Prompts, "turn") + "?")

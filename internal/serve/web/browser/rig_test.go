@@ -83,7 +83,7 @@ func newRig(t testing.TB, m Memory) *rig {
 		must(t, err)
 		must(t, m.Write(f))
 		must(t, f.Close())
-		r.command("import", path)
+		r.command("import", "--yes", path)
 	}
 	r.command("worker", "start")
 	r.awaitIndex(m.Observations)

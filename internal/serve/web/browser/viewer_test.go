@@ -289,7 +289,7 @@ func TestPicture(t *testing.T) {
 	must(t, err)
 	file := filepath.Join(r.home, "memory.jsonl")
 	must(t, os.WriteFile(file, recent(records), 0o600))
-	r.command("import", file)
+	r.command("import", "--yes", file)
 	b := r.browser()
 	b.do(chromedp.EmulateViewport(1120, 760))
 	b.open("/")
