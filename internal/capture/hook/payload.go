@@ -97,6 +97,17 @@ func (r *run) parse(input []byte, a *adapter) (*payload, error) {
 	return p, p.decode(input, a, r.Verb)
 }
 
+// Event returns the event that the hook of a host with an adapter would make of a payload at a time,
+// without project, branch and commit; false for none. Histories are read with it.
+func Event(host memory.Host, input []byte, at memory.Millis) (memory.Event, bool) {
+	p := &payload{}
+	if err := p.decode(input, adapterOf(host), ""); err != nil || p.verb == "" || p.check() != nil {
+		return memory.Event{}, false
+	}
+	p.event.Host, p.event.OccurredAt = host, at
+	return p.event, true
+}
+
 // check refuses a payload without session or tool name, with errNoSession or errNoTool, and bounds
 // names, ids and paths: what is too long is dropped, of a name the first longestName bytes stay.
 func (p *payload) check() error {

@@ -1,5 +1,6 @@
-// Package transcript reads the transcripts of Claude Code as the events that hooks would
-// have reported, so that intake computes the same keys for both.
+// Package transcript reads the transcripts of Claude Code, and what other agents store of their
+// sessions, as the events that hooks would have reported, so that intake computes the same keys for both.
+// Of the other agents it makes the payloads that their hooks would be given, and package hook the events.
 //
 // [Find] lists the sessions below a directory: a file for each, and the files of its
 // subagents. [Reader.Read] reads the events of one session in the order in which they

@@ -85,6 +85,9 @@ func Find(path string, since time.Time) ([]Folder, error) {
 		if filepath.Base(folder) == "subagents" {
 			folder = filepath.Dir(filepath.Dir(folder))
 		}
+		if strings.HasPrefix(filepath.Base(path), "rollout-") { // Codex CLI has a folder for each day
+			folder = filepath.Join(folder, "..", "..", "..")
+		}
 		folders[folder] = append(folders[folder], look(path, info))
 	}
 	if info.IsDir() {

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -71,6 +73,9 @@ type Parser struct {
 	lines *text.Lines
 	ready []memory.Event
 	ended bool
+	// host has written the file, Claude Code if it is ""; takeLine takes a line of another one in.
+	host     memory.Host
+	takeLine func(line []byte)
 
 	// now is what the last record said of time, place and turn.
 	now struct {
@@ -151,6 +156,10 @@ var silent = []string{
 
 // take takes a line, which is not blank, in.
 func (p *Parser) take(line []byte) {
+	if p.takeLine != nil {
+		p.takeLine(line)
+		return
+	}
 	if r, ok := parseRecord(line); ok {
 		p.takeRecord(&r)
 		return
@@ -174,6 +183,14 @@ func (p *Parser) takeRecord(r *record) {
 	case r.kind == "system":
 		if r.subtype == "stop_hook_summary" || r.subtype == "turn_duration" {
 			p.endTurn()
+		}
+		return
+	case r.kind == codexMeta:
+		p.host, p.takeLine = memory.HostCodex, p.takeCodex
+		p.now.session, p.now.cwd, p.now.at = r.session, r.cwd, r.at
+		if r.hidden {
+			p.Counts.OfHost++
+			p.takeLine = func([]byte) {}
 		}
 		return
 	case r.kind != "user" && r.kind != "assistant":
@@ -202,8 +219,7 @@ func (p *Parser) takeRecord(r *record) {
 }
 
 // takeAnswer takes a message of the agent in: its calls wait for their results, its text may
-// be the last of the turn. Of too many waiting calls the oldest are forgotten: their results make no
-// events then.
+// be the last of the turn.
 func (p *Parser) takeAnswer(r *record) {
 	for _, b := range r.blocks() {
 		switch b.kind {
@@ -218,12 +234,18 @@ func (p *Parser) takeAnswer(r *record) {
 			if b.id == "" || b.name == "" {
 				continue
 			}
-			p.takeCall(b.id)
-			p.open = append(p.open, call{b.id, b.name, bytes.Clone(b.input)})
-			for len(p.open) > maxOpenCalls || len(p.open) > 1 && p.openBytes() > maxOpenBytes {
-				p.open = p.open[1:]
-			}
+			p.addCall(call{b.id, b.name, bytes.Clone(b.input)})
 		}
+	}
+}
+
+// addCall has a call wait for its result. Of too many the oldest are forgotten: their results make no
+// events then.
+func (p *Parser) addCall(c call) {
+	p.takeCall(c.id)
+	p.open = append(p.open, c)
+	for len(p.open) > maxOpenCalls || len(p.open) > 1 && p.openBytes() > maxOpenBytes {
+		p.open = p.open[1:]
 	}
 }
 
@@ -367,6 +389,23 @@ func (p *Parser) endAgent() {
 		p.ready = append(p.ready, e)
 	}
 	p.closing.text = ""
+}
+
+// hooked makes ready the event that the host's hook would make of a payload of these members, unless it is
+// of a turn that the session has copied.
+func (p *Parser) hooked(name string, members ...any) {
+	members = append(members, "hook_event_name", name, "session_id", p.now.session, "cwd", p.now.cwd)
+	e, ok := hook.Event(p.host, jsonscan.Object(members...), p.now.at)
+	if !ok || p.now.at <= 0 {
+		return
+	}
+	if p.copied != nil && e.PromptID != "" && p.copied(&record{session: p.now.session, uuid: e.PromptID}) {
+		p.Counts.Copied++
+		return
+	}
+	named := p.event(e.Kind, cmp.Or(e.ToolUseID, e.Prompt), p.now.at, p.Counts.Lines)
+	e.DeliveryID, e.Backfill = named.DeliveryID, named.Backfill
+	p.ready = append(p.ready, e)
 }
 
 // event returns an event of a time and a line, of the present session and place. name tells it from

@@ -52,18 +52,20 @@ type block struct {
 // message with content if it is of the user or the agent. A time that cannot be read is 0.
 func parseRecord(line []byte) (r record, ok bool) {
 	var at string
-	var message []byte
+	var message, payload []byte
 	var meta, compact, only bool
 	var origin, forked []byte
 	if err := jsonscan.Decode(line, map[string]any{
 		"type": &r.kind, "subtype": &r.subtype, "uuid": &r.uuid, "sessionId": &r.session, "agentId": &r.agent,
 		"promptId": &r.promptID, "cwd": &r.cwd, "gitBranch": &r.branch, "timestamp": &at, "isSidechain": &r.sidechain,
 		"isMeta": &meta, "isCompactSummary": &compact, "isVisibleInTranscriptOnly": &only, "isApiErrorMessage": &r.failed,
-		"message": &message, "toolUseResult": &r.result, "origin": &origin, "forkedFrom": &forked,
+		"message": &message, "toolUseResult": &r.result, "origin": &origin, "forkedFrom": &forked, "payload": &payload,
 	}); err != nil || r.kind == "" {
 		return record{}, false
 	}
-	r.hidden = meta || compact || only
+	if r.hidden = meta || compact || only; r.kind == codexMeta {
+		r.parseCodexMeta(payload)
+	}
 	_ = jsonscan.Decode(origin, map[string]any{"kind": &r.origin}) // else it is not told
 	_ = jsonscan.Decode(forked, map[string]any{"sessionId": &r.forkedFrom.session, "messageUuid": &r.forkedFrom.uuid})
 	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
@@ -175,6 +177,7 @@ func contentText(content []byte) string {
 var refusals = []string{
 	"<tool_use_error>", hosttext.Interrupted, "The user doesn't want to ", "Permission to use ", "Claude requested permissions to ",
 	"Error: No such tool available", "InputValidationError",
+	"exec command rejected by user", "patch rejected by user", "aborted by user", // Codex CLI
 }
 
 // refused reports whether a tool was not run.

@@ -45,7 +45,7 @@ func TestBothWays(t *testing.T) {
 			if diff := cmp.Diff(want, imported); diff != "" {
 				t.Errorf("imported: -want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff(want, captured(t, `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt_id":"p1","cwd":"/p","prompt":`+string(quoted)+"}")); diff != "" {
+			if diff := cmp.Diff(want, captured(t, "", `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt_id":"p1","cwd":"/p","prompt":`+string(quoted)+"}")); diff != "" {
 				t.Errorf("captured: -want +got:\n%s", diff)
 			}
 		})
@@ -53,12 +53,16 @@ func TestBothWays(t *testing.T) {
 }
 
 // captured returns the events that a hook without a worker makes of a payload, one line each.
-func captured(t *testing.T, payload string) (lines []string) {
+func captured(t *testing.T, host memory.Host, payload string) (lines []string) {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "CLAUDE_MEM_DATA_DIR": filepath.Join(home, "mem"), "CLAUDE_MEM_SLACK": "60s"}
+	verb := hook.VerbNew // as the host runs it
+	if host != "" {
+		verb = "" // the payload names the event
+	}
 	hook.Run(hook.Options{
-		Verb:  hook.VerbNew, // as the host runs it
+		Host: host, Verb: verb,
 		Stdin: strings.NewReader(payload), Stdout: new(strings.Builder), Getenv: func(key string) string { return env[key] },
 		Now: time.Now, Rand: func() uint64 { return 1 }, StartWorker: func(string) error { return nil },
 	})

@@ -100,29 +100,35 @@ func remembers(m *world.Memory, sessions []recorded.Session) map[string]remember
 		if err := json.Unmarshal(s.Payloads[0].Body, &first); err != nil {
 			m.T.Fatal(err)
 		}
-		id := m.QueryOne("SELECT id FROM sessions WHERE host_session_id = '" + first.ID + "'")
-		var shown []memoryapi.SessionRecords
-		if err := json.Unmarshal(m.MustCommand("show", fmt.Sprint("S", id), "--json"), &shown); err != nil || len(shown) != 1 {
-			m.T.Fatal(err, len(shown))
-		}
-		records := shown[0]
-		r := remembered{Status: string(records.Status)}
-		for _, p := range records.Prompts {
-			r.Prompts = append(r.Prompts, fmt.Sprintf("%d %s", p.PromptNumber, p.Text))
-		}
-		for _, o := range records.Observations {
-			text := fmt.Sprintf("turn %d, %s: %s\n%s\n%s\nfacts %q\nconcepts %q\nread %q modified %q", o.PromptNumber, o.Type, o.Title, o.Subtitle, o.Narrative,
-				o.Facts, o.Concepts, o.FilesRead, o.FilesModified)
-			r.Observations = append(r.Observations, strings.ReplaceAll(text, m.Home, "~"))
-		}
-		for _, s := range records.Summaries {
-			r.Summaries = append(r.Summaries, strings.ReplaceAll(fmt.Sprintf("turn %d: %+v", s.PromptNumber, []any{s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps, s.FilesRead, s.FilesEdited, s.Notes}), m.Home, "~"))
-		}
-		slices.Sort(r.Observations)
-		slices.Sort(r.Summaries)
-		all[s.Name] = r
+		all[s.Name] = remembersOf(m, first.ID)
 	}
 	return all
+}
+
+// remembersOf returns what is remembered of the session with a host's id.
+func remembersOf(m *world.Memory, hostID string) (r remembered) {
+	m.T.Helper()
+	id := m.QueryOne("SELECT id FROM sessions WHERE host_session_id = '" + hostID + "'")
+	var shown []memoryapi.SessionRecords
+	if err := json.Unmarshal(m.MustCommand("show", fmt.Sprint("S", id), "--json"), &shown); err != nil || len(shown) != 1 {
+		m.T.Fatal(err, len(shown))
+	}
+	records := shown[0]
+	r.Status = string(records.Status)
+	for _, p := range records.Prompts {
+		r.Prompts = append(r.Prompts, fmt.Sprintf("%d %s", p.PromptNumber, p.Text))
+	}
+	for _, o := range records.Observations {
+		text := fmt.Sprintf("turn %d, %s: %s\n%s\n%s\nfacts %q\nconcepts %q\nread %q modified %q", o.PromptNumber, o.Type, o.Title, o.Subtitle, o.Narrative,
+			o.Facts, o.Concepts, o.FilesRead, o.FilesModified)
+		r.Observations = append(r.Observations, strings.ReplaceAll(text, m.Home, "~"))
+	}
+	for _, s := range records.Summaries {
+		r.Summaries = append(r.Summaries, strings.ReplaceAll(fmt.Sprintf("turn %d: %+v", s.PromptNumber, []any{s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps, s.FilesRead, s.FilesEdited, s.Notes}), m.Home, "~"))
+	}
+	slices.Sort(r.Observations)
+	slices.Sort(r.Summaries)
+	return r
 }
 
 // TestBackfill imports the transcripts of the recorded sessions: what is remembered is what the

@@ -56,7 +56,7 @@ Projects that it knows by name only become those of the same name, if there is o
 
 A directory such as ~/.claude/projects, or a file in it, has the transcripts of Claude Code's
 sessions: what happened before claude-mem was installed, or while it did not run, is captured
-from them. What was captured already is left as it is; docs/backfill.md tells what transcripts
+from them, and of Codex CLI's from ~/.codex/sessions. What was captured already is left as it is; docs/backfill.md tells what transcripts
 lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
 cost is shown first, and asked about. --project may be given more than once.
 
