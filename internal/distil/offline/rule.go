@@ -70,6 +70,9 @@ func rulesOf(prompt string) []rule {
 				continue
 			}
 			content := ruleContent(tail)
+			if leans(content) && !hasCode(content) && !cues.Has(content, "rule-here", "rule-place") {
+				continue // nobody knows later what "that" was
+			}
 			if !slices.ContainsFunc(out, func(r rule) bool { return r.content == content }) {
 				out = append(out, rule{category(content), content})
 			}
@@ -81,7 +84,7 @@ func rulesOf(prompt string) []rule {
 // ruleContent returns a rule as it is kept, without the words that link it to what was
 // said before it, and without an order of its own in front.
 func ruleContent(s string) string {
-	s, _ = lang.Cut(s, "rule-link")
+	s, _ = lang.Cut(withoutOpening(s), "rule-link")
 	s = withoutNotice(s)
 	if head, tail, ok := strings.Cut(s, ", "); ok && intentOf(firstWord(head)) != 0 && len(words(tail)) >= 5 && !beginsRule(head) && lang.Has(tail, "rule-norm") {
 		s = tail

@@ -103,6 +103,8 @@ func TestRules(t *testing.T) {
 		{"German reach", "Mach den Export schneller. Kein Reflection, das gilt für alles unter core/.", []string{"Kein Reflection, das gilt für alles unter core/"}},
 		{"Portuguese reach", "textos em minúsculas, isso vale para tudo que o usuário vê", []string{"Textos em minúsculas, isso vale para tudo que o usuário vê"}},
 		{"Chinese reach", "文案放在 zh.yml，这适用于所有页面", []string{"文案放在 zh.yml，这适用于所有页面"}},
+		{"answered first", "No - enum values are always upper case here", []string{"Enum values are always upper case here"}},
+		{"this, and what it is", "This file is run by /bin/sh here, so never use arrays in it", []string{"This file is run by /bin/sh here, so never use arrays in it"}},
 		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -115,6 +117,7 @@ func TestRules(t *testing.T) {
 
 func TestNoRules(t *testing.T) {
 	for _, prompt := range []string{
+		"That part stays off limits, never touch it.", "That's the usual playbook, it must not be changed.", "das ist immer so zu machen",
 		"whatever the server sends is logged twice", "The button does nothing. This applies to all pages.", "rename it to Reader. That goes for all the callers.",
 		"don't push yet", "never mind", "fix it, always fails", "never mind, I found it", "the worker never returns when the queue is empty",
 		"we always get a 502 from the gateway, why?", "do we always need the lock here?", "never seen that before", "please don't do that again",

@@ -15,8 +15,8 @@ import (
 // agrees or answers.
 const (
 	maxDecision = 110
-	maxLaid     = 100
-	maxStep     = 36
+	maxLaid     = 74
+	maxStep     = 27
 	maxBrief    = 8
 )
 
@@ -27,7 +27,8 @@ const (
 func (t *turn) settled() []memory.Observation {
 	parts, most, of := t.recap(), maxDecision, memory.TypeDecision
 	if t.recapped = parts != nil; !t.recapped {
-		orders, laid := t.orders(), t.laidDown()
+		orders := t.orders()
+		laid := t.laidDown(orders != nil)
 		switch {
 		case laid != nil && orders != nil:
 			parts, most = append(orders, laid...), maxLaid
@@ -160,11 +161,12 @@ func (t *turn) closing(ordered bool) (parts []string) {
 	return parts
 }
 
-// laidDown returns what a message with lists, tables or code says, nil for another one.
-func (t *turn) laidDown() (parts []string) {
+// laidDown returns what a message with lists, tables or code says, nil for another one. What is still to do
+// it leaves out unless the user has ordered something.
+func (t *turn) laidDown(ordered bool) (parts []string) {
 	laid := false
 	for _, s := range t.message {
-		if laid = laid || s.item || s.row || s.code; s.code || !isFluff(s.text) && !reportsTests(s.text) && !looksOnly(s.text) && !asks(s.text) {
+		if laid = laid || s.item || s.row || s.code; s.code || !isFluff(s.text) && !reportsTests(s.text) && !looksOnly(s.text) && !asks(s.text) && !lang.Has(s.text, "guess") && (ordered || !looksAhead(s)) {
 			parts = append(parts, s.text)
 		}
 	}
@@ -185,19 +187,27 @@ func withoutRepeats(parts []string) (fresh []string) {
 }
 
 // splitClause splits a text behind the last sentence that fits into n characters, else behind a
-// clause or word.
+// clause, else within one: then an ellipsis stands on both sides.
 func splitClause(s string, n int) (head, rest string) {
-	head = strings.TrimSuffix(cut(s, n), "…")
+	head, within := strings.CutSuffix(cut(s, n), "…")
 	if i := strings.LastIndex(head, ". "); len(head) < len(s) && i > n/2 {
-		head = head[:i]
+		head, within = head[:i], false
 	}
 	if i := strings.LastIndex(head, " ("); i > n/3 && !balanced(head) {
-		head = head[:i]
+		head, within = head[:i], false
 	}
 	if !strings.HasPrefix(s, head) {
 		head = head[:len(head)-1] // cut has closed a backquote
 	}
-	return strings.TrimRight(head, ". "), capitalWord(strings.TrimLeft(s[len(head):], " ,;:.–—-"))
+	within = within && strings.HasPrefix(s[len(head):], " ")
+	rest = strings.TrimLeft(s[len(head):], " ,;:–—-")
+	if within {
+		return head + "…", "…" + rest
+	}
+	if dot, behind, _ := strings.Cut(rest, " "); dot == "." {
+		rest = behind
+	}
+	return strings.TrimRight(head, ". "), capitalWord(rest)
 }
 
 // lengthOf returns how many characters the first n words of s have; 0 for none.

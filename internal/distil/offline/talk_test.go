@@ -138,3 +138,21 @@ func TestCutClause(t *testing.T) {
 		}
 	}
 }
+
+// TestSplitClause: nothing of a text is lost where it is split, and a cut within a clause is shown.
+func TestSplitClause(t *testing.T) {
+	for _, tt := range []struct {
+		s          string
+		n          int
+		head, rest string
+	}{
+		{"Rows end in CRLF. Quotes are doubled", 25, "Rows end in CRLF", "Quotes are doubled"},
+		{"A pinned table of types: .csv -> text/csv, .yml -> application/x-yaml", 45, "A pinned table of types: .csv -> text/csv", ".yml -> application/x-yaml"},
+		{"nobody knows which formula produced an invoice of last year", 40, "nobody knows which formula produced an…", "…invoice of last year"},
+		{"all of it", 40, "all of it", ""},
+	} {
+		if head, rest := splitClause(tt.s, tt.n); head != tt.head || rest != tt.rest {
+			t.Errorf("%q at %d: %q and %q", tt.s, tt.n, head, rest)
+		}
+	}
+}
