@@ -17,6 +17,8 @@ const (
 	HostOpenCode   Host = "opencode"
 	HostCursor     Host = "cursor"
 	HostVSCode     Host = "vscode"
+	HostCopilot    Host = "copilot"
+	HostQwen       Host = "qwen"
 	HostRaw        Host = "raw"
 	// HostUnknown is a host that calls the hooks of another one and does not say its name.
 	HostUnknown Host = "unknown"

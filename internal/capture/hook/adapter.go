@@ -26,8 +26,8 @@ type adapter struct {
 	// print returns the reply with the context of an event, nil for none. Without it the reply has
 	// the form of Claude Code's.
 	print func(context string) []byte
-	// silentAtPrompt says that the reply to a prompt cannot have context.
-	silentAtPrompt bool
+	// silent are the events, by Claude Code's names, whose replies cannot have context.
+	silent string
 	// contextInBytes says that longestContext is in bytes.
 	contextInBytes bool
 	// registered are the events that the host's configuration asks for, in the order of a
@@ -54,7 +54,9 @@ func (n names) of(name string) (string, bool) {
 const aToolCall = ""
 
 // adapters are the hosts. A new one is a row here, and its payloads in testdata.
-var adapters = [...]*adapter{&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &openCodeAdapter, &cursorAdapter, &vsCodeAdapter, &rawAdapter}
+var adapters = [...]*adapter{
+	&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &qwenAdapter, &openCodeAdapter, &cursorAdapter, &vsCodeAdapter, &copilotAdapter, &rawAdapter,
+}
 
 // claudeCodeAdapter registers exactly the events that every Claude Code from 2.0.60 on knows:
 // one name that a host does not know disables all hooks of the plugin.

@@ -14,7 +14,7 @@ import (
 // a generation the answer to one prompt. The final answer is in afterAgentResponse, which
 // ends the turn; stop, which does not have it, only flushes.
 var cursorAdapter = adapter{
-	host: memory.HostCursor, silentAtPrompt: true,
+	host: memory.HostCursor, silent: eventPrompt,
 	members: names{
 		{"conversation_id", "session_id"}, {"generation_id", "prompt_id"}, {"tool_output", "tool_response"},
 		{"error_message", "error"}, {"duration", "duration_ms"}, {"text", "last_assistant_message"},
@@ -27,7 +27,7 @@ var cursorAdapter = adapter{
 	tools:  names{{"Shell", toolBash}, {"Task", "Agent"}},
 	take:   cursorTake,
 	finish: cursorFinish,
-	print:  cursorReply,
+	print:  contextAt("additional_context"),
 	registered: []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterFileEdit",
 		"afterAgentResponse", "stop", "preCompact", "sessionEnd"},
 }
@@ -86,12 +86,4 @@ func cursorShell(p *payload) {
 		output = stdout + stderr + text
 	}
 	p.setShellResult(output, exit)
-}
-
-// cursorReply returns the reply of sessionStart and postToolUse.
-func cursorReply(context string) []byte {
-	if context == "" {
-		return nil
-	}
-	return jsonscan.Object("additional_context", context)
 }

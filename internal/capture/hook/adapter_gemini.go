@@ -26,6 +26,13 @@ var geminiAdapter = adapter{
 	inMillis:   true,
 }
 
+// qwenAdapter is for Qwen Code, which has Claude Code's events and Gemini CLI's tools. Observed with
+// 0.24.4; see testdata/qwen-hooks. It reports each answer of a tool as a prompt without text.
+var qwenAdapter = adapter{
+	host: memory.HostQwen, tools: append(names{{"edit", toolEdit}, {"todo_write", "TodoWrite"}, {"task", "Agent"}}, geminiAdapter.tools...), finish: geminiFinish,
+	registered: claudeCodeAdapter.registered, inMillis: true,
+}
+
 // geminiFinish gives a tool call Claude Code's shape. The response has the text
 // for the model (llmContent), what the user sees (returnDisplay: text, or an object for an
 // edit), and an error, which makes the call a failure. A response of another form stays as it is.
@@ -33,6 +40,11 @@ func geminiFinish(p *payload) {
 	e := &p.event
 	var content, display, message string
 	var displayed, fault []byte
+	if exit := geminiExit(e.ToolError); p.name == eventFailure && exit != 0 { // of Qwen Code
+		_, output, _ := strings.Cut(e.ToolError, "\nOutput: ")
+		output, _, _ = strings.Cut(output, "\nError: ")
+		p.setShellResult(output, exit)
+	}
 	if p.name != eventSaved || jsonscan.Decode(e.ToolResponse, map[string]any{"llmContent": &content, "returnDisplay": &displayed, "error": &fault}) != nil {
 		return
 	}
@@ -57,7 +69,7 @@ func geminiFinish(p *payload) {
 		var created bool
 		var before []byte
 		if jsonscan.Decode(displayed, map[string]any{"isNewFile": &created, "originalContent": &before}) == nil {
-			p.setFileWritten(created, before)
+			p.setFileWritten(created || string(before) == `""`, before)
 		}
 	default:
 		if content != "" {

@@ -9,8 +9,15 @@ var rawAdapter = adapter{host: memory.HostRaw, byShape: true}
 // vsCodeAdapter is for the agent mode of VS Code, which runs the hooks of Claude Code's settings too.
 // Its payloads are from its documentation; see testdata/vscode-hooks.
 var vsCodeAdapter = adapter{
-	host: memory.HostVSCode, byShape: true, silentAtPrompt: true,
-	registered: []string{"SessionStart", "UserPromptSubmit", eventSaved, eventStop, eventSubagent, "PreCompact"},
+	host: memory.HostVSCode, byShape: true, silent: eventPrompt,
+}
+
+// copilotAdapter is for Copilot CLI, observed with 1.0.102 (see testdata/copilot-hooks), and for the hooks
+// that VS Code reads in the same directory. Under these names of events Copilot CLI calls its tools as
+// Claude Code does.
+var copilotAdapter = adapter{
+	host: memory.HostCopilot, byShape: true, contextInBytes: true, print: contextAt("additionalContext"),
+	registered: []string{"SessionStart", eventPrompt, eventSaved, eventFailure, eventStop, eventSubagent, "PreCompact", "SessionEnd"},
 }
 
 // snake converts a name to snake_case, which stays as it is. A key above 64 bytes, which is none of

@@ -51,6 +51,26 @@ var hostRows = []hostRow{
 		startReply: claudeReply, promptReply: claudeReply, toolReply: claudeReply,
 	},
 	{
+		host: memory.HostQwen,
+		kinds: map[string]memory.EventKind{
+			"SessionStart": memory.KindSessionStart, "UserPromptSubmit": memory.KindPrompt, "UserPromptSubmit-empty": "",
+			"PostToolUse": memory.KindTool, "Stop": memory.KindStop, "SessionEnd": memory.KindSessionEnd,
+		},
+		failed: []string{"PostToolUse-run_shell_command-failed", "PostToolUseFailure-run_shell_command-failed", "PostToolUseFailure-read_file-failed"},
+		start:  "SessionStart", prompt: "UserPromptSubmit", tool: "PostToolUse-read_file",
+		startReply: claudeReply, promptReply: claudeReply, toolReply: claudeReply,
+	},
+	{
+		host: memory.HostCopilot,
+		kinds: map[string]memory.EventKind{
+			"SessionStart": memory.KindSessionStart, "UserPromptSubmit": memory.KindPrompt,
+			"PostToolUse": memory.KindTool, "Stop": memory.KindStop, "SessionEnd": memory.KindSessionEnd,
+		},
+		failed: []string{"PostToolUse-Bash-failed", "PostToolUseFailure-Read-failed"},
+		start:  "SessionStart", prompt: "UserPromptSubmit", tool: "PostToolUse-Read",
+		startReply: "additionalContext", promptReply: "additionalContext", toolReply: "additionalContext",
+	},
+	{
 		host: memory.HostOpenCode,
 		kinds: map[string]memory.EventKind{
 			"session.created": memory.KindSessionStart, "chat.message": memory.KindPrompt, "tool.execute.after": memory.KindTool,

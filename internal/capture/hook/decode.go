@@ -79,6 +79,7 @@ func (p *payload) setPrompt() error {
 
 // The names of Claude Code's events that are told from others of their verb.
 const (
+	eventPrompt   = "UserPromptSubmit"
 	eventSaved    = "PostToolUse"
 	eventFailure  = "PostToolUseFailure"
 	eventStop     = "Stop"
@@ -93,7 +94,7 @@ var claudeEvents = [...]struct {
 	kind memory.EventKind
 }{
 	{"SessionStart", VerbContext, memory.KindSessionStart},
-	{"UserPromptSubmit", VerbNew, memory.KindPrompt},
+	{eventPrompt, VerbNew, memory.KindPrompt},
 	{eventSaved, VerbSave, memory.KindTool},
 	{eventFailure, VerbSave, memory.KindTool},
 	{eventStop, VerbSummary, memory.KindStop},

@@ -69,8 +69,11 @@ func (r *run) understand(input []byte) (*payload, error) {
 			p, err = r.parse(input, a)
 		}
 	}
-	if a == &claudeCodeAdapter && !errors.Is(err, jsonscan.ErrNotObject) && p.isForeign() {
-		r.Host = hostOf(input)
+	foreign := a == &claudeCodeAdapter && p.isForeign() || a == &copilotAdapter && hostOf(input) == memory.HostVSCode
+	if foreign && !errors.Is(err, jsonscan.ErrNotObject) {
+		if r.Host = hostOf(input); r.Host == memory.HostUnknown && r.Getenv("COPILOT_CLI") != "" {
+			r.Host = memory.HostCopilot // none of its payloads names it
+		}
 		if a = adapterOf(r.Host); a == nil || !a.byShape {
 			a = &unknownAdapter
 		}

@@ -67,7 +67,7 @@ func PrintBlock(w io.Writer, block *memory.ContextBlock) {
 // is none.
 func (r *reply) print(w io.Writer) {
 	host, length := cmp.Or(r.host, &claudeCodeAdapter), runes.UTF16Len
-	if host.silentAtPrompt && r.event == "UserPromptSubmit" {
+	if strings.Contains(" "+host.silent+" ", " "+r.event+" ") {
 		r.context = ""
 	}
 	if r.context == "" && len(r.system) == 0 {
@@ -91,6 +91,16 @@ func (r *reply) print(w io.Writer) {
 		members = append(members, "systemMessage", strings.Join(r.system, "\n"))
 	}
 	_, _ = w.Write(append(jsonscan.Object(members...), '\n')) // the host has stopped reading
+}
+
+// contextAt returns the function that makes a reply of the context alone, as a member of that name.
+func contextAt(member string) func(string) []byte {
+	return func(context string) []byte {
+		if context == "" {
+			return nil
+		}
+		return jsonscan.Object(member, context)
+	}
 }
 
 const contextEnd = "</claude-mem-context>"

@@ -249,7 +249,7 @@ func exitIn(output string) int64 {
 	last := strings.ToLower(output[strings.LastIndexByte(output, '\n')+1:])
 	for _, mark := range []string{"exit code", "exited with code", "exit status"} {
 		if _, rest, ok := strings.Cut(last, mark); ok {
-			exit, _ := strconv.ParseInt(strings.Trim(rest, ": =.)\r"), 10, 32) // no number: it passed
+			exit, _ := strconv.ParseInt(strings.Trim(rest, ": =.)>\r"), 10, 32) // no number: it passed
 			return exit
 		}
 	}

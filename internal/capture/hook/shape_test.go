@@ -42,6 +42,35 @@ func TestHostOfPayload(t *testing.T) {
 	}
 }
 
+// TestCopilotAndVSCode: Copilot CLI is known by its environment where its payloads do not tell, and VS Code
+// by its payloads, whichever of the two the hook was installed for.
+func TestCopilotAndVSCode(t *testing.T) {
+	const copilot, vscode = `{"session_id":"s","timestamp":"t","hook_event_name":"UserPromptSubmit","prompt":"hello"}`, `{"sessionId":"s","hookEventName":"UserPromptSubmit","timestamp":"t","prompt":"hello"}`
+	for _, c := range []struct {
+		payload     string
+		host, want  memory.Host
+		variable    string
+		mayTellBack bool
+	}{
+		{copilot, "", memory.HostCopilot, "1", true},
+		{copilot, memory.HostCopilot, memory.HostCopilot, "", true},
+		{`{"sessionId":"s","timestamp":1,"cwd":"/w","prompt":"hello"}`, memory.HostCopilot, memory.HostCopilot, "1", true},
+		{vscode, "", memory.HostVSCode, "1", false},
+		{vscode, memory.HostCopilot, memory.HostVSCode, "", false},
+		{`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hello"}`, "", memory.HostClaudeCode, "1", true},
+	} {
+		s := newStage(t)
+		s.host, s.verb, s.env["COPILOT_CLI"] = c.host, VerbNew, c.variable
+		w := s.worker()
+		w.answerAll("REMEMBERED")
+		out := s.run(c.payload)
+		_, events := w.seen()
+		if len(events) != 1 || events[0].Host != c.want || strings.Contains(out, "REMEMBERED") != c.mayTellBack {
+			t.Errorf("--host %s, %s: %+v, reply %q; want host %s", c.host, c.payload, events, out, c.want)
+		}
+	}
+}
+
 // TestNotUnderstood: a payload of which nothing can be made is counted with the names of its members;
 // what a host tells and nobody stores is not.
 func TestNotUnderstood(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
@@ -21,8 +22,8 @@ var errNoAnswer = errors.New("no closing message found in the transcript")
 // regular file below the home directory is read. Who speaks, and the text, are told in the form of VS
 // Code and Copilot ("type":"assistant.message", "data":{"content"}), of Claude Code
 // ("message":{"role","content"}), or by a bare role and content. The errors: errNoAnswer, those of
-// openfile.Tail.
-func closing(transcript, home string) (string, error) {
+// openfile.Tail. With last, a message counts only behind the last tool call.
+func closing(transcript, home string, last bool) (string, error) {
 	name, err := filepath.Rel(home, filepath.FromSlash(transcript))
 	if err != nil || home == "" || !filepath.IsLocal(name) {
 		return "", errNoAnswer
@@ -39,6 +40,8 @@ func closing(transcript, home string) (string, error) {
 		text := strings.TrimSpace(s.text("data_content message_content content text"))
 		role, _, _ := strings.Cut(s.text("role message_role type"), ".")
 		switch {
+		case last && role == "tool":
+			return "", errNoAnswer
 		case text == "":
 		case role == "assistant":
 			return text, nil
@@ -49,10 +52,22 @@ func closing(transcript, home string) (string, error) {
 	return "", errNoAnswer
 }
 
+// transcriptTime is how long a closing message is waited for. Copilot CLI 1.0.102 runs the hook about
+// 80 ms before it writes the message into the transcript.
+const transcriptTime = 120 * time.Millisecond
+
 // close fills in the closing message that the host has not reported, from its transcript.
 func (r *run) close(p *payload) {
 	var err error
-	if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv)); err != nil {
+	until := r.arrived.Add(transcriptTime)
+	for waiting := true; waiting; {
+		waiting = time.Now().Before(until)
+		if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv), waiting); !errors.Is(err, errNoAnswer) {
+			break
+		}
+		time.Sleep(2 * pollEvery)
+	}
+	if err != nil {
 		r.log(NotUnderstood, string(r.Host)+": "+err.Error())
 	}
 }

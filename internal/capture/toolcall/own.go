@@ -8,8 +8,9 @@ import (
 )
 
 // ownTools are the prefixes of the names of claude-mem's MCP tools: by plugin and by itself
-// in Claude Code, then as Codex CLI, Gemini CLI and OpenCode name them.
-var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__", "mcp_claude-mem_", "claude-mem_"}
+// in Claude Code, then as Codex CLI, Gemini CLI, OpenCode and
+// Copilot CLI name them.
+var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__", "mcp_claude-mem_", "claude-mem_", "claude-mem-"}
 
 // ownCursorTools are those tools in Cursor, which does not name the server.
 var ownCursorTools = text.Set("MCP:search_memory MCP:get_observations MCP:get_session_summary MCP:get_project_context MCP:save_memory MCP:forget_memory")

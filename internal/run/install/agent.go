@@ -71,8 +71,7 @@ func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 	if p.Programs, err = in.changed(programs); err != nil {
 		return nil, err
 	}
-	for i := range in.agent.files {
-		s := agentState{file: &in.agent.files[i], path: in.agent.files[i].path(in.opts.ConfigDir)}
+	for _, s := range in.agent.in(in.opts.ConfigDir) {
 		if s.now, err = readUserFile(s.path); err != nil {
 			return nil, err
 		}
@@ -179,8 +178,7 @@ func (in *AgentInstaller) PlanRemoval() (*AgentRemoval, error) {
 		Host: in.agent.Host, Label: in.agent.Label, ConfigDir: in.opts.ConfigDir, DataDir: in.opts.DataDir,
 		Files: []Change{}, Restored: []string{}, Directories: []string{}, book: book,
 	}
-	for i := range in.agent.files {
-		s := agentState{file: &in.agent.files[i], path: in.agent.files[i].path(in.opts.ConfigDir)}
+	for _, s := range in.agent.in(in.opts.ConfigDir) {
 		if s.now, err = readUserFile(s.path); err != nil {
 			return nil, err
 		}
@@ -239,8 +237,8 @@ func (in *AgentInstaller) Uninstall(ctx context.Context) (*AgentRemoval, error) 
 
 // sweepAgent removes the temporary files of a killed run.
 func (in *AgentInstaller) sweepAgent() {
-	for i := range in.agent.files {
-		atomicfile.RemoveLeftovers(in.agent.files[i].path(in.opts.ConfigDir))
+	for _, s := range in.agent.in(in.opts.ConfigDir) {
+		atomicfile.RemoveLeftovers(s.path)
 	}
 	in.sweepOwn()
 }

@@ -152,7 +152,7 @@ func TestAgentGolden(t *testing.T) {
 			if plan := p.install(); !plan.Empty() {
 				t.Errorf("a second install: %+v", plan)
 			}
-			if removal := p.uninstall(); len(removal.Restored) != len(agent.files) {
+			if removal := p.uninstall(); len(removal.Restored) != len(agent.in(p.dir)) {
 				t.Errorf("restored %q", removal.Restored)
 			}
 			p.same(was)
@@ -175,8 +175,8 @@ func TestAgentFileChangedSince(t *testing.T) {
 			p := newAgentPlace(t, agent, filepath.Join("testdata", "agents", name, "before"))
 			p.install()
 			was := files(t, filepath.Join("testdata", "agents", name, "before"))
-			for i := range agent.files {
-				path := agent.files[i].path(p.dir)
+			for _, s := range agent.in(p.dir) {
+				path := s.path
 				rel, err := filepath.Rel(p.dir, path)
 				if err != nil {
 					t.Fatal(err)
@@ -360,6 +360,21 @@ func TestAgentAndClaudeCode(t *testing.T) {
 	if _, err := os.Stat(p.data); errors.Is(err, fs.ErrNotExist) {
 		t.Error("the memory is gone")
 	}
+}
+
+// TestVSCodeServers: where VS Code has a directory, Copilot's install puts the MCP server there too.
+func TestVSCodeServers(t *testing.T) {
+	p := newAgentPlace(t, AgentOf(memory.HostVSCode), "")
+	path, text := filepath.Join(p.root, "home", ".config", "Code", "User", "mcp.json"), "{\n\t// mine\n\t\"servers\": {\"docs\": {\"command\": \"docs\"}},\n}\n"
+	p.put(path, text, 0o600)
+	was := files(t, p.dir)
+	if plan := p.install(); plan.Host != memory.HostCopilot || len(plan.Files) != 3 || !strings.Contains(p.get(path), `"type": "stdio"`) && !strings.Contains(p.get(path), `"type":"stdio"`) {
+		t.Errorf("%d files, %s", len(plan.Files), p.get(path))
+	}
+	if p.uninstall(); p.get(path) != text {
+		t.Errorf("after the uninstall: %s", p.get(path))
+	}
+	p.same(was)
 }
 
 // TestMovedDataDir: MCP servers get a data directory that is not the default.

@@ -20,6 +20,8 @@ const ServerName = "claude-mem"
 type Agent struct {
 	Host  memory.Host
 	Label string
+	// Also is another host that runs the same hooks, "" for none.
+	Also memory.Host
 	// Program is its command, by which it is found; "" for none.
 	Program string
 	// Note tells the user what is left to do after an install.
@@ -36,6 +38,8 @@ type agentFile struct {
 	// names are its names below the configuration directory, with slashes: the first that
 	// exists counts, else the first.
 	names []string
+	// found: the first whose directory exists counts; without one the file is left alone.
+	found bool
 	form  form
 	// hooks says that our hooks are in it.
 	hooks bool
@@ -48,7 +52,7 @@ var agents = []Agent{
 		Note: "Codex CLI runs hooks only after you have trusted them: start `codex`, enter /hooks, and trust those of claude-mem.",
 		dir:  dirOf("CODEX_HOME", "", ".codex"),
 		files: []agentFile{
-			{names: []string{"hooks.json"}, form: jsonHooks{}, hooks: true},
+			{names: []string{"hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
 			{names: []string{"config.toml"}, form: tomlServers{}},
 		},
 	},
@@ -56,7 +60,27 @@ var agents = []Agent{
 		Host: memory.HostGemini, Label: "Gemini CLI", Program: "gemini", resume: []string{"gemini", "--resume"},
 		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
 		files: []agentFile{
-			{names: []string{"settings.json"}, form: jsonHooks{named: true, servers: true}, hooks: true},
+			{names: []string{"settings.json"}, form: jsonHooks{entry: namedEntry, servers: true}, hooks: true},
+		},
+	},
+	{
+		Host: memory.HostQwen, Label: "Qwen Code", Program: "qwen", resume: []string{"qwen", "--resume"},
+		dir: dirOf("", "", ".qwen"),
+		files: []agentFile{
+			{names: []string{"settings.json"}, form: jsonHooks{entry: namedEntry, servers: true}, hooks: true},
+		},
+	},
+	{
+		Host: memory.HostCopilot, Also: memory.HostVSCode, Label: "Copilot (CLI and VS Code)", Program: "copilot", resume: []string{"copilot", "--resume"},
+		Note: "VS Code has to be restarted; in its list of MCP servers claude-mem may have to be started once.",
+		dir:  dirOf("COPILOT_HOME", "", ".copilot"),
+		files: []agentFile{
+			{names: []string{"hooks/claude-mem.json"}, form: jsonHooks{entry: typedEntry, base: `{"version":1}`}, hooks: true},
+			{names: []string{"mcp-config.json"}, form: jsonServers{key: "mcpServers", more: []any{"type", "local", "tools", []byte(`["*"]`)}}},
+			{
+				names: []string{"../.config/Code/User/mcp.json", "../Library/Application Support/Code/User/mcp.json", "../AppData/Roaming/Code/User/mcp.json"},
+				found: true, form: jsonServers{key: "servers", more: []any{"type", "stdio"}},
+			},
 		},
 	},
 	{
@@ -80,7 +104,7 @@ var agents = []Agent{
 		Note: "Restart Cursor; its settings list hooks and MCP servers, and a new server has to be switched on there.",
 		dir:  dirOf("", "", ".cursor"),
 		files: []agentFile{
-			{names: []string{"hooks.json"}, form: jsonHooks{flat: true}, hooks: true},
+			{names: []string{"hooks.json"}, form: jsonHooks{entry: plainEntry, base: `{"version":1}`}, hooks: true},
 			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}},
 		},
 	},
@@ -112,7 +136,7 @@ func Resume(host memory.Host, id string) []string {
 	command := []string{"claude", "--resume"}
 	if host != memory.HostClaudeCode {
 		agent := AgentOf(host)
-		if agent == nil || agent.resume == nil {
+		if agent == nil || agent.Host != host || agent.resume == nil {
 			return nil
 		}
 		command = agent.resume
@@ -128,7 +152,7 @@ func Resume(host memory.Host, id string) []string {
 
 // AgentOf returns the agent of a host, nil for Claude Code and unknown hosts.
 func AgentOf(host memory.Host) *Agent {
-	if i := slices.IndexFunc(agents, func(a Agent) bool { return a.Host == host }); i >= 0 {
+	if i := slices.IndexFunc(agents, func(a Agent) bool { return a.Host == host || a.Also == host && host != "" }); i >= 0 {
 		return &agents[i]
 	}
 	return nil
@@ -147,15 +171,28 @@ func (a *Agent) IsFound(getenv func(string) string, home string) bool {
 	return err == nil
 }
 
-// path returns the path of a file in the configuration directory dir: of its names the first that
-// exists, else the first.
+// path returns the path of a file in the configuration directory dir; "" for one that is left alone.
 func (f *agentFile) path(dir string) string {
 	for _, name := range f.names {
-		if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if exists(path) || f.found && exists(filepath.Dir(path)) {
 			return path
 		}
 	}
+	if f.found {
+		return ""
+	}
 	return filepath.Join(dir, filepath.FromSlash(f.names[0]))
+}
+
+// in returns the agent's files in the configuration directory dir, without their contents.
+func (a *Agent) in(dir string) (list []agentState) {
+	for i := range a.files {
+		if path := a.files[i].path(dir); path != "" {
+			list = append(list, agentState{file: &a.files[i], path: path})
+		}
+	}
+	return list
 }
 
 // AgentState is what an agent's files say about claude-mem.
@@ -207,9 +244,8 @@ func ReadAgents(dataDir string, getenv func(string) string, home string) []Agent
 // ours; one that cannot be read is in Unreadable.
 func (a *Agent) read(dir string) AgentState {
 	s := AgentState{Host: a.Host, Label: a.Label, ConfigDir: dir, Note: a.Note}
-	for i := range a.files {
-		f := &a.files[i]
-		path := f.path(dir)
+	for _, file := range a.in(dir) {
+		f, path := file.file, file.path
 		data, err := readUserFile(path)
 		var o ours
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem/internal/capture/hook"
@@ -40,14 +41,21 @@ type ours struct {
 
 // jsonHooks is JSON with hooks by event. Comments and trailing commas stay.
 type jsonHooks struct {
-	// flat is Cursor's form: a version, and by event a list of commands; else it is Claude
-	// Code's, by event a list of groups of commands.
-	flat bool
-	// named: each hook has a name.
-	named bool
+	// entry is the entry of a command as JSON: LINE stands for the line, TIMEOUT for the timeout.
+	entry string
+	// base is an object with the members that the file must have besides, "" for none.
+	base string
 	// servers: the file has the MCP servers too.
 	servers bool
 }
+
+// The entries of hooks that several agents have: a group of one hook, and the hook alone.
+const (
+	groupEntry = `{"hooks":[` + typedEntry + `]}`
+	typedEntry = `{"type":"command","command":LINE,"timeout":TIMEOUT}`
+	plainEntry = `{"command":LINE,"timeout":TIMEOUT}`
+	namedEntry = `{"hooks":[{"name":"claude-mem","type":"command","command":LINE,"timeout":TIMEOUT}]}`
+)
 
 // add returns the file with our hooks, and the server if it has those. Hooks of an earlier version for
 // events that have none any more go.
@@ -56,15 +64,22 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if f.flat && d.Find("version") == nil {
-		if err := d.Set([]byte("1"), "version"); err != nil {
-			return nil, err
+	base, err := jsonscan.Parse([]byte(f.base))
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range base.Keys() {
+		if d.Find(key) == nil {
+			if err := d.Set(base.Get(key), key); err != nil {
+				return nil, err
+			}
 		}
 	}
 	wanted := map[string]bool{}
 	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
 		wanted[c.Event] = true
-		if err := in.addHook(d, c.Event, f.entry(c)); err != nil {
+		entry := strings.NewReplacer("LINE", string(jsonscan.AppendQuote(nil, c.Line)), "TIMEOUT", strconv.Itoa(c.Timeout)).Replace(f.entry)
+		if err := in.addHook(d, c.Event, []byte(entry)); err != nil {
 			return nil, err
 		}
 	}
@@ -81,19 +96,6 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 	return d.Bytes(), nil
 }
 
-// entry returns the entry of one command as JSON: a group of one hook, or the hook alone in a flat
-// file.
-func (f jsonHooks) entry(c hook.Command) []byte {
-	pairs := []any{"type", "command", "command", c.Line, "timeout", int64(c.Timeout)}
-	if f.flat {
-		return jsonscan.Object(pairs[2:]...)
-	}
-	if f.named {
-		pairs = append([]any{"name", "claude-mem"}, pairs...)
-	}
-	return fmt.Appendf(nil, `{"hooks":[%s]}`, jsonscan.Object(pairs...))
-}
-
 func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
 	return stripJSON(now, before, func(d, old *jsonscan.Document) {
 		in.removeHooks(d, old)
@@ -104,7 +106,7 @@ func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
 }
 
 func (f jsonHooks) isBlank(data []byte) bool {
-	return sameJSON(data, nil, "hooks", "mcpServers") || f.flat && sameJSON(data, []byte(`{"version":1}`), "hooks")
+	return sameJSON(data, nil, "hooks", "mcpServers") || sameJSON(data, []byte(f.base), "hooks", "mcpServers")
 }
 
 // read takes a hook of claude-mem from any directory for ours.
@@ -154,9 +156,9 @@ func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empti
 	return d.Bytes(), nil
 }
 
-// stdioServer returns the entry of the MCP server, which is started as a program.
-func (in *Installer) stdioServer() []byte {
-	return in.server("env", "command", in.programPath(PluginName), "args", []byte(`["mcp"]`))
+// stdioServer returns the entry of the MCP server, which is started as a program, with more members.
+func (in *Installer) stdioServer(more ...any) []byte {
+	return in.server("env", append(slices.Clone(more), "command", in.programPath(PluginName), "args", []byte(`["mcp"]`))...)
 }
 
 // server returns an MCP server's entry, with its variables at key if it needs any.
@@ -291,6 +293,8 @@ type jsonServers struct {
 	key string
 	// local: an entry has OpenCode's form, one list of the program and its arguments.
 	local bool
+	// more are members that an entry has besides, in pairs.
+	more []any
 }
 
 // add returns the file with our server; CodeConflict for another one of that name.
@@ -299,7 +303,7 @@ func (f jsonServers) add(in *Installer, _ memory.Host, now []byte) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	entry := in.stdioServer()
+	entry := in.stdioServer(f.more...)
 	if f.local {
 		command := fmt.Appendf(nil, "[%s,\"mcp\"]", jsonscan.AppendQuote(nil, in.programPath(PluginName)))
 		entry = in.server("environment", "type", "local", "command", command, "enabled", []byte("true"))

@@ -145,7 +145,8 @@ func TestHostWritesStateMeanwhile(t *testing.T) {
 func TestResume(t *testing.T) {
 	for host, want := range map[memory.Host]string{
 		memory.HostClaudeCode: "claude --resume 0b7c_1", memory.HostCodex: "codex resume 0b7c_1", memory.HostGemini: "gemini --resume 0b7c_1",
-		memory.HostOpenCode: "opencode --session 0b7c_1", memory.HostCursor: "", memory.HostRaw: "", memory.HostUnknown: "",
+		memory.HostOpenCode: "opencode --session 0b7c_1", memory.HostQwen: "qwen --resume 0b7c_1", memory.HostCopilot: "copilot --resume 0b7c_1",
+		memory.HostVSCode: "", memory.HostCursor: "", memory.HostRaw: "", memory.HostUnknown: "",
 	} {
 		if got := strings.Join(Resume(host, "0b7c_1"), " "); got != want {
 			t.Errorf("%s: %q, want %q", host, got, want)

@@ -38,7 +38,7 @@ func (s hostShape) run(t *testing.T) (fault string, counted bool) {
 	hook.Run(hook.Options{
 		Verb: s.Verb, Stdin: bytes.NewReader(s.Payload), Stdout: &out, DataDir: dir, StartWorker: func(string) error { return nil },
 		Getenv: func(key string) string {
-			return map[string]string{"HOME": dir, "CLAUDE_MEM_DATA_DIR": dir, "CLAUDE_MEM_SLACK": "30s"}[key]
+			return map[string]string{"HOME": dir, "CLAUDE_MEM_DATA_DIR": dir, "CLAUDE_MEM_SLACK": "30s", "COPILOT_CLI": map[bool]string{true: "1"}[strings.Contains(s.Source, "copilot")]}[key]
 		},
 	})
 	log, _ := os.ReadFile(filepath.Join(dir, "logs", "hook.log"))

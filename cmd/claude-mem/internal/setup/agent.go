@@ -14,7 +14,14 @@ import (
 
 // AgentNames returns the hosts that --host takes.
 func AgentNames() []string {
-	return append([]string{string(memory.HostClaudeCode)}, print.Mapped(install.Agents(), func(agent *install.Agent) string { return string(agent.Host) })...)
+	names := []string{string(memory.HostClaudeCode)}
+	for _, agent := range install.Agents() {
+		names = append(names, string(agent.Host))
+		if agent.Also != "" {
+			names = append(names, string(agent.Also))
+		}
+	}
+	return names
 }
 
 // agentOf returns the agent that --host names, nil for Claude Code and no name.
