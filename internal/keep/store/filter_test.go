@@ -84,7 +84,7 @@ func TestHostileFilters(t *testing.T) {
 	}
 	ctx := context.Background()
 	m := filled(t)
-	for _, text := range []string{"'; DROP TABLE observations; --", "\x00", "\xff\xfe", `"`, "🙂", "%", `\`, strings.Repeat("/", 1000), strings.Repeat("x", 1<<20)} {
+	for _, text := range []string{"'; DROP TABLE observations; --", "\x00", "\xff\xfe", `"`, "🙂", "%%", `\`, strings.Repeat("/", 1000), strings.Repeat("x", 1<<20)} {
 		for _, q := range []memory.Query{
 			{Project: text}, {Types: []memory.ObservationType{memory.ObservationType(text)}},
 			{Concepts: []string{text}}, {Files: []string{text}}, {Files: []string{text + "/" + text}}, {Concepts: slices.Repeat([]string{text, "a"}, 100)},
@@ -145,6 +145,8 @@ func TestFilesMatchByPart(t *testing.T) {
 		{"/home/dev/blog", "auth_utils.go"},
 		{"/home/dev/blog", "src/author.ts"},
 		{"/home/dev/blog", "/etc/auth.conf"},
+		{"/home/dev/blog", "lib/useOauthHook.tsx"},
+		{"/home/dev/blog", "docs/ре\u0438\u0306с.md"}, // as macOS takes letters apart
 	} {
 		if _, err := m.AddObservation(ctx, memory.NewObservation{
 			ProjectPath: o.project, Title: o.path, Files: []memory.FileRef{{Path: o.path, Role: memory.FileModified}},
@@ -156,14 +158,20 @@ func TestFilesMatchByPart(t *testing.T) {
 		file, project string
 		want          []string
 	}{
-		{"auth", "", []string{"src/authService.ts", "src/auth-middleware.ts", "auth_utils.go", "/etc/auth.conf"}},
+		{"auth", "", []string{"src/authService.ts", "src/auth-middleware.ts", "auth_utils.go", "src/author.ts", "/etc/auth.conf", "lib/useOauthHook.tsx"}},
+		{"Service.ts", "", []string{"src/authService.ts"}},
+		{"uthHook", "", []string{"lib/useOauthHook.tsx"}},
+		{"uth.c", "blog", []string{"/etc/auth.conf"}},
+		{"рейс", "", []string{"docs/ре\u0438\u0306с.md"}},
+		{"РЕ\u0418\u0306С.md", "blog", []string{"docs/ре\u0438\u0306с.md"}},
 		{"AuthService.ts", "", []string{"src/authService.ts"}},
-		{`src\auth`, "", []string{"src/authService.ts", "src/auth-middleware.ts"}},
+		{`src\auth`, "", []string{"src/authService.ts", "src/auth-middleware.ts", "src/author.ts"}},
 		{"/home/dev/shop/src/authService.ts", "", []string{"src/authService.ts"}},
 		{"/home/dev/shop/src/authService.ts", "shop", []string{"src/authService.ts"}},
 		{"/home/dev/shop/src/authService.ts", "blog", nil},
 		{"/home/dev/blog/src", "", []string{"src/author.ts"}},
-		{"/home/dev/blog", "", []string{"auth_utils.go", "src/author.ts", "/etc/auth.conf"}},
+		{"/home/dev/blog", "", []string{"auth_utils.go", "src/author.ts", "/etc/auth.conf", "lib/useOauthHook.tsx", "docs/ре\u0438\u0306с.md"}},
+		{"/home/dev/blog/rc", "", nil},
 		{"/etc/auth.conf", "blog", []string{"/etc/auth.conf"}},
 		{"/home/dev/else/src/authService.ts", "", nil},
 		{"/home/dev/shop2/src/authService.ts", "shop", nil},

@@ -125,7 +125,6 @@ func TestSalvageOfEveryTable(t *testing.T) {
 	leftOut := map[string]string{
 		"changes":              "the index is compared with the records anew",
 		"record_hashes":        "triggers make them of the copied rows; those of the damaged database are compared",
-		"path_segments":        "made of paths",
 		"observation_concepts": "made of observations by a trigger",
 		"lookups":              "made of event_log by a trigger",
 	}

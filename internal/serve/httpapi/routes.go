@@ -161,7 +161,7 @@ func (a *server) searchRoutes() []route {
 		by("/api/search/by-type", "observations of a type, or of several", "type",
 			api.Param{Name: "type", About: "bugfix feature refactor change discovery decision", Example: "bugfix", Also: []string{"types", "obs_type"}},
 			api.SearchPage{Type: "bugfix", Results: observationHits}, "type=decision&project=tally"),
-		by("/api/search/by-file", "observations that touch a file or a folder, known by a path or by parts of it", "files",
+		by("/api/search/by-file", "observations that touch a file or a folder, known by a path or any part of it", "files",
 			api.Param{Name: "file", About: "observations that touch one of these: paths, folders, names or parts of names", Example: "src/auth",
 				Also: []string{"files", "filePath", "file_path", "path"}},
 			api.SearchPage{File: "src/auth", Results: observationHits}, "file=money/money.go"),

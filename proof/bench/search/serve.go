@@ -217,15 +217,17 @@ func narrow(r *memory.SearchRequest, o memory.Observation, n int) {
 	}
 }
 
-// byFile asks for a whole path, a file name, a folder or a word of a path.
+// byFile asks for a whole path, a part within a name, a file name or a folder.
 func byFile(_ *corpus.Corpus, n int, q corpus.Query) memory.SearchRequest {
 	var r memory.SearchRequest
 	if n/4%2 == 0 {
 		r.Project = q.Project
 	}
 	switch name := path.Base(q.File); n % 4 {
-	case 0, 1:
+	case 0:
 		r.Files = []string{q.File}
+	case 1:
+		r.Files = []string{name[1 : len(name)-1]}
 	case 2:
 		r.Files = []string{name}
 	case 3:

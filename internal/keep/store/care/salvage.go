@@ -165,7 +165,7 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 	if err := db.ExecEach(ctx, tx, db.Packing); err != nil {
 		return err
 	}
-	if err := db.ExecEach(ctx, tx, []string{
+	return db.ExecEach(ctx, tx, []string{
 		// Sessions of which only records are left.
 		`INSERT OR IGNORE INTO sessions (id, ulid, host, host_session_id, project, status, started_at, updated_at)
 			SELECT session_id, printf('LOST%022d', session_id), 'claude-code', 'lost-' || session_id, max(project), 'interrupted', min(created_at), max(created_at)
@@ -204,9 +204,5 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`DELETE FROM unread_turns WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`DELETE FROM unread_messages WHERE event_id NOT IN (SELECT id FROM events) OR (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
 		`DELETE FROM unread_records WHERE (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
-		`DELETE FROM path_segments`,
-	}); err != nil {
-		return err
-	}
-	return db.RefillPathKeys(ctx, tx)
+	})
 }

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem/internal/keep/index/words"
 	"claudemem/internal/memory"
 
 	driversqlite "modernc.org/sqlite"
@@ -48,7 +47,6 @@ var migrations = mustReadMigrations(migrationFiles)
 
 // refills are the parts of migrations that SQL cannot express, by version.
 var refills = map[int]func(ctx context.Context, tx *sql.Tx) error{
-	3: RefillPathKeys,
 	6: packStored,
 }
 
@@ -298,46 +296,8 @@ func ExecEach(ctx context.Context, tx *sql.Tx, statements []string) error {
 	return nil
 }
 
-// The SQL function path_keys(path), by which a trigger stores the keys of a new path.
+// The SQL function path_keys(path) of migration 7: no key has to be stored, since migration 9 drops
+// their table.
 func init() {
-	driversqlite.MustRegisterFunction("path_keys", &driversqlite.FunctionImpl{
-		NArgs: 1, Deterministic: true, VolatileArgs: true, // otherwise a path ends at its first NUL
-		Scalar: func(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			path, _ := args[0].(string)
-			return JSONList(words.PathKeys(path)), nil
-		},
-	})
-}
-
-// RefillPathKeys stores the keys of all paths: of migration 3, when no trigger did it yet, and
-// of a database that was salvaged.
-func RefillPathKeys(ctx context.Context, tx *sql.Tx) error {
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO path_segments (segment, path_id) VALUES (?, ?)")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = insert.Close() }()
-	type storedPath struct {
-		id   int64
-		path string
-	}
-	const page = 1000
-	for after := int64(0); ; {
-		paths, err := All(ctx, tx, func(p *storedPath) []any { return []any{&p.id, &p.path} },
-			"SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, page)
-		if err != nil {
-			return err
-		}
-		for _, p := range paths {
-			for _, key := range words.PathKeys(p.path) {
-				if _, err := insert.ExecContext(ctx, key, p.id); err != nil {
-					return err
-				}
-			}
-			after = p.id
-		}
-		if len(paths) < page {
-			return nil
-		}
-	}
+	driversqlite.MustRegisterDeterministicScalarFunction("path_keys", 1, func(*driversqlite.FunctionContext, []driver.Value) (driver.Value, error) { return "[]", nil })
 }

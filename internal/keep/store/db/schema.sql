@@ -631,18 +631,6 @@ CREATE TABLE paths (
     path TEXT    NOT NULL UNIQUE
 ) STRICT;
 
-CREATE TABLE path_segments (
-    segment TEXT    NOT NULL,
-    path_id INTEGER NOT NULL REFERENCES paths (id) ON DELETE CASCADE,
-    PRIMARY KEY (segment, path_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX path_segments_of ON path_segments (path_id);
-
-CREATE TRIGGER paths_keyed AFTER INSERT ON paths BEGIN
-    INSERT INTO path_segments (segment, path_id) SELECT DISTINCT value, NEW.id FROM json_each(path_keys(NEW.path));
-END;
-
 CREATE TABLE file_refs (
     observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
     position       INTEGER NOT NULL,

@@ -109,6 +109,7 @@ var digests = [...]string{
 	"5119fafc90aee0750d9f8d66c681de8c8919859a255d8d3bdff1140c3d476db8",
 	"14dc86154971ba704ecd90990afe867d688bdff5e4bfd7ee25529727b3baf66f",
 	"f5d41a685057c5f0b2665abbee80d9aa257cbc4a297bd511a69e0621dbb69c6c",
+	"8286677ce83dd38feff3d215a0ac14f8c3af67b022753bb9f485f95fb03e6339",
 }
 
 // digest returns a sum of normalized objects in any order.

@@ -26,6 +26,7 @@ type Records struct {
 	counts countMemory[int]
 	totals countMemory[memory.Totals]
 	sets   sets
+	paths  pathForms
 }
 
 // New returns the records of a database.

@@ -27,7 +27,7 @@ func (s *Records) CountPlan(q memory.Query, kinds []memory.RecordKind) (string, 
 
 // FilterWide is FilterRecords that takes every file for one that is everywhere.
 func (s *Records) FilterWide(ctx context.Context, q memory.Query, kinds []memory.RecordKind) ([]memory.RecordRef, error) {
-	f, err := resolveFilter(ctx, s.Reader, q, kinds)
+	f, err := s.resolveFilter(ctx, s.Reader, q, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ const (
 
 func (s *Records) filterPlan(q memory.Query, kinds []memory.RecordKind, o Order, rare bool, build func([]source) (string, []any)) (string, error) {
 	ctx := context.Background()
-	f, err := resolveFilter(ctx, s.Reader, q, kinds)
+	f, err := s.resolveFilter(ctx, s.Reader, q, kinds)
 	if err != nil {
 		return "", err
 	}

@@ -41,7 +41,7 @@ type recordFilter struct {
 // up. No kinds are all kinds, an unknown one is CodeInvalid. Types, concepts and files pass
 // observations only, so other kinds drop out: a filter without kinds passes nothing. Limit and
 // offset are not part of it.
-func resolveFilter(ctx context.Context, reader db.Querier, q memory.Query, kinds []memory.RecordKind) (recordFilter, error) {
+func (s *Records) resolveFilter(ctx context.Context, reader db.Querier, q memory.Query, kinds []memory.RecordKind) (recordFilter, error) {
 	f := recordFilter{
 		session: int64(q.Session), concepts: distinct(q.Concepts),
 		since: q.Since, until: q.Until,
@@ -66,7 +66,7 @@ func resolveFilter(ctx context.Context, reader db.Querier, q memory.Query, kinds
 	if f.projects, err = ProjectsNamed(ctx, reader, q.Project); err != nil {
 		return f, err
 	}
-	f.files, err = fileFilters(ctx, reader, distinct(q.Files), f.projects)
+	f.files, err = s.fileFilters(ctx, reader, distinct(q.Files), f.projects)
 	return f, err
 }
 

@@ -1,55 +1,99 @@
 package records
 
 import (
+	"bytes"
 	"context"
-	"database/sql/driver"
-	"sync/atomic"
-
-	driversqlite "modernc.org/sqlite"
+	"slices"
+	"strings"
+	"sync"
 
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/keep/index/words"
 	"claudemem/internal/keep/store/db"
 )
 
-func init() {
-	driversqlite.MustRegisterDeterministicScalarFunction("path_matches", 2, pathMatches)
+// pathForms has the forms of all paths in one text, in which a part of a path is found faster
+// than the database goes through them: in 0.1 ms of 13,000 paths in place of 3. Paths are added
+// to the database and deleted, but never changed, and no number is given twice. The zero value
+// is empty.
+type pathForms struct {
+	mu     sync.Mutex
+	text   []byte // each form behind formStart
+	starts []int  // of each in text
+	ids    []int64
 }
 
-// lastPattern is the pattern of the call before: a query has one for all rows.
-var lastPattern atomic.Pointer[typedPattern]
+// formStart is in no form: it is not UTF-8.
+const formStart = "\xff"
 
-type typedPattern struct {
-	typed   string
-	pattern words.PathPattern
-}
-
-// pathMatches is the SQL function path_matches(path, typed): whether what a person typed means
-// the path. It may be called from several connections at once.
-func pathMatches(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	path, _ := args[0].(string)
-	typed, _ := args[1].(string)
-	last := lastPattern.Load()
-	if last == nil || last.typed != typed {
-		last = &typedPattern{typed, words.ParsePathPattern(typed)}
-		lastPattern.Store(last)
+// update adds the paths that are new in a snapshot.
+func (p *pathForms) update(ctx context.Context, q db.Querier) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := int64(0)
+	if len(p.ids) > 0 {
+		last = p.ids[len(p.ids)-1]
 	}
-	return last.pattern.Matches(path), nil
+	var path string
+	for range db.Select(ctx, q, &err, "SELECT id, path FROM paths WHERE id > ? ORDER BY id", last).Into(&last, &path) {
+		p.starts, p.ids = append(p.starts, len(p.text)), append(p.ids, last)
+		p.text = append(append(p.text, formStart...), words.PathForm(path)...)
+	}
+	return err
 }
 
-// fileFilter passes the observations of the files that a typed path means.
+// with lists the numbers of the paths whose forms have the part, or begin with it if it has
+// formStart.
+func (p *pathForms) with(part string) (ids []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for from := 0; ; {
+		at := bytes.Index(p.text[from:], []byte(part))
+		if at < 0 {
+			return ids
+		}
+		next, _ := slices.BinarySearch(p.starts, from+at+1)
+		if ids = append(ids, p.ids[next-1]); next == len(p.starts) {
+			return ids
+		}
+		from = p.starts[next]
+	}
+}
+
+// filter returns the filter for what somebody typed; see [fileFilter].
+func (p *pathForms) filter(typed, project string) fileFilter {
+	f := fileFilter{part: words.PathPart(typed), project: project}
+	switch {
+	case f.part == ".":
+		f.paths = "[]"
+	case project == "":
+		f.paths = db.JSONList(p.with(f.part))
+	default:
+		f.paths = db.JSONList(p.with(formStart + f.part))
+	}
+	return f
+}
+
+// fileFilter passes the observations of the files whose paths have a part.
 type fileFilter struct {
-	typed   string // as words.ParsePathPattern reads it; ".": any observation of the project, with files or without
-	project string // root path; "": in all projects
+	part    string // as words.PathPart returns it; ".": any observation of the project, with files or without
+	project string // root path, in which the part begins the path; "": in all projects
+	paths   string // numbers of the paths that have it, a list of JSON
 }
 
 // fileFilters returns the filters for the typed paths, of which one has to pass.
 // An absolute path below the root of a project means the path in that project; it
 // also means itself, because files outside of a worktree are stored so.
-func fileFilters(ctx context.Context, reader db.Querier, typed, projects []string) ([]fileFilter, error) {
+func (s *Records) fileFilters(ctx context.Context, reader db.Querier, typed, projects []string) ([]fileFilter, error) {
+	if len(typed) == 0 {
+		return nil, nil
+	}
+	if err := s.paths.update(ctx, reader); err != nil {
+		return nil, err
+	}
 	filters := make([]fileFilter, 0, len(typed))
 	for _, file := range typed {
-		filters = append(filters, fileFilter{typed: file})
+		filters = append(filters, s.paths.filter(file, ""))
 		if !repo.IsAbsolute(file) {
 			continue
 		}
@@ -62,60 +106,48 @@ func fileFilters(ctx context.Context, reader db.Querier, typed, projects []strin
 		}
 		for _, root := range roots {
 			if inside := repo.Relative(root, root, file); !repo.IsAbsolute(inside) { // "." for the root itself
-				filters = append(filters, fileFilter{typed: inside, project: root})
+				filters = append(filters, s.paths.filter(inside, root))
 			}
 		}
 	}
 	return filters, nil
 }
 
-// condition returns the condition on g, a row of path_segments (a key of a path), and on the
-// observation whose number is in the column observation. text joins the path p, whose text has
-// to be compared; "" if the key says enough.
-func (f fileFilter) condition(observation string) (text, where string, args []any) {
-	key, alone := words.ParsePathPattern(f.typed).Key()
-	where, args = "g.segment = ?", []any{key}
-	if !alone {
-		text = " CROSS JOIN paths p ON p.id = g.path_id"
-		where, args = where+" AND path_matches(p.path, ?)", append(args, f.typed)
-	}
-	if f.project != "" {
-		where += " AND EXISTS (SELECT 1 FROM observations o WHERE o.id = " + observation + " AND o.project = ?)"
-		args = append(args, f.project)
-	}
-	return text, where, args
-}
-
 // query selects the numbers of the observations that pass, hidden ones too, some repeatedly.
 func (f fileFilter) query() (string, []any) {
-	if f.typed == "." {
+	switch {
+	case f.part == ".":
 		return "SELECT id AS observation_id FROM observations WHERE project = ?", []any{f.project}
+	case f.project == "":
+		return "SELECT f.observation_id FROM json_each(?) p CROSS JOIN file_refs f ON f.path_id = p.value", []any{f.paths}
 	}
-	text, where, args := f.condition("f.observation_id")
-	return "SELECT f.observation_id FROM path_segments g" + text + " CROSS JOIN file_refs f ON f.path_id = g.path_id WHERE " + where, args
+	return "SELECT f.observation_id FROM json_each(?) p CROSS JOIN file_refs f ON f.path_id = p.value CROSS JOIN observations o ON o.id = f.observation_id WHERE o.project = ?", []any{f.paths, f.project}
 }
 
 // check is the condition that observation r passes.
 func (f fileFilter) check() (string, []any) {
-	if f.typed == "." {
-		return "r.project = ?", []any{f.project}
-	}
-	text, where, args := f.condition("r.id")
-	return "EXISTS (SELECT 1 FROM file_refs f CROSS JOIN path_segments g ON g.path_id = f.path_id" + text +
-		" WHERE f.observation_id = r.id AND " + where + ")", args
+	return f.within("EXISTS (SELECT 1 FROM file_refs f WHERE f.observation_id = r.id AND +f.path_id IN (SELECT value FROM json_each(?)))", f.paths) // +: by the observation, which has few
 }
 
-// checkSymbol is the condition that the change r of a symbol passes. Each file is compared
-// once, however many changes there are of it.
-func (f fileFilter) checkSymbol() (string, []any) {
-	if f.typed == "." {
+// checkSymbol is the condition that the change r of a symbol in one of files passes.
+func (f fileFilter) checkSymbol(files []string) (string, []any) {
+	var passed []string
+	for _, file := range files {
+		if form := words.PathForm(file); f.project == "" && strings.Contains(form, f.part) || strings.HasPrefix(form, f.part) {
+			passed = append(passed, file)
+		}
+	}
+	return f.within("r.file_path IN (SELECT value FROM json_each(?))", db.JSONList(passed))
+}
+
+// within returns a condition on a row r, which has one argument, or that it is of the filter's
+// project, or both.
+func (f fileFilter) within(condition string, arg any) (string, []any) {
+	switch {
+	case f.part == ".":
 		return "r.project = ?", []any{f.project}
+	case f.project == "":
+		return condition, []any{arg}
 	}
-	const matches = `r.file_path IN (WITH RECURSIVE files (path) AS (SELECT min(file_path) FROM function_map
-		UNION ALL SELECT (SELECT min(file_path) FROM function_map WHERE file_path > files.path) FROM files WHERE files.path IS NOT NULL)
-		SELECT path FROM files WHERE path_matches(path, ?))`
-	if f.project == "" {
-		return matches, []any{f.typed}
-	}
-	return "(" + matches + " AND r.project = ?)", []any{f.typed, f.project}
+	return "(" + condition + " AND r.project = ?)", []any{arg, f.project}
 }

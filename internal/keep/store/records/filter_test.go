@@ -24,7 +24,7 @@ var (
 	someTypes    = []memory.ObservationType{memory.TypeBugfix, memory.TypeFeature, memory.TypeDecision}
 	someConcepts = []string{"gotcha", "pattern", "what's \"new\""}
 	somePaths    = []string{"src/auth.go", "src/auth/login.go", "docs/auth.test.md", "lib/src/cart.go", "100%_done.txt", "src/authService.ts", "src/Author.ts"}
-	someFiles    = []string{"auth", "src", "src/auth", "CART.go", `lib\src\`, "%", "100%_done", "login", "nothing", "src/service", "/home/dev/shop/src/auth", "/work/shop"}
+	someFiles    = []string{"auth", "src", "src/auth", "CART.go", "uth", "rc/c", "ervice.t", `lib\src\`, "%", "100%_done", "login", "nothing", "src/service", "/home/dev/shop/src/auth", "/work/shop"}
 )
 
 // record is what a filter looks at.
@@ -59,28 +59,16 @@ func (r *record) passes(q memory.Query, kinds []memory.RecordKind) bool {
 		any(len(q.Types), func(i int) bool { return q.Types[i] == r.kind }) &&
 		any(len(q.Concepts), func(i int) bool { return slices.Contains(r.concepts, q.Concepts[i]) }) &&
 		any(len(q.Files), func(i int) bool {
-			return slices.ContainsFunc(r.files, func(p string) bool { return isIn(p, q.Files[i]) || isIn(r.project+"/"+p, q.Files[i]) }) ||
+			return slices.ContainsFunc(r.files, func(p string) bool { return isIn(r.project, p, q.Files[i]) }) ||
 				q.Files[i] == r.project // an observation without files too
 		})
 }
 
-// isIn says whether a path is one that somebody typed, or below it. A name is in
-// parts at its dots and capitals.
-func isIn(path, typed string) bool {
-	segments := func(p string) []string {
-		return strings.Split(strings.ToLower(strings.Trim(strings.ReplaceAll(p, `\`, "/"), "/")), "/")
-	}
-	wanted, has := segments(typed), segments(strings.ReplaceAll(path, "authService", "auth.Service"))
-	for i := range len(has) - len(wanted) + 1 {
-		last := len(wanted) - 1
-		name, part := has[i+last], wanted[last]
-		if slices.Equal(has[i:i+last], wanted[:last]) &&
-			(name == part || strings.HasPrefix(name, part+".") || slices.Contains(strings.Split(name, "."), part)) &&
-			(!strings.HasPrefix(typed, "/") || i == 0) {
-			return true
-		}
-	}
-	return false
+// isIn says whether a path of a project has the part that somebody typed, or, from the root of
+// the file system on, begins with it.
+func isIn(project, path, typed string) bool {
+	form := func(p string) string { return strings.ToLower(strings.ReplaceAll(p, `\`, "/")) }
+	return strings.Contains(form(path), form(typed)) || strings.HasPrefix(form(project+"/"+path), form(typed)) && strings.HasPrefix(typed, "/")
 }
 
 func compareRecords(a, b record) int {
@@ -377,10 +365,7 @@ func TestFilterPlans(t *testing.T) {
 		{"concept everywhere", memory.Query{Concepts: []string{"c"}}, nil, false, []string{"c USING PRIMARY KEY (concept=?)"}},
 		{"concept and type", memory.Query{Concepts: []string{"c"}, Types: bugfix}, nil, false, []string{"c USING PRIMARY KEY (concept=?)", "r USING INTEGER PRIMARY KEY"}},
 		{"files that are everywhere", memory.Query{Project: "blog", Files: []string{"src"}}, observations, true, []string{
-			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "f USING PRIMARY KEY (observation_id=?)", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)",
-		}},
-		{"files by a part of a path", memory.Query{Project: "blog", Files: []string{"src/auth"}}, observations, true, []string{
-			"f USING PRIMARY KEY (observation_id=?)", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)", "p USING INTEGER PRIMARY KEY (rowid=?)",
+			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "f EXISTS USING PRIMARY KEY (observation_id=?)",
 		}},
 	}
 	for _, test := range tests {

@@ -26,7 +26,7 @@ func (s *Records) FilterRecords(ctx context.Context, q memory.Query, kinds []mem
 		o = oldest
 	}
 	return db.InSnapshot(ctx, s.DB, "filter records", func(reader db.Querier) ([]memory.RecordRef, error) {
-		f, err := resolveFilter(ctx, reader, q, kinds)
+		f, err := s.resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *Records) CountRecords(ctx context.Context, q memory.Query, kinds []memo
 		return 0, db.Fault(what, err)
 	}
 	return countOnce(ctx, s, &s.counts, what, key, func(reader db.Querier, seq int64) (int, error) {
-		f, err := resolveFilter(ctx, reader, q, kinds)
+		f, err := s.resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return 0, err
 		}
@@ -335,7 +335,7 @@ func unknownKind(kind memory.RecordKind) error {
 // numbers decide, and ref itself is in neither.
 func (s *Records) Around(ctx context.Context, project string, at memory.Millis, ref memory.RecordRef, before, after int) (earlier, later []memory.TimelineItem, err error) {
 	sides, err := db.InSnapshot(ctx, s.DB, "read timeline", func(q db.Querier) (sides [2][]memory.TimelineItem, err error) {
-		f, err := resolveFilter(ctx, q, memory.Query{Project: project}, nil)
+		f, err := s.resolveFilter(ctx, q, memory.Query{Project: project}, nil)
 		if err != nil {
 			return sides, err
 		}

@@ -98,7 +98,7 @@ func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.Observati
 // then the newest first; all when the limit is 0.
 func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error) {
 	return db.InSnapshot(ctx, s.DB, "list observations", func(reader db.Querier) ([]memory.Observation, error) {
-		f, err := resolveFilter(ctx, reader, q, observationsOnly)
+		f, err := s.resolveFilter(ctx, reader, q, observationsOnly)
 		if err != nil {
 			return nil, err
 		}

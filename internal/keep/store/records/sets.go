@@ -204,7 +204,7 @@ func projectPart(project string) part {
 
 func filePart(f fileFilter) part {
 	query, args := f.query()
-	return part{recordFilter: recordFilter{files: []fileFilter{f}}, key: "file " + f.project + "\x00" + f.typed, query: query, args: args}
+	return part{recordFilter: recordFilter{files: []fileFilter{f}}, key: "file " + f.project + "\x00" + f.part, query: query, args: args}
 }
 
 // inMemory reports whether the observations of the filter are counted and listed by sets.

@@ -84,7 +84,7 @@ func readSymbolChanges(ctx context.Context, q db.QueryOnly, with, from string, a
 // or its last part, in any letter case. total is how many there are without the limit.
 func (s *Records) Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, total int, err error) {
 	defer db.Wrap(&err, "list symbol changes")
-	c, err := symbolFilter(ctx, s.Reader, q, name)
+	c, err := s.symbolFilter(ctx, s.Reader, q, name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,7 +109,7 @@ func (s *Records) countSymbols(ctx context.Context, q memory.Query, name string)
 		return 0, db.Fault(what, err)
 	}
 	return countOnce(ctx, s, &s.counts, what, key, func(reader db.Querier, _ int64) (int, error) {
-		c, err := symbolFilter(ctx, reader, q, name)
+		c, err := s.symbolFilter(ctx, reader, q, name)
 		if err != nil {
 			return 0, err
 		}
@@ -118,7 +118,7 @@ func (s *Records) countSymbols(ctx context.Context, q memory.Query, name string)
 }
 
 // symbolFilter returns the conditions of a query on function_map r.
-func symbolFilter(ctx context.Context, reader db.Querier, q memory.Query, name string) (c conditions, err error) {
+func (s *Records) symbolFilter(ctx context.Context, reader db.Querier, q memory.Query, name string) (c conditions, err error) {
 	c.and("r.change_type <> 'unchanged'")
 	projects, err := ProjectsNamed(ctx, reader, q.Project)
 	if err != nil {
@@ -131,14 +131,20 @@ func symbolFilter(ctx context.Context, reader db.Querier, q memory.Query, name s
 		c.and("r.session_id = ?", int64(q.Session))
 	}
 	if len(q.Files) > 0 {
-		filters, err := fileFilters(ctx, reader, distinct(q.Files), projects)
+		filters, err := s.fileFilters(ctx, reader, distinct(q.Files), projects)
+		if err != nil {
+			return c, err
+		}
+		files, err := db.Column[string](ctx, reader, `WITH RECURSIVE files (path) AS (SELECT min(file_path) FROM function_map
+			UNION ALL SELECT (SELECT min(file_path) FROM function_map WHERE file_path > files.path) FROM files WHERE files.path IS NOT NULL)
+			SELECT path FROM files WHERE path IS NOT NULL`)
 		if err != nil {
 			return c, err
 		}
 		var anyOf []string
 		var args []any
 		for _, f := range filters {
-			condition, values := f.checkSymbol()
+			condition, values := f.checkSymbol(files)
 			anyOf, args = append(anyOf, condition), append(args, values...)
 		}
 		c.and("("+strings.Join(anyOf, " OR ")+")", args...)
