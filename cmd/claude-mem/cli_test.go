@@ -360,7 +360,7 @@ func TestShowByULID(t *testing.T) {
 	if byULID != out {
 		t.Errorf("by ULID: %s%s, want %s", byULID, errs, out)
 	}
-	if _, out, errs := command(t, env, "timeline", records[0].ULID, "--json"); !strings.Contains(out, `"anchor": "#1"`) {
+	if _, out, errs := command(t, env, "timeline", records[0].ULID, "--json"); !strings.Contains(out, `"anchor": "1"`) {
 		t.Errorf("timeline by ULID: %s%s", out, errs)
 	}
 	if exit, out, errs := command(t, env, "show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"); exit != 3 || out != "" || !strings.Contains(errs, "there is no record 01ARZ3NDEKTSV4RRFFQ69G5FAV") {

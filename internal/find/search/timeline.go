@@ -159,7 +159,7 @@ func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item m
 func itemOf(h memory.Hit) (memory.TimelineItem, string) {
 	name := fmt.Sprintf("%s %d", h.Kind, h.ID)
 	if h.Observation != nil {
-		name = fmt.Sprintf("#%d", h.ID)
+		name = strconv.FormatInt(h.ID, 10) // as an anchor is asked for
 	}
 	return memory.TimelineItem{Hit: h, Session: h.SessionID(), IsAnchor: true}, name
 }

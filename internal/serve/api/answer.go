@@ -242,11 +242,13 @@ type OpenCode struct {
 const OpenPath = "/api/admin/open"
 
 // StreamEvent is the data of an event of the stream: which record changed. Operation is
-// insert, update or delete.
+// insert, update or delete. Record is an observation, summary or prompt in full as it is now,
+// nil for one that is hidden or gone, and for other kinds.
 type StreamEvent struct {
 	Kind      memory.RecordKind `json:"kind"`
 	ID        int64             `json:"id"`
 	Operation string            `json:"operation"`
+	Record    *Hit              `json:"record,omitempty"`
 }
 
 // StreamPath is the route of changes as server-sent events: GET.

@@ -299,6 +299,24 @@ func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	return out, nil
 }
 
+// StreamEvents returns the events that tell of changes.
+func (l *Local) StreamEvents(ctx context.Context, changes []memory.Change) ([]StreamEvent, error) {
+	var refs []memory.RecordRef
+	for _, c := range changes {
+		if slices.Contains(memory.RecordKinds(), c.Kind) && !slices.Contains(refs, c.RecordRef) {
+			refs = append(refs, c.RecordRef)
+		}
+	}
+	found, err := l.Store.RecordsByRefs(ctx, refs...)
+	records := map[memory.RecordRef]*Hit{}
+	for _, h := range found {
+		records[h.RecordRef] = new(hitOf(&h, true, true))
+	}
+	return mapped(changes, func(c *memory.Change) StreamEvent {
+		return StreamEvent{c.Kind, c.ID, c.Operation, records[c.RecordRef]}
+	}), err
+}
+
 // summaries answers Memory.Summaries.
 func (l *Local) summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
 	return records(ctx, l, memory.RecordSummary, r, func(h *Hit) Summary { return *h.Summary })

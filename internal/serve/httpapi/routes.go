@@ -93,7 +93,7 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
 			settingsAnswer{Settings: []settings.View{{}}}, ""),
 		call(a, "GET", "/api/openapi.json", "this document", func(context.Context, struct{}) (object, error) { return a.describe(), nil }, map[string]any{}, ""),
-		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
+		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{Record: &observationHits[1]},
 			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},
 		endpoint(a, api.Memory.Queue, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
 		endpoint(a, api.Memory.RetryQueue, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),

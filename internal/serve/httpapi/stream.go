@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -90,11 +89,18 @@ func (a *server) sendChanges(out *eventWriter, r *http.Request, after int64) (in
 		if err != nil || len(changes) == 0 {
 			return after, err
 		}
+		events, err := a.Memory.StreamEvents(r.Context(), changes)
+		if err != nil {
+			return after, err
+		}
 		var b bytes.Buffer
-		for _, c := range changes {
+		for i, c := range changes {
+			data, err := api.Marshal(events[i])
+			if err != nil {
+				return after, err
+			}
 			after = c.Seq
-			data, _ := json.Marshal(api.StreamEvent{Kind: c.Kind, ID: c.ID, Operation: c.Operation}) // texts and numbers always encode
-			fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", c.Seq, c.Kind, data)
+			fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n", c.Seq, c.Kind, data) // data ends its line
 		}
 		if err := out.send(b.Bytes()); err != nil {
 			return after, err

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // fakeChanges is a change feed in memory.
@@ -97,9 +99,10 @@ func follow(t *testing.T, url, after string) (next func() string, stop func()) {
 		}
 }
 
-// streaming returns the address of the stream of a feed.
+// streaming returns the address of the stream of a feed, in a memory with one observation.
 func streaming(t *testing.T, feed *fakeChanges) string {
 	s := serve(t, Options{CheckPeer: peerIs(PeerSame)})
+	s.records = []memory.Observation{{ID: 124, Title: "Round once", Narrative: "at the end", Files: []memory.FileRef{{Path: "money.go", Role: memory.FileModified}}}}
 	s.api.Changes = feed
 	return "http://" + s.port + "/api/stream"
 }
@@ -130,6 +133,42 @@ func TestStreamResumes(t *testing.T) {
 		if got, want := next(), fmt.Sprintf("observation %d", seq); got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestStreamHoldsRecords: an event has the observation in full, as the API gives it; a record that
+// is gone has none.
+func TestStreamHoldsRecords(t *testing.T) {
+	feed := &fakeChanges{}
+	feed.commit(24)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, streaming(t, feed), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Last-Event-ID", "22")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var events []api.StreamEvent
+	for lines := bufio.NewScanner(resp.Body); len(events) < 3 && lines.Scan(); {
+		if data, is := strings.CutPrefix(lines.Text(), "data: "); is {
+			events = append(events, api.StreamEvent{})
+			if err := json.Unmarshal([]byte(data), &events[len(events)-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(events) != 3 || events[1].ID != 123 || events[1].Record != nil {
+		t.Fatalf("got %+v, want ready and then a record that is gone", events)
+	}
+	e := events[2]
+	if e.Kind != memory.RecordObservation || e.ID != 124 || e.Operation != "insert" || e.Record == nil || e.Record.Observation == nil {
+		t.Fatalf("got %+v, want observation 124", e)
+	}
+	if o := e.Record.Observation.Whole(); o.ID != 124 || o.Title == "" || o.Narrative == "" || len(o.Files) == 0 {
+		t.Errorf("got %+v, want the whole observation", o)
 	}
 }
 

@@ -224,6 +224,27 @@ func TestTeamMates(t *testing.T) {
 	}
 }
 
+// TestNamesInBothForms: a file whose name came in composed and in decomposed letters is found in
+// both, by either.
+func TestNamesInBothForms(t *testing.T) {
+	u := newUser(t)
+	for _, form := range []string{"nfc", "nfd"} {
+		u.hook("save", "nfd-path", "PostToolUse-"+form+".json")
+	}
+	u.Hook("summary", []byte(`{"hook_event_name":"Stop","session_id":"n1","cwd":"`+u.shop+`","last_assistant_message":"The letters are counted by their composed form, so that widths agree."}`))
+	u.Settle(20 * time.Second)
+	n := u.QueryOne("SELECT count(DISTINCT o.id) FROM observations o JOIN observation_files f ON f.observation_id = o.id WHERE f.path LIKE 'src/%'")
+	if n == 0 {
+		t.Fatal("nothing is remembered of the files")
+	}
+	for _, typed := range []string{"src/\ud55c\uae00.go", "\u1112\u1161\u11ab", "\ud55c"} {
+		var found struct{ Total int }
+		if err := json.Unmarshal(u.MustCommand("search", "--file", typed, "--project", u.shop, "--json"), &found); err != nil || found.Total != n {
+			t.Errorf("%q finds %d records, %v; want %d", typed, found.Total, err, n)
+		}
+	}
+}
+
 func TestHostsAgents(t *testing.T) {
 	u := newUser(t)
 	u.put("compaction-agent")

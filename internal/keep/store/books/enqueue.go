@@ -90,7 +90,7 @@ type bookkeeper struct {
 	dirty       []*bookedSession
 	counts      map[string]int
 	graves      records.Tombstones
-	// aliases are the projects by the paths that belong to them.
+	// aliases are the projects by the paths that belong to them, and by those that events had.
 	aliases map[string]string
 }
 
@@ -166,9 +166,12 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	if e.Kind == memory.KindSessionStart || e.Kind == memory.KindFlush {
 		return memory.Receipt{Status: memory.StatusSkipped, Reason: "not_booked"}
 	}
-	if project, ok := b.aliases[e.ProjectPath]; ok {
-		e.ProjectPath = project
+	project, known := b.aliases[e.ProjectPath]
+	if !known {
+		project = records.KnownAs(t, e.ProjectPath)
+		b.aliases[e.ProjectPath] = project
 	}
+	e.ProjectPath = project
 	if b.forgotten(t, a.Key, e) {
 		b.counts[counterRefused]++
 		return memory.Receipt{Status: memory.StatusSkipped, Reason: string(memory.StatusForgotten)}

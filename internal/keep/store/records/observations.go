@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/text/unicode/norm"
+
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
@@ -227,7 +229,7 @@ func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, known *Known
 }
 
 // ObservationsOfFile implements moments.History: the observations of a project that
-// have exactly this path, pinned ones ahead, then the newest, at most limit of
+// have this path in either Unicode form, pinned ones ahead, then the newest, at most limit of
 // each. Of those that are not pinned the ones stored last are read, so that of a
 // file with a long history an old session that was imported late may stand for a
 // newer one. In place of a superseded observation stands the one that holds now, whatever
@@ -238,17 +240,18 @@ func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path stri
 		if err != nil {
 			return nil, err
 		}
+		composed, decomposed := norm.NFC.String(path), norm.NFD.String(path)
 		pinned, err := db.Column[memory.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
-				AND EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND f.observation_id = o.id)
-			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
+				AND EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id IN (SELECT id FROM paths WHERE path IN (?2, ?4, ?5)) AND f.observation_id = o.id)
+			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit, composed, decomposed)
 		if err != nil {
 			return nil, err
 		}
 		newest, err := db.Column[memory.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM file_refs f INDEXED BY file_refs_path
 			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
-			WHERE f.path_id = (SELECT id FROM paths WHERE path = ?2) AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
-			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
+			WHERE f.path_id IN (SELECT id FROM paths WHERE path IN (?2, ?4, ?5)) AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
+			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit, composed, decomposed)
 		if err != nil {
 			return nil, err
 		}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
@@ -91,6 +93,19 @@ func ReadAliases(t *db.Tx) map[string]string {
 // projectIn is Aliased within a transaction.
 func projectIn(t *db.Tx, path string) string {
 	t.Find("SELECT project FROM project_aliases WHERE path = ?", []any{path}, &path)
+	return path
+}
+
+// KnownAs returns the project with records whose directory path is, in another letter case or
+// Unicode form of a file system that ignores them; path itself if there is none.
+func KnownAs(t *db.Tx, path string) string {
+	if !IsRoot(path) {
+		return path
+	}
+	projects, err := ProjectsNamed(context.Background(), t.Conn, path)
+	if t.Fail(err); len(projects) > 0 {
+		return projects[0]
+	}
 	return path
 }
 
@@ -183,10 +198,34 @@ func ProjectsNamed(ctx context.Context, q db.Querier, name string) ([]string, er
 	if known {
 		return []string{name}, nil
 	}
-	projects, err := db.Column[string](ctx, q, allProjects)
-	projects = slices.DeleteFunc(projects, func(project string) bool { return memory.ProjectLabel(project) != name })
-	if err == nil && len(projects) == 0 {
-		projects = []string{name}
+	all, err := db.Column[string](ctx, q, allProjects)
+	if err != nil {
+		return nil, err
 	}
-	return projects, err
+	var same, alike []string // alike: in another letter case or Unicode form, by label or root
+	form := words.PathForm(name)
+	for _, project := range all {
+		label := memory.ProjectLabel(project)
+		switch {
+		case label == name:
+			same = append(same, project)
+		case words.PathForm(label) == form, words.PathForm(project) == form && sameDirectory(project, name):
+			alike = append(alike, project)
+		}
+	}
+	switch {
+	case len(same) > 0:
+		return same, nil
+	case len(alike) > 0:
+		return alike, nil
+	}
+	return []string{name}, nil
+}
+
+// sameDirectory reports whether two paths that differ in letter case or Unicode form lead to one
+// directory: the file system says whether they do, if both are there.
+func sameDirectory(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
