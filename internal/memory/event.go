@@ -19,16 +19,24 @@ const (
 	HostVSCode     Host = "vscode"
 	HostCopilot    Host = "copilot"
 	HostQwen       Host = "qwen"
+	HostCline      Host = "cline"
+	HostDroid      Host = "droid"
+	HostKiro       Host = "kiro"
+	HostGoose      Host = "goose"
+	HostWindsurf   Host = "windsurf"
 	HostRaw        Host = "raw"
 	// HostUnknown is a host that calls the hooks of another one and does not say its name.
 	HostUnknown Host = "unknown"
 )
 
 // Canonical returns the name under which a host's sessions are kept: clients also
-// call Claude Code "claude".
+// call Claude Code "claude", and the directory of Droid has its maker's name.
 func (h Host) Canonical() Host {
-	if h == "claude" {
+	switch h {
+	case "claude":
 		return HostClaudeCode
+	case "factory":
+		return HostDroid
 	}
 	return h
 }

@@ -56,6 +56,40 @@ const aToolCall = ""
 // adapters are the hosts. A new one is a row here, and its payloads in testdata.
 var adapters = [...]*adapter{
 	&claudeCodeAdapter, &codexAdapter, &geminiAdapter, &qwenAdapter, &openCodeAdapter, &cursorAdapter, &vsCodeAdapter, &copilotAdapter, &rawAdapter,
+	// Observed with the CLI 3.0.65, which takes context after a tool only and has no event for a prompt; the
+	// extension of VS Code has, by docs.cline.bot/features/hooks/hook-reference.
+	{
+		host: memory.HostCline, byShape: true, print: contextAt("contextModification"),
+		registered: []string{"TaskStart", eventPrompt, eventSaved, "TaskComplete", "TaskCancel", "PreCompact"},
+	},
+	// After their documentation, never run: docs.factory.ai/harness/hooks, kiro.dev/docs/cli/hooks,
+	// github.com/block/goose (documentation/docs/guides/context-engineering/hooks.md),
+	// docs.windsurf.com/windsurf/cascade/hooks.
+	{host: memory.HostDroid, byShape: true, registered: codexAdapter.registered},
+	{
+		host: memory.HostKiro, byShape: true, inMillis: true, silent: eventSaved + " " + eventFailure,
+		print:      func(context string) []byte { return []byte(context) },
+		registered: []string{"agentSpawn", "userPromptSubmit", "postToolUse", "stop"},
+	},
+	{
+		host: memory.HostGoose, byShape: true, silent: everyReply,
+		registered: []string{"SessionStart", eventPrompt, eventSaved, eventFailure, eventStop, "SessionEnd"},
+	},
+	{
+		host: memory.HostWindsurf, byShape: true, silent: everyReply,
+		registered: []string{"pre_user_prompt", "post_read_code", "post_write_code", "post_run_command", "post_mcp_tool_use", "post_cascade_response"},
+	},
+}
+
+// everyReply are the events whose replies may have context.
+const everyReply = "SessionStart " + eventPrompt + " " + eventSaved + " " + eventFailure
+
+// Silent returns the events, by Claude Code's names, at which a host cannot take context.
+func Silent(host memory.Host) string {
+	if a := adapterOf(host); a != nil {
+		return a.silent
+	}
+	return everyReply
 }
 
 // claudeCodeAdapter registers exactly the events that every Claude Code from 2.0.60 on knows:

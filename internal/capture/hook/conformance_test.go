@@ -71,6 +71,16 @@ var hostRows = []hostRow{
 		startReply: "additionalContext", promptReply: "additionalContext", toolReply: "additionalContext",
 	},
 	{
+		host: memory.HostCline,
+		kinds: map[string]memory.EventKind{
+			"TaskStart": memory.KindSessionStart, "UserPromptSubmit": memory.KindPrompt,
+			"PostToolUse": memory.KindTool, "TaskComplete": memory.KindStop, "TaskCancel": memory.KindSessionEnd,
+		},
+		failed: []string{"PostToolUse-execute_command-failed"},
+		start:  "TaskStart", prompt: "UserPromptSubmit", tool: "PostToolUse-read_files",
+		startReply: "contextModification", promptReply: "contextModification", toolReply: "contextModification",
+	},
+	{
 		host: memory.HostOpenCode,
 		kinds: map[string]memory.EventKind{
 			"session.created": memory.KindSessionStart, "chat.message": memory.KindPrompt, "tool.execute.after": memory.KindTool,
@@ -195,10 +205,11 @@ func contains(list []string, name string) bool {
 	return false
 }
 
-// TestHostRows: each adapter has a row, but those of Claude Code and raw, which have tests of their own.
+// TestHostRows: each adapter has a row, but those of Claude Code and raw, which have tests of their own, and
+// of agents that were never run: their documented payloads are sent by TestHostShapes.
 func TestHostRows(t *testing.T) {
 	for _, a := range adapters {
-		own := a.host == memory.HostClaudeCode || a.host == memory.HostRaw
+		own := a.host == memory.HostClaudeCode || a.host == memory.HostRaw || slices.Contains([]memory.Host{memory.HostDroid, memory.HostKiro, memory.HostGoose, memory.HostWindsurf}, a.host)
 		if !own && !slices.ContainsFunc(hostRows, func(row hostRow) bool { return row.host == a.host }) {
 			t.Errorf("hostRows has no row of %s", a.host)
 		}

@@ -67,6 +67,10 @@ func shellLine(path, arguments string) string {
 func (a *adapter) verbOf(event string) Verb {
 	name, _ := a.events.of(event)
 	verb, _ := EventNamed(name)
+	if verb == "" {
+		name, _ = eventInWords(event, true)
+		verb, _ = EventNamed(name)
+	}
 	return verb
 }
 

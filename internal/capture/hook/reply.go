@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"io"
+	"slices"
 	"strings"
 
 	"claudemem/internal/leaf/jsonscan"
@@ -31,7 +32,7 @@ type reply struct {
 // name) is one whose reply may have it, and the text is not blank.
 func (r *reply) addContext(event, block string) {
 	block = safe(block)
-	if strings.TrimSpace(block) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
+	if strings.TrimSpace(block) != "" && slices.Contains(strings.Fields(everyReply), event) {
 		r.event, r.context = event, block
 	}
 }
@@ -67,7 +68,7 @@ func PrintBlock(w io.Writer, block *memory.ContextBlock) {
 // is none.
 func (r *reply) print(w io.Writer) {
 	host, length := cmp.Or(r.host, &claudeCodeAdapter), runes.UTF16Len
-	if strings.Contains(" "+host.silent+" ", " "+r.event+" ") {
+	if slices.Contains(strings.Fields(host.silent), r.event) {
 		r.context = ""
 	}
 	if r.context == "" && len(r.system) == 0 {

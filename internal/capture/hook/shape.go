@@ -43,7 +43,7 @@ const (
 	namesOfCwd      = "cwd working_directory working_dir work_dir workdir current_directory directory workspace_path workspace_root workspace_folder workspace_roots workspace_folders workspace_directory workspace " + namesOfProject
 	namesOfProject  = "project_dir project_path project_root project root_dir repo_root repo_path root"
 	namesOfPrompt   = "prompt prompt_text user_prompt user_message user_input initial_prompt initial_task message text content query input request body"
-	namesOfLast     = "last_assistant_message assistant_message assistant_response prompt_response last_message final_message final_response final_answer response answer reply message text content output summary result"
+	namesOfLast     = "last_assistant_message assistant_message assistant_response prompt_response last_message final_message final_response final_answer response answer reply message text content output_text output summary result"
 )
 
 // looseInput are the members of a tool's input that a host may report without an object around them.
@@ -128,7 +128,7 @@ func textIn(value []byte) string {
 		text = strings.Join(texts, "\n")
 	case value[0] == '{':
 		jsonscan.Parts(value, func(key string, member []byte) {
-			if text == "" && slices.Contains([]string{"text", "content", "message", "value", "path", "uri", "name"}, snake(key)) {
+			if text == "" && slices.Contains([]string{"text", "content", "message", "value", "result", "path", "uri", "name"}, snake(key)) {
 				text = textIn(member)
 			}
 		})
@@ -169,6 +169,12 @@ func (p *payload) decodeShape(input []byte, verb Verb, now time.Time) error {
 		}
 	}
 	response := unpacked(s.value(namesOfResponse))
+	if whole, _ := shapeOf(response); whole["input"] != nil && whole["output"] != nil { // it repeats the call
+		e.ToolInput, response = whole["input"], whole["output"]
+	}
+	if string(s["parent_agent_id"]) == "null" { // the agent that has no other above it
+		e.AgentID = ""
+	}
 	message := p.outcome(s, response)
 	known := p.setEvent(s, verb, message != "" || response != nil)
 	p.hostName = cmp.Or(p.hostName, p.name)
@@ -236,7 +242,7 @@ func (p *payload) outcome(s shape, response []byte) string {
 	case message != "":
 		e.ToolError = message
 		return message
-	case response == nil && output != "":
+	case output != "" && (response == nil || response[0] == '['):
 		e.ToolResponse = jsonscan.Object("stdout", output)
 	case output != "" && response[0] == '{' && r["stdout"] == nil:
 		e.ToolResponse = encodeParts(append(partsOf(response), part{"stdout", jsonscan.AppendQuote(nil, output)}), '{')
@@ -371,7 +377,7 @@ func hostOf(input []byte) memory.Host {
 	case name == "" || len(name) > 32 || strings.HasPrefix(name, "claude") || !isName(name):
 		return memory.HostUnknown
 	}
-	return memory.Host(name)
+	return memory.Host(name).Canonical()
 }
 
 // isName reports whether s has letters, digits, '-' and '_' only.

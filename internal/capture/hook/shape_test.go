@@ -19,7 +19,7 @@ func TestHostOfPayload(t *testing.T) {
 		`{"session_id":"s","timestamp":"2027-01-01T00:00:00Z",` + claude + `}`:     memory.HostClaudeCode, // some later version
 		`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hello"}`: memory.HostClaudeCode,
 		`{"session_id":"s","transcript_path":"C:\\Users\\dev\\.claude\\projects\\C--shop\\s.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hello"}`: memory.HostClaudeCode,
-		`{"session_id":"s","transcript_path":"/home/dev/.factory/projects/shop/s.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hello"}`:            "factory",
+		`{"session_id":"s","transcript_path":"/home/dev/.factory/projects/shop/s.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hello"}`:            memory.HostDroid,
 		`{"session_id":"s","transcript_path":"/home/dev/.gemini/tmp/chats/s.json","timestamp":"t","hook_event_name":"BeforeAgent","prompt":"hello"}`:       memory.HostGemini,
 		`{"session_id":"s","transcript_path":"/home/dev/.next/sessions/s.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hello"}`:                    "next",
 		`{"session_id":"s","timestamp":"t","hook_event_name":"UserPromptSubmit","prompt":"hello"}`:                                                         memory.HostUnknown,

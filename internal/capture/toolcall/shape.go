@@ -17,7 +17,7 @@ var memberNames = map[string]string{}
 // init fills memberNames.
 func init() {
 	for name, others := range map[string]string{
-		"command":    "command cmd commandline script shellcommand argv",
+		"command":    "command commands cmd commandline script shellcommand argv",
 		"file_path":  "filepath path file filename targetfile targetpath targetfilepath absolutepath relativepath relativeworkspacepath notebookpath fspath uri fileuri",
 		"old_string": "oldstring oldstr oldtext oldcontent oldcode before search searchtext find original",
 		"new_string": "newstring newstr newtext newcontent newcode after replace replacement replacetext code insert insertedtext",

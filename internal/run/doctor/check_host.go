@@ -343,7 +343,13 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 		found := e.agent(ctx, s)
 		list = append(list, found...)
 		if len(found) == 0 {
-			fine = append(fine, s.Label+": "+text.Count(s.Hooks, "hook")+", MCP server, "+e.lastHeard(s))
+			has := []string{text.Count(s.Hooks, "hook"), "MCP server", e.lastHeard(s)}
+			if s.MCPOnly {
+				has = has[1:2]
+			} else if s.NoServers {
+				has = slices.Delete(has, 1, 2)
+			}
+			fine = append(fine, s.Label+": "+strings.Join(has, ", "))
 		}
 	}
 	if len(fine) == 0 {
@@ -356,7 +362,7 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 // this version. Files that cannot be read, or a program that is gone, are told alone. Only the
 // first program is asked for its version, and none if something else is wrong.
 func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
-	host := string(s.Host)
+	host := strings.TrimPrefix(s.Flag, "--host ")
 	var list []Finding
 	for _, path := range s.Unreadable {
 		list = append(list, e.found("agent-unreadable", path+" cannot be read", "path", path, "host", host))
@@ -370,12 +376,13 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 		}
 	}
 	switch {
+	case s.MCPOnly:
 	case s.Hooks == 0:
 		list = append(list, e.found("agent-hooks", s.Label+" has no hooks of claude-mem in "+s.ConfigDir, "host", host))
 	case len(s.Missing) > 0:
 		list = append(list, e.found("agent-hooks", s.Label+" has no hook of claude-mem for "+strings.Join(s.Missing, ", "), "host", host))
 	}
-	if !s.Server {
+	if !s.Server && !s.NoServers {
 		list = append(list, e.found("agent-mcp", s.Label+" does not know the memory's MCP server", "host", host))
 	}
 	if len(list) > 0 || len(s.Programs) == 0 || e.RunVersion == nil {
@@ -392,7 +399,10 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 func (e *exam) lastHeard(s install.AgentState) string {
 	activity, err := e.activity()
 	if err == nil {
-		if i := slices.IndexFunc(activity.Hosts, func(h accounts.HostActivity) bool { return h.Host == s.Host }); i >= 0 {
+		if i := slices.IndexFunc(activity.Hosts, func(h accounts.HostActivity) bool {
+			agent := install.AgentOf(h.Host)
+			return agent != nil && agent.Host == s.Host
+		}); i >= 0 {
 			return "last event " + e.ago(activity.Hosts[i].LastAt.Time())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/memory"
 )
@@ -36,6 +37,11 @@ type AgentPlan struct {
 	// Programs are changes of our own files, Files of the user's.
 	Programs []Change `json:"programs"`
 	Files    []Change `json:"files"`
+	// Hooks and Servers are how many the changed files have.
+	Hooks   int `json:"hooks"`
+	Servers int `json:"servers"`
+	// Silent are the events, by Claude Code's names, at which the agent takes no context.
+	Silent string `json:"-"`
 	// Note tells the user what is left to do.
 	Note string `json:"note,omitempty"`
 	// Unfinished says that an earlier run was killed.
@@ -65,7 +71,7 @@ func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 	}
 	p := &AgentPlan{
 		Host: in.agent.Host, Label: in.agent.Label, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir,
-		Program: in.programPath(PluginName), Version: in.opts.Version, Note: in.agent.Note,
+		Program: in.programPath(PluginName), Version: in.opts.Version, Note: in.agent.Note, Silent: hook.Silent(in.agent.Host),
 		Files: []Change{}, Unfinished: book != nil && book.State != installed, book: book,
 	}
 	if p.Programs, err = in.changed(programs); err != nil {
@@ -79,7 +85,12 @@ func (in *AgentInstaller) Plan() (*AgentPlan, error) {
 			return nil, brokenAgentFile(in.agent.Label, s.path, err)
 		}
 		if !sameBytes(s.now, s.after) {
-			p.Files = append(p.Files, userChange(s.path, s.now, s.after))
+			c := userChange(s.path, s.now, s.after)
+			if _, program := s.file.form.(script); program {
+				c.file.mode = 0o700
+			}
+			p.Files = append(p.Files, c)
+			p.count(&s)
 		}
 		p.states = append(p.states, s)
 	}
@@ -117,8 +128,18 @@ func (in *AgentInstaller) replace(verb string, c Change) {
 			_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
 			return nil
 		}
-		return in.write(c.Path, c.After, 0o600)
+		return in.write(c.Path, c.After, cmp.Or(c.file.mode, 0o600))
 	})
+}
+
+// count adds what a file that changes gets to the numbers of the plan.
+func (p *AgentPlan) count(s *agentState) {
+	if got, err := s.file.form.read(s.after); err == nil {
+		p.Hooks += len(got.Events)
+		if got.Server != "" {
+			p.Servers++
+		}
+	}
 }
 
 // backUpAgent writes the backups and the manifest, before anything is changed. A backup is the file

@@ -377,6 +377,32 @@ func TestVSCodeServers(t *testing.T) {
 	p.same(was)
 }
 
+// TestClineHooks: the scripts can be executed, each runs the hook of its event, and a script of the user's is
+// refused.
+func TestClineHooks(t *testing.T) {
+	p := newAgentPlace(t, AgentOf(memory.HostCline), "")
+	plan := p.install()
+	if plan.Hooks != 6 || plan.Servers != 1 {
+		t.Errorf("%d hooks, %d servers", plan.Hooks, plan.Servers)
+	}
+	path := filepath.Join(p.dir, "hooks", "PostToolUse")
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 || !strings.Contains(p.get(path), "save --host cline") {
+		t.Errorf("%v, %v, %s", err, info.Mode(), p.get(path))
+	}
+	if s := p.agent.read(p.dir); s.Hooks != 6 || len(s.Missing) > 0 || !s.Server {
+		t.Errorf("state %+v", s)
+	}
+	p.uninstall()
+	p.put(path, "#!/bin/sh\nmine\n", 0o700)
+	was := files(t, p.dir)
+	if _, err := p.installer().Install(t.Context()); memory.CodeOf(err) != memory.CodeConflict {
+		t.Error(err)
+	}
+	p.uninstall()
+	p.same(was)
+}
+
 // TestMovedDataDir: MCP servers get a data directory that is not the default.
 func TestMovedDataDir(t *testing.T) {
 	for i := range agents {
@@ -387,7 +413,7 @@ func TestMovedDataDir(t *testing.T) {
 		for _, text := range files(t, p.dir) {
 			said += strings.Count(text, dataDirVariable)
 		}
-		if said != 1 {
+		if said != 1 && !agents[i].noServers {
 			t.Errorf("%s: the server's environment has it %d times", agents[i].Label, said)
 		}
 	}

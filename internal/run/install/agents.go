@@ -26,6 +26,8 @@ type Agent struct {
 	Program string
 	// Note tells the user what is left to do after an install.
 	Note string
+	// noServers says that none of its files has MCP servers that we could edit.
+	noServers bool
 	// resume is the command that resumes a session, before the session's id; nil for none.
 	resume []string
 	// dir returns its configuration directory.
@@ -108,6 +110,89 @@ var agents = []Agent{
 			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}},
 		},
 	},
+	{
+		Host: memory.HostCline, Label: "Cline", Program: "cline", dir: dirOf("CLINE_DIR", "", ".cline"),
+		Note: "Its command line reports no prompt and takes no context at a start; the extension of VS Code needs \"Enable Hooks\", and the server in its own list.",
+		files: []agentFile{
+			clineHook("TaskStart"), clineHook("UserPromptSubmit"), clineHook("PostToolUse"), clineHook("TaskComplete"), clineHook("TaskCancel"), clineHook("PreCompact"),
+			{names: []string{"data/settings/cline_mcp_settings.json"}, form: jsonServers{key: "mcpServers"}},
+		},
+	},
+	// After their documentation, never run: for hooks see the adapters in package hook; for servers
+	// docs.factory.ai/cli/configuration/mcp, kiro.dev/docs/cli/mcp, docs.windsurf.com/windsurf/cascade/mcp.
+	{
+		Host: memory.HostDroid, Label: "Droid", Program: "droid", Note: neverRun, dir: dirOf("", "", ".factory"),
+		files: []agentFile{
+			{names: []string{"hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
+			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers", more: []any{"type", "stdio"}}},
+		},
+	},
+	{
+		Host: memory.HostKiro, Label: "Kiro CLI", Program: "kiro-cli", dir: dirOf("", "", ".kiro"),
+		Note: neverRun + " The hooks belong to an agent named claude-mem: `kiro-cli chat --agent claude-mem`.",
+		files: []agentFile{
+			{names: []string{"agents/claude-mem.json"}, hooks: true, form: jsonHooks{
+				entry: `{"command":LINE,"timeout_ms":TIMEOUT}`, base: `{"name":"claude-mem","tools":["*"],"includeMcpJson":true}`,
+			}},
+			{names: []string{"settings/mcp.json"}, form: jsonServers{key: "mcpServers"}},
+		},
+	},
+	{
+		Host: memory.HostGoose, Label: "Goose", Program: "goose", noServers: true, dir: dirOf("", "", ".agents/plugins/claude-mem"),
+		Note: neverRun + " Its MCP servers are in a YAML file: add `claude-mem mcp` with `goose configure`.",
+		files: []agentFile{
+			{names: []string{"hooks/hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
+			{names: []string{"plugin.json"}, form: wholeFile{text: "{\"name\": \"claude-mem\", \"version\": \"1.0.0\", \"description\": \"Memory of earlier sessions\"}\n"}},
+		},
+	},
+	{
+		Host: memory.HostWindsurf, Label: "Windsurf", Program: "windsurf", Note: neverRun, dir: dirOf("", "", ".codeium/windsurf"),
+		files: []agentFile{
+			{names: []string{"hooks.json"}, form: jsonHooks{entry: `{"command":LINE,"show_output":false}`}, hooks: true},
+			{names: []string{"mcp_config.json"}, form: jsonServers{key: "mcpServers"}},
+		},
+	},
+	// Agents that only speak MCP, for `--host mcp NAME`. After zed.dev/docs/ai/mcp, ampcode.com/manual,
+	// junie.jetbrains.com/docs/junie-cli-mcp-configuration.html and docs.roocode.com/features/mcp; never run.
+	{
+		Host: "zed", Label: "Zed", Program: "zed", Note: mcpNote, dir: dirOf("", "", ".config/zed"),
+		files: []agentFile{{names: []string{"settings.json"}, form: jsonServers{key: "context_servers"}}},
+	},
+	{
+		Host: "junie", Label: "Junie", Program: "junie", Note: mcpNote, dir: dirOf("", "", ".junie"),
+		files: []agentFile{{names: []string{"mcp/mcp.json"}, form: jsonServers{key: "mcpServers"}}},
+	},
+	{
+		Host: "amp", Label: "Amp", Program: "amp", Note: mcpNote, dir: dirOf("", "", ".config/amp"),
+		files: []agentFile{{names: []string{"settings.json"}, form: jsonServers{key: "amp.mcpServers"}}},
+	},
+	{
+		Host: "roo", Label: "Roo Code", Note: mcpNote, dir: dirOf("", "", ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings"),
+		files: []agentFile{{names: []string{"mcp_settings.json"}, form: jsonServers{key: "mcpServers"}}},
+	},
+}
+
+const (
+	neverRun = "This follows its documentation; it was never run."
+	mcpNote  = neverRun + " It has no hooks: its sessions are not remembered. It reads AGENTS.md, where `claude-mem agent-files sync --target root` puts recent records."
+)
+
+// clineHook is the script that Cline runs at an event.
+func clineHook(event string) agentFile {
+	return agentFile{names: []string{"hooks/" + event}, form: script{event}, hooks: true}
+}
+
+// MCPOnly reports whether the agent has no hooks that we know of.
+func (a *Agent) MCPOnly() bool {
+	return !slices.ContainsFunc(a.files, func(f agentFile) bool { return f.hooks })
+}
+
+// Flag returns the option that names the agent.
+func (a *Agent) Flag() string {
+	if a.MCPOnly() {
+		return "--host mcp " + string(a.Host)
+	}
+	return "--host " + string(a.Host)
 }
 
 // dirOf returns the function that finds a configuration directory: the variable names it,
@@ -209,8 +294,11 @@ type AgentState struct {
 	Missing []string
 	// Programs are the programs of the hooks and of the MCP server.
 	Programs []string
-	// Server says that the MCP server is registered.
-	Server bool
+	// Server says that the MCP server is registered, NoServers that no file of the agent's could have it.
+	Server, NoServers bool
+	// MCPOnly says that the agent has no hooks; Flag is the option that names it.
+	MCPOnly bool
+	Flag    string
 	// Unreadable are the files that cannot be read or parsed.
 	Unreadable []string
 }
@@ -243,7 +331,8 @@ func ReadAgents(dataDir string, getenv func(string) string, home string) []Agent
 // read reads the agent's files in a configuration directory. A file that is not there has nothing of
 // ours; one that cannot be read is in Unreadable.
 func (a *Agent) read(dir string) AgentState {
-	s := AgentState{Host: a.Host, Label: a.Label, ConfigDir: dir, Note: a.Note}
+	s := AgentState{Host: a.Host, Label: a.Label, ConfigDir: dir, Note: a.Note, NoServers: a.noServers, MCPOnly: a.MCPOnly(), Flag: a.Flag()}
+	var events []string
 	for _, file := range a.in(dir) {
 		f, path := file.file, file.path
 		data, err := readUserFile(path)
@@ -255,19 +344,18 @@ func (a *Agent) read(dir string) AgentState {
 			s.Unreadable = append(s.Unreadable, path)
 			continue
 		}
-		if f.hooks {
-			s.Hooks = len(o.Events)
-			for _, c := range hook.Commands(a.Host, runtime.GOOS, "") {
-				if !slices.Contains(o.Events, c.Event) {
-					s.Missing = append(s.Missing, c.Event)
-				}
-			}
-		}
+		events = append(events, o.Events...)
 		s.Server = s.Server || o.Server != ""
 		for _, program := range []string{o.Hook, o.Server} {
 			if program != "" {
 				s.Programs = append(s.Programs, filepath.FromSlash(program))
 			}
+		}
+	}
+	s.Hooks = len(events)
+	for _, c := range hook.Commands(a.Host, runtime.GOOS, "") {
+		if !slices.Contains(events, c.Event) {
+			s.Missing = append(s.Missing, c.Event)
 		}
 	}
 	return s

@@ -243,7 +243,7 @@ var openCodePlugin string
 // commands. Its first line says so.
 type wholeFile struct {
 	text string
-	// hookLine begins the line that names the program of the hook.
+	// hookLine begins the line that names the program of the hook, "" for none.
 	hookLine string
 	// handled are the events that the plugin handles.
 	handled []string
@@ -261,6 +261,9 @@ func (f wholeFile) add(in *Installer, _ memory.Host, now []byte) ([]byte, error)
 	if len(bytes.TrimSpace(now)) > 0 && !f.isOurs(now) {
 		return nil, memory.Errorf(memory.CodeConflict, "it is another plugin of that name").
 			WithHint("rename that file, then run the command again; nothing was changed")
+	}
+	if f.hookLine == "" {
+		return []byte(f.text), nil
 	}
 	before, rest, _ := strings.Cut(f.text, f.hookLine)
 	_, behind, _ := strings.Cut(rest, "\n")
@@ -282,10 +285,49 @@ func (f wholeFile) read(data []byte) (ours, error) {
 	if !f.isOurs(data) {
 		return ours{}, nil
 	}
+	if f.hookLine == "" {
+		return ours{}, nil
+	}
 	_, rest, _ := strings.Cut(string(data), f.hookLine)
 	path, _, _ := strings.Cut(rest, "\n")
 	program, _ := jsonscan.Unquote([]byte(path))
 	return ours{Events: f.handled, Hook: program}, nil
+}
+
+// script is a program in an agent's directory of hooks that runs the hook of one event. It is ours as a
+// whole; its second line says so.
+type script struct{ event string }
+
+const scriptHead = "#!/bin/sh\n# claude-mem: written by `claude-mem install`, removed by `claude-mem uninstall`.\n"
+
+// add returns the script; CodeConflict where there is another one.
+func (f script) add(in *Installer, host memory.Host, now []byte) ([]byte, error) {
+	if !f.isBlank(now) && !bytes.HasPrefix(now, []byte(scriptHead)) {
+		return nil, memory.Errorf(memory.CodeConflict, "it is another hook").
+			WithHint("let your hook run claude-mem-hook too (docs/hosts.md), or rename it; nothing was changed")
+	}
+	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
+		if c.Event == f.event {
+			return []byte(scriptHead + c.Line + "\n"), nil
+		}
+	}
+	return now, nil
+}
+
+func (script) strip(_ *Installer, now, _ []byte) ([]byte, error) {
+	if bytes.HasPrefix(now, []byte(scriptHead)) {
+		return nil, nil
+	}
+	return now, nil
+}
+
+func (script) isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
+
+func (f script) read(data []byte) (o ours, _ error) {
+	if line, ours := bytes.CutPrefix(data, []byte(scriptHead)); ours {
+		o.note(f.event, string(line))
+	}
+	return o, nil
 }
 
 // jsonServers is JSON, maybe with comments, whose MCP servers are an object at key.

@@ -21,22 +21,24 @@ import (
 
 // hostShape is a payload of a host without an adapter.
 type hostShape struct {
-	Source  string          `json:"source"`
-	Host    memory.Host     `json:"host"`
-	What    string          `json:"what"` // prompt, edit, command, passed, failed, end or nothing
-	Want    string          `json:"want"`
-	Verb    hook.Verb       `json:"verb"`
-	Payload json.RawMessage `json:"payload"`
+	Source string      `json:"source"`
+	Host   memory.Host `json:"host"`
+	// Installed is the host of the hooks that install --host registers with that agent.
+	Installed memory.Host     `json:"installed"`
+	What      string          `json:"what"` // prompt, edit, command, passed, failed, end or nothing
+	Want      string          `json:"want"`
+	Verb      hook.Verb       `json:"verb"`
+	Payload   json.RawMessage `json:"payload"`
 }
 
 // run sends the payload to Claude Code's hook and returns what is wrong with what became of it, "" if
 // nothing is, and whether hook.log counts it as not understood.
-func (s hostShape) run(t *testing.T) (fault string, counted bool) {
+func (s hostShape) run(t *testing.T, as memory.Host) (fault string, counted bool) {
 	t.Helper()
 	dir := t.TempDir()
 	var out bytes.Buffer
 	hook.Run(hook.Options{
-		Verb: s.Verb, Stdin: bytes.NewReader(s.Payload), Stdout: &out, DataDir: dir, StartWorker: func(string) error { return nil },
+		Verb: s.Verb, Host: as, Stdin: bytes.NewReader(s.Payload), Stdout: &out, DataDir: dir, StartWorker: func(string) error { return nil },
 		Getenv: func(key string) string {
 			return map[string]string{"HOME": dir, "CLAUDE_MEM_DATA_DIR": dir, "CLAUDE_MEM_SLACK": "30s", "COPILOT_CLI": map[bool]string{true: "1"}[strings.Contains(s.Source, "copilot")]}[key]
 		},
@@ -62,7 +64,7 @@ func (s hostShape) run(t *testing.T) (fault string, counted bool) {
 		t.Fatal(err)
 	}
 	e := entry.Event
-	if e.Host != s.Host {
+	if e.Host != s.Host && e.Host != as {
 		t.Errorf("stored under %s, want %s: %s", e.Host, s.Host, s.Payload)
 	}
 	call := toolcall.Call{}
@@ -215,7 +217,12 @@ func TestHostShapes(t *testing.T) {
 	for name, list := range map[string][]hostShape{"documented": documented, "made up": invented} {
 		understood, counted := 0, 0
 		for _, s := range list {
-			fault, told := s.run(t)
+			if s.Installed != "" {
+				if fault, _ := s.run(t, s.Installed); fault != "" {
+					t.Errorf("--host %s: %s: %s", s.Installed, s.Payload, fault)
+				}
+			}
+			fault, told := s.run(t, "")
 			if fault == "" {
 				understood++
 				continue

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
 )
@@ -16,21 +18,58 @@ import (
 func AgentNames() []string {
 	names := []string{string(memory.HostClaudeCode)}
 	for _, agent := range install.Agents() {
+		if agent.MCPOnly() {
+			continue
+		}
 		names = append(names, string(agent.Host))
 		if agent.Also != "" {
 			names = append(names, string(agent.Also))
 		}
 	}
-	return names
+	return append(names, "mcp NAME")
 }
 
-// agentOf returns the agent that --host names, nil for Claude Code and no name.
-func agentOf(name string) (*install.Agent, error) {
+// mcpNames returns the agents that `--host mcp` takes.
+func mcpNames() string {
+	var names []string
+	for _, agent := range install.Agents() {
+		if agent.MCPOnly() {
+			names = append(names, string(agent.Host))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// mcpAgent returns the agent of `--host mcp NAME`. For a name that is not known the error has the entry
+// to paste; program is its command.
+func mcpAgent(given []string, program string) (*install.Agent, error) {
+	if len(given) == 1 {
+		if agent := install.AgentOf(memory.Host(given[0])); agent != nil && agent.MCPOnly() {
+			return agent, nil
+		}
+	}
+	return nil, memory.Errorf(memory.CodeInvalid, "--host mcp knows %s, not %q", mcpNames(), strings.Join(given, " ")).
+		WithHint("elsewhere, add a server named " + install.ServerName + " to the agent's list: " + string(jsonscan.Object("command", program, "args", []byte(`["mcp"]`))))
+}
+
+// agentOf returns the agent that --host names, with what was given behind it; nil for Claude Code and no
+// name.
+func (a *Verbs) agentOf(name string, given []string, dataDir string) (*install.Agent, error) {
+	if name == "mcp" {
+		options, err := a.installOptions(dataDir)
+		if err != nil {
+			return nil, err
+		}
+		return mcpAgent(given, options.Program)
+	}
+	if len(given) > 0 {
+		return nil, memory.Errorf(memory.CodeInvalid, "%q stands alone: only --host mcp takes a name behind it", given[0])
+	}
 	host := memory.Host(name).Canonical()
 	if host == "" || host == memory.HostClaudeCode {
 		return nil, nil
 	}
-	if agent := install.AgentOf(host); agent != nil {
+	if agent := install.AgentOf(host); agent != nil && !agent.MCPOnly() {
 		return agent, nil
 	}
 	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
@@ -57,7 +96,7 @@ func (a *Verbs) agentInstaller(dataDir string, agent *install.Agent, configDir s
 func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	if o.settings || o.disable {
 		return memory.Errorf(memory.CodeInvalid, "--settings and --disable-node are for Claude Code").
-			WithHint("`claude-mem install --host " + string(agent.Host) + "` needs neither")
+			WithHint("`claude-mem install " + agent.Flag() + "` needs neither")
 	}
 	in, err := a.agentInstaller(o.dataDir, agent, "")
 	if err != nil {
@@ -71,7 +110,13 @@ func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *insta
 	if p := a.People(); !a.JSON && !empty {
 		p.Heading("claude-mem " + plan.Version + " for " + plan.Label)
 		showOwn(p, plan.Unfinished, plan.Directory, plan.Programs)
-		showDiffs(p, plan.Files)
+		if o.dry {
+			showDiffs(p, plan.Files)
+		}
+		p.Printf("\n%s, %s, %s%s\n", text.Count(plan.Hooks, "hook"), text.Count(plan.Servers, "MCP server"), text.Count(len(plan.Files), "file"), print.If(!o.dry, "; --dry-run shows the lines"))
+		for _, c := range plan.Files {
+			p.Printf("  %s\n", c.Path)
+		}
 	}
 	if !empty && !o.dry {
 		if yes, err := a.goAhead(o); err != nil || !yes {
@@ -94,12 +139,33 @@ func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *insta
 	case empty:
 		a.Note("Nothing to do: claude-mem is installed in %s.", plan.Label)
 	default:
-		a.Note("\nInstalled. %s remembers from its next session on.", plan.Label)
+		a.Note("\nInstalled. %s %s from its next session on.", plan.Label, print.Or(agent.MCPOnly(), "can search the memory", "remembers"))
 		if plan.Note != "" {
 			a.Note("%s", plan.Note)
 		}
+		if agent.MCPOnly() {
+			break
+		}
+		a.lacks(plan)
+		a.Note("To check it after a session: `claude-mem doctor`, then `claude-mem sessions`.")
 	}
 	return a.offerHistory(ctx, o)
+}
+
+// lacks says what the agent cannot do of what Claude Code can.
+func (a *Verbs) lacks(plan *install.AgentPlan) {
+	var when []string
+	for _, event := range []struct{ name, words string }{{"SessionStart", "at a session's start"}, {"UserPromptSubmit", "at a prompt"}, {"PostToolUse", "after a tool"}} {
+		if slices.Contains(strings.Fields(plan.Silent), event.name) {
+			when = append(when, event.words)
+		}
+	}
+	if len(when) > 0 {
+		a.Note("It takes no context %s: the MCP server answers when it is asked.", strings.Join(when, ", nor "))
+	}
+	if choice := a.transfers().ObserverChoice(); choice.Provider == "auto" {
+		a.Note("Its records are made by rules: the provider auto asks a model for Claude Code's sessions only (docs/providers.md).")
+	}
 }
 
 // showAgentRemoval prints the changes of an uninstall from an agent.
@@ -149,7 +215,7 @@ func (a *Verbs) offerAgents(ctx context.Context, o *installOptions) error {
 		if found.Installed {
 			continue
 		}
-		a.Note("\nFound %s (%s): `claude-mem install --host %s`", found.Label, found.ConfigDir, found.Host)
+		a.Note("\nFound %s (%s): `claude-mem install %s`", found.Label, found.ConfigDir, found.agent.Flag())
 		if o.yes || o.dry || !print.IsTerminal(a.Stdin) {
 			continue
 		}
@@ -175,7 +241,7 @@ func (a *Verbs) withAgents(dataDir string, err error) error {
 		return err
 	}
 	commands := print.Mapped(a.foundAgents(dataDir), func(found *foundAgent) string {
-		return "for " + found.Label + " `claude-mem install --host " + string(found.Host) + "`"
+		return "for " + found.Label + " `claude-mem install " + found.agent.Flag() + "`"
 	})
 	if len(commands) == 0 {
 		return err

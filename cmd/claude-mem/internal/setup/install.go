@@ -45,7 +45,7 @@ Each of your files that changes is backed up in the data directory first;
 context without the claude command, and without MCP server and skill.
 
 --host installs into another agent: hooks and MCP server in its own files, which keep
-everything else; --settings and --disable-node are refused with it. Without --host the
+everything else; with mcp NAME, for an agent without hooks, the server alone. --settings and --disable-node are refused with it. Without --host the
 agents that are found are named, and at a terminal you are asked.
 
 Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
@@ -59,7 +59,7 @@ JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "prog
 "observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}],
 "history": what can be imported {"node"?: {"path", "observations"}, "transcripts"?: {"path", "sessions"}}}.
 With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "directory", "program", "version", "programs": [likewise],
-"files": [likewise], "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
+"files": [likewise], "hooks", "servers", "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings\n  claude-mem install --host codex",
 	}
 	var o installOptions
@@ -79,15 +79,16 @@ type installOptions struct {
 // Claude Code.
 func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Agent, *installOptions) error) *cobra.Command {
 	a.JSONFlag(cmd)
+	cmd.Args = cobra.ArbitraryArgs // behind --host mcp
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
 	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(AgentNames(), ", "))
-	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		o.dataDir = dataDir
 		if a.JSON && !o.yes && !o.dry {
 			return cli.NotConfirmed("--json asks nothing")
 		}
-		agent, err := agentOf(o.host)
+		agent, err := a.agentOf(o.host, given, dataDir)
 		if err != nil {
 			return err
 		}
