@@ -54,12 +54,12 @@ func TestNamesAlike(t *testing.T) {
 func TestFileRecallInBothForms(t *testing.T) {
 	m := newMemory(t)
 	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
-		m.add(t, note(form.String("한글 한"), func(n *memory.NewObservation) {
+		m.add(t, note([]string{"the width of letters", "a table of runes"}[form], func(n *memory.NewObservation) {
 			n.ProjectPath, n.Files = "/home/dev/shop", []memory.FileRef{{Path: form.String("src/한글.go"), Role: memory.FileRead}}
 		}))
 	}
 	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
-		if found, err := m.ObservationsOfFile(t.Context(), "/home/dev/shop", form.String("src/한글.go"), 5); err != nil || len(found) == 0 {
+		if found, err := m.ObservationsOfFile(t.Context(), "/home/dev/shop", form.String("src/한글.go"), 5); err != nil || len(found) != 2 {
 			t.Errorf("%d records, %v; want those of both forms", len(found), err)
 		}
 	}
