@@ -254,6 +254,16 @@ func TestAgents(t *testing.T) {
 			}
 			r.settled("2")
 
+			if slices.Contains([]string{"codex", "gemini", "opencode"}, row.host) { // what it has stored itself is the same
+				var imported struct {
+					Added, Present struct{ Prompts, Tools, Stops int }
+				}
+				r.memory(&imported, "import", "--host", row.host, "--yes")
+				if a, p := imported.Added, imported.Present; a.Prompts+a.Tools+a.Stops != 0 || p.Prompts != 2 || p.Tools == 0 || p.Stops != 2 {
+					t.Errorf("an import of what the agent has stored: %+v", imported)
+				}
+			}
+
 			var report struct {
 				Findings []struct{ Check, Status, Text string }
 			}

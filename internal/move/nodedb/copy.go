@@ -48,14 +48,29 @@ func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.d
 // copy, which Close removes; copies that killed imports left there go too. The codes of its errors:
 // CodeNotFound, CodeInvalid for a file that is no such database, CodeStorage, CodeConflict for one
 // that is being written all the time, CodeUnavailable when ctx ends.
-func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, memory.Errorf(memory.CodeStorage, "%w", err)
-	}
-	removeStale(dir)
-	folder, err := os.MkdirTemp(dir, copyPattern)
+func Open(ctx context.Context, path, dir string) (*Copy, error) {
+	return open(ctx, path, dir, check)
+}
+
+// OpenOther is Open for a database of another program, which has these tables.
+func OpenOther(ctx context.Context, path, dir string, tables ...string) (*Copy, error) {
+	return open(ctx, path, dir, func(ctx context.Context, db *sql.DB) error {
+		found, err := plainTables(ctx, db, tables)
+		if err == nil && found < len(tables) {
+			err = memory.Errorf(memory.CodeInvalid, "its tables are not known: %s are not all there", strings.Join(tables, ", "))
+		}
+		return err
+	})
+}
+
+// DB returns the copy, to be read.
+func (c *Copy) DB() *sql.DB { return c.db }
+
+// open is Open for a database that check knows.
+func open(ctx context.Context, path, dir string, check func(context.Context, *sql.DB) error) (_ *Copy, err error) {
+	folder, err := Folder(dir)
 	if err != nil {
-		return nil, memory.Errorf(memory.CodeStorage, "copy the database: %w", err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -83,6 +98,20 @@ func Open(ctx context.Context, path, dir string) (_ *Copy, err error) {
 	return &Copy{folder, db}, nil
 }
 
+// Folder makes a folder in dir for what an import needs while it runs, and removes those that killed
+// imports left there. The code of its error is CodeStorage.
+func Folder(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", memory.Errorf(memory.CodeStorage, "%w", err)
+	}
+	removeStale(dir)
+	folder, err := os.MkdirTemp(dir, copyPattern)
+	if err != nil {
+		return "", memory.Errorf(memory.CodeStorage, "copy the database: %w", err)
+	}
+	return folder, nil
+}
+
 // malformedSchema is how SQLite says that a definition in a database does not fit the others: mixed
 // versions of the Node program have left indexes on columns that are not there.
 const malformedSchema = "malformed database schema"
@@ -105,13 +134,26 @@ func source(path string, parameters ...string) string {
 }
 
 // check returns CodeInvalid for a database that is damaged or of another program, or of which a
-// table that is read is a view, is virtual or computes columns: reading it would run what a
-// stranger wrote, for as long as that takes. It reads the schema alone.
+// table that is read is computed.
 func check(ctx context.Context, db *sql.DB) error {
-	found := 0
+	if _, err := plainTables(ctx, db, []string{"user_prompts", "session_summaries"}); err != nil {
+		return err
+	}
+	found, err := plainTables(ctx, db, []string{"sdk_sessions", "observations"})
+	if err == nil && found < 2 {
+		err = memory.Errorf(memory.CodeInvalid, "this is no database of claude-mem for Node").WithHint("`claude-mem restore` reads backups of this program's database")
+	}
+	return err
+}
+
+// plainTables returns how many of the tables are there; CodeInvalid if one is a view, is virtual or
+// computes columns: reading it would run what a stranger wrote, for as long as that takes. It reads the
+// schema alone.
+func plainTables(ctx context.Context, db *sql.DB, names []string) (found int, err error) {
+	list, _ := json.Marshal(names) // texts always encode
 	//nolint:rowserrcheck // Each checks it
-	err := sqlite.Rows(db.QueryContext(ctx, `SELECT s.name, s.type = 'table' AND s.sql LIKE 'CREATE TABLE%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)
-		FROM sqlite_schema s WHERE s.name COLLATE NOCASE IN ('sdk_sessions', 'user_prompts', 'observations', 'session_summaries')`)).Each(func(scan sqlite.Scan) error {
+	err = sqlite.Rows(db.QueryContext(ctx, `SELECT s.name, s.type = 'table' AND s.sql LIKE 'CREATE TABLE%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)
+		FROM sqlite_schema s WHERE lower(s.name) IN (SELECT value FROM json_each(?))`, string(list))).Each(func(scan sqlite.Scan) error {
 		var name string
 		var plain bool
 		if err := scan(&name, &plain); err != nil {
@@ -120,21 +162,13 @@ func check(ctx context.Context, db *sql.DB) error {
 		if !plain {
 			return memory.Errorf(memory.CodeInvalid, "its table %.40q is computed: it is a view, a virtual table, or has generated columns", name)
 		}
-		if name == "sdk_sessions" || name == "observations" {
-			found++
-		}
+		found++
 		return nil
 	})
-	if memory.CodeOf(err) == memory.CodeInvalid {
-		return err
+	if err != nil && memory.CodeOf(err) != memory.CodeInvalid {
+		err = memory.Errorf(memory.CodeInvalid, "the database cannot be read: %w", err)
 	}
-	if err != nil {
-		return memory.Errorf(memory.CodeInvalid, "the database cannot be read: %w", err)
-	}
-	if found < 2 {
-		return memory.Errorf(memory.CodeInvalid, "this is no database of claude-mem for Node").WithHint("`claude-mem restore` reads backups of this program's database")
-	}
-	return nil
+	return found, err
 }
 
 // copyUnchanged copies a database and its log of one moment: again, if one of them has changed
@@ -163,7 +197,7 @@ func copyUnchanged(ctx context.Context, path, to string) error {
 		case <-time.After(time.Second):
 		}
 	}
-	return memory.Errorf(memory.CodeConflict, "the database is being written").WithHint("stop claude-mem for Node and import it again")
+	return memory.Errorf(memory.CodeConflict, "the database is being written").WithHint("stop the program that writes it and import it again")
 }
 
 // state returns sizes and times of a database and its log as a text, to be compared.

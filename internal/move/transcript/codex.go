@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/memory"
 )
 
 // codexMeta is the kind of the record that begins a session of Codex CLI.
@@ -15,9 +13,9 @@ const codexMeta = "session_meta"
 
 // parseCodexMeta fills in the record of a session's beginning from its payload. A session of a subagent,
 // whose source is an object, is hidden.
-func (r *record) parseCodexMeta(payload []byte) {
+func (r *record) parseCodexMeta() {
 	var source []byte
-	_ = jsonscan.Decode(payload, map[string]any{"id": &r.session, "cwd": &r.cwd, "forked_from_id": &r.forkedFrom.session, "source": &source})
+	_ = jsonscan.Decode(r.payload, map[string]any{"id": &r.session, "cwd": &r.cwd, "forked_from_id": &r.forkedFrom.session, "source": &source})
 	r.hidden = len(source) > 0 && source[0] == '{'
 }
 
@@ -42,9 +40,7 @@ func (p *Parser) takeCodex(line []byte) {
 		"type": &f.kind, "turn_id": &f.turn, "cwd": &f.cwd, "call_id": &f.call, "name": &f.name, "namespace": &f.space, "message": &f.message,
 		"last_agent_message": &f.answer, "arguments": &f.arguments, "input": &f.input, "output": &f.output, "action": &f.action, "item": &f.item,
 	})
-	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
-		p.now.at = memory.MillisOf(t)
-	}
+	p.setTime(at)
 	p.now.promptID, p.now.cwd = cmp.Or(f.turn, p.now.promptID), cmp.Or(f.cwd, p.now.cwd)
 	if f.kind == "item_completed" {
 		_ = jsonscan.Decode(f.item, map[string]any{"type": &f.kind, "id": &f.call, "content": &f.content, "result": &f.result})

@@ -34,7 +34,8 @@ const (
 type Folder struct {
 	Path     string
 	Sessions []Session
-	// Known says that the folder is where the host keeps transcripts: below a directory "projects".
+	// Known says that the folder is where Claude Code keeps transcripts, below a directory "projects", or
+	// that it has those of another agent.
 	Known bool
 	// Others are files in it that are no transcripts.
 	Others int
@@ -61,7 +62,8 @@ type Session struct {
 type file struct {
 	Session
 	// agent: of a subagent; other: it is none, as no record in its beginning is of a session in a directory.
-	agent, other bool
+	// known: its layout is that of another agent.
+	agent, other, known bool
 }
 
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
@@ -111,7 +113,7 @@ func Find(path string, since time.Time) ([]Folder, error) {
 	for path, files := range folders {
 		all := len(files)
 		files = slices.DeleteFunc(files, func(f file) bool { return f.other })
-		found = append(found, Folder{path, sessionsOf(files), filepath.Base(filepath.Dir(path)) == "projects", all - len(files)})
+		found = append(found, Folder{path, sessionsOf(files), filepath.Base(filepath.Dir(path)) == "projects" || slices.ContainsFunc(files, func(f file) bool { return f.known }), all - len(files)})
 	}
 	slices.SortFunc(found, func(a, b Folder) int { return strings.Compare(a.Path, b.Path) })
 	return found, nil
@@ -158,6 +160,10 @@ func look(path string, info fs.FileInfo) file {
 		}
 		for _, r := range recordsOf(line) {
 			if r.session != "" {
+				if r.kind == geminiMeta && r.cwd == "" && f.Dir == "" {
+					r.cwd = geminiDir(path, r.project)
+				}
+				f.known = f.known || r.kind == codexMeta || r.kind == geminiMeta || r.kind == HookRecord
 				f.ID, f.From, f.first, f.Dir = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at), cmp.Or(f.Dir, r.cwd)
 			}
 		}

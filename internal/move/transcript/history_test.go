@@ -2,10 +2,13 @@ package transcript
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,6 +19,9 @@ import (
 
 // histories has sessions of other agents as these have stored them, and the payloads of their hooks.
 const histories = "../../../testdata/histories"
+
+// geminiID is the id of a call of Gemini CLI.
+var geminiID = regexp.MustCompile(` tool \S+__\S+_\d+_\d+ `)
 
 // hooksOf returns the prompts, tools and stops that the recorded payloads of an agent's hooks become.
 func hooksOf(t *testing.T, host memory.Host) (lines []string) {
@@ -38,9 +44,14 @@ func hooksOf(t *testing.T, host memory.Host) (lines []string) {
 
 // TestHistories: what an agent has stored of a session becomes the events that its hooks have reported.
 func TestHistories(t *testing.T) {
-	for _, host := range []memory.Host{memory.HostCodex} {
+	for _, host := range []memory.Host{memory.HostCodex, memory.HostGemini} {
 		t.Run(string(host), func(t *testing.T) {
 			got, r := readAll(t, filepath.Join(histories, string(host)), nil)
+			if host == memory.HostGemini { // its hooks are told no ids of calls
+				for i := range got {
+					got[i] = geminiID.ReplaceAllString(got[i], " tool ")
+				}
+			}
 			if diff := cmp.Diff(hooksOf(t, host), got); diff != "" {
 				t.Errorf("-hooks +history:\n%s", diff)
 			}
@@ -98,8 +109,49 @@ func TestCodex(t *testing.T) {
 	}
 }
 
+// TestGemini: the directory of a session is the one of its hash, and without one it is none; of a message
+// and a call that are written again one event is made.
+func TestGemini(t *testing.T) {
+	const dir = "/home/dev/limiter"
+	sum := sha256.Sum256([]byte(dir))
+	head := `"sessionId":"s","projectHash":"` + hex.EncodeToString(sum[:]) + `","startTime":"2026-03-01T10:00:00.000Z"`
+	message := func(id, kind, more string) string {
+		return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:00.000Z","type":"` + kind + `",` + more + "}"
+	}
+	call := func(id, status string) string {
+		return `{"id":"` + id + `","name":"run_shell_command","args":{"command":"ls"},"status":"` + status + `","timestamp":"2026-03-01T10:00:01.000Z","resultDisplay":"a",` +
+			`"result":[{"functionResponse":{"response":{"output":"a"}}}]}`
+	}
+	messages := []string{
+		message("1", "user", `"content":"Look at /home/dev/limiter/main.go"`),
+		message("2", "gemini", `"content":"I look.","toolCalls":[`+call("c1", "success")+","+call("c2", "cancelled")+"]"),
+		message("2", "gemini", `"content":"I look.","toolCalls":[`+call("c1", "success")+"]"),
+		message("3", "info", `"content":"Hm"`), message("4", "new", `"content":"Hm"`), message("5", "gemini", `"content":"Done."`),
+	}
+	want := []string{"s prompt Look at /home/dev/limiter/main.go", `s tool c1 Bash {"command":"ls"} {"stdout":"a"}`, "s stop I look.\nDone."}
+	lines := "{" + head + `,"kind":"main"}` + "\n" + `{"$set":{"messages":[` + messages[0] + "]}}\n" + strings.Join(messages, "\n") + "\n"
+	for name, test := range map[string]struct {
+		root, text string
+		want       []string
+	}{
+		"lines":     {dir, lines, want},
+		"elsewhere": {"/home/dev/other", lines, nil},
+		"subagent":  {dir, strings.Replace(lines, `"main"`, `"subagent"`, 1), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			write(t, filepath.Join(home, "limiter", "chats", "session-1.jsonl"), test.text, day)
+			write(t, filepath.Join(home, "limiter", ".project_root"), test.root+"\n", day)
+			got, r := readAll(t, home, nil)
+			if diff := cmp.Diff(test.want, got); diff != "" || len(got) > 0 && r.Counts.Unknown != 1 {
+				t.Errorf("%+v; -want +got:\n%s", r.Counts, diff)
+			}
+		})
+	}
+}
+
 func FuzzHistories(f *testing.F) {
-	for _, host := range []memory.Host{memory.HostCodex} {
+	for _, host := range []memory.Host{memory.HostCodex, memory.HostGemini} {
 		if err := filepath.WalkDir(filepath.Join(histories, string(host)), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasPrefix(filepath.Ext(path), ".json") {
 				return err

@@ -70,6 +70,9 @@ type Parser struct {
 	// AgentType is the type of the subagent whose file it is.
 	AgentType string
 
+	// Dir is the directory of the session, where its records do not tell it.
+	Dir string
+
 	lines *text.Lines
 	ready []memory.Event
 	ended bool
@@ -83,6 +86,8 @@ type Parser struct {
 		at                                    memory.Millis
 	}
 	open []call // the oldest first
+	// seen are the messages and calls of Gemini CLI that were taken in, by the hash of their ids.
+	seen map[uint64]bool
 	// closing is the last text of the agent while nothing follows it that belongs to the turn.
 	closing struct {
 		text, uuid string
@@ -148,6 +153,9 @@ func (p *Parser) Next() (memory.Event, error) {
 	return e, nil
 }
 
+// HookRecord is the kind of a record with the payload that a hook of OpenCode would have been given.
+const HookRecord = "hook_payload"
+
 // silent are the kinds of records that say nothing of prompts and tools.
 var silent = []string{
 	"attachment", "queue-operation", "last-prompt", "mode", "summary", "file-history-snapshot", "progress", "custom-title",
@@ -185,13 +193,20 @@ func (p *Parser) takeRecord(r *record) {
 			p.endTurn()
 		}
 		return
-	case r.kind == codexMeta:
+	case r.kind == codexMeta, r.kind == geminiMeta:
 		p.host, p.takeLine = memory.HostCodex, p.takeCodex
-		p.now.session, p.now.cwd, p.now.at = r.session, r.cwd, r.at
+		if r.kind == geminiMeta {
+			p.host, p.takeLine = memory.HostGemini, p.takeGemini
+		}
+		p.now.session, p.now.cwd, p.now.at = r.session, cmp.Or(r.cwd, p.Dir), r.at
 		if r.hidden {
 			p.Counts.OfHost++
 			p.takeLine = func([]byte) {}
 		}
+		return
+	case r.kind == HookRecord:
+		p.host, p.now.session, p.now.cwd, p.now.at = memory.HostOpenCode, r.session, r.cwd, cmp.Or(r.at, p.now.at)
+		p.takePayload(r.payload)
 		return
 	case r.kind != "user" && r.kind != "assistant":
 		p.Counts.Unknown++
@@ -394,9 +409,17 @@ func (p *Parser) endAgent() {
 // hooked makes ready the event that the host's hook would make of a payload of these members, unless it is
 // of a turn that the session has copied.
 func (p *Parser) hooked(name string, members ...any) {
-	members = append(members, "hook_event_name", name, "session_id", p.now.session, "cwd", p.now.cwd)
-	e, ok := hook.Event(p.host, jsonscan.Object(members...), p.now.at)
-	if !ok || p.now.at <= 0 {
+	p.takePayload(jsonscan.Object(append(members, "hook_event_name", name, "session_id", p.now.session, "cwd", p.now.cwd)...))
+}
+
+// takePayload is hooked for a whole payload.
+func (p *Parser) takePayload(payload []byte) {
+	e, ok := hook.Event(p.host, payload, p.now.at)
+	if !ok {
+		return // the hook would not report it
+	}
+	if p.now.at <= 0 || p.now.cwd == "" {
+		p.Counts.Broken++
 		return
 	}
 	if p.copied != nil && e.PromptID != "" && p.copied(&record{session: p.now.session, uuid: e.PromptID}) {
@@ -416,7 +439,7 @@ func (p *Parser) event(kind memory.EventKind, name string, at memory.Millis, lin
 	binary.BigEndian.PutUint64(random[:], uint64(line)<<32|hashed(p.now.session+"\x00"+name)>>32) //nolint:gosec // a line's number is not negative
 	return memory.Event{
 		DeliveryID: memory.NewDeliveryID(at.Time(), random), Kind: kind,
-		Host: memory.HostClaudeCode, HostSessionID: p.now.session, PromptID: p.now.promptID, OccurredAt: at,
+		Host: cmp.Or(p.host, memory.HostClaudeCode), HostSessionID: p.now.session, PromptID: p.now.promptID, OccurredAt: at,
 		Cwd: p.now.cwd, Branch: p.now.branch, Backfill: memory.BackfillOffline,
 	}
 }

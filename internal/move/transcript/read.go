@@ -94,7 +94,7 @@ type part struct {
 // is returned. A file that cannot be read ends where it cannot, and is noted in Unreadable; a session
 // without a file of its own gives nothing.
 func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) error) error {
-	main := r.open(s.Path, agentType(s.Path))
+	main := r.open(s.Path, agentType(s.Path), s.Dir)
 	if main == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 			kind := agentType(path)
 			if hosttext.IsHelper(strings.TrimPrefix(strings.TrimSuffix(filepath.Base(path), extension), agentPrefix), kind) {
 				r.Counts.OfHost++
-			} else if p := r.open(path, kind); p != nil && !p.ended {
+			} else if p := r.open(path, kind, ""); p != nil && !p.ended {
 				agents = append(agents, p)
 			} else if p != nil {
 				r.close(p)
@@ -149,14 +149,14 @@ const maxAgents = 32
 
 // open opens a file and reads its first event; nil if it cannot be opened, which is noted. The caller
 // closes the part.
-func (r *Reader) open(path, agentType string) *part {
+func (r *Reader) open(path, agentType, dir string) *part {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		r.unreadable(path, err)
 		return nil
 	}
 	p := &part{parser: NewParser(f), file: f}
-	p.parser.AgentType, p.parser.copied = agentType, r.copied
+	p.parser.AgentType, p.parser.Dir, p.parser.copied = agentType, dir, r.copied
 	r.advance(p)
 	return p
 }

@@ -28,12 +28,16 @@ type record struct {
 	forkedFrom struct{ session, uuid string }
 	// origin is who wrote a record of the user: "human", "peer" …; "" is not told.
 	origin string
+	// project is the hash of the directory of a session of Gemini CLI.
+	project string
 	// failed: the text is an error of the API.
 	failed bool
 
 	role, stopReason string
 	// content is a JSON string or an array of blocks.
 	content []byte
+	// payload is that of another agent's record.
+	payload []byte
 	// result is the structured response of the one tool whose result the record has.
 	result []byte
 }
@@ -51,20 +55,24 @@ type block struct {
 // parseRecord parses a line; false if it is no object of the form of a record: one with a type, and a
 // message with content if it is of the user or the agent. A time that cannot be read is 0.
 func parseRecord(line []byte) (r record, ok bool) {
-	var at string
-	var message, payload []byte
+	var at, start, mode string
+	var message []byte
 	var meta, compact, only bool
 	var origin, forked []byte
 	if err := jsonscan.Decode(line, map[string]any{
 		"type": &r.kind, "subtype": &r.subtype, "uuid": &r.uuid, "sessionId": &r.session, "agentId": &r.agent,
 		"promptId": &r.promptID, "cwd": &r.cwd, "gitBranch": &r.branch, "timestamp": &at, "isSidechain": &r.sidechain,
 		"isMeta": &meta, "isCompactSummary": &compact, "isVisibleInTranscriptOnly": &only, "isApiErrorMessage": &r.failed,
-		"message": &message, "toolUseResult": &r.result, "origin": &origin, "forkedFrom": &forked, "payload": &payload,
-	}); err != nil || r.kind == "" {
+		"message": &message, "toolUseResult": &r.result, "origin": &origin, "forkedFrom": &forked, "payload": &r.payload,
+		"projectHash": &r.project, "startTime": &start, "kind": &mode,
+	}); err != nil || r.kind == "" && r.project == "" {
 		return record{}, false
 	}
+	if r.kind == "" {
+		r.kind, at, only = geminiMeta, start, mode == "subagent"
+	}
 	if r.hidden = meta || compact || only; r.kind == codexMeta {
-		r.parseCodexMeta(payload)
+		r.parseCodexMeta()
 	}
 	_ = jsonscan.Decode(origin, map[string]any{"kind": &r.origin}) // else it is not told
 	_ = jsonscan.Decode(forked, map[string]any{"sessionId": &r.forkedFrom.session, "messageUuid": &r.forkedFrom.uuid})
@@ -165,7 +173,7 @@ func contentText(content []byte) string {
 	}
 	var texts []string
 	for _, b := range (&record{content: content}).blocks() {
-		if b.kind == "text" {
+		if b.kind == "text" || b.kind == "" { // Gemini CLI names none
 			texts = append(texts, b.text)
 		}
 	}

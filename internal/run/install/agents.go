@@ -246,6 +246,19 @@ func AgentOf(host memory.Host) *Agent {
 // Dir returns the agent's configuration directory, "" without a home directory.
 func (a *Agent) Dir(getenv func(string) string, home string) string { return a.dir(getenv, home) }
 
+// History returns the directory in which the agent stores its sessions, "" for one of which none are read.
+func (a *Agent) History(getenv func(string) string, home string) string {
+	switch a.Host {
+	case memory.HostCodex:
+		return filepath.Join(a.dir(getenv, home), "sessions")
+	case memory.HostGemini:
+		return filepath.Join(a.dir(getenv, home), "tmp")
+	case memory.HostOpenCode:
+		return filepath.Join(cmp.Or(getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "opencode")
+	}
+	return ""
+}
+
 // IsFound reports whether the agent seems to be used here: it has its configuration
 // directory, or its command is in PATH.
 func (a *Agent) IsFound(getenv func(string) string, home string) bool {

@@ -3,8 +3,10 @@
 package history
 
 import (
+	"database/sql"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,14 +57,38 @@ func playHooks(m *world.Memory, host memory.Host) (session string) {
 	return session
 }
 
+// openCode makes the database of the recorded session of OpenCode and returns its directory.
+func openCode(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	tables, err := os.ReadFile(world.Root("testdata", "histories", "opencode", "opencode.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open(sqlite.Driver, sqlite.Source(filepath.Join(dir, "opencode.db"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(string(tables)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestAgentHistories imports what other agents have stored of a recorded session: what is remembered is what
 // their hooks have captured, a second import and one over the captured session add nothing.
 func TestAgentHistories(t *testing.T) {
 	t.Parallel()
-	for _, host := range []memory.Host{memory.HostCodex} {
+	for _, host := range []memory.Host{memory.HostCodex, memory.HostGemini, memory.HostOpenCode} {
 		t.Run(string(host), func(t *testing.T) {
 			live, past := world.NewMemory(t), world.NewMemory(t)
 			session, dir := playHooks(live, host), world.Root("testdata", "histories", string(host))
+			if host == memory.HostOpenCode {
+				dir = openCode(t)
+			}
 			want := remembersOf(live, session)
 
 			foreseen, first, second := importTranscripts(past, dir, "--dry-run"), importTranscripts(past, dir), importTranscripts(past, dir)

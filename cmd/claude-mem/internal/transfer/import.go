@@ -27,6 +27,7 @@ import (
 	"claudemem/internal/move/exchange"
 	"claudemem/internal/move/nodedb"
 	"claudemem/internal/run/daemon"
+	"claudemem/internal/run/install"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,7 @@ Projects that it knows by name only become those of the same name, if there is o
 
 A directory such as ~/.claude/projects, or a file in it, has the transcripts of Claude Code's
 sessions: what happened before claude-mem was installed, or while it did not run, is captured
-from them, and of Codex CLI's from ~/.codex/sessions. What was captured already is left as it is; docs/backfill.md tells what transcripts
+from them. --host reads what Codex CLI, Gemini CLI or OpenCode has stored of its sessions. What was captured already is left as it is; docs/backfill.md tells what transcripts
 lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
 cost is shown first, and asked about. --project may be given more than once.
 
@@ -71,12 +72,13 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 [path and reason], "from"?, "until"?, "projects": [{"project", "project_path", "sessions",
 "prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
 "input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
-		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes",
+		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes",
 		Args:    a.namesImport,
 	}
 	a.JSONFlag(cmd)
 	dryRun := cmd.Flags().Bool("dry-run", false, "show what the file or the transcripts have, and import nothing")
 	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
+	host := cmd.Flags().String("host", "", "what an agent has stored where it keeps its sessions: codex, gemini, opencode")
 	var t TranscriptFlags
 	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
 	t.Times = cli.AddTimesFor(cmd, "of transcripts: turns that began not earlier than this time", "of transcripts: turns that began not later than this time")
@@ -85,6 +87,12 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FileNames
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		if agent := install.AgentOf(memory.Host(*host)); len(given) == 0 {
+			if agent == nil || agent.History(a.Getenv, a.Home()) == "" {
+				return memory.Errorf(memory.CodeInvalid, "no sessions are read of an agent %q", print.Line(*host, 50)).WithHint("--host codex, --host gemini or --host opencode")
+			}
+			given = []string{agent.History(a.Getenv, a.Home())}
+		}
 		if given[0] != "-" && isTranscripts(given[0]) {
 			t.dry = *dryRun
 			return a.ImportTranscripts(ctx, dataDir, given[0], &t)
@@ -199,8 +207,8 @@ func (a *Verbs) stopped(ctx context.Context, n int, counts string, err error) er
 // namesImport checks that one file is named. Without one the error names the memory of
 // claude-mem for Node, or else the transcripts of Claude Code, where they are.
 func (a *Verbs) namesImport(cmd *cobra.Command, given []string) error {
-	if len(given) > 0 {
-		return cli.Args(cobra.ExactArgs(1))(cmd, given)
+	if host := cmd.Flags().Changed("host"); host || len(given) > 0 {
+		return cli.Args(cobra.ExactArgs(map[bool]int{false: 1}[host]))(cmd, given)
 	}
 	hint := "name a file that `claude-mem export` has written, claude-mem.db of claude-mem for Node, or the directory of Claude Code's transcripts"
 	config, _ := claudedir.Config(a.Getenv, a.Home())

@@ -21,6 +21,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/opencode"
 	"claudemem/internal/move/transcript"
 	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/api"
@@ -106,6 +107,11 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	if err := f.parse(a); err != nil {
 		return err
 	}
+	path, remove, err := opencode.Unpack(ctx, path, dataDir)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	folders, err := transcript.Find(path, f.since.Time())
 	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", print.Line(path, 200), err)
@@ -179,7 +185,7 @@ func (im *transcriptImport) planned(path string) (bool, error) {
 	left := print.If(others > 0, text.GroupedCount(others, "other .jsonl file")+" left out")
 	if found == 0 && im.flags.since == 0 {
 		return false, memory.Errorf(memory.CodeNotFound, "no transcripts in %q%s", print.Line(path, 200), print.If(left != "", "; "+left)).
-			WithHint("Claude Code's are in ~/.claude/projects")
+			WithHint("Claude Code's are in ~/.claude/projects; --host names another agent")
 	}
 	if left != "" {
 		im.app.Note("%s: they are no transcripts.", left)
@@ -415,7 +421,7 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 // isTranscripts reports whether a path is a transcript or a directory.
 func isTranscripts(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && (info.IsDir() || transcript.Is(path))
+	return err == nil && (info.IsDir() || transcript.Is(path) || opencode.Is(path))
 }
 
 // What the observer sends of an event at most, in bytes (package mode), and what its answer to

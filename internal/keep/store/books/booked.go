@@ -199,6 +199,14 @@ func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool 
 	return n != 0
 }
 
+// repeatsTool reports whether a backfilled call is one that a hook of Gemini CLI has reported, which gives
+// calls no ids: one of the same tool within 10 s that is named by its delivery.
+func (s *bookedSession) repeatsTool(t *db.Tx, e *memory.Event) bool {
+	return e.Host == memory.HostGemini && t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool' AND tool_name = ?2
+		AND occurred_at BETWEEN ?3 AND ?4 AND substr(event_key, -length(delivery_id)) = delivery_id LIMIT 1`,
+		int64(s.id), e.ToolName, int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt)) != 0
+}
+
 // addPrompt stores a prompt under its number and gives this number to events
 // that came before their prompt did, as long as they are not distilled.
 func (s *bookedSession) addPrompt(t *db.Tx, e *memory.Event, number int) {

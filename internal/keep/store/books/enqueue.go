@@ -193,8 +193,8 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 		r.PromptNumber, r.Status = s.promptCount+1, memory.StatusProcessed
 	case e.Kind == memory.KindSessionEnd:
 		r.Status = memory.StatusProcessed
-	case e.Kind == memory.KindStop && e.Backfill != "":
-		if s.repeatsStop(t, e, a.Key) {
+	case e.Backfill != "":
+		if e.Kind == memory.KindStop && s.repeatsStop(t, e, a.Key) || e.Kind == memory.KindTool && s.repeatsTool(t, e) {
 			b.counts[counterDuplicates]++
 			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}
 		}
