@@ -70,7 +70,7 @@ func rulesOf(prompt string) []rule {
 				continue
 			}
 			content := ruleContent(tail)
-			if leans(content) && !hasCode(content) && !cues.Has(content, "rule-here", "rule-place") {
+			if cues.Front(content, "leaning") > 0 && !hasCode(content) && !cues.Has(content, "rule-here", "rule-place") {
 				continue // nobody knows later what "that" was
 			}
 			if !slices.ContainsFunc(out, func(r rule) bool { return r.content == content }) {
@@ -255,7 +255,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
-	if !c.reads(u.text) || asks(strings.TrimRight(said, " \")")) || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
+	if !c.reads(u.text) || asks(strings.TrimRight(said, " \")")) && !has("rule-tag") || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
 		return 0
 	}
 	clauses := c.clauses(said)
@@ -266,15 +266,16 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	if place || habit || kind { // what follows may be the rule's reason
 		told = text.Before(about, ",")
 	}
-	broken := c.Has(told, "rule-broken") && !has("rule-proof") || has("rule-bug")
+	occasion, custom := c.keeps(clauses, said, "rule-occasion", "rule-passing"), c.keeps(clauses, said, "rule-custom", "rule-passing")
+	broken := !occasion && c.Has(told, "rule-broken") && !has("rule-proof")
 	orders, describes := c.adverb(clauses, (place || here) && !broken)
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
-	keeps := c.keeps(clauses, said) || has("rule-ban") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
+	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
 	work := has("rule-work") && !has("rule-single", "rule-definite")
 	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work") || (lasting || place) && work && has("rule-need")
-	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || place || here)
+	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || custom || place || here)
 
 	score := points(0)
 	score.add(3, label)
@@ -284,6 +285,8 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(2, place)
 	score.add(1, here && !place)
 	score.add(1, form && !orders)
+	score.add(2, custom)
+	score.add(1, custom && has("rule-means"))
 	score.add(1, habit)
 	score.add(1, needs && !norm)
 	score.add(1, contrast)
@@ -297,7 +300,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
 	score.add(-3, !orders && !label && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
-	score.add(-6, !label && has("rule-quote"))
+	score.add(-6, !label && !occasion && has("rule-quote") || has("rule-bug"))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
@@ -320,12 +323,12 @@ func (c ruleCues) kind(clauses [][]string, said string) (head, rest string) {
 	return "", ""
 }
 
-// keeps reports whether a text in lower case has, read from one of its clauses on, the form of a
-// rule about a kind of thing.
-func (c ruleCues) keeps(clauses [][]string, low string) bool {
+// keeps reports whether a text in lower case has, read from one of its clauses on, a form of the cue and
+// none of those that tell of one thing or one time.
+func (c ruleCues) keeps(clauses [][]string, low, cue, single string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
 		clause := from(low, ws)
-		return c.Has(clause, "rule-keep") && !c.Has(clause, "rule-single")
+		return c.Has(clause, cue) && !c.Has(clause, single)
 	})
 }
 
