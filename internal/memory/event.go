@@ -109,6 +109,8 @@ type Event struct {
 	// Backfill says that the event was read from a transcript, and who may distil it; "" for
 	// one that a hook has reported.
 	Backfill Backfill `json:"backfill,omitempty"`
+	// Import is the number of the import that the event is of.
+	Import int64 `json:"-"`
 }
 
 // Backfill marks an event that was read from a transcript later. The working tree is no

@@ -171,6 +171,38 @@ type ImportOptions struct {
 	Mine bool `json:"mine,omitempty"`
 	// Wide takes tombstones that cover more than a session.
 	Wide bool `json:"wide,omitempty"`
+	ImportNumber
+}
+
+// ImportNumber names the import that records or events are of. Without a number it gets one by its source:
+// that of an import that was broken off, else a new one.
+type ImportNumber struct {
+	Source string `json:"source,omitempty"`
+	Import int64  `json:"import,omitempty"`
+	// End says that all was sent.
+	End bool `json:"end,omitempty"`
+}
+
+// ImportEntry is an import that can be undone, with what it has added.
+type ImportEntry struct {
+	ID     int64  `json:"id"`
+	Source string `json:"source"`
+	At     string `json:"at"`
+	// Ended is false while it goes on, or if it was broken off.
+	Ended bool `json:"ended"`
+	// Sessions are those that were added or added to.
+	Sessions     int `json:"sessions"`
+	Prompts      int `json:"prompts"`
+	Observations int `json:"observations"`
+	Summaries    int `json:"summaries"`
+	Learnings    int `json:"learnings"`
+	Projects     int `json:"projects"`
+}
+
+// ImportUndone is what was taken back of an import; Kept are the titles of what was changed since.
+type ImportUndone struct {
+	ImportEntry
+	Kept []string `json:"kept"`
 }
 
 // Disbelieved returns a copy of the record without what only its own memory can vouch for: it is

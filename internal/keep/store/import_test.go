@@ -58,12 +58,16 @@ func (m *testStore) live(t *testing.T, name string, random *rand.Rand, turns int
 			if random.IntN(3) == 0 {
 				a.Event.ProjectPath = "/home/dev/" + name
 			}
+			if a.Event.Import = m.importing; m.importing != 0 {
+				past(a)
+			}
 			if a.Event.Kind == memory.KindPrompt {
 				a.Event.Prompt, a.Event.Branch = text(), "main"
 			}
 		}
 		id := fmt.Sprint(name, turn)
-		r := m.enqueue(t, event(memory.KindPrompt, session, id+"p", at, change), event(memory.KindTool, session, id+"t", at+1, change), event(memory.KindStop, session, id+"s", at+2, change))
+		key := fmt.Sprint(m.importing, id)
+		r := m.enqueue(t, event(memory.KindPrompt, session, key+"p", at, change), event(memory.KindTool, session, key+"t", at+1, change), event(memory.KindStop, session, key+"s", at+2, change))
 		outcome := memory.Outcome{Learnings: []memory.Learning{{Category: "gotcha", Content: "Use " + id + " there.", Confidence: random.Float64(), Provenance: memory.FromProject}}}
 		if random.IntN(2) == 0 {
 			outcome.Learnings = append(outcome.Learnings, memory.Learning{Category: "gotcha", Content: "Don't use " + id + " there.", Confidence: .9})

@@ -156,6 +156,8 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"project_aliases":   "(path, project, created_at) VALUES ('/p/old', '/p', 1)",
 		"foreign_texts":     "(id, session_id, prompt_number, provenance, runs, created_at) VALUES (1, 1, 1, 'web', x'0102030405060708', 1)",
 		"claims":            "(kind, id, origin, provenance, wanted, waiting) VALUES ('learning', 1, '', 'user', 1, 1)",
+		"imports":           "(id, source, begun_at) VALUES (1, '/p/old.jsonl', 1)",
+		"imported":          "(kind, id, import) VALUES ('symbol', 1, 1)",
 		"hidden_records":    "(kind, id, erase_at, content) VALUES ('prompt', 9, 1, '[]')",
 	}
 	tables := rawRows(t, m.path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid")

@@ -52,6 +52,8 @@ func (e *entropy) Read(p []byte) (int, error) {
 }
 
 type testStore struct {
+	// importing is the number of the import that live and ofImport make events of.
+	importing int64
 	*store.Store
 	path  string
 	clock *clock

@@ -217,11 +217,21 @@ func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer ap
 		if err != nil || !room {
 			return api.BackfillAnswer{Statuses: answer.Statuses, Busy: true, Waiting: events}, err
 		}
+		if err := w.store.NumberImport(ctx, &r.ImportNumber); err != nil {
+			return api.BackfillAnswer{}, err
+		}
+		for i := range r.Events {
+			r.Events[i].Import = r.Import
+		}
 		if answer.Statuses, err = w.past.take(ctx, r.Events, false); err != nil {
 			return api.BackfillAnswer{}, err
 		}
 	}
 	answer.Waiting, _, err = w.past.waiting(ctx)
+	if err == nil && r.End && answer.Waiting == 0 {
+		err = w.store.NumberImport(ctx, &r.ImportNumber)
+	}
+	answer.Import = r.Import
 	return answer, err
 }
 
@@ -268,6 +278,10 @@ type Backfiller struct {
 	Added, Present, Skipped Backfilled
 	// Outcome is called with the status of each event, if set.
 	Outcome func(e *memory.Event, status memory.Status)
+	// Source names what is read: an import of it that was broken off goes on with its number. Import is the
+	// number, 0 if nothing was taken in.
+	Source string
+	Import int64
 	// Busy is called while the worker distils what it has, if set.
 	Busy func(waiting int)
 
@@ -423,13 +437,14 @@ func (b *Backfiller) Flush(ctx context.Context) error {
 			return interruption(ctx.Err())
 		}
 		var err error
-		if answer, err = b.ask(ctx, api.BackfillRequest{Events: b.events}); err != nil {
+		if answer, err = b.ask(ctx, api.BackfillRequest{Events: b.events, ImportNumber: memory.ImportNumber{Source: b.Source, Import: b.Import}}); err != nil {
 			return cmp.Or(interruption(ctx.Err()), err)
 		}
 		if answer.Busy {
 			b.report(answer.Waiting)
 		}
 	}
+	b.Import = answer.Import
 	if len(answer.Statuses) != len(b.events) {
 		return memory.Errorf(memory.CodeInternal, "%d of %d events have a status", len(answer.Statuses), len(b.events))
 	}
@@ -473,11 +488,12 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 		return err
 	}
 	for last := -1; ; {
-		answer, err := b.ask(ctx, api.BackfillRequest{Events: []memory.Event{}})
+		answer, err := b.ask(ctx, api.BackfillRequest{Events: []memory.Event{}, ImportNumber: memory.ImportNumber{Import: b.Import, End: b.Import != 0}})
 		switch {
 		case ctx.Err() != nil:
 			return memory.Errorf(memory.CodeUnavailable, "interrupted: %w", ctx.Err()).WithHint("everything was taken in; the worker distils the rest")
 		case err != nil || answer.Waiting == 0:
+			b.Import = answer.Import
 			return err
 		}
 		if answer.Waiting != last {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -61,6 +63,8 @@ type Importing struct {
 	Problems []ImportProblem `json:"problems"`
 	// Complete is false for a file without its end.
 	Complete bool `json:"complete"`
+	// Import is the number of the import, 0 if nothing was stored.
+	Import int64 `json:"import,omitempty"`
 }
 
 // ProjectRecords is how many records a project has in a file.
@@ -73,6 +77,8 @@ type ProjectRecords struct {
 type ImportOptions struct {
 	// Mine is that of memory.ImportOptions.
 	Mine bool
+	// Source names the file: an import of it that was broken off goes on with its number.
+	Source string
 	// Ask reports whether tombstones that cover more than a session are taken.
 	Ask func(wide []string) bool
 }
@@ -119,22 +125,60 @@ type Records interface {
 // records that were read.
 func ImportRecords(ctx context.Context, dataDir string, from Records, options ImportOptions, report func(done int)) (result Importing, err error) {
 	f := fileImport{reader: from, ImportOptions: options, sessions: map[memory.ULID]memory.Imported{}, report: report}
-	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
-		f.send = func(ctx context.Context, r api.ImportRequest) (answer api.ImportAnswer, err error) {
-			err = worker.Do(ctx, http.MethodPost, api.ImportPath, r, &answer)
-			if memory.CodeOf(err) == memory.CodeNotFound {
-				err = memory.Errorf(memory.CodeConflict, "the running worker cannot import").WithHint("`claude-mem worker restart` replaces it by this version")
-			}
-			return answer, err
-		}
-		err = f.run(ctx)
-	} else {
-		err = f.alone(ctx, dataDir)
-	}
+	err = sending(ctx, dataDir, func(send sender) error {
+		f.send = send
+		return f.run(ctx)
+	})
 	if coded, ok := errors.AsType[*memory.Error](err); ok && coded.Code == memory.CodeUnavailable && f.result.Done() > 0 {
 		err = memory.Errorf(coded.Code, "%w", err).WithHint("run the same command again: it goes on where it was")
 	}
 	return f.result, err
+}
+
+// sender sends a request of an import to whoever is the worker.
+type sender func(context.Context, api.ImportRequest) (api.ImportAnswer, error)
+
+// sending calls do with a sender to the running worker. Without one this process is the worker meanwhile,
+// and makes the database if there is none; errBusy if another one has the lock for turnLimit.
+func sending(ctx context.Context, dataDir string, do func(sender) error) error {
+	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
+		return do(func(ctx context.Context, r api.ImportRequest) (answer api.ImportAnswer, err error) {
+			return answer, worker.DoWithin(ctx, partLimit, http.MethodPost, api.ImportPath, r, &answer)
+		})
+	}
+	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
+	if err != nil {
+		return err
+	}
+	policy := newLive(dataDir, resolved, slog.New(slog.DiscardHandler)).policy
+	return asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
+		return do(keeper{Store: s, intake: intake.New(nil, intake.Options{Policy: policy})}.Import)
+	})
+}
+
+// UndoImport undoes an import as store.UndoImport says, with the worker or as the worker.
+func UndoImport(ctx context.Context, dataDir string, number int64, dryRun bool) (undone memory.ImportUndone, err error) {
+	err = sending(ctx, dataDir, func(send sender) error {
+		answer, err := send(ctx, api.ImportRequest{Undo: number, DryRun: dryRun})
+		if answer.Undone != nil {
+			undone = *answer.Undone
+		}
+		return err
+	})
+	return undone, err
+}
+
+// Imports returns the imports of a memory that can be undone, with a number only that one; none without a memory.
+func Imports(ctx context.Context, dataDir string, number int64) ([]memory.ImportEntry, error) {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	if memory.CodeOf(err) == memory.CodeNoMemory {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }() // it was only read
+	return s.Imports(ctx, number)
 }
 
 // CountExport is CountRecords for a file of package exchange.
@@ -191,7 +235,7 @@ func projectOf(p *memory.Portable, sessions map[memory.ULID]string) string {
 // fileImport imports one file.
 type fileImport struct {
 	reader Records
-	send   func(context.Context, api.ImportRequest) (api.ImportAnswer, error)
+	send   sender
 	ImportOptions
 	report func(done int)
 	result Importing
@@ -204,20 +248,6 @@ type fileImport struct {
 	wideLines []int
 	// sessions are those of the file that are here under another name, or not at all.
 	sessions map[memory.ULID]memory.Imported
-}
-
-// alone imports the file without a worker: this process is the worker meanwhile, and makes the
-// database if there is none. errBusy if another one has the lock for turnLimit.
-func (f *fileImport) alone(ctx context.Context, dataDir string) error {
-	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
-	if err != nil {
-		return err
-	}
-	policy := newLive(dataDir, resolved, slog.New(slog.DiscardHandler)).policy
-	return asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
-		f.send = keeper{Store: s, intake: intake.New(nil, intake.Options{Policy: policy})}.Import
-		return f.run(ctx)
-	})
 }
 
 // A lineRead is a line of the file: a record, or why there is none.
@@ -258,8 +288,10 @@ func (f *fileImport) run(ctx context.Context) error {
 	wg.Go(func() { f.read(reading, parts) })
 	for part := range parts {
 		for i := range part {
-			if ended, err := f.take(ctx, &part[i]); ended || err != nil {
+			if ended, err := f.take(ctx, &part[i]); err != nil || ended && !f.result.Complete {
 				return err
+			} else if ended {
+				return f.flushed(ctx, api.ImportRequest{ImportOptions: memory.ImportOptions{ImportNumber: memory.ImportNumber{Import: f.result.Import, End: true}}})
 			}
 		}
 	}
@@ -355,10 +387,18 @@ func (f *fileImport) flush(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
 	}
-	answer, err := f.send(ctx, api.ImportRequest{Records: f.batch, ImportOptions: memory.ImportOptions{Mine: f.Mine, Wide: f.result.WideTaken}})
+	return f.flushed(ctx, api.ImportRequest{Records: f.batch, ImportOptions: memory.ImportOptions{
+		Mine: f.Mine, Wide: f.result.WideTaken, ImportNumber: memory.ImportNumber{Source: f.Source, Import: f.result.Import},
+	}})
+}
+
+// flushed sends the batch, counts the outcomes and empties it.
+func (f *fileImport) flushed(ctx context.Context, r api.ImportRequest) error {
+	answer, err := f.send(ctx, r)
 	if err != nil {
 		return err
 	}
+	f.result.Import = answer.Import
 	if len(answer.Results) != len(f.batch) {
 		return memory.Errorf(memory.CodeInternal, "%d of %d records have an outcome", len(answer.Results), len(f.batch))
 	}
@@ -409,7 +449,14 @@ func (f *fileImport) refused(line int, reason string) {
 // those before them are stored. After an error those before it are stored, and the caller imports
 // the same records again.
 func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
+	if r.Undo != 0 {
+		undone, err := k.Store.UndoImport(ctx, r.Undo, r.DryRun)
+		return api.ImportAnswer{Undone: &undone}, err
+	}
 	captured, err := k.intake.Captured()
+	if err == nil {
+		err = k.Store.NumberImport(ctx, &r.ImportNumber)
+	}
 	if err != nil {
 		return api.ImportAnswer{}, err
 	}
@@ -439,5 +486,5 @@ func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnsw
 		})
 	}
 	storing.Wait()
-	return api.ImportAnswer{Results: outcomes}, failed
+	return api.ImportAnswer{Results: outcomes, Import: r.Import}, failed
 }

@@ -203,11 +203,16 @@ type Reindexing struct {
 type ImportRequest struct {
 	Records []memory.Portable `json:"records"`
 	memory.ImportOptions
+	// Undo is the number of an import to undo; then there are no records.
+	Undo   int64 `json:"undo,omitempty"`
+	DryRun bool  `json:"dry_run,omitempty"`
 }
 
 // ImportAnswer has the outcome of each record, in order.
 type ImportAnswer struct {
-	Results []memory.Imported `json:"results"`
+	Results []memory.Imported    `json:"results"`
+	Import  int64                `json:"import,omitempty"`
+	Undone  *memory.ImportUndone `json:"undone,omitempty"`
 }
 
 // ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
@@ -216,6 +221,7 @@ const ImportPath = "/api/admin/import"
 // BackfillRequest has events that were read from transcripts, in order.
 type BackfillRequest struct {
 	Events []memory.Event `json:"events"`
+	memory.ImportNumber
 }
 
 // BackfillAnswer has the status of each event, in order. With Busy none was taken in: too much
@@ -224,7 +230,8 @@ type BackfillAnswer struct {
 	Statuses []memory.Status `json:"statuses"`
 	Busy     bool            `json:"busy,omitempty"`
 	// Waiting is the number of backfilled events that wait to be distilled.
-	Waiting int `json:"waiting"`
+	Waiting int   `json:"waiting"`
+	Import  int64 `json:"import,omitempty"`
 }
 
 // BackfillPath is the route that takes in events of transcripts: POST, BackfillRequest,

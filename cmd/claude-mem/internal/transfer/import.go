@@ -44,7 +44,9 @@ that was interrupted goes on where it was. What you have forgotten does not come
 what was forgotten in the other memory stays away, too. Records of projects that the settings
 exclude are left out. Nothing is deleted. Above 50 sessions, and for transcripts that do not
 lie where Claude Code keeps them, it shows what it found by project and asks; without a
-terminal that takes --yes. Ctrl-C is safe: the exit code is 130.
+terminal that takes --yes. Ctrl-C is safe: the exit code is 130. Each import has a number
+(--list), by which --undo takes it back, with what was distilled from it; what you have
+edited, pinned or confirmed since is kept and named. The same import then works again.
 
 Private text and secrets are taken out, as from everything that is captured. Import only
 files that you trust all the same: records say themselves where they come from. A line that
@@ -63,22 +65,24 @@ cost is shown first, and asked about. --project may be given more than once.
 
 JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
 "symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
-"waiting", "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete", "projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already,
+"waiting", "import"?, "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete", "projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already,
 "differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
 those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
 projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
 "tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":
 {"lines", "broken", "mended", "too_long", "unknown", "copied", "of_host", "prompts", "tools", "stops"}, "unreadable":
-[path and reason], "from"?, "until"?, "projects": [{"project", "project_path", "sessions",
+[path and reason], "from"?, "until"?, "import"?, "projects": [{"project", "project_path", "sessions",
 "prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
 "input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
-		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes",
+		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes\n  claude-mem import --list\n  claude-mem import --undo 3",
 		Args:    a.namesImport,
 	}
 	a.JSONFlag(cmd)
 	dryRun := cmd.Flags().Bool("dry-run", false, "show what the file or the transcripts have, and import nothing")
 	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
 	host := cmd.Flags().String("host", "", "what an agent has stored where it keeps its sessions: codex, gemini, opencode")
+	list := cmd.Flags().Bool("list", false, "list the imports that can be undone, with their numbers")
+	undo := cmd.Flags().Int64("undo", 0, "take back the import of this number")
 	var t TranscriptFlags
 	cmd.Flags().StringArrayVarP(&t.projects, "project", "p", nil, "of transcripts: only this project, by its directory or name")
 	t.Times = cli.AddTimesFor(cmd, "of transcripts: turns that began not earlier than this time", "of transcripts: turns that began not later than this time")
@@ -87,6 +91,12 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FileNames
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		if *list {
+			return a.listImports(ctx, dataDir)
+		}
+		if cmd.Flags().Changed("undo") {
+			return a.undoImport(ctx, dataDir, *undo, *dryRun)
+		}
 		if agent := install.AgentOf(memory.Host(*host)); len(given) == 0 {
 			if agent == nil || agent.History(a.Getenv, a.Home()) == "" {
 				return memory.Errorf(memory.CodeInvalid, "no sessions are read of an agent %q", print.Line(*host, 50)).WithHint("--host codex, --host gemini or --host opencode")
@@ -117,7 +127,7 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 				return err
 			}
 		}
-		return a.importFrom(ctx, dataDir, from, *dryRun, *mine, t.Yes || given[0] != "-")
+		return a.importFrom(ctx, dataDir, given[0], from, *dryRun, *mine, t.Yes || given[0] != "-")
 	})
 }
 
@@ -210,6 +220,9 @@ func (a *Verbs) namesImport(cmd *cobra.Command, given []string) error {
 	if host := cmd.Flags().Changed("host"); host || len(given) > 0 {
 		return cli.Args(cobra.ExactArgs(map[bool]int{false: 1}[host]))(cmd, given)
 	}
+	if cmd.Flags().Changed("list") || cmd.Flags().Changed("undo") {
+		return nil
+	}
 	hint := "name a file that `claude-mem export` has written, claude-mem.db of claude-mem for Node, or the directory of Claude Code's transcripts"
 	config, _ := claudedir.Config(a.Getenv, a.Home())
 	if transcripts := filepath.Join(config, "projects"); config != "" && isTranscripts(transcripts) {
@@ -241,10 +254,10 @@ func notOpened(path string, err error) error {
 // own (mine): an agent may have been told to. Without a terminal it goes on as without mine; after
 // a "no" it imports nothing, which is no error. Unless it is planned, a file with more than askedAbove
 // records is CodeForbidden.
-func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, dryRun, mine, planned bool) error {
+func (a *Verbs) importFrom(ctx context.Context, dataDir, path string, from io.Reader, dryRun, mine, planned bool) error {
 	if dryRun {
 		done, err := daemon.CountExport(from)
-		return a.showImported(ctx, shownImport{Importing: done, DryRun: true}, err)
+		return a.showImported(ctx, dataDir, shownImport{Importing: done, DryRun: true}, err)
 	}
 	if mine {
 		var err error
@@ -262,14 +275,14 @@ func (a *Verbs) importFrom(ctx context.Context, dataDir string, from io.Reader, 
 		return cli.NotConfirmed("standard input has " + text.GroupedCount(header.Records, "record") + ", which cannot be shown first")
 	}
 	report, end := a.Progress("Importing", nil)
-	done, err := daemon.ImportRecords(ctx, dataDir, records, daemon.ImportOptions{Mine: mine, Ask: func(wide []string) bool {
+	done, err := daemon.ImportRecords(ctx, dataDir, records, daemon.ImportOptions{Mine: mine, Source: sourceOf(path), Ask: func(wide []string) bool {
 		end()
 		a.Note("The file forgets more than sessions. What it names could not be imported or captured again:\n  %s", strings.Join(wide, "\n  "))
 		take, err := a.Confirm("Take that over?")
 		return take && err == nil
 	}}, func(done int) { report(done, header.Records) })
 	end()
-	return a.showImported(ctx, shownImport{Importing: done}, err)
+	return a.showImported(ctx, dataDir, shownImport{Importing: done}, err)
 }
 
 // shownImport is what an import did.
@@ -306,7 +319,7 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun, ye
 	}
 	report, end := a.Progress("Importing", nil)
 	if !dryRun && err == nil {
-		done, err = daemon.ImportRecords(ctx, dataDir, from, daemon.ImportOptions{}, func(done int) { report(done, from.Rows.Total()) })
+		done, err = daemon.ImportRecords(ctx, dataDir, from, daemon.ImportOptions{Source: sourceOf(path)}, func(done int) { report(done, from.Rows.Total()) })
 	}
 	end()
 	if err == nil && !dryRun {
@@ -320,13 +333,13 @@ func (a *Verbs) ImportNode(ctx context.Context, dataDir, path string, dryRun, ye
 	if n := len(a.OlderSettings(dataDir)); err == nil && n > 0 && settings.OfNode(dataDir) {
 		a.Note("%s of claude-mem for Node found; to see and import them: claude-mem config import", text.Count(n, "setting"))
 	}
-	return a.showImported(ctx, shownImport{done, &from.Rows, dryRun}, err)
+	return a.showImported(ctx, dataDir, shownImport{done, &from.Rows, dryRun}, err)
 }
 
 // showImported shows what an import did. It returns err if that is set, after a note of what was
 // imported before it. Rows or lines that were refused, and a file without its end, give a
 // cli.QuietExit of CodeInvalid: they are reported, and the others are imported.
-func (a *Verbs) showImported(ctx context.Context, done shownImport, err error) error {
+func (a *Verbs) showImported(ctx context.Context, dataDir string, done shownImport, err error) error {
 	if err != nil {
 		return a.stopped(ctx, done.Added.Total(), recordCounts(done.Added), err)
 	}
@@ -357,6 +370,9 @@ func (a *Verbs) showImported(ctx context.Context, done shownImport, err error) e
 			print.If(len(done.Wide) > 0 && !done.WideTaken, fmt.Sprintf("%d that forget more than sessions", len(done.Wide)))); rest != "" {
 			p.Printf("Not imported: %s\n", rest)
 		}
+		if done.Import > 0 {
+			a.showEnd(ctx, p, dataDir, done.Import, "")
+		}
 	}); err != nil {
 		return err
 	}
@@ -380,6 +396,75 @@ func (a *Verbs) showImported(ctx context.Context, done shownImport, err error) e
 		return cli.Quietly(memory.CodeInvalid)
 	}
 	return nil
+}
+
+// sourceOf returns the name of the source at a path, "-" for standard input.
+func sourceOf(path string) string {
+	if full, err := filepath.Abs(path); err == nil && path != "-" {
+		return full
+	}
+	return path
+}
+
+// showEnd shows what came of an import: its records, its number, and the block of a session that would start
+// now in a project, "" for the one of the newest session.
+func (a *Verbs) showEnd(ctx context.Context, p *print.Printer, dataDir string, number int64, project string) {
+	if list, err := daemon.Imports(ctx, dataDir, number); err == nil && len(list) == 1 {
+		p.Printf("%s from %s in %s\n", text.GroupedCount(list[0].Observations+list[0].Learnings, "record"), text.GroupedCount(list[0].Sessions, "session"),
+			text.GroupedCount(list[0].Projects, "project"))
+	}
+	p.Printf("This is import %d; to take it back: claude-mem import --undo %d\n", number, number)
+	m, err := a.Memory()
+	if err != nil {
+		return // what was imported is shown all the same
+	}
+	defer m.Close()
+	if page, _ := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: 1}); project == "" && len(page.Results) > 0 { // none if it fails
+		project = page.Results[0].ProjectPath
+	}
+	if block, err := m.Preview(ctx, api.ContextRequest{ProjectPath: project}); err == nil && block.Text != "" {
+		p.Printf("\nThe next session in %s starts with:\n\n%s\n", print.Line(project, 200), text.Terminal(block.Text))
+	}
+}
+
+// importList is what `claude-mem import --list` prints.
+type importList struct {
+	Imports []memory.ImportEntry `json:"imports"`
+}
+
+// listImports lists the imports that can be undone.
+func (a *Verbs) listImports(ctx context.Context, dataDir string) error {
+	list, err := daemon.Imports(ctx, dataDir, 0)
+	if err != nil {
+		return err
+	}
+	return a.Show(importList{print.NotNil(list)}, func(p *print.Printer) {
+		for _, e := range list {
+			p.Printf("%d  %s  %s%s\n   %s\n", e.ID, e.At[:10], print.Line(e.Source, 200), print.If(!e.Ended, ", not complete"), entryCounts(&e))
+		}
+		if len(list) == 0 {
+			p.Printf("No imports.\n")
+		}
+	})
+}
+
+// undoImport takes an import back and shows what went and what was kept.
+func (a *Verbs) undoImport(ctx context.Context, dataDir string, number int64, dryRun bool) error {
+	undone, err := daemon.UndoImport(ctx, dataDir, number, dryRun)
+	if err != nil {
+		return err
+	}
+	return a.Show(undone, func(p *print.Printer) {
+		p.Printf("%s import %d of %s: %s\n", print.Or(dryRun, "Would take back", "Took back"), undone.ID, print.Line(undone.Source, 200), entryCounts(&undone.ImportEntry))
+		for i, title := range undone.Kept {
+			p.Printf("%s  %s\n", print.If(i == 0, "Kept, as they were changed or confirmed since:\n"), print.Line(title, 200))
+		}
+	})
+}
+
+// entryCounts returns what an import has added in words.
+func entryCounts(e *memory.ImportEntry) string {
+	return recordCounts(memory.PortableCounts{Sessions: e.Sessions, Prompts: e.Prompts, Observations: e.Observations, Summaries: e.Summaries, Learnings: e.Learnings})
 }
 
 // homelessShown bounds the projects that noteHomeless names.

@@ -84,6 +84,7 @@ type transcriptsImported struct {
 	From       string              `json:"from,omitempty"`
 	Until      string              `json:"until,omitempty"`
 	Projects   []transcriptProject `json:"projects"`
+	Import     int64               `json:"import,omitempty"`
 	DryRun     bool                `json:"dry_run,omitempty"`
 	Estimate   *costEstimate       `json:"estimate,omitempty"`
 }
@@ -126,7 +127,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	}
 	// Lines of megabytes leave much garbage behind.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
-	im := &transcriptImport{app: a, ctx: ctx, folders: folders, known: known, flags: f, cfg: daemon.Config{
+	im := &transcriptImport{app: a, ctx: ctx, folders: folders, known: known, flags: f, source: sourceOf(path), cfg: daemon.Config{
 		DataDir: dataDir, Settings: resolved, Version: wire.Program, Command: service.Detached(dataDir), IdleExit: new(time.Duration),
 	}}
 	if !f.dry { // it may be the worker
@@ -149,7 +150,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 			return err
 		}
 		if f.dry {
-			return a.showTranscripts(im.done)
+			return a.showTranscripts(ctx, dataDir, im.done)
 		}
 		if yes, err := im.confirmed(); err != nil || !yes {
 			return err
@@ -162,7 +163,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	if err != nil {
 		return a.stopped(ctx, im.done.Added.Total(), eventCounts(im.done.Added), err)
 	}
-	return a.showTranscripts(im.done)
+	return a.showTranscripts(ctx, dataDir, im.done)
 }
 
 // planned looks at what Find has found, and has confirmPlan ask about it; an import with a model asks
@@ -231,8 +232,10 @@ type transcriptImport struct {
 	known map[string]bool
 	flags *TranscriptFlags
 	cfg   daemon.Config
-	done  transcriptsImported
-	cost  estimator
+	// source is the path that was named.
+	source string
+	done   transcriptsImported
+	cost   estimator
 }
 
 // run reads the transcripts, hands their events to the worker, and waits until they are distilled;
@@ -271,6 +274,7 @@ func (im *transcriptImport) run(dry bool) (err error) {
 	projects := map[string]*transcriptProject{}
 	to.Outcome = func(e *memory.Event, status memory.Status) { im.count(projects, e, status) }
 	began := map[string]memory.Millis{}
+	to.Source = im.source
 	defer func() { im.finish(reader, to, projects) }()
 	for _, folder := range im.folders {
 		reader.Enter()
@@ -338,7 +342,7 @@ func (im *transcriptImport) count(projects map[string]*transcriptProject, e *mem
 // estimate.
 func (im *transcriptImport) finish(reader *transcript.Reader, to *daemon.Backfiller, projects map[string]*transcriptProject) {
 	d := &im.done
-	d.Added, d.Present, d.Skipped = to.Added, to.Present, to.Skipped
+	d.Added, d.Present, d.Skipped, d.Import = to.Added, to.Present, to.Skipped, to.Import
 	d.Excluded, d.Private, d.Read = reader.Excluded, reader.Private, reader.Counts
 	d.Unreadable = append(d.Unreadable, reader.Unreadable...)
 	for _, p := range slices.SortedFunc(maps.Values(projects), func(a, b *transcriptProject) int {
@@ -371,7 +375,7 @@ func eventCounts(b daemon.Backfilled) string {
 
 // showTranscripts shows what an import of transcripts did, or would do. It returns a
 // cli.QuietExit of CodeStorage if files could not be read to their end.
-func (a *Verbs) showTranscripts(d transcriptsImported) error {
+func (a *Verbs) showTranscripts(ctx context.Context, dataDir string, d transcriptsImported) error {
 	err := a.Show(d, func(p *print.Printer) {
 		p.Printf("%s in %s", text.Count(d.Sessions, "session"), text.Count(d.Files, "file"))
 		if d.From != "" {
@@ -391,8 +395,6 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 			if d.Estimate != nil {
 				p.Printf("%s\n", d.Estimate.text())
 			}
-		} else {
-			p.Printf("Imported: %s\n", eventCounts(d.Added))
 		}
 		if d.Read.Mended > 0 {
 			p.Printf("Mended: %s, of which the whole records were read\n", text.Count(d.Read.Mended, "torn line"))
@@ -407,6 +409,11 @@ func (a *Verbs) showTranscripts(d transcriptsImported) error {
 			print.If(d.Read.Unknown > 0, fmt.Sprintf("%d of an unknown kind", d.Read.Unknown)),
 			print.If(d.Read.Broken+d.Read.TooLong > 0, fmt.Sprintf("%d unreadable lines", d.Read.Broken+d.Read.TooLong))); rest != "" {
 			p.Printf("Left out: %s\n", rest)
+		}
+		if !d.DryRun && d.Import == 0 {
+			p.Printf("Nothing new.\n")
+		} else if !d.DryRun {
+			a.showEnd(ctx, p, dataDir, d.Import, d.Projects[0].ProjectPath)
 		}
 	})
 	for _, file := range d.Unreadable[:min(len(d.Unreadable), 20)] {

@@ -26,6 +26,10 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		if err != nil {
 			return err
 		}
+		number := importOf(t, ids)
+		if number != 0 {
+			t.Importing(number)
+		}
 		followMerge(t, &claim.Session, observations, learnings)
 		markUnread(t, &claim, ids, outcome.Unread)
 		finishEvents(t, ids)
@@ -42,6 +46,9 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		noteUnreadRecords(t, &claim, outcome.Unread, &made)
 		records.KeepForeign(t, claim.Session.ID, outcome.Foreign)
 		records.FoldSymbols(t, &claim.Session, outcome.Symbols)
+		if number != 0 {
+			t.Importing(0)
+		}
 		return nil
 	})
 	if err != nil {

@@ -129,19 +129,39 @@ func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 	b.refresh(t)
 	for _, work := range group {
 		d := work.(*arrivals)
+		number := d.list[0].Event.Import
+		if number != 0 {
+			b.save(t)
+			t.Importing(number)
+		}
 		for i := range d.list {
 			d.receipts[i] = b.bookArrival(t, &d.list[i])
 		}
+		if number != 0 {
+			b.save(t)
+			t.Importing(0)
+		}
 	}
-	for _, s := range b.dirty {
-		s.save(t)
-	}
-	b.dirty = b.dirty[:0]
+	b.save(t)
 	for name, n := range b.counts {
 		t.Count(name, n)
 	}
 	clear(b.counts)
 	return nil
+}
+
+// save writes the rows of the sessions that were touched.
+func (b *bookkeeper) save(t *db.Tx) {
+	for _, s := range b.dirty {
+		s.save(t)
+	}
+	b.dirty = b.dirty[:0]
+}
+
+// importOf returns the import that all of the events are of, 0 for none.
+func importOf(t *db.Tx, events []int64) int64 {
+	return t.Number(`SELECT iif(count(*) = json_array_length(?1), max(import), 0) FROM imported
+		WHERE kind = 'event' AND id IN (SELECT value FROM json_each(?1))`, db.JSONList(events))
 }
 
 // refresh reads the tombstones and aliases and begins without sessions in memory, if Forget was

@@ -242,6 +242,8 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 		{"DELETE FROM learnings WHERE id IN (SELECT value FROM json_each(?))", s.learnings},
 		{"DELETE FROM function_map WHERE id IN (SELECT value FROM json_each(?))", s.symbols},
 		{forgetSaid, s.observations},
+		{`UPDATE imports SET source = '' WHERE EXISTS (SELECT 1 FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND (instr(source, host_session_id)
+			OR project <> '' AND (instr(source, project) OR instr(source, replace(project, '/', '-')))))`, s.sessions},
 	} {
 		t.Exec(step.query, step.list)
 	}
@@ -271,6 +273,7 @@ func forgetText(t *db.Tx, text string) {
 		"UPDATE pending_messages SET last_error = '' WHERE instr(lower(last_error), ?)",
 		"DELETE FROM notices WHERE instr(lower(text), ?)",
 		"DELETE FROM event_log WHERE instr(lower(data), ?)",
+		"UPDATE imports SET source = '' WHERE instr(lower(source), ?)",
 	}, asciiLower(text))
 }
 

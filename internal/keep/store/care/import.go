@@ -56,6 +56,10 @@ func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(str
 	graves := records.ReadTombstones(t)
 	im := &importing{Tx: t, graves: &graves, captured: captured, log: s.Log, ImportOptions: options, named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
 	im.look(incoming)
+	if options.Import != 0 {
+		t.Importing(options.Import)
+		defer t.Importing(0)
+	}
 	outcomes := make([]memory.Imported, len(incoming))
 	for i := range incoming {
 		outcomes[i] = add(im, &incoming[i])
@@ -502,7 +506,7 @@ func (im *importing) addTombstone(t *memory.Tombstone) memory.Imported {
 	if !known {
 		return refuse("it is no tombstone of a known kind")
 	}
-	if im.Exec("INSERT OR IGNORE INTO tombstones (kind, key, created_at) VALUES (?, ?, ?)", t.Kind, key, int64(min(t.CreatedAt, now))) == 0 {
+	if im.Exec("INSERT OR IGNORE INTO tombstones (kind, key, created_at, import) VALUES (?, ?, ?, ?)", t.Kind, key, int64(min(t.CreatedAt, now)), im.Import) == 0 {
 		return here(memory.ImportPresent, "")
 	}
 	im.graves.Any = true

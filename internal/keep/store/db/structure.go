@@ -110,6 +110,7 @@ var digests = [...]string{
 	"14dc86154971ba704ecd90990afe867d688bdff5e4bfd7ee25529727b3baf66f",
 	"f5d41a685057c5f0b2665abbee80d9aa257cbc4a297bd511a69e0621dbb69c6c",
 	"8286677ce83dd38feff3d215a0ac14f8c3af67b022753bb9f485f95fb03e6339",
+	"8173d7657a52f9387127d7ba73c231174a5668c1171a2542c9db81981e775809",
 }
 
 // digest returns a sum of normalized objects in any order.

@@ -30,6 +30,16 @@ func (t *Tx) Count(name string, n int) {
 		ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`, name, n)
 }
 
+// Importing has what the transaction adds and changes from here on noted as the import's of that number
+// (migration 10), until 0 ends it. CodeConflict for an import that was undone.
+func (t *Tx) Importing(number int64) {
+	if number == 0 {
+		t.Exec("DELETE FROM counters WHERE name = 'importing'")
+	} else if t.SetCounter("importing", number); t.Number("SELECT EXISTS (SELECT 1 FROM imports WHERE id = ?)", number) == 0 {
+		t.Fail(memory.Errorf(memory.CodeConflict, "import %d was undone meanwhile", number))
+	}
+}
+
 const (
 	// arrivalBacklog bounds the Enqueue calls in the channel; further ones block. It
 	// is far above what one machine's hooks can have in flight.
