@@ -28,7 +28,7 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		}
 		number := importOf(t, ids)
 		if number != 0 {
-			t.Importing(number)
+			db.Importing(t, number)
 		}
 		followMerge(t, &claim.Session, observations, learnings)
 		markUnread(t, &claim, ids, outcome.Unread)
@@ -47,7 +47,7 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		records.KeepForeign(t, claim.Session.ID, outcome.Foreign)
 		records.FoldSymbols(t, &claim.Session, outcome.Symbols)
 		if number != 0 {
-			t.Importing(0)
+			db.Importing(t, 0)
 		}
 		return nil
 	})

@@ -132,14 +132,14 @@ func (b *bookkeeper) Book(t *db.Tx, group []any) error {
 		number := d.list[0].Event.Import
 		if number != 0 {
 			b.save(t)
-			t.Importing(number)
+			db.Importing(t, number)
 		}
 		for i := range d.list {
 			d.receipts[i] = b.bookArrival(t, &d.list[i])
 		}
 		if number != 0 {
 			b.save(t)
-			t.Importing(0)
+			db.Importing(t, 0)
 		}
 	}
 	b.save(t)

@@ -68,8 +68,8 @@ func (r *redo) run(t *db.Tx, outcome memory.Outcome) error {
 		return err
 	}
 	if number := importOf(t, db.Selected[int64](t, "SELECT event_id FROM unread_messages WHERE session_id = ? AND prompt_number = ?", int64(r.session.ID), r.turn)); number != 0 {
-		t.Importing(number)
-		defer t.Importing(0)
+		db.Importing(t, number)
+		defer db.Importing(t, 0)
 	}
 	rows := r.rows(t)
 	summaries := r.recordIDs(t, unreadSummary)

@@ -57,8 +57,8 @@ func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(str
 	im := &importing{Tx: t, graves: &graves, captured: captured, log: s.Log, ImportOptions: options, named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
 	im.look(incoming)
 	if options.Import != 0 {
-		t.Importing(options.Import)
-		defer t.Importing(0)
+		db.Importing(t, options.Import)
+		defer db.Importing(t, 0)
 	}
 	outcomes := make([]memory.Imported, len(incoming))
 	for i := range incoming {

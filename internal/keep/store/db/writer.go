@@ -32,7 +32,7 @@ func (t *Tx) Count(name string, n int) {
 
 // Importing has what the transaction adds and changes from here on noted as the import's of that number
 // (migration 10), until 0 ends it. CodeConflict for an import that was undone.
-func (t *Tx) Importing(number int64) {
+func Importing(t *Tx, number int64) {
 	if number == 0 {
 		t.Exec("DELETE FROM counters WHERE name = 'importing'")
 	} else if t.SetCounter("importing", number); t.Number("SELECT EXISTS (SELECT 1 FROM imports WHERE id = ?)", number) == 0 {
