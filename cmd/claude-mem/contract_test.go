@@ -329,7 +329,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem import", "import transcripts --dry-run"},
 	{"claude-mem import", "import transcripts --yes"},
 	{"claude-mem import", "import --list"},
-	{"claude-mem import", "import --undo 1"},
+	{"claude-mem import", "import --undo 2"},
 	{"claude-mem restore", "restore --list"},
 	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }

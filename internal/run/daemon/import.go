@@ -450,12 +450,12 @@ func (f *fileImport) refused(line int, reason string) {
 // the same records again.
 func (k keeper) Import(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
 	if r.Undo != 0 {
-		undone, err := k.Store.UndoImport(ctx, r.Undo, r.DryRun)
+		undone, err := k.UndoImport(ctx, r.Undo, r.DryRun)
 		return api.ImportAnswer{Undone: &undone}, err
 	}
 	captured, err := k.intake.Captured()
 	if err == nil {
-		err = k.Store.NumberImport(ctx, &r.ImportNumber)
+		err = k.NumberImport(ctx, &r.ImportNumber)
 	}
 	if err != nil {
 		return api.ImportAnswer{}, err

@@ -73,7 +73,9 @@ projects in which nothing is captured. Of transcripts {"files", "sessions", "add
 {"lines", "broken", "mended", "too_long", "unknown", "copied", "of_host", "prompts", "tools", "stops"}, "unreadable":
 [path and reason], "from"?, "until"?, "import"?, "projects": [{"project", "project_path", "sessions",
 "prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
-"input_tokens", "output_tokens", "usd"?, "daily_cap"}}.`,
+"input_tokens", "output_tokens", "usd"?, "daily_cap"}}. Of --list {"imports": [{"id", "source", "at",
+"ended", "sessions", "prompts", "observations", "summaries", "learnings", "projects"}]}; of --undo
+the same fields with "kept": titles.`,
 		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes\n  claude-mem import --list\n  claude-mem import --undo 3",
 		Args:    a.namesImport,
 	}
@@ -162,7 +164,7 @@ func (a *Verbs) confirmPlan(p *importPlan, yes bool) (bool, error) {
 		a.Note("  %s: %s", print.Line(name, 200), text.GroupedCount(p.projects[name], cmp.Or(p.noun, "session")))
 	}
 	if !p.Layout {
-		a.Note("This is not where Claude Code keeps transcripts (~/.claude/projects).")
+		a.Note("This is not where an agent keeps transcripts, such as ~/.claude/projects.")
 	}
 	done, err := a.Confirm("Import them?")
 	if err == nil && !done {

@@ -33,7 +33,7 @@ func (s *Care) NumberImport(ctx context.Context, n *memory.ImportNumber) error {
 }
 
 // selectImports selects the imports with what they have added, and the sessions that they have changed; ?1 is a number, 0 for all.
-const selectImports = `SELECT i.id, i.source, strftime('%Y-%m-%dT%H:%M:%SZ', i.begun_at / 1000, 'unixepoch'), i.ended_at > 0,
+const selectImports = `SELECT i.id, i.source, strftime('%Y-%m-%dT%H:%M:%fZ', i.begun_at / 1000.0, 'unixepoch'), i.ended_at > 0,
 	coalesce(sum(m.kind = 'session'), 0), coalesce(sum(m.kind = 'prompt'), 0), coalesce(sum(m.kind = 'observation'), 0),
 	coalesce(sum(m.kind = 'summary'), 0), coalesce(sum(m.kind = 'learning'), 0), count(DISTINCT s.project)
 	FROM imports i LEFT JOIN imported m ON m.import = i.id AND (m.before IS NULL OR m.kind = 'session') LEFT JOIN sessions s ON m.kind = 'session' AND s.id = m.id
