@@ -89,11 +89,11 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.reopenCommand(), a.projectsCommand(),
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
-		a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), running.DemoCommand())
-	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), a.modeCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
+		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.agentFilesCommand(), a.statsCommand(), running.DemoCommand())
+	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
 		moving.ImportCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root

@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/find/hostfiles"
 	"claudemem/internal/find/recall/block"
+	"claudemem/internal/find/recall/moments"
 	"claudemem/internal/find/search"
 	"claudemem/internal/find/worktree"
 	"claudemem/internal/keep/backup"
@@ -135,6 +136,18 @@ func (p Place) Context(ctx context.Context, request memory.ContextRequest) (memo
 	options.WorkTree = worktree.New(worktree.Options{Slack: options.Slack})
 	options.HostFiles = hostfiles.New(p.Clock)
 	return block.New(m, options).Context(ctx, request)
+}
+
+// Fixes returns what an agent would be told of a command that fails in a project, from the files alone.
+func (p Place) Fixes(ctx context.Context, project, failure string) (memory.Recollection, error) {
+	m, err := p.database(ctx)
+	if err != nil {
+		return memory.Recollection{}, err
+	}
+	defer func() { _ = m.Close() }() // it has only read
+	return moments.New(m, moments.Options{Finder: glancing{m, p.indexPath()}, Clock: p.Clock, Slack: settings.Slack(p.Getenv)}).Recall(ctx, memory.Event{
+		Kind: memory.KindTool, Host: memory.HostRaw, HostSessionID: "fix", ProjectPath: project, ToolName: "Bash", ToolError: failure,
+	}, 0)
 }
 
 // glancing is a recall.Finder for a process that asks once: it reads the index without
