@@ -21,7 +21,12 @@ type pathForms struct {
 	text   []byte // each form behind formStart
 	starts []int  // of each in text
 	ids    []int64
+	// lists are what list returned, as of the last of ids.
+	lists map[string]string
 }
+
+// rememberedLists bounds the lists: a folder may have all paths, 100 KB of numbers.
+const rememberedLists = 32
 
 // formStart is in no form: it is not UTF-8.
 const formStart = "\xff"
@@ -38,26 +43,36 @@ func (p *pathForms) update(ctx context.Context, q db.Querier) (err error) {
 	for range db.Select(ctx, q, &err, "SELECT id, path FROM paths WHERE id > ? ORDER BY id", last).Into(&last, &path) {
 		p.starts, p.ids = append(p.starts, len(p.text)), append(p.ids, last)
 		p.text = append(append(p.text, formStart...), words.PathForm(path)...)
+		p.lists = nil
 	}
 	return err
 }
 
-// with lists the numbers of the paths whose forms have the part, or begin with it if it has
-// formStart.
-func (p *pathForms) with(part string) (ids []int64) {
+// list returns the numbers of the paths whose forms have the part, or begin with it if it has
+// formStart, as JSON.
+func (p *pathForms) list(part string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for from := 0; ; {
+	if known, ok := p.lists[part]; ok {
+		return known
+	}
+	var ids []int64
+	for from := 0; from < len(p.text); {
 		at := bytes.Index(p.text[from:], []byte(part))
 		if at < 0 {
-			return ids
+			break
 		}
 		next, _ := slices.BinarySearch(p.starts, from+at+1)
-		if ids = append(ids, p.ids[next-1]); next == len(p.starts) {
-			return ids
+		ids = append(ids, p.ids[next-1])
+		if from = len(p.text); next < len(p.starts) {
+			from = p.starts[next]
 		}
-		from = p.starts[next]
 	}
+	if p.lists == nil || len(p.lists) >= rememberedLists {
+		p.lists = map[string]string{}
+	}
+	p.lists[part] = db.JSONList(ids)
+	return p.lists[part]
 }
 
 // filter returns the filter for what somebody typed; see [fileFilter].
@@ -67,9 +82,9 @@ func (p *pathForms) filter(typed, project string) fileFilter {
 	case f.part == ".":
 		f.paths = "[]"
 	case project == "":
-		f.paths = db.JSONList(p.with(f.part))
+		f.paths = p.list(f.part)
 	default:
-		f.paths = db.JSONList(p.with(formStart + f.part))
+		f.paths = p.list(formStart + f.part)
 	}
 	return f
 }
