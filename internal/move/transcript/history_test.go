@@ -85,13 +85,14 @@ func TestCodex(t *testing.T) {
 		want   []string
 		counts Counts
 	}{
-		"shell of words":    {call("shell", `"{\"command\":[\"bash\",\"-lc\",\"go test\"]}"`, `"{\"output\":\"ok\\n\",\"metadata\":{\"exit_code\":0}}"`), []string{bash(`"ok\n"`)}, Counts{Lines: 3, Tools: 1}},
-		"shell of a text":   {call("shell_command", `"{\"command\":\"go test\"}"`, `"Exit code: 0\nWall time: 1 seconds\nOutput:\nok"`), []string{bash(`"ok"`)}, Counts{Lines: 3, Tools: 1}},
-		"what a file shows": {call("exec_command", `"{\"cmd\":\"go test\"}"`, `"The log:\nOutput:\nok"`), []string{bash(`"The log:\nOutput:\nok"`)}, Counts{Lines: 3, Tools: 1}},
-		"refused":           {call("exec_command", `"{\"cmd\":\"go test\"}"`, `"exec command rejected by user"`), nil, Counts{Lines: 3}},
-		"other tools":       {call("update_plan", `"{}"`, `"Plan updated"`), nil, Counts{Lines: 3, Unknown: 1}},
-		"unknown records":   {codexLine("new_kind", `"type":"x"`) + "no JSON\n" + codexLine("event_msg", `"type":"token_count"`), nil, Counts{Lines: 4, Unknown: 1, Broken: 1}},
-		"without turns":     {codexLine("event_msg", `"type":"user_message","message":"Do it"`) + codexLine("event_msg", `"type":"task_complete","last_agent_message":"Done."`), []string{"s prompt Do it", "s stop Done."}, Counts{Lines: 3, Prompts: 1, Stops: 1}},
+		"shell of words":            {call("shell", `"{\"command\":[\"bash\",\"-lc\",\"go test\"]}"`, `"{\"output\":\"ok\\n\",\"metadata\":{\"exit_code\":0}}"`), []string{bash(`"ok\n"`)}, Counts{Lines: 3, Tools: 1}},
+		"shell of a text":           {call("shell_command", `"{\"command\":\"go test\"}"`, `"Exit code: 0\nWall time: 1 seconds\nOutput:\nok"`), []string{bash(`"ok"`)}, Counts{Lines: 3, Tools: 1}},
+		"what a file shows":         {call("exec_command", `"{\"cmd\":\"go test\"}"`, `"The log:\nOutput:\nok"`), []string{bash(`"The log:\nOutput:\nok"`)}, Counts{Lines: 3, Tools: 1}},
+		"refused":                   {call("exec_command", `"{\"cmd\":\"go test\"}"`, `"exec command rejected by user"`), nil, Counts{Lines: 3}},
+		"a patch that fits nothing": {call("apply_patch", `"*** Begin Patch"`, `"apply_patch verification failed: Failed to find expected lines"`), nil, Counts{Lines: 3}}, // no hook is told of it
+		"other tools":               {call("update_plan", `"{}"`, `"Plan updated"`), nil, Counts{Lines: 3, Unknown: 1}},
+		"unknown records":           {codexLine("new_kind", `"type":"x"`) + "no JSON\n" + codexLine("event_msg", `"type":"token_count"`), nil, Counts{Lines: 4, Unknown: 1, Broken: 1}},
+		"without turns":             {codexLine("event_msg", `"type":"user_message","message":"Do it"`) + codexLine("event_msg", `"type":"task_complete","last_agent_message":"Done."`), []string{"s prompt Do it", "s stop Done."}, Counts{Lines: 3, Prompts: 1, Stops: 1}},
 	} {
 		got, c := parse(t, meta("s", "")+test.text)
 		if diff := cmp.Diff(test.want, got); diff != "" || c != test.counts {

@@ -185,7 +185,7 @@ func contentText(content []byte) string {
 var refusals = []string{
 	"<tool_use_error>", hosttext.Interrupted, "The user doesn't want to ", "Permission to use ", "Claude requested permissions to ",
 	"Error: No such tool available", "InputValidationError",
-	"exec command rejected by user", "patch rejected by user", "aborted by user", // Codex CLI
+	"exec command rejected by user", "patch rejected by user", "aborted by user", "apply_patch verification failed", // Codex CLI
 }
 
 // refused reports whether a tool was not run.
