@@ -36,7 +36,7 @@ const (
 	importProblems = 20
 )
 
-// Importing is what Import did.
+// Importing is what an import did.
 type Importing struct {
 	Added memory.PortableCounts `json:"added"`
 	// Present are records that are here, Differs those that are here and were changed; they
@@ -94,26 +94,6 @@ func (r *Importing) Done() int {
 	return r.Added.Total() + r.Present + r.Merged + r.Differs + r.Forgotten + r.Excluded + r.Refused
 }
 
-// Import stores the records of a file of package exchange that are not in the memory of a
-// data directory yet, as store.Import says. A running worker stores them, without a break in
-// capture; without one, this process is the worker meanwhile, and hooks spool. Some records
-// are held at a time. report is called with the progress.
-//
-// What the records claim is believed as options say. ask is called with the tombstones that cover
-// more than a session, at the end; they are taken if it returns true.
-//
-// Import can be repeated: after an error or a kill, what is stored is found to be here. The
-// result says what was done before an error.
-//
-// The codes of its errors: CodeInvalid for another file, CodeUnavailable, CodeStorage.
-func Import(ctx context.Context, dataDir string, from io.Reader, options ImportOptions, report func(done, total int)) (result Importing, err error) {
-	r, header, err := exchange.NewReader(from)
-	if err != nil {
-		return result, err
-	}
-	return ImportRecords(ctx, dataDir, r, options, func(done int) { report(done, header.Records) })
-}
-
 // Records are the records of a file, as those of an exchange.Reader: Next has its errors.
 type Records interface {
 	Next() (p memory.Portable, line int, err error)
@@ -121,8 +101,18 @@ type Records interface {
 	Size() int
 }
 
-// ImportRecords is Import for records of any file. report is called with the number of
-// records that were read.
+// ImportRecords stores the records of a file that are not in the memory of a
+// data directory yet, as store.Import says. A running worker stores them, without a break in
+// capture; without one, this process is the worker meanwhile, and hooks spool. Some records
+// are held at a time. report is called with the number of records that were read.
+//
+// What the records claim is believed as options say. Its Ask is called with the tombstones that cover
+// more than a session, at the end; they are taken if it returns true.
+//
+// An import can be repeated: after an error or a kill, what is stored is found to be here. The
+// result says what was done before an error.
+//
+// The codes of its errors: CodeInvalid for another file, CodeUnavailable, CodeStorage.
 func ImportRecords(ctx context.Context, dataDir string, from Records, options ImportOptions, report func(done int)) (result Importing, err error) {
 	f := fileImport{reader: from, ImportOptions: options, sessions: map[memory.ULID]memory.Imported{}, report: report}
 	err = sending(ctx, dataDir, func(send sender) error {

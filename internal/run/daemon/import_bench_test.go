@@ -52,7 +52,11 @@ func BenchmarkImport(b *testing.B) {
 	file := exported(b, observations)
 	run := func(b *testing.B, dir string) Importing {
 		b.Helper()
-		done, err := Import(b.Context(), dir, bytes.NewReader(file), ImportOptions{Mine: true}, func(int, int) {})
+		records, _, err := exchange.NewReader(bytes.NewReader(file))
+		if err != nil {
+			b.Fatal(err)
+		}
+		done, err := ImportRecords(b.Context(), dir, records, ImportOptions{Mine: true}, func(int) {})
 		if err != nil || !done.Complete {
 			b.Fatalf("%+v, %v", done, err)
 		}
