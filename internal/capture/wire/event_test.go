@@ -17,6 +17,9 @@ func TestEncodeEventIsTheEvent(t *testing.T) {
 	var full memory.Event
 	v := reflect.ValueOf(&full).Elem()
 	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("json") == "-" {
+			continue // never leaves the process
+		}
 		switch f := v.Field(i); f.Kind() {
 		case reflect.String:
 			f.SetString("é\"\n" + v.Type().Field(i).Name)
