@@ -124,6 +124,9 @@ func remember(ctx context.Context, bin string, s set) (r remembrance, err error)
 			return r, err
 		}
 	}
+	if len(s.talks) == 0 {
+		return r, nil
+	}
 	if _, err := m.run(ctx, nil, "claude-mem", "import", "--yes", m.path("talks")); err != nil {
 		return r, err
 	}
