@@ -547,39 +547,6 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestLauncherInPath checks that the plugin's launcher in PATH is not taken for another
-// claude-mem.
-func TestLauncherInPath(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("cmd.exe starts a .cmd there, which is not looked for")
-	}
-	dir := t.TempDir()
-	bin, scripts := filepath.Join(dir, "bin"), filepath.Join(dir, "plugin", "bin")
-	own := filepath.Join(bin, "claude-mem")
-	for path, text := range map[string]string{
-		own:                                  "a program",
-		filepath.Join(scripts, "claude-mem"): "#!/bin/sh\nexec " + own + " \"$@\"\n",
-	} {
-		write(t, path, text)
-		if err := os.Chmod(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg := Config{Executable: own, Getenv: func(key string) string {
-		if key == "PATH" {
-			return scripts + string(filepath.ListSeparator) + bin
-		}
-		return ""
-	}}
-	if r := Examine(t.Context(), cfg); r.has("path-other") {
-		t.Errorf("findings: %+v", r.Findings)
-	}
-	write(t, filepath.Join(scripts, "claude-mem"), "#!/bin/sh\nexec /opt/claude-mem \"$@\"\n")
-	if r := Examine(t.Context(), cfg); !r.has("path-other") {
-		t.Error("a script that runs another program is not found")
-	}
-}
-
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
