@@ -139,8 +139,11 @@ JSON: {"count", "commands": [{"command", "times", "last_at"}]}.`,
 }
 
 // add adds the commands of a kind that an observation says have passed, each once. Observations come the
-// newest first.
+// newest first. That of a stranger's words counts nothing: they may name any command.
 func (w *worked) add(o *api.Observation, kind string) {
+	if o.Provenance.Foreign() {
+		return
+	}
 	said := map[string]bool{}
 	for _, match := range passes.FindAllStringSubmatch(strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n"), -1) {
 		commands := toolcall.ParseCommands(match[1])
