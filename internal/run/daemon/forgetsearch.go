@@ -24,7 +24,9 @@ import (
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
+	"claudemem/internal/run/install"
 )
 
 // needles are texts that other files are searched for, in lower case (A to Z), as they are and as
@@ -183,7 +185,8 @@ func (e *eraser) search(ctx context.Context) {
 			return nil, ""
 		case strings.HasPrefix(rel, control.Database):
 			return e.words, "the memory has it in names of projects or files"
-		case strings.HasPrefix(rel, "spool"+string(os.PathSeparator)), strings.HasPrefix(rel, "index."), atomicfile.IsTemp(base), strings.HasSuffix(base, ".tmp"):
+		case strings.HasPrefix(rel, "spool"+string(os.PathSeparator)), strings.HasPrefix(rel, "index."), atomicfile.IsTemp(base), strings.HasSuffix(base, ".tmp"),
+			strings.HasSuffix(filepath.Dir(rel), ".tmp"): // in a folder of an import that was killed
 			return e.sought, ""
 		}
 		return e.sought, "it has what was forgotten; delete it when you do not need it"
@@ -241,15 +244,13 @@ func (e *eraser) transcripts() (list []string) {
 			}
 		}
 	}
-	codex := e.getenv("CODEX_HOME")
-	if codex == "" && home != "" {
-		codex = filepath.Join(home, ".codex")
-	}
-	if codex != "" {
-		list = append(list, filepath.Join(codex, "sessions"), filepath.Join(codex, "history.jsonl"))
-	}
-	if home != "" {
-		list = append(list, filepath.Join(home, ".gemini", "tmp"))
+	for _, agent := range install.Agents() {
+		if history := agent.History(e.getenv, home); history != "" {
+			list = append(list, history)
+			if agent.Host == memory.HostCodex {
+				list = append(list, filepath.Join(filepath.Dir(history), "history.jsonl"))
+			}
+		}
 	}
 	return merged(list, nil)
 }

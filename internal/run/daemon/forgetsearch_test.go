@@ -35,7 +35,7 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 	_, _ = z.Write([]byte("{\"x\":\"NIGHTJAR\"}")) // a buffer takes all
 	failOn(t, z.Close())
 	long := strings.Repeat("x", chunk+overlap-3) + "nightjar"
-	deleted := map[string]string{"backups/.memory-1-1.tmp": "no database", "spool/corrupt/1.json": "nightjar", ".config.json.claude-mem-1-x": "NightJar", "index.vec.new": "nightjar"}
+	deleted := map[string]string{"backups/.memory-1-1.tmp": "no database", "spool/corrupt/1.json": "nightjar", ".config.json.claude-mem-1-x": "NightJar", "index.vec.new": "nightjar", "import-1.tmp/000001.jsonl": "nightjar"}
 	named := map[string]string{"notes.txt": "Nightjar", "long.log": long, "exported.jsonl.gz": zipped.String(), "modes/mine.md": "nightjar"}
 	kept := map[string]string{"other.txt": "night jar"}
 	for _, files := range []map[string]string{deleted, named, kept} {
@@ -46,6 +46,8 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 	}
 	transcript := filepath.Join(mkdir(t, filepath.Join(home, ".claude", "projects", "-home-ada-tally-sub")), "s.jsonl")
 	failOn(t, os.WriteFile(transcript, []byte(`{"text":"nightjar"}`), 0o600))
+	opencode := filepath.Join(mkdir(t, filepath.Join(home, ".local", "share", "opencode")), "opencode.db")
+	failOn(t, os.WriteFile(opencode, []byte("nightjar"), 0o600))
 	export := filepath.Join(home, "export.jsonl")
 	failOn(t, os.WriteFile(export, []byte("nightjar"), 0o600))
 	failOn(t, noteExport(dir, export))
@@ -58,7 +60,7 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	want := []string{transcript, export, aside}
+	want := []string{transcript, opencode, export, aside}
 	for name := range named {
 		want = append(want, filepath.Join(dir, name))
 	}

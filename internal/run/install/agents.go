@@ -247,7 +247,11 @@ func AgentOf(host memory.Host) *Agent {
 func (a *Agent) Dir(getenv func(string) string, home string) string { return a.dir(getenv, home) }
 
 // History returns the directory in which the agent stores its sessions, "" for one of which none are read.
+// Without a home directory there is none.
 func (a *Agent) History(getenv func(string) string, home string) string {
+	if home == "" {
+		return ""
+	}
 	switch a.Host {
 	case memory.HostCodex:
 		return filepath.Join(a.dir(getenv, home), "sessions")
