@@ -31,13 +31,16 @@ func (a *app) fixCommand() *cobra.Command {
 		Use:   "fix ERROR",
 		Short: "Show what made an error go away before",
 		Long: `Show the records of this project that have the same error and what fixed it: what an agent is
-told when a command fails. Give the error as the command printed it. Without such a record
-nothing is printed.
+told when a command fails. Give the error as the command printed it, behind -- if it begins
+with -. Without such a record nothing is printed.
 
 JSON: {"count", "observations": [id], "text"}.`,
-		Example: "  claude-mem fix \"panic: assignment to entry in nil map\"\n  go test ./... 2>&1 | tail -40 | claude-mem fix -",
+		Example: "  claude-mem fix \"panic: assignment to entry in nil map\"\n  claude-mem fix -- \"--- FAIL: TestTotal (0.00s)\"\n  go test ./... 2>&1 | tail -40 | claude-mem fix -",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return memory.Errorf(memory.CodeInvalid, "%w", err).WithHint("an error that begins with - goes behind --: claude-mem fix -- \"--- FAIL: …\"")
+	})
 	a.JSONFlag(cmd)
 	project := a.ProjectFlag(cmd, ".", "the project: a directory or name")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
@@ -87,8 +90,13 @@ const (
 	howPages = 10
 )
 
-// passes finds the commands that a record says have passed.
-var passes = regexp.MustCompile("`([^`\n]+)` (?:passes|works)\\b")
+var (
+	// passes finds the commands that a record says have passed.
+	passes = regexp.MustCompile("`([^`\n]+)` (?:passes|works)\\b")
+
+	// doubted finds words in front of a command, in its sentence, with which it has not passed, or not yet.
+	doubted = regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t|if|until|once|when|whether|unless|should|must|sure)\b[^.;:\n]*$`)
+)
 
 // howCommand returns the command `claude-mem how`: list the commands that worked in a project.
 func (a *app) howCommand() *cobra.Command {
@@ -144,17 +152,19 @@ func (w *worked) add(o *api.Observation, kind string) {
 	if o.Provenance.Foreign() {
 		return
 	}
-	said := map[string]bool{}
-	for _, match := range passes.FindAllStringSubmatch(strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n"), -1) {
-		commands := toolcall.ParseCommands(match[1])
-		if said[match[1]] || !slices.ContainsFunc(commands, func(c toolcall.Command) bool { return c.Kind.String() == kind }) {
+	counted := map[string]bool{}
+	whole := strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+	for _, at := range passes.FindAllStringSubmatchIndex(whole, -1) {
+		line := whole[at[2]:at[3]]
+		isKind := func(c toolcall.Command) bool { return c.Kind.String() == kind }
+		if counted[line] || doubted.MatchString(whole[:at[0]]) || !slices.ContainsFunc(toolcall.ParseCommands(line), isKind) {
 			continue
 		}
-		said[match[1]] = true
-		i := slices.IndexFunc(w.Commands, func(c workedCommand) bool { return c.Command == match[1] })
+		counted[line] = true
+		i := slices.IndexFunc(w.Commands, func(c workedCommand) bool { return c.Command == line })
 		if i < 0 {
 			i = len(w.Commands)
-			w.Commands = append(w.Commands, workedCommand{Command: match[1], LastAt: api.ISO(o.CreatedAtEpoch)})
+			w.Commands = append(w.Commands, workedCommand{Command: line, LastAt: api.ISO(o.CreatedAtEpoch)})
 		}
 		w.Commands[i].Times++
 	}

@@ -20,6 +20,8 @@ func TestHowBelieves(t *testing.T) {
 	w.add(record("`go test ./...` passes", memory.FromUser), "test")
 	w.add(record("`go test ./web` passes", memory.FromWeb), "test")
 	w.add(record("`go build ./...` passes", memory.FromProject), "test")
+	w.add(record("It is not true that `go test ./a` passes", memory.FromProject), "test")
+	w.add(record("The guard doesn't go until `go test ./b` passes", memory.FromProject), "test")
 	if len(w.Commands) != 1 || w.Commands[0].Command != "go test ./..." || w.Commands[0].Times != 2 {
 		t.Errorf("commands: %+v", w.Commands)
 	}

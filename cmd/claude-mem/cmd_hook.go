@@ -88,7 +88,7 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}
-		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: "+strings.Join(setup.AgentNames(), ", ")+" or raw")
+		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: "+setup.AgentNames()+" or raw")
 		if v.verb == hook.VerbContext {
 			a.addPreview(cmd)
 		}

@@ -10,23 +10,27 @@ import (
 
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
 )
 
 // longestTail is how much of the end of a transcript is read, in bytes.
 const longestTail = 256 << 10
 
-var errNoAnswer = errors.New("no closing message found in the transcript")
+var (
+	errNoAnswer = errors.New("no closing message found in the transcript")
+	errOutside  = errors.New("the transcript is not below the home directory")
+)
 
 // closing returns the agent's closing message of a turn from the end of its host's transcript, for
 // hosts that do not report it: the last text of the agent behind the user's last message. Only a
 // regular file below the home directory is read. Who speaks, and the text, are told in the form of VS
 // Code and Copilot ("type":"assistant.message", "data":{"content"}), of Claude Code
-// ("message":{"role","content"}), or by a bare role and content. The errors: errNoAnswer, those of
-// openfile.Tail. With last, a message counts only behind the last tool call.
+// ("message":{"role","content"}), or by a bare role and content. The errors: errOutside, errNoAnswer,
+// those of openfile.Tail. With last, a message counts only behind the last tool call.
 func closing(transcript, home string, last bool) (string, error) {
 	name, err := filepath.Rel(home, filepath.FromSlash(transcript))
 	if err != nil || home == "" || !filepath.IsLocal(name) {
-		return "", errNoAnswer
+		return "", errOutside
 	}
 	tail, err := openfile.Tail(home, name, longestTail)
 	if err != nil {
@@ -56,13 +60,14 @@ func closing(transcript, home string, last bool) (string, error) {
 // 80 ms before it writes the message into the transcript.
 const transcriptTime = 120 * time.Millisecond
 
-// close fills in the closing message that the host has not reported, from its transcript.
+// close fills in the closing message that the host has not reported, from its transcript. Copilot CLI writes
+// it a little later, and is waited for.
 func (r *run) close(p *payload) {
 	var err error
 	until := r.arrived.Add(transcriptTime)
-	for waiting := true; waiting; {
-		waiting = time.Now().Before(until)
-		if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv), waiting); !errors.Is(err, errNoAnswer) {
+	for {
+		waiting := r.Host == memory.HostCopilot && time.Now().Before(until)
+		if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv), waiting); !waiting || !errors.Is(err, errNoAnswer) {
 			break
 		}
 		time.Sleep(2 * pollEvery)

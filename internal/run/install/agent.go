@@ -125,10 +125,19 @@ func (in *AgentInstaller) replace(verb string, c Change) {
 			if err := removeIfThere(atomicfile.BehindLinks(c.Path)); err != nil {
 				return err
 			}
-			_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
+			for dir := filepath.Dir(c.Path); dir != filepath.Dir(in.opts.ConfigDir); dir = filepath.Dir(dir) {
+				info, err := os.Lstat(dir) // a link of the user's stays, and a directory that is not empty now
+				if err != nil || !info.IsDir() || os.Remove(dir) != nil || dir == filepath.Dir(dir) {
+					break
+				}
+			}
 			return nil
 		}
-		return in.write(c.Path, c.After, cmp.Or(c.file.mode, 0o600))
+		err := in.write(c.Path, c.After, cmp.Or(c.file.mode, 0o600))
+		if info, statErr := os.Stat(c.Path); err == nil && statErr == nil && c.file.mode&0o100 != 0 {
+			err = os.Chmod(c.Path, info.Mode().Perm()|0o100) // an empty file was there that could not be run
+		}
+		return err
 	})
 }
 

@@ -393,7 +393,24 @@ func TestClineHooks(t *testing.T) {
 	if s := p.agent.read(p.dir); s.Hooks != 6 || len(s.Missing) > 0 || !s.Server {
 		t.Errorf("state %+v", s)
 	}
+	// What somebody adds stays, and so does the program where a new install runs it from.
+	p.put(path, p.get(path)+"echo added\n", 0o700)
+	if plan := p.install(); !plan.Empty() || p.agent.read(p.dir).Hooks != 6 {
+		t.Errorf("with a line of the user's: %+v, %+v", plan, p.agent.read(p.dir))
+	}
 	p.uninstall()
+	if p.get(path) != "#!/bin/sh\necho added\n" {
+		t.Errorf("after the uninstall: %s", p.get(path))
+	}
+	p.put(path, "", 0o644)
+	p.install()
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
+		t.Errorf("an empty script that could not be run: %v, %v", err, info.Mode())
+	}
+	p.uninstall()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	p.put(path, "#!/bin/sh\nmine\n", 0o700)
 	was := files(t, p.dir)
 	if _, err := p.installer().Install(t.Context()); memory.CodeOf(err) != memory.CodeConflict {
@@ -401,6 +418,32 @@ func TestClineHooks(t *testing.T) {
 	}
 	p.uninstall()
 	p.same(was)
+}
+
+// TestUninstallDirectories: the directories that an install has made go with their last file; a link to
+// one stays.
+func TestUninstallDirectories(t *testing.T) {
+	p := newAgentPlace(t, AgentOf(memory.HostCline), "")
+	p.install()
+	p.uninstall()
+	if _, err := os.Lstat(p.dir); !os.IsNotExist(err) {
+		t.Errorf("left: %v, %v", err, files(t, p.dir))
+	}
+	behind := filepath.Join(t.TempDir(), "hooks")
+	for _, dir := range []string{behind, p.dir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(p.dir, "hooks")
+	if err := os.Symlink(behind, link); err != nil {
+		t.Skip(err)
+	}
+	p.install()
+	p.uninstall()
+	if _, err := os.Readlink(link); err != nil {
+		t.Errorf("the user's link: %v", err)
+	}
 }
 
 // TestMovedDataDir: MCP servers get a data directory that is not the default.

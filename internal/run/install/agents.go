@@ -138,11 +138,12 @@ var agents = []Agent{
 		},
 	},
 	{
-		Host: memory.HostGoose, Label: "Goose", Program: "goose", noServers: true, dir: dirOf("", "", ".agents/plugins/claude-mem"),
+		Host: memory.HostGoose, Label: "Goose", noServers: true, dir: dirOf("", "", ".agents/plugins/claude-mem"),
+		// It has no Program: a tool for migrations of databases has the same name.
 		Note: neverRun + " Its MCP servers are in a YAML file: add `claude-mem mcp` with `goose configure`.",
 		files: []agentFile{
 			{names: []string{"hooks/hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
-			{names: []string{"plugin.json"}, form: wholeFile{text: "{\"name\": \"claude-mem\", \"version\": \"1.0.0\", \"description\": \"Memory of earlier sessions\"}\n"}},
+			{names: []string{"plugin.json"}, form: wholeFile{text: "{\"name\": \"claude-mem\",\n \"version\": \"1.0.0\", \"description\": \"Memory of earlier sessions\"}\n"}},
 		},
 	},
 	{

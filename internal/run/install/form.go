@@ -161,6 +161,11 @@ func (in *Installer) stdioServer(more ...any) []byte {
 	return in.server("env", append(slices.Clone(more), "command", in.programPath(PluginName), "args", []byte(`["mcp"]`))...)
 }
 
+// RunningServer returns the MCP server's entry with the program that runs, which nothing installs.
+func (in *Installer) RunningServer() []byte {
+	return in.server("env", "command", in.opts.Program, "args", []byte(`["mcp"]`))
+}
+
 // server returns an MCP server's entry, with its variables at key if it needs any.
 func (in *Installer) server(key string, pairs ...any) []byte {
 	if in.opts.DataDirMoved {
@@ -282,10 +287,7 @@ func (wholeFile) isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) =
 
 // read returns "" as the hook's program where the line that names it has another form.
 func (f wholeFile) read(data []byte) (ours, error) {
-	if !f.isOurs(data) {
-		return ours{}, nil
-	}
-	if f.hookLine == "" {
+	if !f.isOurs(data) || f.hookLine == "" {
 		return ours{}, nil
 	}
 	_, rest, _ := strings.Cut(string(data), f.hookLine)
@@ -294,8 +296,8 @@ func (f wholeFile) read(data []byte) (ours, error) {
 	return ours{Events: f.handled, Hook: program}, nil
 }
 
-// script is a program in an agent's directory of hooks that runs the hook of one event. It is ours as a
-// whole; its second line says so.
+// script is a program in an agent's directory of hooks that runs the hook of one event. Its second line says
+// that it is ours, the third runs the hook; what somebody has added behind them stays.
 type script struct{ event string }
 
 const scriptHead = "#!/bin/sh\n# claude-mem: written by `claude-mem install`, removed by `claude-mem uninstall`.\n"
@@ -308,23 +310,34 @@ func (f script) add(in *Installer, host memory.Host, now []byte) ([]byte, error)
 	}
 	for _, c := range hook.Commands(host, in.opts.GOOS, in.programPath(HookProgram)) {
 		if c.Event == f.event {
-			return []byte(scriptHead + c.Line + "\n"), nil
+			return append([]byte(scriptHead+c.Line+"\n"), f.added(now)...), nil
 		}
 	}
 	return now, nil
 }
 
-func (script) strip(_ *Installer, now, _ []byte) ([]byte, error) {
-	if bytes.HasPrefix(now, []byte(scriptHead)) {
-		return nil, nil
+// added returns what somebody has added to a script of ours.
+func (script) added(now []byte) []byte {
+	ours, _ := bytes.CutPrefix(now, []byte(scriptHead))
+	_, added, _ := bytes.Cut(ours, []byte("\n"))
+	return added
+}
+
+func (f script) strip(_ *Installer, now, _ []byte) ([]byte, error) {
+	switch added := f.added(now); {
+	case !bytes.HasPrefix(now, []byte(scriptHead)):
+		return now, nil
+	case !f.isBlank(added):
+		return append([]byte("#!/bin/sh\n"), added...), nil
 	}
-	return now, nil
+	return nil, nil
 }
 
 func (script) isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 
 func (f script) read(data []byte) (o ours, _ error) {
 	if line, ours := bytes.CutPrefix(data, []byte(scriptHead)); ours {
+		line, _, _ = bytes.Cut(line, []byte("\n"))
 		o.note(f.event, string(line))
 	}
 	return o, nil

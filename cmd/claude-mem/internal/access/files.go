@@ -138,16 +138,24 @@ func (p Place) Context(ctx context.Context, request memory.ContextRequest) (memo
 	return block.New(m, options).Context(ctx, request)
 }
 
-// Fixes returns what an agent would be told of a command that fails in a project, from the files alone.
+// Fixes returns what an agent would be told of a command that fails in a project, named by its root or label,
+// from the files alone; nothing while there is no index.
 func (p Place) Fixes(ctx context.Context, project, failure string) (memory.Recollection, error) {
 	m, err := p.database(ctx)
 	if err != nil {
 		return memory.Recollection{}, err
 	}
 	defer func() { _ = m.Close() }() // it has only read
-	return moments.New(m, moments.Options{Finder: glancing{m, p.indexPath()}, Clock: p.Clock, Slack: settings.Slack(p.Getenv)}).Recall(ctx, memory.Event{
+	if named, err := m.ProjectsNamed(ctx, project); err == nil && len(named) == 1 {
+		project = named[0]
+	}
+	found, err := moments.New(m, moments.Options{Finder: glancing{m, p.indexPath()}, Clock: p.Clock, Slack: settings.Slack(p.Getenv)}).Recall(ctx, memory.Event{
 		Kind: memory.KindTool, Host: memory.HostRaw, HostSessionID: "fix", ProjectPath: project, ToolName: "Bash", ToolError: failure,
 	}, 0)
+	if memory.CodeOf(err) == memory.CodeNoMemory { // no index yet
+		return memory.Recollection{}, nil
+	}
+	return found, err
 }
 
 // glancing is a recall.Finder for a process that asks once: it reads the index without

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
-	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
 )
 
-// AgentNames returns the hosts that --host takes.
-func AgentNames() []string {
+// AgentNames returns the hosts whose hooks call us, as --host takes them, with commas.
+func AgentNames() string {
 	names := []string{string(memory.HostClaudeCode)}
 	for _, agent := range install.Agents() {
 		if agent.MCPOnly() {
@@ -26,7 +25,7 @@ func AgentNames() []string {
 			names = append(names, string(agent.Also))
 		}
 	}
-	return append(names, "mcp NAME")
+	return strings.Join(names, ", ")
 }
 
 // mcpNames returns the agents that `--host mcp` takes.
@@ -41,15 +40,15 @@ func mcpNames() string {
 }
 
 // mcpAgent returns the agent of `--host mcp NAME`. For a name that is not known the error has the entry
-// to paste; program is its command.
-func mcpAgent(given []string, program string) (*install.Agent, error) {
+// to paste.
+func mcpAgent(given []string, options install.Options) (*install.Agent, error) {
 	if len(given) == 1 {
 		if agent := install.AgentOf(memory.Host(given[0])); agent != nil && agent.MCPOnly() {
 			return agent, nil
 		}
 	}
 	return nil, memory.Errorf(memory.CodeInvalid, "--host mcp knows %s, not %q", mcpNames(), strings.Join(given, " ")).
-		WithHint("elsewhere, add a server named " + install.ServerName + " to the agent's list: " + string(jsonscan.Object("command", program, "args", []byte(`["mcp"]`))))
+		WithHint("elsewhere, add a server named " + install.ServerName + " to the agent's list: " + string(install.New(options).RunningServer()))
 }
 
 // agentOf returns the agent that --host names, with what was given behind it; nil for Claude Code and no
@@ -60,7 +59,7 @@ func (a *Verbs) agentOf(name string, given []string, dataDir string) (*install.A
 		if err != nil {
 			return nil, err
 		}
-		return mcpAgent(given, options.Program)
+		return mcpAgent(given, options)
 	}
 	if len(given) > 0 {
 		return nil, memory.Errorf(memory.CodeInvalid, "%q stands alone: only --host mcp takes a name behind it", given[0])
@@ -73,7 +72,7 @@ func (a *Verbs) agentOf(name string, given []string, dataDir string) (*install.A
 		return agent, nil
 	}
 	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
-		WithHint("--host takes " + strings.Join(AgentNames(), ", ") + "; docs/hosts.md says how another one is connected")
+		WithHint("--host takes " + AgentNames() + ", mcp NAME; docs/hosts.md says how another one is connected")
 }
 
 // agentInstaller returns the installer of this program into an agent whose configuration

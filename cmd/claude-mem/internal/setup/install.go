@@ -45,8 +45,9 @@ Each of your files that changes is backed up in the data directory first;
 context without the claude command, and without MCP server and skill.
 
 --host installs into another agent: hooks and MCP server in its own files, which keep
-everything else; with mcp NAME, for an agent without hooks, the server alone. --settings and --disable-node are refused with it. Without --host the
-agents that are found are named, and at a terminal you are asked.
+everything else; with mcp NAME, for an agent without hooks, the server alone. --settings and
+--disable-node are refused with it. Without --host the agents that are found are named, and
+at a terminal you are asked.
 
 Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
 no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
@@ -82,7 +83,7 @@ func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(cont
 	cmd.Args = cobra.ArbitraryArgs // behind --host mcp
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
-	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+strings.Join(AgentNames(), ", "))
+	cmd.Flags().StringVar(&o.host, "host", "", "the agent: "+AgentNames()+", mcp NAME")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		o.dataDir = dataDir
 		if a.JSON && !o.yes && !o.dry {

@@ -59,14 +59,14 @@ Projects that it knows by name only become those of the same name, if there is o
 
 A directory such as ~/.claude/projects, or a file in it, has the transcripts of Claude Code's
 sessions: what happened before claude-mem was installed, or while it did not run, is captured
-from them. --host reads what Codex CLI, Gemini CLI or OpenCode has stored of its sessions. What was captured already is left as it is; docs/backfill.md tells what transcripts
-lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
+from them. --host reads what Codex CLI, Gemini CLI or OpenCode has stored of its sessions. What
+was captured already is left as it is; docs/backfill.md tells what transcripts lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
 cost is shown first, and asked about. --project may be given more than once.
 
 JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
 "symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
-"waiting", "import"?, "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete", "projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already,
-"differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
+"waiting", "import"?, "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete",
+"projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already, "differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
 those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
 projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
 "tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":

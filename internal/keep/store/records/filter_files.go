@@ -25,8 +25,12 @@ type pathForms struct {
 	lists map[string]string
 }
 
-// rememberedLists bounds the lists: a folder may have all paths, 100 KB of numbers.
-const rememberedLists = 32
+// rememberedLists bounds the lists, and rememberedBytes the part and the numbers of each: those of a folder with
+// 13,000 paths have 100 KB.
+const (
+	rememberedLists = 32
+	rememberedBytes = 256 << 10
+)
 
 // formStart is in no form: it is not UTF-8.
 const formStart = "\xff"
@@ -68,11 +72,15 @@ func (p *pathForms) list(part string) string {
 			from = p.starts[next]
 		}
 	}
+	found := db.JSONList(ids)
+	if len(part)+len(found) > rememberedBytes {
+		return found
+	}
 	if p.lists == nil || len(p.lists) >= rememberedLists {
 		p.lists = map[string]string{}
 	}
-	p.lists[part] = db.JSONList(ids)
-	return p.lists[part]
+	p.lists[part] = found
+	return found
 }
 
 // filter returns the filter for what somebody typed; see [fileFilter].
