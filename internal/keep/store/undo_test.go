@@ -196,3 +196,83 @@ func TestImportNumbers(t *testing.T) {
 		t.Error(sources)
 	}
 }
+
+// TestUndoForgotten: what is forgotten of an import stays away after its undo, from the same import too, and
+// nothing that is noted of what an import has changed holds a text.
+func TestUndoForgotten(t *testing.T) {
+	const secret = "quartzite-lantern"
+	m := newMemory(t)
+	m.imported(t, []memory.Portable{{Session: &memory.PortableSession{
+		ULID: "01J000000000000000000000S1", Host: memory.HostClaudeCode, HostSessionID: "s", ProjectPath: "/home/dev/shop", Status: memory.SessionCompleted,
+		Title: "The " + secret, StartedAt: base, UpdatedAt: base, CompletedAt: base,
+	}}})
+	before := m.all(t)
+	m.importing = m.number(t, "old")
+	said := func(a *memory.Arrival) { m.ofImport(a); a.Event.Prompt = "Light the " + secret }
+	arrivals := func() []memory.Arrival {
+		return []memory.Arrival{event(memory.KindPrompt, "s", "p", 1, said), event(memory.KindPrompt, "new", "n", 2, said), event(memory.KindPrompt, "s", "q", 3, m.ofImport)}
+	}
+	m.enqueue(t, arrivals()...)
+	m.undo(t, m.importing)
+	if diff := cmp.Diff(before, m.all(t)); diff != "" {
+		t.Errorf("after the undo (-want +got):\n%s", diff)
+	}
+	m.importing = m.number(t, "old")
+	m.enqueue(t, arrivals()...)
+	if _, err := m.Forget(t.Context(), memory.Forgetting{Text: secret}, unnoted); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Scrub(t.Context()); err != nil || m.holds(t, secret) {
+		t.Errorf("the file has what was forgotten: %v", err)
+	}
+	m.undo(t, m.importing)
+	if left := m.all(t); len(left) != 3 || strings.Contains(left[0], `"events"`) { // the session, and two tombstones
+		t.Errorf("after the undo: %q", left)
+	}
+	m.importing = m.number(t, "old")
+	var got []memory.Status
+	for _, r := range m.enqueue(t, arrivals()...) {
+		got = append(got, r.Status)
+	}
+	if !slices.Equal(got, []memory.Status{memory.StatusSkipped, memory.StatusSkipped, memory.StatusProcessed}) {
+		t.Errorf("imported again: %v", got)
+	}
+	m.audited(t)
+}
+
+// TestUndoAfterMerge: what an import has changed is given back in the project that it was moved to since; what
+// a person has hidden since stays hidden.
+func TestUndoAfterMerge(t *testing.T) {
+	const into = "/home/dev/store"
+	m := newMemory(t)
+	turn := func(name string, change ...func(*memory.Arrival)) memory.Observation {
+		r := m.enqueue(t, event(memory.KindPrompt, "s", name+"p", 1, change...), event(memory.KindTool, "s", name+"t", 2, change...))
+		o := memory.Outcome{Observations: []memory.Observation{{Type: memory.TypeBugfix, Title: "Found the lock", CreatedAt: base + 2}, {Type: memory.TypeBugfix, Title: "Named the file", CreatedAt: base + 2}},
+			Learnings: []memory.Learning{{Category: "gotcha", Content: "Use tabs.", Confidence: .7, Provenance: memory.FromProject}}}
+		if err := m.Confirm(t.Context(), m.claim(t, r[0].Session, 10), o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Observations[1]
+	}
+	hidden := turn("live").ID
+	before := strings.ReplaceAll(strings.Join(m.all(t), "\n"), "/home/dev/shop", into)
+	m.importing = m.number(t, "old")
+	turn("old", m.ofImport)
+	if _, err := m.MergeProjects(t.Context(), memory.ProjectMerge{From: "/home/dev/shop", Into: into}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.HideObservation(t.Context(), hidden, true); err != nil {
+		t.Fatal(err)
+	}
+	m.undo(t, m.importing)
+	if n := rawRows(t, m.path, "SELECT count(*) FROM observations WHERE deleted_at IS NOT NULL"); n[0][0] != int64(1) {
+		t.Errorf("%v observations are hidden", n)
+	}
+	if _, err := m.RestoreObservation(t.Context(), hidden); err != nil {
+		t.Fatal(err)
+	}
+	after := strings.ReplaceAll(strings.Join(m.all(t), "\n"), `"label":"store"`, `"label":"shop"`)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

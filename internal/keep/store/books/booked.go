@@ -23,6 +23,7 @@ func (b *bookkeeper) adoptLabel(t *db.Tx, project string) {
 			s.project, s.saved.project = project, project
 		}
 	}
+	records.MoveImported(t, from, project)
 	t.Exec("UPDATE sessions SET project = ?1 WHERE project = ?2", project, from)
 	t.Exec("UPDATE OR IGNORE learnings SET project = ?1 WHERE project = ?2", project, from)
 }

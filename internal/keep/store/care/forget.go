@@ -236,7 +236,6 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 		{"DELETE FROM foreign_texts WHERE (session_id, prompt_number) IN (SELECT session_id, prompt_number FROM observations WHERE id IN (SELECT value FROM json_each(?)))", s.observations},
 		{"DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", s.events},
 		{"UPDATE events SET outcome = 'forgotten', reason = '' WHERE id IN (SELECT value FROM json_each(?)) AND outcome <> 'skipped'", s.events},
-		{"UPDATE sessions SET title = '' WHERE id IN (SELECT session_id FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},
 		{"DELETE FROM prompts WHERE id IN (SELECT value FROM json_each(?))", s.prompts},
 		{"DELETE FROM session_summaries WHERE id IN (SELECT value FROM json_each(?))", s.summaries},
 		{"DELETE FROM learnings WHERE id IN (SELECT value FROM json_each(?))", s.learnings},
@@ -315,8 +314,10 @@ func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) ma
 	return tombs
 }
 
-// bury writes tombstones, in place of older ones, and that of the erasure.
+// bury writes tombstones, in place of older ones, and that of the erasure. Sessions whose prompts have
+// some, and are not deleted yet, lose their titles.
 func bury(t *db.Tx, tombs map[string][]string, e *Erasure) {
+	t.Exec("UPDATE sessions SET title = '' WHERE id IN (SELECT session_id FROM prompts WHERE ulid IN (SELECT value FROM json_each(?)))", db.JSONList(tombs[records.TombRecord]))
 	const insert = "INSERT OR REPLACE INTO tombstones (kind, key, created_at) SELECT ?1, value, ?3 FROM json_each(?2)"
 	for kind, keys := range tombs {
 		t.Exec(insert, kind, db.JSONList(keys), int64(e.At))

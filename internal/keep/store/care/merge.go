@@ -65,6 +65,7 @@ func mergeProjects(t *db.Tx, from, into string, alias bool) {
 	}
 	t.Exec("UPDATE sessions SET host_session_id = "+name+" WHERE host = 'raw' AND host_session_id = ?1", records.ManualPrefix+from, records.ManualPrefix+into)
 	combineLearnings(t, from, into)
+	records.MoveImported(t, from, into)
 	t.ExecAll([]string{
 		// A session takes its records along, by triggers; others can be of another project than their session.
 		"UPDATE sessions SET project = ?2, label = ?3 WHERE project = ?1",

@@ -51,7 +51,7 @@ func (s *Care) Imports(ctx context.Context, id int64) (list []memory.ImportEntry
 
 // Whether a row is as the import left it, by the mark of the row i of imported.
 const (
-	sameSession     = "i.mark = record_hash(0, r.project, r.status, r.title, r.started_at, r.updated_at, r.last_event_at, r.completed_at)"
+	sameSession     = "i.mark = record_hash(0, r.status, r.started_at, r.updated_at, r.last_event_at, r.completed_at)"
 	sameObservation = "i.mark = record_hash(0, r.content_hash, r.pinned, r.times_seen)"
 	sameLearning    = "i.mark = record_hash(0, r.category, r.content_key, r.is_active, r.times_seen)"
 )
@@ -71,7 +71,7 @@ var giveBack = []string{
 		WHERE before IS NOT NULL AND import > ?1
 		AND EXISTS (SELECT 1 FROM imported i WHERE (i.kind, i.id) = (imported.kind, imported.id) AND i.import = ?1 AND (i.before IS NOT NULL OR i.kind = 'session'))
 		AND import = (SELECT min(n.import) FROM imported n WHERE (n.kind, n.id) = (imported.kind, imported.id) AND n.import > ?1)`,
-	`UPDATE observations SET project = before ->> 0, times_seen = before ->> 1, head_commit = before ->> 3, deleted_at = before ->> 4,
+	`UPDATE observations SET project = before ->> 0, times_seen = before ->> 1, head_commit = before ->> 3,
 		superseded_by = iif(superseded_by IS NULL OR superseded_by IN (SELECT id FROM imported WHERE kind = 'observation' AND import = ?1),
 			(SELECT o.id FROM observations o WHERE o.id = before ->> 2), superseded_by)
 		FROM (SELECT i.id AS changed, i.before ` + importedObservations + " AND i.before IS NOT NULL AND " + sameObservation + `) WHERE id = changed`,
@@ -83,7 +83,7 @@ var giveBack = []string{
 // UndoImport takes back what an import has added, what was distilled from it, and what it has changed, in
 // one transaction. Observations and learnings that a person or a later session has changed or confirmed
 // since are kept and returned by their titles. It leaves no tombstones, and frees the keys of the events,
-// which stay in the books: the same import works again. A dry run changes nothing. CodeNotFound without
+// which stay in the books: the same import works again, but for what was forgotten since. A dry run changes nothing. CodeNotFound without
 // such an import.
 func (s *Care) UndoImport(ctx context.Context, id int64, dryRun bool) (u memory.ImportUndone, err error) {
 	dry := errors.New("dry run")
@@ -120,15 +120,17 @@ func undoImport(t *db.Tx, u *memory.ImportUndone) {
 		observations: rows("SELECT i.id " + importedObservations + " AND i.before IS NULL AND " + sameObservation),
 		learnings:    rows("SELECT i.id " + importedLearnings + " AND i.before IS NULL AND " + sameLearning),
 	}
+	known := rows("SELECT i.id FROM imported i JOIN events e ON e.id = i.id WHERE i.kind = 'event' AND i.import = ?1 AND e.outcome <> 'forgotten'")
 	t.ExecAll(giveBack, u.ID)
 	forget(t, &memory.Forgetting{}, &gone)
 	t.ExecAll([]string{
 		`UPDATE sessions SET event_count = max(0, event_count - n) FROM (SELECT session_id, count(*) AS n FROM events
 			WHERE id IN (SELECT value FROM json_each(?)) AND outcome <> 'skipped' AND kind <> 'session_end' GROUP BY session_id) WHERE session_id = sessions.id`,
-		"UPDATE events SET outcome = 'forgotten', reason = 'undone', session_id = NULL, event_key = 'undone:' || id, delivery_id = NULL WHERE id IN (SELECT value FROM json_each(?))",
+		"UPDATE events SET outcome = 'forgotten', session_id = NULL WHERE id IN (SELECT value FROM json_each(?))",
 	}, gone.events)
-	t.Exec(`UPDATE sessions SET (project, label, status, title, started_at, updated_at, last_event_at, completed_at) =
-		(SELECT before ->> 0, before ->> 1, before ->> 2, before ->> 3, before ->> 4, before ->> 5, before ->> 6, before ->> 7
+	t.Exec("UPDATE events SET reason = 'undone', event_key = 'undone:' || id, delivery_id = NULL WHERE id IN (SELECT value FROM json_each(?))", known)
+	t.Exec(`UPDATE sessions SET (project, label, status, started_at, updated_at, last_event_at, completed_at) =
+		(SELECT before ->> 0, before ->> 1, before ->> 2, before ->> 3, before ->> 4, before ->> 5, before ->> 6
 			FROM imported i WHERE i.kind = 'session' AND i.id = sessions.id AND i.import = ?1)
 		WHERE id IN (SELECT value FROM json_each(?2))`, u.ID, restored)
 	t.Exec(`UPDATE sessions SET prompt_count = max(coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = sessions.id), 0),

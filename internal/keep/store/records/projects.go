@@ -65,6 +65,15 @@ func AdoptableLabel(ctx context.Context, q db.QueryOnly, project string) (label 
 	return waiting[0], nil
 }
 
+// MoveImported has records that are about to move from one project into another one stay there when an
+// import that changed them is undone, other than the one under way.
+func MoveImported(t *db.Tx, from, into string) {
+	t.Exec(`UPDATE imported SET before = iif(kind = 'session', json_replace(before, '$[0]', ?2, '$[1]', ?3), json_replace(before, '$[0]', ?2))
+		WHERE before IS NOT NULL AND import IS NOT (SELECT value FROM counters WHERE name = 'importing')
+		AND (kind, id) IN (SELECT 'session', id FROM sessions WHERE project = ?1 UNION ALL SELECT 'observation', id FROM observations WHERE project = ?1
+			UNION ALL SELECT 'learning', id FROM learnings WHERE project = ?1)`, from, into, memory.ProjectLabel(into))
+}
+
 // Aliased returns the project that path is an alias of, path itself if it is none. It is the
 // one place where reading follows aliases; the bookkeeper and imports, which write, know them
 // all.
