@@ -359,7 +359,7 @@ var neverSeen = map[string]string{
 	"Moment.foreign": "no record has words of strangers", "Observation.foreign": "likewise", "Found.foreign": "likewise", "FoundInFull.foreign": "likewise",
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
 	"Observation.claimed_origin": "nothing of another memory is imported", "Observation.claimed_pin": "likewise", "Learning.origin": "likewise", "Learning.waiting": "likewise",
-	"ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
+	"ImportedTranscripts.others": "TestPlan (history)", "ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 

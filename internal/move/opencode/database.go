@@ -32,7 +32,8 @@ type database struct {
 
 func (d database) sessions() (all []session, err error) {
 	//nolint:rowserrcheck // Each checks it
-	err = sqlite.Rows(d.DB().QueryContext(d.ctx, "SELECT id, directory, coalesce(parent_id, ''), time_updated FROM session ORDER BY time_created, id")).Each(func(scan sqlite.Scan) error {
+	err = sqlite.Rows(d.DB().QueryContext(d.ctx, `SELECT CAST(id AS TEXT), CAST(coalesce(directory, '') AS TEXT),
+		CAST(coalesce(parent_id, '') AS TEXT), CAST(coalesce(time_updated, 0) AS INTEGER) FROM session WHERE id IS NOT NULL ORDER BY time_created, id`)).Each(func(scan sqlite.Scan) error {
 		var s session
 		err := scan(&s.id, &s.dir, &s.parent, &s.updated)
 		all = append(all, s)
@@ -42,16 +43,17 @@ func (d database) sessions() (all []session, err error) {
 }
 
 func (d database) messages(session string) ([]entry, error) {
-	return d.entries("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", session)
+	return d.entries("message WHERE session_id = ? ORDER BY time_created, id", session)
 }
 
 func (d database) parts(message string) ([]entry, error) {
-	return d.entries("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", message)
+	return d.entries("part WHERE message_id = ? ORDER BY id", message)
 }
 
-func (d database) entries(query, id string) (all []entry, err error) {
+// entries returns rows of a table. One of more than 16 MB, which no transcript may have either, has no data.
+func (d database) entries(from, id string) (all []entry, err error) {
 	//nolint:rowserrcheck // Each checks it
-	err = sqlite.Rows(d.DB().QueryContext(d.ctx, query, id)).Each(func(scan sqlite.Scan) error {
+	err = sqlite.Rows(d.DB().QueryContext(d.ctx, "SELECT CAST(coalesce(id, '') AS TEXT), iif(octet_length(data) <= 16777216, data, '') FROM "+from, id)).Each(func(scan sqlite.Scan) error {
 		var e entry
 		err := scan(&e.id, &e.data)
 		all = append(all, e)

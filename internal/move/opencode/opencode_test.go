@@ -131,6 +131,13 @@ func TestStrange(t *testing.T) {
 	if len(child) != 1 || child[0]["agent_id"] != "ses_child" || !strings.HasPrefix(child[0]["session_id"].(string), "ses_d") || len(files) != 2 || !strings.HasPrefix(files[1], "agent-") {
 		t.Errorf("%v: %v", files, child)
 	}
+	odd := write(t, t.TempDir(), "PRAGMA foreign_keys = off; DROP TABLE session; CREATE TABLE session (id, directory, parent_id, time_created, time_updated);"+
+		"INSERT INTO session VALUES (x'00ff', NULL, 1.5, 'a', 'b'), ('s', '/p', NULL, 1, 1e20), (NULL, 1, 1, 1, 1);"+`
+		INSERT INTO message VALUES ('n1', 's', 1, 1, '{"role":"user","time":{"created":1}}');
+		INSERT INTO part VALUES ('q1', 'n1', 's', 1, 1, '{"type":"text","text":"' || printf('%.*c', 17000000, 'x') || '"}'), ('q2', 'n1', 's', 1, 1, '{"type":"text","text":"Look"}');`)
+	if got, _ := unpacked(t, odd); len(got) != 1 || got[0]["prompt"] != "Look" {
+		t.Errorf("odd rows: %.200v", got)
+	}
 	for _, more := range []string{"ALTER TABLE part RENAME TO parts; CREATE VIEW part AS SELECT * FROM parts;", "DROP TABLE part;"} {
 		if _, _, err := Unpack(context.Background(), write(t, t.TempDir(), more), t.TempDir()); memory.CodeOf(err) != memory.CodeInvalid {
 			t.Errorf("%s: %v", more, err)

@@ -21,6 +21,8 @@ import (
 
 const (
 	extension = ".jsonl"
+	// document is the extension of sessions of older versions of Gemini CLI, each one JSON document.
+	document = ".json"
 	// agentPrefix begins the names of subagents' files, before the agent's id.
 	agentPrefix = "agent-"
 	// beginning is how much of a file is read to know its session and its first time.
@@ -37,9 +39,17 @@ type Folder struct {
 	// Known says that the folder is where Claude Code keeps transcripts, below a directory "projects", or
 	// that it has those of another agent.
 	Known bool
-	// Others are files in it that are no transcripts.
-	Others int
+	// Others counts what is left out of it, by why (notTranscripts and the others).
+	Others map[string]int
 }
+
+// Why files are left out: each follows their number.
+const (
+	notTranscripts = "that are no transcripts"
+	notRead        = "in a layout that is not read (.jsonl.zst of Codex CLI, .json of OpenCode)"
+	notFollowed    = "that are links, or pipes and the like"
+	notEntered     = "in folders that may not be read or lie too deep"
+)
 
 // Session is a session's file, with those of its subagents.
 type Session struct {
@@ -61,9 +71,10 @@ type Session struct {
 // file is a transcript before it is known whose it is.
 type file struct {
 	Session
-	// agent: of a subagent; other: it is none, as no record in its beginning is of a session in a directory.
-	// known: its layout is that of another agent.
-	agent, other, known bool
+	// agent: of a subagent. known: its layout is that of another agent.
+	agent, known bool
+	// other is why it is left out, "" for a transcript.
+	other string
 }
 
 // Find lists the sessions in a transcript, or in the transcripts below a directory; files
@@ -79,11 +90,15 @@ func Find(path string, since time.Time) ([]Folder, error) {
 		return nil, err
 	}
 	folders := map[string][]file{}
-	add := func(path string, info fs.FileInfo) {
+	add := func(path string, info fs.FileInfo, other string) {
+		folder := filepath.Dir(path)
+		if other != "" {
+			folders[folder] = append(folders[folder], file{other: other})
+			return
+		}
 		if !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().Before(since) {
 			return
 		}
-		folder := filepath.Dir(path)
 		if filepath.Base(folder) == "subagents" {
 			folder = filepath.Dir(filepath.Dir(folder))
 		}
@@ -97,12 +112,12 @@ func Find(path string, since time.Time) ([]Folder, error) {
 			err = walk(path, add)
 		}
 	} else {
-		add(path, info)
+		add(path, info, "")
 		dir := filepath.Join(strings.TrimSuffix(path, extension), "subagents")
 		agents, _ := os.ReadDir(dir) // without it there are none
 		for _, agent := range agents {
 			if info, err := agent.Info(); err == nil && filepath.Ext(agent.Name()) == extension {
-				add(filepath.Join(dir, agent.Name()), info)
+				add(filepath.Join(dir, agent.Name()), info, "")
 			}
 		}
 	}
@@ -111,36 +126,50 @@ func Find(path string, since time.Time) ([]Folder, error) {
 	}
 	var found []Folder
 	for path, files := range folders {
-		all := len(files)
-		files = slices.DeleteFunc(files, func(f file) bool { return f.other })
-		found = append(found, Folder{path, sessionsOf(files), filepath.Base(filepath.Dir(path)) == "projects" || slices.ContainsFunc(files, func(f file) bool { return f.known }), all - len(files)})
+		others := map[string]int{}
+		files = slices.DeleteFunc(files, func(f file) bool {
+			if f.other != "" {
+				others[f.other]++
+			}
+			return f.other != ""
+		})
+		found = append(found, Folder{path, sessionsOf(files), filepath.Base(filepath.Dir(path)) == "projects" || slices.ContainsFunc(files, func(f file) bool { return f.known }), others})
 	}
 	slices.SortFunc(found, func(a, b Folder) int { return strings.Compare(a.Path, b.Path) })
 	return found, nil
 }
 
-// walk calls add for the transcripts below dir, at most deepest directories down. What cannot be read
-// is left out; links are not followed. The error is that of dir.
-func walk(dir string, add func(path string, info fs.FileInfo)) error {
+// walk calls add for the transcripts below dir, at most deepest directories down, and with the reason for
+// what is left out: links are not followed. The error is that of dir.
+func walk(dir string, add func(path string, info fs.FileInfo, other string)) error {
 	depth := strings.Count(filepath.Clean(dir), string(filepath.Separator))
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == dir:
 			return fmt.Errorf("list transcripts: %w", err)
-		case err != nil && d != nil && d.IsDir():
+		case err != nil, d.IsDir() && strings.Count(path, string(filepath.Separator))-depth > deepest:
+			add(path, nil, notEntered)
 			return fs.SkipDir
-		case err != nil:
-			return nil //nolint:nilerr // a file that cannot be listed is left out
-		case d.IsDir() && strings.Count(path, string(filepath.Separator))-depth > deepest:
-			return fs.SkipDir
-		case !d.Type().IsRegular() || filepath.Ext(path) != extension:
-			return nil
+		case d.IsDir(), !isNamed(d):
+		case strings.HasSuffix(path, ".zst"), strings.HasPrefix(d.Name(), "ses_"):
+			add(path, nil, notRead)
+		case !d.Type().IsRegular():
+			add(path, nil, notFollowed)
+		default:
+			if info, err := d.Info(); err == nil { // else it is gone, or in a directory that may not be entered
+				add(path, info, "")
+			}
 		}
-		if info, err := d.Info(); err == nil {
-			add(path, info)
-		}
-		return nil // else it is gone, or in a directory that may not be entered
+		return nil
 	})
+}
+
+// isNamed reports whether a file is named as agents name those of their sessions. Links to directories
+// have no such names, and are counted.
+func isNamed(d fs.DirEntry) bool {
+	name := d.Name()
+	return filepath.Ext(name) == extension || strings.HasSuffix(name, extension+".zst") || d.Type()&fs.ModeSymlink != 0 && filepath.Ext(name) == "" ||
+		filepath.Ext(name) == document && (strings.HasPrefix(name, "session-") || strings.HasPrefix(name, "ses_"))
 }
 
 // look reads the beginning of a file for its session, directory and first time, which stay empty if it
@@ -152,11 +181,13 @@ func look(path string, info fs.FileInfo) file {
 		return f
 	}
 	defer func() { _ = opened.Close() }() // it was only read
-	for l := text.NewLines(opened, maxLine); l.Read < beginning && (f.ID == "" || f.first == 0 || f.Dir == ""); {
+	for l := text.NewLines(linesOf(opened), maxLine); l.Read < beginning && (f.ID == "" || f.first == 0 || f.Dir == ""); {
 		line, tooLong, err := l.Next()
-		if err != nil || tooLong {
-			f.other = errors.Is(err, io.EOF) && f.Dir == ""
+		if tooLong || err != nil && !errors.Is(err, io.EOF) {
 			return f
+		}
+		if err != nil {
+			break
 		}
 		for _, r := range recordsOf(line) {
 			if r.session != "" {
@@ -168,7 +199,9 @@ func look(path string, info fs.FileInfo) file {
 			}
 		}
 	}
-	f.other = f.Dir == ""
+	if f.Dir == "" {
+		f.other = notTranscripts
+	}
 	return f
 }
 

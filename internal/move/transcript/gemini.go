@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,6 +19,21 @@ import (
 
 // geminiMeta is the kind of the record that begins a session of Gemini CLI, which names none.
 const geminiMeta = "gemini_session"
+
+// linesOf returns the lines of a file. Those of a session that is one document are its beginning and its
+// messages, as newer versions write them.
+func linesOf(f *os.File) io.Reader {
+	if filepath.Ext(f.Name()) != document {
+		return f
+	}
+	var line bytes.Buffer
+	content, err := io.ReadAll(io.LimitReader(f, maxLine))
+	if err != nil || json.Compact(&line, content) != nil {
+		return strings.NewReader("broken\n") // counted
+	}
+	whole := line.String()
+	return strings.NewReader(whole + "\n{\"$set\":" + whole + "}\n")
+}
 
 // geminiDir returns the directory that the folder of a session's project names; "" if it has not the hash
 // that the session tells.

@@ -131,17 +131,19 @@ func TestGemini(t *testing.T) {
 	}
 	want := []string{"s prompt Look at /home/dev/limiter/main.go", `s tool c1 Bash {"command":"ls"} {"stdout":"a"}`, "s stop I look.\nDone."}
 	lines := "{" + head + `,"kind":"main"}` + "\n" + `{"$set":{"messages":[` + messages[0] + "]}}\n" + strings.Join(messages, "\n") + "\n"
+	document := "{\n" + head + `,"messages":[` + "\n" + strings.Join(messages, ",\n") + "\n]}"
 	for name, test := range map[string]struct {
 		root, text string
 		want       []string
 	}{
+		"document":  {dir, document, want},
 		"lines":     {dir, lines, want},
 		"elsewhere": {"/home/dev/other", lines, nil},
 		"subagent":  {dir, strings.Replace(lines, `"main"`, `"subagent"`, 1), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			write(t, filepath.Join(home, "limiter", "chats", "session-1.jsonl"), test.text, day)
+			write(t, filepath.Join(home, "limiter", "chats", "session-1.json"+map[bool]string{true: "l"}[name != "document"]), test.text, day)
 			write(t, filepath.Join(home, "limiter", ".project_root"), test.root+"\n", day)
 			got, r := readAll(t, home, nil)
 			if diff := cmp.Diff(test.want, got); diff != "" || len(got) > 0 && r.Counts.Unknown != 1 {

@@ -155,7 +155,7 @@ func (r *Reader) open(path, agentType, dir string) *part {
 		r.unreadable(path, err)
 		return nil
 	}
-	p := &part{parser: NewParser(f), file: f}
+	p := &part{parser: NewParser(linesOf(f)), file: f}
 	p.parser.AgentType, p.parser.Dir, p.parser.copied = agentType, dir, r.copied
 	r.advance(p)
 	return p

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -253,9 +254,28 @@ func TestOthers(t *testing.T) {
 		known            bool
 		sessions, others int
 	}{{true, 2, 0}, {false, 1, 2}} {
-		if f := &folders[i]; f.Known != want.known || len(f.Sessions) != want.sessions || f.Others != want.others {
-			t.Errorf("%s: known %v, %d sessions, %d others, want %+v", f.Path, f.Known, len(f.Sessions), f.Others, want)
+		if f := &folders[i]; f.Known != want.known || len(f.Sessions) != want.sessions || f.Others[notTranscripts] != want.others {
+			t.Errorf("%s: known %v, %d sessions, others %v, want %+v", f.Path, f.Known, len(f.Sessions), f.Others, want)
 		}
+	}
+	left := t.TempDir()
+	for _, name := range []string{"01/rollout-a.jsonl.zst", "storage/session/p/ses_1.json", "chats/session-1.json", "1/2/3/4/5/6/7/8/s.jsonl", "data.json"} {
+		write(t, filepath.Join(left, name), "{}", day)
+	}
+	_ = os.Symlink(dir, filepath.Join(left, "all")) // Windows allows it to few
+	_ = os.Symlink(filepath.Join(dir, "work", "t.jsonl"), filepath.Join(left, "t.jsonl"))
+	counts := map[string]int{}
+	if folders, err = Find(left, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		for why, n := range f.Others {
+			counts[why] += n
+		}
+	}
+	want := map[string]int{notRead: 2, notTranscripts: 1, notEntered: 1, notFollowed: 2}
+	if diff := cmp.Diff(want, counts); diff != "" && runtime.GOOS != "windows" {
+		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	if Is(filepath.Join(dir, "work", "notes.jsonl")) || !Is(filepath.Join(dir, "work", "t.jsonl")) {
 		t.Error("a file without a directory is a transcript, or one with it is none")

@@ -24,9 +24,16 @@ const (
 	pastBytes = 16 << 20
 	// pastWait is how long a request waits for the observer before it is answered as busy.
 	pastWait = 2 * time.Second
-	// pastLook is the interval of the looks at the backlog meanwhile.
+	// pastLook is the least interval of the looks at the backlog meanwhile, which take a tenth of the time at
+	// most: a backlog of small events has thousands.
 	pastLook = 25 * time.Millisecond
 )
+
+// pauseAfterLook waits before the next look at the backlog, after one that began at a time. It is false when
+// ctx has ended.
+func pauseAfterLook(ctx context.Context, began time.Time) bool {
+	return control.Pause(ctx, min(max(pastLook, 10*time.Since(began)), pastWait))
+}
 
 // pastIntake takes in events of transcripts.
 type pastIntake struct {
@@ -129,11 +136,12 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 // pastWait for room; that there is none by then is no error.
 func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err error) {
 	for end := time.Now().Add(pastWait); ; {
+		began := time.Now()
 		events, bytes, err := p.waiting(ctx)
 		if err != nil || bytes < pastBytes || time.Now().After(end) {
 			return err == nil && bytes < pastBytes, events, err
 		}
-		if !control.Pause(ctx, pastLook) {
+		if !pauseAfterLook(ctx, began) {
 			return false, events, ctx.Err()
 		}
 	}
@@ -488,6 +496,7 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 		return err
 	}
 	for last := -1; ; {
+		began := time.Now()
 		answer, err := b.ask(ctx, api.BackfillRequest{Events: []memory.Event{}, ImportNumber: memory.ImportNumber{Import: b.Import, End: b.Import != 0}})
 		switch {
 		case ctx.Err() != nil:
@@ -500,6 +509,6 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 			b.report(answer.Waiting)
 		}
 		last = answer.Waiting
-		control.Pause(ctx, pastLook)
+		pauseAfterLook(ctx, began)
 	}
 }

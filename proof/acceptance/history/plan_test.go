@@ -61,10 +61,10 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	refused(6, "3,500 sessions of 5 projects", "import", foreign)
-	refused(6, "3,500 other .jsonl files left out", "import", foreign)
+	refused(6, "3,500 that are no transcripts", "import", foreign)
 	notes := filepath.Join(m.Home, "notes")
 	writeNote(t, filepath.Join(notes, "notes.jsonl"), fmt.Sprintf(record, 1, ""))
-	refused(3, "1 other .jsonl file left out", "import", notes)
+	refused(3, "1 that are no transcripts", "import", notes)
 	refused(2, "export", "import", filepath.Join(notes, "notes.jsonl"))
 	empty := t.TempDir()
 	refused(3, "no transcripts in", "import", empty)

@@ -3,6 +3,7 @@
 package timing
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -14,4 +15,12 @@ func CPU() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Peak is the most memory that a process that has ended had, in KB on Linux.
+func Peak(ended *os.ProcessState) int64 {
+	if u, ok := ended.SysUsage().(*syscall.Rusage); ok {
+		return int64(u.Maxrss)
+	}
+	return 0
 }

@@ -70,8 +70,8 @@ JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", 
 those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
 projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
 "tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":
-{"lines", "broken", "mended", "too_long", "unknown", "copied", "of_host", "prompts", "tools", "stops"}, "unreadable":
-[path and reason], "from"?, "until"?, "import"?, "projects": [{"project", "project_path", "sessions",
+{"lines", "broken", "mended", "too_long", "unknown", "copied", "of_host", "prompts", "tools", "stops"}, "others"?: {why: files},
+"unreadable": [path and reason], "from"?, "until"?, "import"?, "projects": [{"project", "project_path", "sessions",
 "prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
 "input_tokens", "output_tokens", "usd"?, "daily_cap"}}. Of --list {"imports": [{"id", "source", "at",
 "ended", "sessions", "prompts", "observations", "summaries", "learnings", "projects"}]}; of --undo

@@ -80,6 +80,7 @@ type transcriptsImported struct {
 	Private    int                 `json:"private"`
 	Unselected int                 `json:"unselected"`
 	Read       transcript.Counts   `json:"read"`
+	Others     map[string]int      `json:"others,omitempty"`
 	Unreadable []string            `json:"unreadable"`
 	From       string              `json:"from,omitempty"`
 	Until      string              `json:"until,omitempty"`
@@ -108,12 +109,12 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	if err := f.parse(a); err != nil {
 		return err
 	}
-	path, remove, err := opencode.Unpack(ctx, path, dataDir)
+	unpacked, remove, err := opencode.Unpack(ctx, path, dataDir)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	folders, err := transcript.Find(path, f.since.Time())
+	folders, err := transcript.Find(unpacked, f.since.Time())
 	if err != nil {
 		return memory.Errorf(memory.CodeStorage, "list the transcripts in %q: %w", print.Line(path, 200), err)
 	}
@@ -170,10 +171,10 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 // once it knows the cost.
 func (im *transcriptImport) planned(path string) (bool, error) {
 	reader := &transcript.Reader{Settings: im.cfg.Settings}
-	p, found, others := importPlan{Layout: true, projects: map[string]int{}}, 0, 0
+	p, found := importPlan{Layout: true, projects: map[string]int{}}, 0
 	for i := range im.folders {
 		folder := &im.folders[i]
-		found, others = found+len(folder.Sessions), others+folder.Others
+		found += len(folder.Sessions)
 		p.Layout = p.Layout && (folder.Known || len(folder.Sessions) == 0)
 		reader.Enter()
 		for k := range folder.Sessions {
@@ -183,18 +184,38 @@ func (im *transcriptImport) planned(path string) (bool, error) {
 			}
 		}
 	}
-	left := print.If(others > 0, text.GroupedCount(others, "other .jsonl file")+" left out")
+	left := leftOut(othersOf(im.folders))
 	if found == 0 && im.flags.since == 0 {
-		return false, memory.Errorf(memory.CodeNotFound, "no transcripts in %q%s", print.Line(path, 200), print.If(left != "", "; "+left)).
+		return false, memory.Errorf(memory.CodeNotFound, "no transcripts in %q%s", print.Line(path, 200), print.If(left != "", "; files left out: "+left)).
 			WithHint("Claude Code's are in ~/.claude/projects; --host names another agent")
 	}
 	if left != "" {
-		im.app.Note("%s: they are no transcripts.", left)
+		im.app.Note("Files left out: %s.", left)
 	}
 	if im.flags.dry || im.flags.model {
 		return true, nil
 	}
 	return im.app.confirmPlan(&p, im.flags.Yes)
+}
+
+// othersOf counts the files in folders that are left out, by why.
+func othersOf(folders []transcript.Folder) map[string]int {
+	others := map[string]int{}
+	for _, folder := range folders {
+		for why, n := range folder.Others {
+			others[why] += n
+		}
+	}
+	return others
+}
+
+// leftOut returns others in words, "" for none.
+func leftOut(others map[string]int) string {
+	var list []string
+	for _, why := range slices.Sorted(maps.Keys(others)) {
+		list = append(list, text.Grouped(others[why])+" "+why)
+	}
+	return strings.Join(list, ", ")
 }
 
 // orderFolders orders the sessions of folders so that originals come before their copies, and returns
@@ -242,7 +263,7 @@ type transcriptImport struct {
 // dry: counts them only. It begins im.done and im.cost anew, and fills them in also before an
 // error.
 func (im *transcriptImport) run(dry bool) (err error) {
-	im.done = transcriptsImported{DryRun: dry, Unreadable: []string{}, Projects: []transcriptProject{}}
+	im.done = transcriptsImported{DryRun: dry, Others: othersOf(im.folders), Unreadable: []string{}, Projects: []transcriptProject{}}
 	im.cost = estimator{settings: im.cfg.Settings}
 	total := int64(0)
 	for _, folder := range im.folders {
@@ -409,6 +430,9 @@ func (a *Verbs) showTranscripts(ctx context.Context, dataDir string, d transcrip
 			print.If(d.Read.Unknown > 0, fmt.Sprintf("%d of an unknown kind", d.Read.Unknown)),
 			print.If(d.Read.Broken+d.Read.TooLong > 0, fmt.Sprintf("%d unreadable lines", d.Read.Broken+d.Read.TooLong))); rest != "" {
 			p.Printf("Left out: %s\n", rest)
+		}
+		if left := leftOut(d.Others); left != "" {
+			p.Printf("Files left out: %s\n", left)
 		}
 		if !d.DryRun && d.Import == 0 {
 			p.Printf("Nothing new.\n")
