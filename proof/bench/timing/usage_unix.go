@@ -20,7 +20,7 @@ func CPU() time.Duration {
 // Peak is the most memory that a process that has ended had, in KB on Linux.
 func Peak(ended *os.ProcessState) int64 {
 	if u, ok := ended.SysUsage().(*syscall.Rusage); ok {
-		return int64(u.Maxrss)
+		return u.Maxrss
 	}
 	return 0
 }
