@@ -35,14 +35,15 @@ const (
 	countedWithin = time.Second
 )
 
-// Copy is a copy of a database with its log.
+// Copy is a copy of a database with its log, in a folder of its own.
 type Copy struct {
-	dir string
+	// Dir is the folder, which may get other files.
+	Dir string
 	db  *sql.DB
 }
 
-// Close removes the copy.
-func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.dir)) }
+// Close removes the folder.
+func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.Dir)) }
 
 // Open copies the database at path, and its log, into a folder of its own in dir and opens the
 // copy, which Close removes; copies that killed imports left there go too. The codes of its errors:
@@ -68,9 +69,13 @@ func (c *Copy) DB() *sql.DB { return c.db }
 
 // open is Open for a database that check knows.
 func open(ctx context.Context, path, dir string, check func(context.Context, *sql.DB) error) (_ *Copy, err error) {
-	folder, err := Folder(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, memory.Errorf(memory.CodeStorage, "%w", err)
+	}
+	removeStale(dir)
+	folder, err := os.MkdirTemp(dir, copyPattern)
 	if err != nil {
-		return nil, err
+		return nil, memory.Errorf(memory.CodeStorage, "copy the database: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -96,20 +101,6 @@ func open(ctx context.Context, path, dir string, check func(context.Context, *sq
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Copy{folder, db}, nil
-}
-
-// Folder makes a folder in dir for what an import needs while it runs, and removes those that killed
-// imports left there. The code of its error is CodeStorage.
-func Folder(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", memory.Errorf(memory.CodeStorage, "%w", err)
-	}
-	removeStale(dir)
-	folder, err := os.MkdirTemp(dir, copyPattern)
-	if err != nil {
-		return "", memory.Errorf(memory.CodeStorage, "copy the database: %w", err)
-	}
-	return folder, nil
 }
 
 // malformedSchema is how SQLite says that a definition in a database does not fit the others: mixed
