@@ -13,6 +13,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/cmd/claude-mem/internal/setup"
 	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -353,7 +354,7 @@ func unknownMode(name, dir string, err error) error {
 		return err
 	}
 	modes, _ := mode.List(dir) // an error leaves the hint out
-	if meant := api.Nearest(name, print.Mapped(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
+	if meant := api.Nearest(name, collect.MapPtr(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
 		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
 	}
 	return err
@@ -367,7 +368,7 @@ func (m modeJSON) print(p *print.Printer) {
 		fallback := print.If(t.ID == string(m.Fallback), " (when the model names no type)")
 		p.Printf("  %s %s: %s%s\n", t.Glyph, t.ID, print.Line(t.Definition, 0), p.Style(print.Dim, fallback))
 	}
-	printList(p, "Concepts", "", print.Mapped(m.Concepts, func(c *mode.Term) string { return c.ID + ": " + c.Definition }))
+	printList(p, "Concepts", "", collect.MapPtr(m.Concepts, func(c *mode.Term) string { return c.ID + ": " + c.Definition }))
 	printList(p, "Role", "", []string{m.Wording.Role})
 	printList(p, "Worth recording", "- ", m.Wording.Worth)
 	printList(p, "Not worth recording", "- ", m.Wording.Skip)

@@ -25,6 +25,7 @@ import (
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -376,7 +377,7 @@ func observationNumbers(l *api.PreviewLine) string {
 	if len(l.Observations) == 0 {
 		return fmt.Sprintf("#%d", l.Observation)
 	}
-	return strings.Join(print.Mapped(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
+	return strings.Join(collect.MapPtr(l.Observations, func(id *memory.ObservationID) string { return fmt.Sprintf("#%d", *id) }), ", ")
 }
 
 // printPreview prints a block, and below it its cost.
@@ -395,7 +396,7 @@ func printPreview(p *print.Printer, v *contextPreview) {
 		p.Printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
 	frame := v.Tokens
-	layers := print.Mapped(v.Layers, func(l *memory.LayerCost) []string {
+	layers := collect.MapPtr(v.Layers, func(l *memory.LayerCost) []string {
 		frame -= l.Tokens
 		return []string{print.Line(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
 	})
@@ -403,7 +404,7 @@ func printPreview(p *print.Printer, v *contextPreview) {
 		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
 	p.Columns(layers)
-	p.Table("Left out", print.Mapped(v.Skipped, func(l *memory.LayerCost) []string { return []string{print.Line(l.Name, 40), skippedText(l)} }))
+	p.Table("Left out", collect.MapPtr(v.Skipped, func(l *memory.LayerCost) []string { return []string{print.Line(l.Name, 40), skippedText(l)} }))
 }
 
 // linesText returns the number of lines of a layer, "" for none.

@@ -12,6 +12,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
 	"claudemem/internal/serve/api"
@@ -63,10 +64,7 @@ JSON: {"session", "host", "title", "directory", "command": a list, the program f
 		}
 		if !*run {
 			return a.Show(found, func(p *print.Printer) {
-				words := make([]string, len(found.Command))
-				for i, word := range found.Command {
-					words[i] = cli.ShellWord(word)
-				}
+				words := collect.Map(found.Command, cli.ShellWord)
 				then := print.Or(runtime.GOOS == "windows", ";", " &&") // not every PowerShell has &&
 				p.Printf("cd %s%s %s\n", cli.ShellWord(found.Directory), then, strings.Join(words, " "))
 			})

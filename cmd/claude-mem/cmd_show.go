@@ -9,6 +9,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -66,7 +67,7 @@ func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.Recor
 			out, read = append(out, print.Shown(o)), append(read, o.ID)
 		} else {
 			out = append(out, shownSession{Kind: "session", SessionRecords: *s, Observations: print.ShownOf(s.Observations),
-				Prompts: print.Mapped(s.Prompts, func(p *api.Prompt) shownPrompt { return shownPrompt{p.PromptNumber, *p} })})
+				Prompts: collect.MapPtr(s.Prompts, func(p *api.Prompt) shownPrompt { return shownPrompt{p.PromptNumber, *p} })})
 		}
 		switch {
 		case a.JSON:

@@ -25,7 +25,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/accounts"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/run/recorded"
@@ -392,7 +392,7 @@ func holdLock(ts *testscript.TestScript, neg bool, _ []string) {
 		ts.Check(held.(io.Closer).Close())
 		return
 	}
-	file, err := lock.Try(path)
+	file, err := openfile.TryLock(path)
 	if err != nil || file == nil {
 		ts.Fatalf("lock: %v, %v", file, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/outline"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -57,10 +58,9 @@ const maxAbout = 20
 // maxAbout; nil for none. now is the file, empty when it is not known; changed are net changes, of
 // which the deleted ones do not count.
 func about(said string, now outline.Outline, changed []memory.SymbolChange) []memory.SymbolHash {
-	hashes := make([]memory.SymbolHash, 0, len(now.Symbols)+len(changed))
-	for _, s := range now.Symbols {
-		hashes = append(hashes, memory.SymbolHash{Name: s.Name, Hash: HashText(s.Hash)})
-	}
+	hashes := collect.Map(now.Symbols, func(s outline.Symbol) memory.SymbolHash {
+		return memory.SymbolHash{Name: s.Name, Hash: HashText(s.Hash)}
+	})
 	touched := map[string]bool{}
 	for _, c := range changed {
 		if c.ChangeType == memory.SymbolDeleted {

@@ -25,6 +25,7 @@ import (
 	"claudemem/internal/capture/redact/rules"
 	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -126,10 +127,7 @@ func record(changes []memory.SymbolChange, e *memory.Event, path string, c outli
 // in the file before may have been moved, so it is left out. Symbols around the lines, which
 // the edit modified, are not looked for.
 func added(e *memory.Event, edit *toolcall.Edit, before string) []memory.SymbolChange {
-	known := map[string]bool{}
-	for _, word := range strings.FieldsFunc(before, notInName) {
-		known[word] = true
-	}
+	known := collect.Set(strings.FieldsFunc(before, notInName))
 	var changes []memory.SymbolChange
 	for _, piece := range edit.Added() {
 		if outline.Language(edit.Path) == "go" {

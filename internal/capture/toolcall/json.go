@@ -125,12 +125,9 @@ func edit(path string, in *input, out *response) Edit {
 
 // changesText reports whether the edit had a text to change: a hunk shows a line of it.
 func (e *Edit) changesText() bool {
-	for _, h := range e.Hunks {
-		if slices.ContainsFunc(h.Lines, func(line string) bool { return line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Hunks, func(h Hunk) bool {
+		return slices.ContainsFunc(h.Lines, func(line string) bool { return line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') })
+	})
 }
 
 // whole returns a text of a file, nil for one that was truncated on its way.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -112,7 +111,7 @@ func (l Losses) Read() (records []memory.LossRecord) {
 func inLosses(path string, do func(*os.File) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lossWait)
 	defer cancel()
-	f, err := orUnlocked(lock.Wait(ctx, path))
+	f, err := orUnlocked(openfile.Lock(ctx, path))
 	if err != nil {
 		return err
 	}

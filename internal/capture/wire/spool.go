@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -85,7 +84,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 // renamed, List does it later.
 func writeSpoolFile(path string, content []byte) error {
 	temp := path + tempSuffix
-	f, err := orUnlocked(lock.Try(temp))
+	f, err := orUnlocked(openfile.TryLock(temp))
 	if err != nil {
 		return err
 	}
@@ -191,7 +190,7 @@ func (s Spool) List(now time.Time) ([]string, error) {
 // clock was set. What fails is tried again by the next List.
 func (s Spool) adopt(name string, remove bool) bool {
 	temp := filepath.Join(s.Dir, name)
-	f, err := lock.Try(temp)
+	f, err := openfile.TryLock(temp)
 	if err != nil || f == nil {
 		return false
 	}

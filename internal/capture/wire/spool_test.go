@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -183,7 +183,7 @@ func TestSpoolLeavesWhatIsBeingWritten(t *testing.T) {
 	}
 	for name, content := range map[string]string{"half": `{"wire":1,"ev`, "whole": `{"wire":1,"event":{"delivery_id":"a","kind":"stop"}}`} {
 		path := filepath.Join(s.Dir, name+".json.tmp")
-		f, err := lock.Try(path)
+		f, err := openfile.TryLock(path)
 		if err != nil || f == nil {
 			t.Fatal(f, err)
 		}

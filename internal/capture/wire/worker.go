@@ -10,7 +10,6 @@ import (
 
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -80,10 +79,10 @@ func startingPath(dataDir string) string { return filepath.Join(dataDir, "worker
 // an error means that somebody else starts it, or that it is too early; the data directory is
 // made if it is missing.
 func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
-	f, err := lock.Try(startingPath(dataDir))
+	f, err := openfile.TryLock(startingPath(dataDir))
 	if os.IsNotExist(err) {
 		if err = os.MkdirAll(dataDir, 0o700); err == nil {
-			f, err = lock.Try(startingPath(dataDir))
+			f, err = openfile.TryLock(startingPath(dataDir))
 		}
 	}
 	if err != nil || f == nil {

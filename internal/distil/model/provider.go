@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -87,11 +88,7 @@ func withoutUser(base string) string {
 
 // Names returns the providers that New knows, in the order of the table.
 func Names() []string {
-	names := make([]string, len(vendors))
-	for i, v := range vendors {
-		names[i] = v.name
-	}
-	return names
+	return collect.Map(vendors, func(v vendor) string { return v.name })
 }
 
 // New returns the provider that config names and sends nothing. An invalid config

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -58,11 +59,7 @@ func nearest(b *memory.Batch, t *turn) []memory.Observation {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(b.shared, a.shared) }) // the newest of equals first
-	var records []memory.Observation
-	for _, n := range found[:min(len(found), shownEarlier)] {
-		records = append(records, b.Nearby[n.at])
-	}
-	return records
+	return collect.Map(found[:min(len(found), shownEarlier)], func(n near) memory.Observation { return b.Nearby[n.at] })
 }
 
 // keepShown removes from an observation of a model the superseded records that the request

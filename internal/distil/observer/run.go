@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/observer/answer"
 	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -109,11 +110,7 @@ func (q *question) key() string {
 // historyText returns the form of the question in the history: the names of its
 // events.
 func (q *question) historyText() string {
-	lines := make([]string, len(q.tools))
-	for i := range q.tools {
-		lines[i] = eventLine(&q.tools[i])
-	}
-	return mode.ShownBefore(memory.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines)
+	return mode.ShownBefore(memory.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, collect.MapPtr(q.tools, eventLine))
 }
 
 // ensureRun makes sure that the current run can take a prompt of next bytes, and

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
@@ -385,10 +386,7 @@ func (c *chooser) subtitle(out *pick) string {
 	}
 	slices.SortFunc(picked, func(a, b int) int { return cmp.Compare(c.list[a].at, c.list[b].at) })
 	room = maxSubtitle
-	var parts []string
-	for _, i := range picked {
-		parts = append(parts, fitting(c.list[i].text, room))
-	}
+	parts := collect.Map(picked, func(i int) string { return fitting(c.list[i].text, room) })
 	out.used = append(out.used, picked...)
 	return shown(sentencesOf(parts), maxSubtitle)
 }

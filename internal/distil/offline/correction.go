@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -136,10 +137,7 @@ func namesOnlyIn(code, other string) []string {
 	names := func(code string) []string {
 		return strings.FieldsFunc(strings.ToLower(code), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	}
-	only := map[string]bool{}
-	for _, w := range names(code) {
-		only[w] = true
-	}
+	only := collect.Set(names(code))
 	for _, w := range names(other) {
 		delete(only, w)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 )
 
@@ -72,12 +73,7 @@ var neutral = text.Set("-v -vv -q -s -x -k -m -n -t -c -run -count -cpu -paralle
 // added returns what the command of pass has that fail's had not and that can be why it
 // passes: assignments of the environment, options, the directory; "" for none.
 func added(pass, fail *check) string {
-	var parts []string
-	for _, v := range pass.Env {
-		if !slices.Contains(fail.Env, v) {
-			parts = append(parts, v)
-		}
-	}
+	parts := collect.Keep(pass.Env, func(v string) bool { return !slices.Contains(fail.Env, v) })
 	if pass.Program() == fail.Program() {
 		for i, w := range pass.Words {
 			if name, _, _ := strings.Cut(w, "="); len(w) < 2 || w[0] != '-' || neutral[name] || slices.Contains(fail.Words, w) {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -96,10 +97,7 @@ func decisionReason(q *toolcall.Question, title string) string {
 // decisionStory returns the question, the answer and all options in sentences.
 func decisionStory(q *toolcall.Question) string {
 	parts := []string{askedStory + plain(q.Text), decidedStory + plain(q.Answer)}
-	var options []string
-	for _, o := range q.Options {
-		options = append(options, described(&o))
-	}
+	options := collect.Map(q.Options, func(o toolcall.Option) string { return described(&o) })
 	if len(options) > 0 {
 		parts = append(parts, optionsStory+strings.Join(options, "; "))
 	}

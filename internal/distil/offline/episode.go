@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -156,12 +157,7 @@ func episodesOf(turns []*turn) []*episode {
 			t.episodes = append(t.episodes, newEpisode(t, steps))
 		}
 		t.episodes = mergeIdle(t.episodes)
-		working := 0
-		for _, e := range t.episodes {
-			if e.works() {
-				working++
-			}
-		}
+		working := collect.Count(t.episodes, (*episode).works)
 		for _, e := range t.episodes {
 			e.only = working <= 1
 		}

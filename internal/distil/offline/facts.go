@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
@@ -14,10 +15,7 @@ import (
 // dependencyFact says in a sentence what a package manager's call changed. Its first word is the
 // verb.
 func dependencyFact(d toolcall.Dependency) string {
-	names := make([]string, len(d.Names))
-	for i, n := range d.Names {
-		names[i] = shown(n, 80)
-	}
+	names := collect.Map(d.Names, func(n string) string { return shown(n, 80) })
 	verb := [...]string{toolcall.DependencyAdded: "Added dependency ", toolcall.DependencyRemoved: "Removed dependency ",
 		toolcall.DependencyUpdated: "Updated dependency ", toolcall.ProgramInstalled: "Installed on the system: "}[d.Change]
 	return verb + list(names, 4) + " (" + d.Manager + ")"

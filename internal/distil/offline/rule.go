@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -41,13 +42,11 @@ func (t *turn) learnings(session *memory.Session) []memory.Learning {
 	if !t.stopped && t.number >= session.PromptCount && session.CompletedAt == 0 {
 		return nil // its end comes in a later batch
 	}
-	var out []memory.Learning
-	for _, r := range t.request.rules {
-		out = append(out, memory.Learning{
+	return collect.Map(t.request.rules, func(r rule) memory.Learning {
+		return memory.Learning{
 			ProjectPath: session.ProjectPath, Category: r.category, Content: r.content, Confidence: ruleConfidence, Provenance: memory.FromUser, CreatedAt: t.last.Event.OccurredAt,
-		})
-	}
-	return out
+		}
+	})
 }
 
 // rulesOf returns the standing rules that a prompt states, at most maxRules. What is

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -77,10 +78,7 @@ type named struct {
 // who returns the names of the files that together say a line, given in parts; "" if a part of it is
 // said nowhere.
 func (l *loading) who(line ...string) string {
-	parts := make([]statement, len(line))
-	for i, part := range line {
-		parts[i] = parseStatement(part)
-	}
+	parts := collect.Map(line, parseStatement)
 	if name := l.first(slices.Concat(parts...)); name != "" {
 		return name
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -77,12 +78,7 @@ func isExpression(text string) bool {
 // alone would find just that.
 func excludes(text string) bool {
 	tokens, _ := lexExpression(text)
-	for _, t := range tokens {
-		if t.kind == operatorToken && t.text == "NOT" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tokens, func(t expressionToken) bool { return t.kind == operatorToken && t.text == "NOT" })
 }
 
 type tokenKind int

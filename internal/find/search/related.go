@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -153,10 +154,7 @@ func countNames(prompt string, related []memory.Related) {
 
 // compareTitles measures how much of the title of each observation the text says.
 func compareTitles(prompt string, related []memory.Related) {
-	said := map[string]bool{}
-	for _, w := range words.Text(prompt) {
-		said[w.Text] = true
-	}
+	said := collect.Set(collect.Map(words.Text(prompt), func(w words.Word) string { return w.Text }))
 	for i := range related {
 		related[i].Evidence.Titled = titleSaid(related[i].Observation.Title, said)
 	}

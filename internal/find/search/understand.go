@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
@@ -206,11 +207,7 @@ func lexWords(text string) []word {
 
 // join puts the words that are left together again.
 func join(text string, words []word) string {
-	var parts []string
-	for _, w := range words {
-		parts = append(parts, text[w.start:w.end])
-	}
-	return strings.Trim(strings.Join(parts, " "), " ,;:")
+	return strings.Trim(strings.Join(collect.Map(words, func(w word) string { return text[w.start:w.end] }), " "), " ,;:")
 }
 
 // isCode reports whether a text has signs of program text or quotes: what looks

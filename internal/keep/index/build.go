@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -50,10 +51,7 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	if err != nil {
 		return err
 	}
-	refs := make([]memory.RecordRef, len(known))
-	for i, id := range known {
-		refs[i] = memory.RecordRef{Kind: at.kind.recordKind(), ID: id}
-	}
+	refs := collect.Map(known, func(id int64) memory.RecordRef { return memory.RecordRef{Kind: at.kind.recordKind(), ID: id} })
 	if next.kind == 0 { // before the build ends, so that CatchUp waits
 		b.setTidying(true)
 		defer b.setTidying(false)

@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/keep/index/postings"
 	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -121,10 +122,7 @@ func (b *base) count(ctx context.Context, t *tally, q *query, words []term, elig
 	if len(words) == 0 {
 		return nil
 	}
-	tokens := make([]string, 0, 2*len(words))
-	for _, term := range words {
-		tokens = append(tokens, term.text)
-	}
+	tokens := collect.Map(words, func(term term) string { return term.text })
 	for _, term := range words {
 		tokens = append(tokens, headingToken(term.text))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 )
 
 // The full-text index knows which words a document has, and which its title has, not where
@@ -84,10 +85,7 @@ func (c *clause) match(in fieldSet) string {
 	if c.op == clauseIn {
 		in &= c.fields
 	}
-	var parts []string
-	for _, p := range c.parts {
-		parts = append(parts, p.match(in))
-	}
+	parts := collect.Map(c.parts, func(p *clause) string { return p.match(in) })
 	switch c.op {
 	case clauseOr:
 		return joined(parts, " OR ")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -107,11 +108,7 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 // of them that are gone by now.
 func (ix *Index) readWaiting(ctx context.Context, b *base, limit int) ([]memory.Document, []memory.RecordRef, error) {
 	waiting := slices.Sorted(maps.Keys(b.cat.waiting)) // only this goroutine changes it
-	var refs []memory.RecordRef
-	for _, d := range waiting[:min(limit, len(waiting))] {
-		refs = append(refs, b.cat.entries[d].ref())
-	}
-	return ix.readPresent(ctx, refs)
+	return ix.readPresent(ctx, collect.Map(waiting[:min(limit, len(waiting))], func(d uint32) memory.RecordRef { return b.cat.entries[d].ref() }))
 }
 
 // readPresent reads records as they are now; gone are those that are no more.

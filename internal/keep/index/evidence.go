@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/keep/index/embed"
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -182,10 +183,7 @@ func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	if len(f.Projects) == 0 {
 		return nil // readQuery has set it
 	}
-	hashes := make([]uint32, len(q.terms))
-	for i, t := range q.terms {
-		hashes[i] = t.Hash
-	}
+	hashes := collect.Map(q.terms, func(t term) uint32 { return t.Hash })
 	found, err := b.frequencies(ctx, hashes, nil)
 	for i, h := range hashes {
 		q.terms[i].everywhere = found[h]

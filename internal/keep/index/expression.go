@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 )
 
 const (
@@ -72,10 +73,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 		}
 	}
 	// The documents are in the order of their numbers, the newest first.
-	list := make([]candidate, 0, min(len(documents), syntaxScored))
-	for _, d := range documents[:min(len(documents), max(syntaxScored, limit))] {
-		list = append(list, candidate{document: d})
-	}
+	list := collect.Map(documents[:min(len(documents), max(syntaxScored, limit))], func(d uint32) candidate { return candidate{document: d} })
 	q, err := b.wordsQuery(ctx, e, f)
 	if err != nil {
 		return Answer{}, err

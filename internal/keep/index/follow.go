@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -462,10 +463,7 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 
 // without returns the refs that are of none of the documents, in the memory of refs.
 func without(refs []memory.RecordRef, documents []memory.Document) []memory.RecordRef {
-	there := make(map[memory.RecordRef]bool, len(documents))
-	for _, d := range documents {
-		there[d.RecordRef] = true
-	}
+	there := collect.Set(collect.Map(documents, func(d memory.Document) memory.RecordRef { return d.RecordRef }))
 	return slices.DeleteFunc(refs, func(r memory.RecordRef) bool { return there[r] })
 }
 

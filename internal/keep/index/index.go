@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/index/embed"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -257,11 +258,7 @@ func removeNext(path string) error {
 
 // remove removes those of the files that exist.
 func remove(paths ...string) error {
-	var errs []error
-	for _, path := range paths {
-		errs = append(errs, ifExists(os.Remove(path)))
-	}
-	return errors.Join(errs...)
+	return errors.Join(collect.Map(paths, func(path string) error { return ifExists(os.Remove(path)) })...)
 }
 
 // reopen closes the index after before, which is given it if it is open, lets move put other files

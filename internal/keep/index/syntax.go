@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -416,22 +417,14 @@ func (p *parser) phrase(t token, star, wanted bool) *clause {
 	if p.terms > maxTerms {
 		return p.fail("it has too many words")
 	}
-	var whole []words.QueryWord
-	for _, w := range words.Query(t.text) {
-		if !w.Part && !w.Joined {
-			whole = append(whole, w)
-		}
-	}
+	whole := collect.Keep(words.Query(t.text), func(w words.QueryWord) bool { return !w.Part && !w.Joined })
 	if len(whole) == 0 || len(whole) == 1 && t.kind == tokenWord && !star && words.IsStop(whole[0].Raw) {
 		return nil
 	}
 	if wanted {
 		p.words = append(p.words, whole...)
 	}
-	stems := make([]string, len(whole))
-	for i, w := range whole {
-		stems[i] = w.Text
-	}
+	stems := collect.Map(whole, func(w words.QueryWord) string { return w.Text })
 	stemmed := nearClause([]phrase{newPhrase(slices.Clone(stems), false)}, 0)
 	if !star {
 		return stemmed

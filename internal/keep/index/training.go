@@ -15,6 +15,7 @@ import (
 	"claudemem/internal/keep/index/embed/train"
 	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -161,10 +162,7 @@ func (ix *Index) trainingSample() (sample []memory.RecordRef, of int, present *e
 		ids = ids[:MostTrained]
 		slices.Sort(ids)
 	}
-	for _, id := range ids {
-		sample = append(sample, memory.RecordRef{Kind: memory.RecordObservation, ID: id})
-	}
-	return sample, of, b.trained, nil
+	return collect.Map(ids, func(id int64) memory.RecordRef { return memory.RecordRef{Kind: memory.RecordObservation, ID: id} }), of, b.trained, nil
 }
 
 // lot returns a number by which records are drawn, the same each time.

@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/words"
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 )
 
 const (
@@ -72,10 +73,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 	q.collection = c.collection(projects)
 	list := slices.DeleteFunc(words.Query(text), func(w words.QueryWord) bool { return w.Stop })
 	list = list[:min(len(list), most)]
-	hashes := make([]uint32, 0, len(list))
-	for _, w := range list {
-		hashes = append(hashes, hash(w.Text))
-	}
+	hashes := collect.Map(list, func(w words.QueryWord) uint32 { return hash(w.Text) })
 	forms := make([][]form, len(list))
 	if !r.Prose { // who waits at a prompt waits for each word that is looked up
 		forms = otherForms(list, table)
@@ -214,10 +212,7 @@ func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Tabl
 		found = slices.DeleteFunc(found, func(v words.QueryWord) bool { return wordLikeness(table, w.Raw, v.Raw) < correctedLikeness })
 		pairs = nil
 	}
-	var hashes []uint32
-	for _, v := range found {
-		hashes = append(hashes, hash(v.Text))
-	}
+	hashes := collect.Map(found, func(v words.QueryWord) uint32 { return hash(v.Text) })
 	for _, pair := range pairs {
 		hashes = append(hashes, hash(pair[0].Text), hash(pair[1].Text))
 	}

@@ -8,4 +8,5 @@
 //
 // [Own] opens a file of the program itself, which is never a link. [Read] reads a whole file,
 // [Beginning] the beginning of one, [Within] one of a directory tree that others write to.
+// [Lock] and [TryLock] take the lock of one.
 package openfile

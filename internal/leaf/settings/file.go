@@ -11,7 +11,6 @@ import (
 
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/leaf/lock"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -165,7 +164,7 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockLimit)
 	defer cancel()
-	held, err := lock.Wait(ctx, Path(dataDir)+".lock")
+	held, err := openfile.Lock(ctx, Path(dataDir)+".lock")
 	if err == nil && held == nil {
 		err = errors.New("another edit is running")
 	}

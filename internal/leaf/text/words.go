@@ -4,15 +4,13 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // Set returns the set of the words in s.
 func Set(s string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
+	return collect.Set(strings.Fields(s))
 }
 
 // Add appends the items to a list that are neither empty nor in it yet, in order. Like append it may

@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -119,10 +120,7 @@ func VerifyIndex(ctx context.Context, db *store.Store, dataDir string) (wrong []
 	if _, after, err := db.ChangeRange(ctx); err != nil || after != before || seen.Cursor != after {
 		return wrong, false, err
 	}
-	missing := make(map[memory.RecordRef]bool, len(refs))
-	for _, r := range refs {
-		missing[r] = true
-	}
+	missing := collect.Set(refs)
 	foreign := 0
 	for _, r := range seen.Records {
 		if !missing[r] {

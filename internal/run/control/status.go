@@ -15,7 +15,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store/accounts"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -123,7 +123,7 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 			return false, err
 		}
 		if held != nil {
-			return true, lock.Release(held)
+			return true, openfile.Unlock(held)
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -159,7 +159,7 @@ func WaitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.Fil
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	path := filepath.Join(dataDir, LockName)
-	held, err := lock.Wait(ctx, path)
+	held, err := openfile.Lock(ctx, path)
 	if err != nil {
 		return nil, DiskError("lock", path, err)
 	}
@@ -193,7 +193,7 @@ func LockHeld(dataDir string) (bool, error) {
 	if err != nil || free == nil {
 		return err == nil, err
 	}
-	return false, lock.Release(free)
+	return false, openfile.Unlock(free)
 }
 
 // HolderHint tells the user how to end the process that holds the worker lock, with its

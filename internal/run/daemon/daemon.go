@@ -18,7 +18,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store/db"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -258,7 +258,7 @@ func (w *Worker) lock(ctx context.Context) error {
 		}
 		return err
 	}
-	w.opened("lock", func(context.Context) error { return lock.Release(held) })
+	w.opened("lock", func(context.Context) error { return openfile.Unlock(held) })
 	if w.held, err = held.Stat(); err != nil {
 		return control.DiskError("read attributes of", held.Name(), err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store/db"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -122,7 +122,7 @@ func TestDataDirectoryIsAFile(t *testing.T) {
 
 func TestLockHeldWithoutAnswer(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock.Try(filepath.Join(dir, control.LockName))
+	held, err := openfile.TryLock(filepath.Join(dir, control.LockName))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}
@@ -147,7 +147,7 @@ func TestLockHeldWithoutAnswer(t *testing.T) {
 // TestLockComesFree checks that a new worker waits for one that is stopping.
 func TestLockComesFree(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock.Try(filepath.Join(dir, control.LockName))
+	held, err := openfile.TryLock(filepath.Join(dir, control.LockName))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/distil/observer/mode"
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/run/control"
 )
@@ -121,11 +122,7 @@ func sameFile(a, b os.FileInfo) bool {
 
 // Settings returns every setting with the value that the worker uses, secrets masked.
 func (w *Worker) Settings() []settings.View {
-	var list []settings.View
-	for _, v := range w.settings.get().List() {
-		list = append(list, v.View())
-	}
-	return list
+	return collect.Map(w.settings.get().List(), settings.Value.View)
 }
 
 // origins returns the settings that are not at their default.

@@ -16,6 +16,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -424,10 +425,7 @@ func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 	}
 	list, err := backup.List(w.cfg.DataDir)
 	w.warn(ctx, "list backups", err)
-	var paths []string
-	for _, b := range list {
-		paths = append(paths, b.Path)
-	}
+	paths := collect.Map(list, func(b backup.Backup) string { return b.Path })
 	done, err := w.store.Repair(ctx, wrong, paths)
 	w.log.Error("records were changed on the disk", "restored", done.Restored, "withheld", done.Withheld,
 		"lost", done.Lost, "accepted", done.Accepted, "error", err)
@@ -455,10 +453,7 @@ func recordsText(done care.Repaired) string {
 		if len(part.list) == 0 {
 			continue
 		}
-		var names []string
-		for _, m := range part.list[:min(len(part.list), namedRecords)] {
-			names = append(names, m.String())
-		}
+		names := collect.Map(part.list[:min(len(part.list), namedRecords)], care.Mismatch.String)
 		if len(part.list) > namedRecords {
 			names = append(names, "…")
 		}

@@ -13,7 +13,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -168,7 +168,7 @@ func withLock(ctx context.Context, dataDir string, wait time.Duration, do func()
 		}
 		return errBusy
 	}
-	defer func() { err = errors.Join(err, lock.Release(held)) }()
+	defer func() { err = errors.Join(err, openfile.Unlock(held)) }()
 	return do()
 }
 

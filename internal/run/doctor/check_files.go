@@ -21,6 +21,7 @@ import (
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/backup"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -240,10 +241,7 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 	if pending, err := settings.PendingImport(e.DataDir); err == nil && len(pending) > 0 && settings.OfNode(e.DataDir) {
 		offer = fmt.Sprintf("; settings.json of claude-mem for Node has %s that can be imported: claude-mem config import", text.Count(len(pending), "setting"))
 	} else if err == nil && len(pending) > 0 {
-		shown := make([]string, len(pending))
-		for i, o := range pending {
-			shown[i] = oneLine(o.Describe())
-		}
+		shown := collect.Map(pending, func(o settings.Older) string { return oneLine(o.Describe()) })
 		list = append(list, e.found("settings-older", "settings.json sets "+strings.Join(shown, "; ")))
 	}
 	if set == 0 {

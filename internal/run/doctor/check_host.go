@@ -15,6 +15,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -128,10 +129,7 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 		return nil, "not looked at: there is no home directory"
 	}
 	seen := e.plugins()
-	var list []Finding
-	for _, path := range seen.Unreadable {
-		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", path))
-	}
+	list := collect.Map(seen.Unreadable, func(path string) Finding { return e.found("host-unreadable", path+" cannot be read", "path", path) })
 	var enabled []install.Registration
 	var names []string
 	for _, r := range seen.Ours {
@@ -370,10 +368,9 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 // first program is asked for its version, and none if something else is wrong.
 func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	host := strings.TrimPrefix(s.Flag, "--host ")
-	var list []Finding
-	for _, path := range s.Unreadable {
-		list = append(list, e.found("agent-unreadable", path+" cannot be read", "path", path, "host", host))
-	}
+	list := collect.Map(s.Unreadable, func(path string) Finding {
+		return e.found("agent-unreadable", path+" cannot be read", "path", path, "host", host)
+	})
 	if len(list) > 0 {
 		return list
 	}

@@ -17,6 +17,7 @@ import (
 	"claudemem/internal/keep/store/books"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -72,10 +73,7 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 // heldRepairs returns a finding of a kind for each repair, of the memory or of the index, that was
 // needed again and is not made.
 func (e *exam) heldRepairs(kind string, ofMemory bool) (list []Finding) {
-	for _, r := range control.HeldRepairs(e.DataDir, ofMemory, e.now) {
-		list = append(list, e.found(kind, r.Text()))
-	}
-	return list
+	return collect.Map(control.HeldRepairs(e.DataDir, ofMemory, e.now), func(r control.Repair) Finding { return e.found(kind, r.Text()) })
 }
 
 // unopened returns what checkDatabase reports of a database that cannot be read: a finding by the
@@ -354,10 +352,7 @@ func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 		return list, unread(err)
 	}
 	if len(wrong) > 0 {
-		refs := make([]memory.RecordRef, len(wrong))
-		for i, m := range wrong {
-			refs[i] = m.RecordRef
-		}
+		refs := collect.Map(wrong, func(m care.Mismatch) memory.RecordRef { return m.RecordRef })
 		list = append(list, e.found("records-changed", fmt.Sprintf("%d of %s were changed on the disk: %s", len(wrong), text.Count(checked, "record"), named(refs, len(refs)))))
 	}
 	return list, fmt.Sprintf("%s have their hashes, compared in %s", text.Count(checked, "record"), took(start))
@@ -365,10 +360,7 @@ func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 
 // named returns the names of the first records of a list of total ones.
 func named(refs []memory.RecordRef, total int) string {
-	names := make([]string, 0, namedRecords)
-	for _, r := range refs[:min(len(refs), namedRecords)] {
-		names = append(names, fmt.Sprintf("%s %d", r.Kind, r.ID))
-	}
+	names := collect.Map(refs[:min(len(refs), namedRecords)], func(r memory.RecordRef) string { return fmt.Sprintf("%s %d", r.Kind, r.ID) })
 	if total > len(names) {
 		names = append(names, fmt.Sprintf("%d more", total-len(names)))
 	}

@@ -19,7 +19,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/claudedir"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
 )
@@ -373,7 +373,7 @@ func TestLockTestedOnce(t *testing.T) {
 	if e.worker().held {
 		t.Fatal("the lock is held")
 	}
-	held, err := lock.Try(filepath.Join(dir, "worker.lock"))
+	held, err := openfile.TryLock(filepath.Join(dir, "worker.lock"))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}

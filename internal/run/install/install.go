@@ -15,7 +15,7 @@ import (
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/jsonscan"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -267,7 +267,7 @@ func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 	path := filepath.Join(in.opts.DataDir, "install.lock")
 	wait, cancel := context.WithTimeout(ctx, in.opts.LockWait)
 	defer cancel()
-	held, err := lock.Wait(wait, path)
+	held, err := openfile.Lock(wait, path)
 	switch {
 	case held != nil:
 		return func() { _ = held.Close() }, nil

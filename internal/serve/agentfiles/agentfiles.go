@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/atomicfile"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -120,13 +121,7 @@ type Report struct {
 
 // Failed returns the number of files with a problem.
 func (r *Report) Failed() int {
-	n := 0
-	for _, f := range r.Files {
-		if f.Problem != "" {
-			n++
-		}
-	}
-	return n
+	return collect.Count(r.Files, func(f File) bool { return f.Problem != "" })
 }
 
 // Sync gives the files of a project the blocks that they should have, and takes those
@@ -146,7 +141,7 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 			return Report{}, err
 		}
 		if held != nil {
-			defer func() { _ = lock.Release(held) }() // the end of the process releases it too
+			defer func() { _ = openfile.Unlock(held) }() // the end of the process releases it too
 		}
 	}
 	report := Report{Project: t.dir, Targets: append([]Target{}, r.Targets...), Files: []File{}}
@@ -183,7 +178,7 @@ func hold(ctx context.Context, dataDir string) (*os.File, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()
-	held, err := lock.Wait(ctx, filepath.Join(dataDir, "agent-files.lock"))
+	held, err := openfile.Lock(ctx, filepath.Join(dataDir, "agent-files.lock"))
 	if err != nil {
 		return nil, memory.Errorf(memory.CodeStorage, "lock agent files: %w", err)
 	}

@@ -1,6 +1,9 @@
 package api
 
-import "claudemem/internal/memory"
+import (
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/memory"
+)
 
 // Page is a page of a list.
 type Page[T any] struct {
@@ -50,7 +53,7 @@ func (p *SearchPage) Unscored(lines []Line) int {
 // Lines returns the hits as at most so many lines, those of a turn as one, and cuts the
 // page after the last hit that they show.
 func (p *SearchPage) Lines(most int) []Line {
-	entries := mapped(p.Results, (*Hit).Entry)
+	entries := collect.MapPtr(p.Results, (*Hit).Entry)
 	lines, used := Lines(entries, most)
 	p.Results = p.Results[:used]
 	return lines

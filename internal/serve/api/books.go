@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 
 	"golang.org/x/sync/errgroup"
@@ -120,7 +121,7 @@ func (l *Local) queue(ctx context.Context, _ QueueRequest) (Queue, error) {
 	letters, err3 := l.Store.DeadLetters(ctx, maxDeadLetters)
 	unread, err4 := l.Store.Unread(ctx, memory.MillisOf(l.now().AddDate(0, 0, -unreadDays)))
 	notices, err5 := l.Store.Standing(ctx, l.now())
-	waiting := mapped(backlog, func(b *memory.Backlog) Waiting {
+	waiting := collect.MapPtr(backlog, func(b *memory.Backlog) Waiting {
 		return Waiting{b.Session.ID, memory.ProjectLabel(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
 	})
 	notices = slices.DeleteFunc(notices, func(n accounts.Notice) bool { return !n.Waits() })

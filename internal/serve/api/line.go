@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -103,10 +104,7 @@ func (t *Timeline) Lines(before, after int) []Line {
 	}
 	away := func(i int) int { return max(i-anchor, anchor-i) }
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(away(i), away(j)) })
-	outwards := make([]Entry, len(order))
-	for n, i := range order {
-		outwards[n] = t.Timeline[i]
-	}
+	outwards := collect.Map(order, func(i int) Entry { return t.Timeline[i] })
 	merged, _ := Lines(outwards, 0)
 	var lines []Line
 	left := map[bool]int{true: before, false: after}

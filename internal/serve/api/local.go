@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -131,7 +132,7 @@ func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (Searc
 	}
 	return SearchPage{Query: &r.Query, Count: len(found.Hits), Total: found.Total, Limit: r.Limit, Offset: r.Offset, Format: r.Format,
 		Understood: understood(r.Query, found.Understood),
-		Results:    mapped(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
+		Results:    collect.MapPtr(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
 }
 
 // query returns the strict filter of a request, in which it writes types in lower case. CodeInvalid
@@ -217,7 +218,7 @@ func (l *Local) timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 	}
 	at := max(0, slices.IndexFunc(found.Items, func(i memory.TimelineItem) bool { return i.IsAnchor }))
 	return Timeline{Query: r.Query, Anchor: found.Anchor, AnchorTimestamp: found.AnchorTime,
-		DepthBefore: at, DepthAfter: max(0, len(found.Items)-1-at), Timeline: mapped(found.Items, timelineEntry)}, nil
+		DepthBefore: at, DepthAfter: max(0, len(found.Items)-1-at), Timeline: collect.MapPtr(found.Items, timelineEntry)}, nil
 }
 
 // timelineEntry returns an item of a timeline as JSON shows it.
@@ -255,7 +256,7 @@ func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Co
 		return Page[T]{}, err
 	}
 	total, err := count(ctx, q)
-	return Page[T]{len(found), total, r.Limit, r.Offset, mapped(found, shape)}, err
+	return Page[T]{len(found), total, r.Limit, r.Offset, collect.MapPtr(found, shape)}, err
 }
 
 // observation answers Memory.Observation: CodeInvalid for what is neither a number nor a ULID,
@@ -282,14 +283,14 @@ func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 		return Batch{}, memory.Errorf(memory.CodeInvalid, "%d ids", len(r.IDs)).
 			WithHint(batchHint)
 	}
-	found, err := l.Store.RecordsByRefs(ctx, mapped(r.IDs, func(id *memory.ObservationID) memory.RecordRef {
+	found, err := l.Store.RecordsByRefs(ctx, collect.MapPtr(r.IDs, func(id *memory.ObservationID) memory.RecordRef {
 		return memory.RecordRef{Kind: memory.RecordObservation, ID: int64(*id)}
 	})...)
 	if err != nil {
 		return Batch{}, err
 	}
 	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{},
-		Results: mapped(found, func(h *memory.Hit) Observation { return ObservationOf(h.Observation, format == FormatFull) })}
+		Results: collect.MapPtr(found, func(h *memory.Hit) Observation { return ObservationOf(h.Observation, format == FormatFull) })}
 	for _, id := range r.IDs {
 		there := slices.ContainsFunc(found, func(h memory.Hit) bool { return h.ID == int64(id) })
 		if !there && !slices.Contains(out.Missing, id) {
@@ -312,7 +313,7 @@ func (l *Local) StreamEvents(ctx context.Context, changes []memory.Change) ([]St
 	for _, h := range found {
 		records[h.RecordRef] = new(hitOf(&h, true, true))
 	}
-	return mapped(changes, func(c *memory.Change) StreamEvent {
+	return collect.MapPtr(changes, func(c *memory.Change) StreamEvent {
 		return StreamEvent{c.Kind, c.ID, c.Operation, records[c.RecordRef]}
 	}), err
 }
@@ -334,7 +335,7 @@ func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r Rec
 	if err != nil {
 		return Listing[T]{}, err
 	}
-	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, mapped(page.Results, of)}, nil
+	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, collect.MapPtr(page.Results, of)}, nil
 }
 
 // projects answers Memory.Projects.
@@ -350,7 +351,7 @@ func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	}
 	found := all[min(r.Offset, len(all)):]
 	found = found[:min(r.Limit, len(found))]
-	return Page[Project]{len(found), len(all), r.Limit, r.Offset, mapped(found, func(d *memory.ProjectDigest) Project {
+	return Page[Project]{len(found), len(all), r.Limit, r.Offset, collect.MapPtr(found, func(d *memory.ProjectDigest) Project {
 		return Project{memory.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt, aliases[d.ProjectPath]}
 	})}, nil
 }
@@ -480,7 +481,7 @@ func (l *Local) symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], er
 		}
 		projects[id] = memory.ProjectLabel(s.ProjectPath)
 	}
-	return Page[Symbol]{len(found), total, q.Limit, q.Offset, mapped(found, func(c *memory.SymbolChange) Symbol {
+	return Page[Symbol]{len(found), total, q.Limit, q.Offset, collect.MapPtr(found, func(c *memory.SymbolChange) Symbol {
 		return Symbol{c.ID, c.FilePath, c.QualifiedName, c.Kind, c.Signature, c.LineStart, c.LineEnd, c.ChangeType, c.RenamedFrom,
 			projects[c.Session], c.Session, c.SnapshotAt}
 	})}, nil

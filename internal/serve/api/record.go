@@ -377,15 +377,6 @@ func list[T any](items []T) []T {
 	return items
 }
 
-// mapped applies shape to each of the items; the result is never nil.
-func mapped[S, T any](items []S, shape func(*S) T) []T {
-	out := make([]T, len(items))
-	for i := range items {
-		out[i] = shape(&items[i])
-	}
-	return out
-}
-
 // headline returns the first line of a text that is not blank, truncated at a word.
 func headline(s string) string {
 	for line := range strings.Lines(s) {

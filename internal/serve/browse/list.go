@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -129,11 +130,7 @@ func (l *list) add(at place, p page) {
 
 // keysOf returns the keys of rows.
 func keysOf(rows []row) map[key]bool {
-	keys := make(map[key]bool, len(rows))
-	for i := range rows {
-		keys[rows[i].key()] = true
-	}
-	return keys
+	return collect.Set(collect.MapPtr(rows, (*row).key))
 }
 
 // unknown returns the rows that are not in the window.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/filter"
@@ -158,11 +159,7 @@ func (p byRelevance) load(ctx context.Context, m api.Memory, at place, e edge) (
 }
 
 func hitRows(hits []api.Hit) []row {
-	rows := make([]row, len(hits))
-	for i := range hits {
-		rows[i] = hitRow(&hits[i])
-	}
-	return rows
+	return collect.MapPtr(hits, hitRow)
 }
 
 // inTimeline reads what happened around an anchor, the oldest first.

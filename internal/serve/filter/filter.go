@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -76,10 +77,7 @@ func firstField(s string) (field, rest string) {
 // String returns the filter as text. Parse reads the same filter from it, unless a value has
 // quotation marks.
 func (f Filter) String() string {
-	var parts []string
-	for _, t := range f.Tokens {
-		parts = append(parts, t.String())
-	}
+	parts := collect.Map(f.Tokens, Token.String)
 	if f.Words != "" {
 		parts = append(parts, f.Words)
 	}

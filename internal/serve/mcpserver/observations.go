@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -61,11 +62,7 @@ func getObservations(ctx context.Context, c *call) *answer {
 
 // csv joins numbers with commas.
 func csv(ids []memory.ObservationID) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(int64(id), 10)
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(collect.Map(ids, func(id memory.ObservationID) string { return strconv.FormatInt(int64(id), 10) }), ", ")
 }
 
 // numbers lists observations as #12, #13, at most 20 of them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -116,11 +117,7 @@ func (c *call) known(ctx context.Context) string {
 	if err != nil {
 		return "" // only a hint
 	}
-	var names []string
-	for _, p := range found.Results {
-		names = append(names, line(p.Project, 40))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(collect.Map(found.Results, func(p api.Project) string { return line(p.Project, 40) }), ", ")
 }
 
 // rootOf returns the root directory of the project with that name or path. CodeNotFound for an

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -83,11 +84,7 @@ func (c *call) changedCode(ctx context.Context, session memory.SessionID) string
 	if len(page.Results) == 0 {
 		return ""
 	}
-	changes := make([]memory.SymbolChange, len(page.Results))
-	for i := range page.Results {
-		changes[i] = page.Results[i].Change()
-	}
-	changes = memory.WithoutOldNames(changes)
+	changes := memory.WithoutOldNames(collect.MapPtr(page.Results, (*api.Symbol).Change))
 	said, shown := "Changed code of the session:", 0
 	for ; shown < min(changesShown, len(changes)); shown++ {
 		change := &changes[shown]

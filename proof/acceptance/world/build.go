@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 )
 
 // Main runs the tests of a package and removes what they share: its TestMain.
@@ -82,11 +82,11 @@ func build(name, dir string, args ...string) error {
 	if err := os.MkdirAll(shared, 0o755); err != nil {
 		return err
 	}
-	held, err := lock.Wait(context.Background(), filepath.Join(shared, "lock"))
+	held, err := openfile.Lock(context.Background(), filepath.Join(shared, "lock"))
 	if err != nil {
 		return err
 	}
-	defer lock.Release(held)
+	defer openfile.Unlock(held)
 	sources, err := hashSources()
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"claudemem/internal/keep/sqlite"
-	"claudemem/internal/leaf/lock"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/doctor"
 )
@@ -218,7 +218,7 @@ func (m *Memory) HoldLock() (release func()) {
 // TryLock is holdLock, but returns false if another process holds the lock.
 func (m *Memory) TryLock() (release func(), ok bool) {
 	m.T.Helper()
-	held, err := lock.Try(filepath.Join(m.Dir, "worker.lock"))
+	held, err := openfile.TryLock(filepath.Join(m.Dir, "worker.lock"))
 	if err != nil {
 		m.T.Fatal(err)
 	}

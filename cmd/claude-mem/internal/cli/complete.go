@@ -10,6 +10,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -35,13 +36,7 @@ func Completion(list Choices) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeLimit)
 		defer cancel()
-		var fit []cobra.Completion
-		for _, choice := range list(ctx) {
-			if strings.HasPrefix(choice, word) {
-				fit = append(fit, choice)
-			}
-		}
-		return fit, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return collect.Keep(list(ctx), func(choice cobra.Completion) bool { return strings.HasPrefix(choice, word) }), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
@@ -106,7 +101,7 @@ func Remembered[T any](a *App, list func(context.Context, api.Memory) ([]T, erro
 		if err != nil {
 			return nil
 		}
-		return print.Mapped(records, choice)
+		return collect.MapPtr(records, choice)
 	}
 }
 
@@ -195,7 +190,7 @@ func (a *App) ModeChoices() Choices {
 
 // ChoicesOf completes the items of a list that needs no memory.
 func ChoicesOf[T any](list func() []T, choice func(*T) cobra.Completion) Choices {
-	return func(context.Context) []cobra.Completion { return print.Mapped(list(), choice) }
+	return func(context.Context) []cobra.Completion { return collect.MapPtr(list(), choice) }
 }
 
 // TypeChoices completes the types of observation of the mode in use.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -67,7 +68,7 @@ func KindsText(kinds []accounts.EventsOf) string {
 
 // Reasons prints a table of events by reason; meaning turns a reason into words.
 func (p *Printer) Reasons(title string, reasons []accounts.EventsFor, meaning func(string) string) {
-	p.Table(title, Mapped(reasons, func(r *accounts.EventsFor) []string {
+	p.Table(title, collect.MapPtr(reasons, func(r *accounts.EventsFor) []string {
 		return []string{fmt.Sprint(r.Events), meaning(r.Reason), KindsText(r.Kinds)}
 	}))
 }
@@ -83,15 +84,15 @@ func SkipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], Lin
 
 // Redacted prints a table of how often each rule redacted something.
 func (p *Printer) Redacted(title string, rules []accounts.RedactedRule) {
-	p.Table(title, Mapped(rules, func(r *accounts.RedactedRule) []string { return []string{fmt.Sprint(r.Count), Line(r.Rule, 60)} }))
+	p.Table(title, collect.MapPtr(rules, func(r *accounts.RedactedRule) []string { return []string{fmt.Sprint(r.Count), Line(r.Rule, 60)} }))
 }
 
 // stored prints the part of a receipt about stored records.
 func (p *Printer) stored(s *accounts.StoredRecords) {
 	p.Heading("Stored")
 	p.Printf("  %s\n", text.Count(s.Prompts, "prompt"))
-	ids := Mapped(s.Observations, func(o *accounts.StoredObservation) memory.ObservationID { return o.ID })
-	turns := Mapped(s.Summaries, func(y *accounts.StoredSummary) int { return y.PromptNumber })
+	ids := collect.MapPtr(s.Observations, func(o *accounts.StoredObservation) memory.ObservationID { return o.ID })
+	turns := collect.MapPtr(s.Summaries, func(y *accounts.StoredSummary) int { return y.PromptNumber })
 	p.Printf("  %s%s\n", text.Count(len(ids), "observation"), If(len(ids) > 0, ": "+runs(ids, "#")))
 	p.Printf("  %s%s\n", text.Count(len(turns), "summary"), If(len(turns) > 0, " of turns "+runs(turns, "")))
 	if s.Hidden > 0 {
@@ -128,12 +129,12 @@ func (p *Printer) given(given []memory.Injection) {
 		p.Table("Shown", [][]string{{"nothing"}})
 		return
 	}
-	p.Table("Shown", Mapped(given, func(in *memory.Injection) []string {
+	p.Table("Shown", collect.MapPtr(given, func(in *memory.Injection) []string {
 		where := Line(accounts.PlaceOf(in), 30)
 		if where == accounts.GivenInBlock {
 			where += " at " + Line(cmp.Or(in.Source, "startup"), 20)
 		}
-		layers := Mapped(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", Line(l.Name, 40), l.Tokens) })
+		layers := collect.MapPtr(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", Line(l.Name, 40), l.Tokens) })
 		shown := Join(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
 		return []string{p.Ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")}
 	}))
@@ -154,7 +155,7 @@ func (p *Printer) lookedUpSection(r *accounts.SessionReceipt) {
 		return
 	}
 	given, made := 0, 0
-	p.Columns(Mapped(r.LookedUp, func(l *accounts.LookedUp) []string {
+	p.Columns(collect.MapPtr(r.LookedUp, func(l *accounts.LookedUp) []string {
 		if l.Given {
 			given++
 		}
@@ -171,7 +172,7 @@ func (p *Printer) lookedUpSection(r *accounts.SessionReceipt) {
 // receiptCost prints the part of a receipt about tokens and model calls.
 func (p *Printer) receiptCost(c *accounts.SessionCost) {
 	p.Heading("Cost")
-	p.Columns(Mapped(c.Models, func(s *accounts.SpentOn) []string {
+	p.Columns(collect.MapPtr(c.Models, func(s *accounts.SpentOn) []string {
 		return append([]string{Line(modelName(*s), 60)}, spentCells(s.Spent)...)
 	}))
 	if len(c.Models) == 0 {
@@ -185,7 +186,7 @@ func (p *Printer) receiptCost(c *accounts.SessionCost) {
 
 // GivenInAll prints the records shown to sessions, and how many were opened later.
 func (p *Printer) GivenInAll(r *accounts.ReceiptTotals, days int) {
-	rows := Mapped(r.Given, func(g *accounts.GivenIn) []string {
+	rows := collect.MapPtr(r.Given, func(g *accounts.GivenIn) []string {
 		return []string{Line(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")}
 	})
 	if r.ObservationsGiven > 0 {

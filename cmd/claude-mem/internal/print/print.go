@@ -134,15 +134,6 @@ func (p *Printer) Table(title string, rows [][]string) {
 	}
 }
 
-// Mapped returns the results of shape for the items of a list.
-func Mapped[S, T any](items []S, shape func(*S) T) []T {
-	out := make([]T, len(items))
-	for i := range items {
-		out[i] = shape(&items[i])
-	}
-	return out
-}
-
 // Columns writes rows of cells, indented and aligned. A style counts as characters, so a column
 // has it in all rows or in none.
 func (p *Printer) Columns(rows [][]string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -24,7 +25,7 @@ func Shown(o *api.Observation) ShownObservation {
 
 // ShownOf returns observations as they are shown.
 func ShownOf(observations []api.Observation) []ShownObservation {
-	return Mapped(observations, Shown)
+	return collect.MapPtr(observations, Shown)
 }
 
 // Observation prints an observation in full.
@@ -151,7 +152,7 @@ func (p *Printer) Hit(h *api.Hit) {
 // Explanation prints a score with its terms and factors.
 func (p *Printer) Explanation(e *memory.Explanation) {
 	value := func(part *memory.ScorePart) string { return Line(part.Name, 40) + " " + scoreText(part.Value) }
-	terms := Mapped(e.Parts, value)
+	terms := collect.MapPtr(e.Parts, value)
 	sum := strings.Join(terms, " + ")
 	if len(terms) > 1 && len(e.Factors) > 0 {
 		sum = "(" + sum + ")"

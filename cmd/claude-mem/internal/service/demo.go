@@ -18,6 +18,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -168,7 +169,7 @@ func demoSession(name string) (recorded.Session, error) {
 	if at := slices.IndexFunc(sessions, func(s recorded.Session) bool { return s.Name == name }); at >= 0 {
 		return sessions[at], nil
 	}
-	names := print.Mapped(sessions, func(s *recorded.Session) string { return s.Name })
+	names := collect.MapPtr(sessions, func(s *recorded.Session) string { return s.Name })
 	err := memory.Errorf(memory.CodeNotFound, "no recorded session %q", print.Line(name, 40))
 	return recorded.Session{}, err.WithHint(cli.DidYouMean(name, names, "`claude-mem demo --session %s`", "there are "+strings.Join(names, ", ")))
 }

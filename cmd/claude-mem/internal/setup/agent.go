@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
@@ -239,7 +240,7 @@ func (a *Verbs) withAgents(dataDir string, err error) error {
 	if !ok || coded.Code != memory.CodeNotFound {
 		return err
 	}
-	commands := print.Mapped(a.foundAgents(dataDir), func(found *foundAgent) string {
+	commands := collect.MapPtr(a.foundAgents(dataDir), func(found *foundAgent) string {
 		return "for " + found.Label + " `claude-mem install " + found.agent.Flag() + "`"
 	})
 	if len(commands) == 0 {

@@ -15,6 +15,7 @@ import (
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/model/claude"
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -120,12 +121,7 @@ func verdict(p *print.Printer, r doctor.Report) string {
 	if r.Status == doctor.OK {
 		return p.Style(print.Green, fmt.Sprintf("No problems: %s.", text.Count(r.Counts.OK, "check")))
 	}
-	fixable := 0
-	for _, f := range r.Findings {
-		if f.Fixable {
-			fixable++
-		}
-	}
+	fixable := collect.Count(r.Findings, func(f doctor.Finding) bool { return f.Fixable })
 	return print.Join(", ", print.If(r.Counts.Fail > 0, p.Style(print.Red, fmt.Sprintf("%d broken", r.Counts.Fail))),
 		print.If(r.Counts.Warn > 0, p.Style(styleYellow, text.Count(r.Counts.Warn, "warning")))) +
 		print.If(fixable > 0, fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)) + "."

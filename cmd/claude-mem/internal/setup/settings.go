@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,7 @@ type olderJSON struct {
 
 // olderShapes returns settings as they are shown in JSON.
 func olderShapes(list []settings.Older) []olderJSON {
-	return print.Mapped(list, func(o *settings.Older) olderJSON {
+	return collect.MapPtr(list, func(o *settings.Older) olderJSON {
 		shape := olderJSON{Key: o.Key, Value: o.Shown(), InForce: o.InForce}
 		if o.Err != nil {
 			shape.Error = o.Err.Error()

@@ -8,6 +8,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/keep/backup"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -94,7 +95,7 @@ func printBackups(p *print.Printer, list []backup.Backup) {
 		p.Printf("No backups yet: the worker makes one a day, `claude-mem backup` makes one now.\n")
 		return
 	}
-	p.Columns(print.Mapped(list, func(b *backup.Backup) []string {
+	p.Columns(collect.MapPtr(list, func(b *backup.Backup) []string {
 		return []string{p.When(b.At), text.Bytes(b.Bytes), text.Terminal(b.Name)}
 	}))
 }
@@ -106,7 +107,7 @@ func (a *Verbs) backupNames(context.Context) []cobra.Completion {
 		return nil
 	}
 	list, _ := backup.List(dataDir)
-	return print.Mapped(list, func(b *backup.Backup) cobra.Completion { return b.Name })
+	return collect.MapPtr(list, func(b *backup.Backup) cobra.Completion { return b.Name })
 }
 
 // restore restores the backup that the user names, by its name or path, or "latest", after a

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -51,11 +52,7 @@ func Render(a Answer) string {
 
 // observationNames returns "#12, #13".
 func observationNames(ids []memory.ObservationID) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = "#" + strconv.FormatInt(int64(id), 10)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(collect.Map(ids, func(id memory.ObservationID) string { return "#" + strconv.FormatInt(int64(id), 10) }), ", ")
 }
 
 type writer struct{ *strings.Builder }

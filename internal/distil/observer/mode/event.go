@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/capture/outline"
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -314,10 +315,7 @@ func (v View) shownReading(e *memory.Event, call *toolcall.Call) (parameters, ou
 	if outline.Language(call.File) == "" {
 		return parameters, cmp.Or(near, raw(v.relative(strings.TrimSpace(call.Content)), maxRead))
 	}
-	var names []string
-	for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
-		names = append(names, s.Name)
-	}
+	names := collect.Map(outline.Of(call.File, []byte(call.Content)).Symbols, func(s outline.Symbol) string { return s.Name })
 	if whole && len(names) > 0 {
 		outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline) + "\n"
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -89,11 +90,7 @@ func joinFrom(entries []entry, from int) []entry {
 	if len(list) < 2 || slices.ContainsFunc(list, func(e entry) bool { return e.key != list[0].key }) {
 		return entries
 	}
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = e.text
-	}
-	return append(entries[:from], entry{list[0].key, strings.Join(texts, "\n")})
+	return append(entries[:from], entry{list[0].key, strings.Join(collect.Map(list, func(e entry) string { return e.text }), "\n")})
 }
 
 // structured returns an object of JSON as it is, without blanks between its values, if it

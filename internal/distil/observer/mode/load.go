@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -57,11 +58,7 @@ func Load(name, dir string) (Mode, error) {
 type mistakes []Problem
 
 func (m mistakes) Error() string {
-	texts := make([]string, len(m))
-	for i, p := range m {
-		texts[i] = p.String()
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(collect.Map(m, Problem.String), "; ")
 }
 
 // LoadOrDefault returns a mode by name, or the built-in default one when it cannot

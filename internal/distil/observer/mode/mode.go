@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -53,11 +54,7 @@ func (m Mode) ConceptIDs() []string { return ids[string](m.Concepts) }
 func (m Mode) Vocabulary() (types, concepts []string) { return ids[string](m.Types), m.ConceptIDs() }
 
 func ids[ID ~string](terms []Term) []ID {
-	all := make([]ID, len(terms))
-	for i, t := range terms {
-		all[i] = ID(t.ID)
-	}
-	return all
+	return collect.Map(terms, func(t Term) ID { return ID(t.ID) })
 }
 
 // Glyph returns the sign of a type. A type that the mode does not have gets the

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -54,11 +55,7 @@ func System(m Mode, language string) string {
 
 // definitions returns terms and what they mean as the items of a list.
 func definitions(terms []Term) string {
-	lines := make([]string, len(terms))
-	for i, t := range terms {
-		lines[i] = t.ID + ": " + t.Definition
-	}
-	return bullets(lines)
+	return bullets(collect.Map(terms, func(t Term) string { return t.ID + ": " + t.Definition }))
 }
 
 // bullets returns lines as the items of a list.

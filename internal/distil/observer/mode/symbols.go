@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -17,10 +18,7 @@ const (
 // Lexer.next and 3 more"; "" for none. A command that takes edits back restores them. An unchanged
 // symbol followed by one of the same name has moved there.
 func changedSymbols(changes []memory.SymbolChange) string {
-	renamed := map[string]bool{}
-	for i := range changes {
-		renamed[changes[i].RenamedFrom] = true
-	}
+	renamed := collect.Set(collect.MapPtr(changes, func(s *memory.SymbolChange) string { return s.RenamedFrom }))
 	var said []string
 	for i := 0; i < len(changes); i++ {
 		switch c := &changes[i]; {

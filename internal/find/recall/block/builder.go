@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -146,10 +147,7 @@ func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memor
 	})
 
 	layers := r.layers()
-	builds := make([]*recall.Attempt[built], len(layers))
-	for i, l := range layers {
-		builds[i] = recall.Try(layerCtx, l.build)
-	}
+	builds := collect.Map(layers, func(l layer) *recall.Attempt[built] { return recall.Try(layerCtx, l.build) })
 	sections := make([]section, len(layers))
 	failed := 0
 	for i, l := range layers {

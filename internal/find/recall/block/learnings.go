@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -66,10 +67,7 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 // compaction of this one too, teach that is not among the known learnings in the same
 // words.
 func (r *run) waitingLearnings(fresh freshSessions, known []memory.Learning) []memory.Learning {
-	said := map[string]bool{}
-	for _, l := range known {
-		said[strings.ToLower(r.plain(l.Content))] = true
-	}
+	said := collect.Set(collect.Map(known, func(l memory.Learning) string { return strings.ToLower(r.plain(l.Content)) }))
 	var waiting []memory.Learning
 	for _, f := range fresh.sessions {
 		if f.self && r.req.Source != sourceCompact {

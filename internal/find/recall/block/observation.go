@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -34,10 +35,7 @@ func observationLine(o *memory.Observation, projectPath string) line {
 			detail = all[0].Text
 		}
 	}
-	var files []string
-	for _, f := range o.FilesIn(memory.FileModified) {
-		files = append(files, plain(f))
-	}
+	files := collect.Map(o.FilesIn(memory.FileModified), plain)
 	whole := title
 	title = text.Reported(o.Provenance, title)
 	said := recall.Compose(title, detail, observationChars)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -113,10 +114,7 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 	at := map[string]int{}
 	bySession := map[memory.SessionID]int{}
 	var crowd []candidate // of sessions that have their lines
-	isStored := make(map[string]bool, len(stored))
-	for i := range stored {
-		isStored[nameOf(&stored[i])] = true
-	}
+	isStored := collect.Set(collect.MapPtr(stored, nameOf))
 	// Some of the lines may turn out to repeat the session index.
 	enough := 2 * r.opts.MaxObservations
 	add := func(o memory.Observation, why string, spare bool) {

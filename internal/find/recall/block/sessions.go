@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -156,10 +157,7 @@ func (r *run) sessionLine(d memory.SessionDigest, waiting *freshSession, request
 func turnsOf(waiting *freshSession, stored []memory.Summary) []memory.Summary {
 	turns := slices.Clone(waiting.summaries)
 	slices.Reverse(turns)
-	known := map[int]bool{}
-	for _, s := range turns {
-		known[s.PromptNumber] = true
-	}
+	known := collect.Set(collect.Map(turns, func(s memory.Summary) int { return s.PromptNumber }))
 	return append(turns, slices.DeleteFunc(slices.Clone(stored), func(s memory.Summary) bool { return known[s.PromptNumber] })...)
 }
 

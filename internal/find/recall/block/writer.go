@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -372,11 +373,7 @@ func (w *writer) account() (text string, lines []memory.ContextLine, layers []me
 
 // unitsIn returns the length of the parts together in letters (text.Width).
 func unitsIn(parts []part) int {
-	n := 0
-	for _, p := range parts {
-		n += text.Width(p.text)
-	}
-	return n
+	return collect.Sum(parts, func(p part) int { return text.Width(p.text) })
 }
 
 // textOf joins the texts of the parts.

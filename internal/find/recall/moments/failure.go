@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/find/recall"
 	"claudemem/internal/find/recall/gate"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -273,10 +274,7 @@ func isOwnName(test string) bool {
 // wordSet returns the words of a text that characterise an error, and its numbers of two
 // to five digits.
 func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range errorWords(text) {
-		set[w] = true
-	}
+	set := collect.Set(errorWords(text))
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		if len(w) >= 2 && len(w) <= 5 { // the port that an error names
 			set[w] = true

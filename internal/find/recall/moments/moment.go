@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -94,11 +95,7 @@ func composeDetails(title string, details []recall.Statement, limit int) (line, 
 		return recall.Compose(title, taken[0].Text, limit), title + ": " + taken[0].Text
 	}
 	slices.SortFunc(taken, func(a, b recall.Statement) int { return cmp.Compare(a.Place, b.Place) })
-	parts := make([]string, len(taken))
-	for i, d := range taken {
-		parts[i] = d.Text
-	}
-	line = title + ": " + strings.Join(parts, "; ")
+	line = title + ": " + strings.Join(collect.Map(taken, func(d recall.Statement) string { return d.Text }), "; ")
 	return line, line
 }
 

@@ -11,6 +11,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -229,10 +230,7 @@ func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
 	if len(claim.Events) == 0 {
 		return nil, memory.Errorf(memory.CodeInvalid, "the claim is empty")
 	}
-	keys := make([]string, len(claim.Events))
-	for i := range claim.Events {
-		keys[i] = claim.Events[i].Key
-	}
+	keys := collect.MapPtr(claim.Events, func(p *memory.PendingEvent) string { return p.Key })
 	ids := db.Selected[int64](t, `SELECT e.id FROM json_each(?1) j
 		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,

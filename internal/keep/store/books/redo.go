@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -238,10 +239,7 @@ func kinship(a, b *memory.Observation) int {
 
 // paths returns the paths of files, sorted, each once.
 func paths(files []memory.FileRef) []string {
-	list := make([]string, len(files))
-	for i, f := range files {
-		list[i] = f.Path
-	}
+	list := collect.Map(files, func(f memory.FileRef) string { return f.Path })
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -17,6 +17,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -164,10 +165,7 @@ func hashedIn[ID ~int64](t *db.Tx, hashes []string, query string) (ids []ID) {
 	if len(hashes) == 0 {
 		return nil
 	}
-	wanted := map[string]bool{}
-	for _, h := range hashes {
-		wanted[h] = true
-	}
+	wanted := collect.Set(hashes)
 	var id ID
 	var name string
 	for range t.Select(query).Into(&id, &name) {

@@ -16,6 +16,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -262,11 +263,7 @@ func (w *writer) bookGroup(group []*delivery) {
 
 // book has the books book a group, in the order of its arrival.
 func (w *writer) book(t *Tx, group ...*delivery) error {
-	work := make([]any, len(group))
-	for i, d := range group {
-		work[i] = d.work
-	}
-	return w.books.Book(t, work)
+	return w.books.Book(t, collect.Map(group, func(d *delivery) any { return d.work }))
 }
 
 // runJob carries out a job: alone, or with the shared jobs that wait behind it in one

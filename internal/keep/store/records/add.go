@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/likeness"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -129,10 +130,7 @@ func filesKey(files []memory.FileRef) string {
 	if len(files) == 0 {
 		return ""
 	}
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = f.Path
-	}
+	paths := collect.Map(files, func(f memory.FileRef) string { return f.Path })
 	slices.Sort(paths)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(paths), "\x00")))
 	return hex.EncodeToString(sum[:HashBytes])

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -113,10 +114,7 @@ func withhold[T any, P interface {
 	*T
 	Withhold()
 }](ctx context.Context, q db.QueryOnly, kind memory.RecordKind, records []T, id func(*T) int64) error {
-	ids := make([]int64, len(records))
-	for i := range records {
-		ids[i] = id(&records[i])
-	}
+	ids := collect.MapPtr(records, id)
 	wrong, err := mismatched(ctx, q, kind, ids)
 	for i := range records {
 		if wrong[ids[i]] {
@@ -128,9 +126,5 @@ func withhold[T any, P interface {
 
 // pointers returns the addresses of the items of a list.
 func pointers[T any](list []T) []*T {
-	found := make([]*T, len(list))
-	for i := range list {
-		found[i] = &list[i]
-	}
-	return found
+	return collect.MapPtr(list, func(x *T) *T { return x })
 }

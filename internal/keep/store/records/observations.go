@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -41,10 +42,7 @@ func readFiles(ctx context.Context, q db.Querier, observations []*memory.Observa
 	if len(observations) == 0 {
 		return nil
 	}
-	ids := make([]memory.ObservationID, len(observations))
-	for i, o := range observations {
-		ids[i] = o.ID
-	}
+	ids := collect.Map(observations, func(o *memory.Observation) memory.ObservationID { return o.ID })
 	files := make(map[memory.ObservationID][]memory.FileRef, len(ids))
 	var id memory.ObservationID
 	var f memory.FileRef
@@ -108,11 +106,7 @@ func (s *Records) Observations(ctx context.Context, q memory.Query) ([]memory.Ob
 		if err != nil {
 			return nil, err
 		}
-		ids := make([]memory.ObservationID, len(refs))
-		for i, ref := range refs {
-			ids[i] = memory.ObservationID(ref.ID)
-		}
-		return ObservationsByIDs(ctx, reader, ids)
+		return ObservationsByIDs(ctx, reader, collect.Map(refs, func(ref memory.RecordRef) memory.ObservationID { return memory.ObservationID(ref.ID) }))
 	})
 }
 
@@ -215,10 +209,7 @@ func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, known *Known
 	}
 	b.Nearby = slices.DeleteFunc(b.Nearby, func(o memory.Observation) bool { return o.SupersededBy != 0 })
 	b.NearbySymbols = nil
-	ids := map[memory.SessionID]bool{}
-	for _, o := range b.Nearby {
-		ids[o.Session] = true
-	}
+	ids := collect.Set(collect.Map(b.Nearby, func(o memory.Observation) memory.SessionID { return o.Session }))
 	if len(files) == 0 || len(ids) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -173,10 +174,7 @@ func (s *Records) SessionNamed(ctx context.Context, name, project string) (memor
 	case 1:
 		return s.Session(ctx, found[0])
 	}
-	var names []string
-	for _, id := range found[:min(len(found), namedShown)] {
-		names = append(names, fmt.Sprintf("S%d", id))
-	}
+	names := collect.Map(found[:min(len(found), namedShown)], func(id memory.SessionID) string { return fmt.Sprintf("S%d", id) })
 	if len(found) > namedShown {
 		names = append(names, "…")
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -254,10 +255,7 @@ func (s *Records) passing(ctx context.Context, q db.Querier, f *recordFilter, se
 }
 
 func partsOf[T any](values []T, make func(T) part) (parts []part) {
-	for _, v := range values {
-		parts = append(parts, make(v))
-	}
-	return parts
+	return collect.Map(values, make)
 }
 
 // within reports whether the filter's times let an observation of that time pass.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -70,11 +71,7 @@ func updateSymbol(t *db.Tx, c *memory.SymbolChange) {
 // of it all, or "".
 func readSymbolChanges(ctx context.Context, q db.QueryOnly, with, from string, args ...any) ([]memory.SymbolChange, error) {
 	rows, err := db.All(ctx, q, SymbolRecord.fields, with+"SELECT "+SymbolRecord.read+" FROM "+from, args...)
-	var changes []memory.SymbolChange
-	for i := range rows {
-		changes = append(changes, rows[i].SymbolChange)
-	}
-	return changes, err
+	return collect.Map(rows, func(s symbolChange) memory.SymbolChange { return s.SymbolChange }), err
 }
 
 // Symbols lists changes of functions and types, the latest first, those of one edit in the

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package lock
+package openfile
 
 import (
 	"os"
@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestReleaseWithCopies checks that a copy of the file, as a process has it between
+// TestUnlockWithCopies checks that a copy of the file, as a process has it between
 // fork and exec, does not keep the lock.
-func TestReleaseWithCopies(t *testing.T) {
+func TestUnlockWithCopies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	f, err := Try(path)
+	f, err := TryLock(path)
 	if err != nil || f == nil {
-		t.Fatalf("Try = %v, %v", f, err)
+		t.Fatalf("TryLock = %v, %v", f, err)
 	}
 	fd, err := syscall.Dup(int(f.Fd()))
 	if err != nil {
@@ -23,12 +23,12 @@ func TestReleaseWithCopies(t *testing.T) {
 	}
 	held := os.NewFile(uintptr(fd), path)
 	defer held.Close()
-	if err := Release(f); err != nil {
+	if err := Unlock(f); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Try(path)
+	again, err := TryLock(path)
 	if err != nil || again == nil {
-		t.Fatalf("Try after Release = %v, %v", again, err)
+		t.Fatalf("TryLock after Unlock = %v, %v", again, err)
 	}
 	again.Close()
 }

@@ -1,14 +1,14 @@
-package lock
+package openfile
 
 import (
 	"os"
 	"syscall"
 )
 
-// Try opens the file for reading and writing, creating it, with no sharing allowed, which is the
+// TryLock opens the file for reading and writing, creating it, with no sharing allowed, which is the
 // lock until it is closed. It returns nil without an error when another process, or another call
 // in this one, holds the lock: no other process can even read the file then.
-func Try(path string) (*os.File, error) {
+func TryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,48 @@
+// Package collect makes lists, sets and sums of lists. Its functions keep the order and change no list.
+package collect
+
+import "cmp"
+
+// Map returns what shape makes of each item; the list is never nil.
+func Map[S, T any](items []S, shape func(S) T) []T {
+	return MapPtr(items, func(item *S) T { return shape(*item) })
+}
+
+// MapPtr is like Map, without copying the items.
+func MapPtr[S, T any](items []S, shape func(*S) T) []T {
+	out := make([]T, len(items))
+	for i := range items {
+		out[i] = shape(&items[i])
+	}
+	return out
+}
+
+// Keep returns the items that are wanted, nil for none.
+func Keep[T any](items []T, wanted func(T) bool) (kept []T) {
+	for _, item := range items {
+		if wanted(item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// Count returns how many items are wanted.
+func Count[T any](items []T, wanted func(T) bool) int { return len(Keep(items, wanted)) }
+
+// Set returns the set of the items.
+func Set[T comparable](items []T) map[T]bool {
+	set := make(map[T]bool, len(items))
+	for _, item := range items {
+		set[item] = true
+	}
+	return set
+}
+
+// Sum adds up what value tells of each item.
+func Sum[T any, N cmp.Ordered](items []T, value func(T) N) (sum N) {
+	for _, item := range items {
+		sum += value(item)
+	}
+	return sum
+}
