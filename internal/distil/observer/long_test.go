@@ -12,25 +12,26 @@ import (
 	"claudemem/internal/memory"
 )
 
-// TestLongSession: 300 events in one session. The size of requests is bounded, the
+// TestLongSession: 300 events in one session, and 120 where each of them costs more. The size of requests is bounded, the
 // thread is kept, and it costs a tenth of re-sending everything.
 func TestLongSession(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures the requests of 1,800 events")
+		t.Skip("measures the requests of 1,260 events")
 	}
 	tests := []struct {
 		name       string
+		events     int
 		turn, size int // events of a turn, bytes of each one's output
 		keeps      bool
 		schedule   observer.Options
 		mean       int // most bytes of a request on average; 0 is not looked at
 	}{
-		{"unbatched", 6, 2400, false, observer.Options{}, 16 << 10},
-		{"turns of 6", 6, 1000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
-		{"turns of 6, kept by the provider", 6, 1000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
-		{"turns of 3", 3, 1500, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
-		{"turns of 20 full events", 20, 20_000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
-		{"turns of 20 full events, kept by the provider", 20, 20_000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
+		{"unbatched", 120, 6, 2400, false, observer.Options{}, 16 << 10},
+		{"turns of 6", 300, 6, 1000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
+		{"turns of 6, kept by the provider", 300, 6, 1000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
+		{"turns of 3", 300, 3, 1500, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
+		{"turns of 20 full events", 120, 20, 20_000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
+		{"turns of 20 full events, kept by the provider", 120, 20, 20_000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,10 +42,10 @@ func TestLongSession(t *testing.T) {
 				}
 				r := startRig(t, chooseAlways(t, p, tt.keeps), nil, tt.schedule)
 				n := 0
-				for n < 300 {
+				for n < tt.events {
 					r.together(func() {
 						r.prompt("a")
-						for range min(tt.turn, 300-n) {
+						for range min(tt.turn, tt.events-n) {
 							r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), tt.size)
 							n++
 						}
@@ -82,7 +83,7 @@ func TestLongSession(t *testing.T) {
 				for _, m := range last.History {
 					text += m.Text
 				}
-				for _, name := range []string{"src/part005/token_store_005.go", fmt.Sprintf("token_store_%03d.go", 290)} {
+				for _, name := range []string{"src/part005/token_store_005.go", fmt.Sprintf("token_store_%03d.go", tt.events-10)} {
 					if !strings.Contains(text, name) {
 						t.Errorf("%s is not in the last request", name)
 					}

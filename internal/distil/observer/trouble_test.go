@@ -300,8 +300,8 @@ func TestCaps(t *testing.T) {
 		caps   accounts.Caps
 		notice string
 	}{
-		{"day", accounts.Caps{Day: 60_000}, "CLAUDE_MEM_DAILY_TOKEN_CAP"},
-		{"session", accounts.Caps{Session: 30_000}, "CLAUDE_MEM_SESSION_TOKEN_CAP"},
+		{"day", accounts.Caps{Day: 30_000}, "CLAUDE_MEM_DAILY_TOKEN_CAP"},
+		{"session", accounts.Caps{Session: 15_000}, "CLAUDE_MEM_SESSION_TOKEN_CAP"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestCaps(t *testing.T) {
 					return observer.Choice{Provider: ledger.booked(r, p), Mode: m}
 				}
 				r.open()
-				for range 20 {
+				for range 10 {
 					r.turnsOf("a", 4, 4)
 					r.turnsOf("b", 4, 4)
 					r.waitIdle()
@@ -328,7 +328,7 @@ func TestCaps(t *testing.T) {
 					t.Errorf("books: %+v, want all processed", b)
 				}
 				calls := len(p.all())
-				if calls == 0 || calls >= 80 || len(r.offline.got()) == 0 {
+				if calls == 0 || calls >= 40 || len(r.offline.got()) == 0 {
 					t.Errorf("%d calls and %d events offline, want some of both", calls, len(r.offline.got()))
 				}
 				sum, err := r.store.Spending(context.Background(), 0, time.UTC)

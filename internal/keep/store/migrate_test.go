@@ -327,7 +327,7 @@ func TestKilledMigration(t *testing.T) {
 	}
 	ctx := t.Context()
 	filled := unpacked(t, releasedName(5))
-	rawExec(t, filled, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+	rawExec(t, filled, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
 		INSERT INTO observations (id, ulid, session_id, project, type, title, narrative, content_hash, created_at)
 		SELECT 1000 + i, 'U' || i, 1, '/p', 'change', 'T' || i, 'What was done in step ' || i || ': the queue keeps the event until it is confirmed.', printf('%032x%032x', i, 0), i FROM n`)
 	rawExec(t, filled, `INSERT INTO observation_files (observation_id, position, path, role) SELECT id, 0, 'src/' || (id % 50) || '.go', 'read' FROM observations WHERE id > 1000`)
@@ -355,11 +355,11 @@ func TestKilledMigration(t *testing.T) {
 	whole := time.Since(began)
 	killed := map[int64]int{} // by the schema that was reached
 	// On a busy machine the first start may have been the fastest: then later moments are tried.
-	for n := 0; n < 12 || len(killed) < 2 && n < 60; n++ {
+	for n := 0; n < 8 || len(killed) < 2 && n < 60; n++ {
 		path := fresh()
 		for range 2 {
 			cmd := start(path)
-			time.Sleep(whole * time.Duration(n+1) / 13)
+			time.Sleep(whole * time.Duration(n+1) / 9)
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
@@ -375,7 +375,7 @@ func TestKilledMigration(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, rawRows(t, path, texts)); diff != "" {
-			t.Errorf("killed at %d of 13 (-before +after):\n%.2000s", n+1, diff)
+			t.Errorf("killed at %d of 9 (-before +after):\n%.2000s", n+1, diff)
 		}
 		if got := fmt.Sprint(rawRows(t, path, "SELECT (SELECT count(*) FROM counters WHERE name = 'compact'), (SELECT * FROM pragma_integrity_check)")); got != "[[0 ok]]" {
 			t.Errorf("compacting asked for, and integrity: %s", got)

@@ -279,7 +279,7 @@ func TestSalvageOfDamagedPaths(t *testing.T) {
 			if err := care.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
-			const rows = 2000
+			const rows = 1000
 			rawExec(t, m.path, fmt.Sprintf(`INSERT INTO sessions (id, ulid, host, host_session_id, started_at, updated_at) VALUES (1, 'S', 'claude-code', 's', 1, 1);
 				WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < %[1]d)
 					INSERT INTO observations (id, ulid, session_id, project, type, title, content_hash, created_at) SELECT id, 'u' || id, 1, '/p', 'change', 'title', 'h' || id, 1 FROM n;

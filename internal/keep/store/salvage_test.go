@@ -85,7 +85,7 @@ func TestSalvageAround(t *testing.T) {
 			if err := care.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
-			const rows = 20_000
+			const rows = 8_000
 			rawExec(t, m.path, fmt.Sprintf(`WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < %d)
 				INSERT INTO events (id, event_key, kind, occurred_at, received_at, outcome) SELECT id, 'k' || id, 'tool', 1, 1, 'processed' FROM n`, rows))
 			if err := m.Close(); err != nil {

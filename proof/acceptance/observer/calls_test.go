@@ -11,7 +11,8 @@ import (
 )
 
 // TestCalls counts the calls on the wire for each provider, with the tag e2e those
-// of the real claude CLI too.
+// of the real claude CLI too. Without the tag slow only the first one gets the shapes of a turn
+// that do not depend on the provider.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	turn := func(n int) func(*world.Host) { return func(h *world.Host) { h.Turn(n) } }
@@ -32,7 +33,11 @@ func TestCalls(t *testing.T) {
 		{"a leftover, session end", nil, 2, func(h *world.Host) { leftover(h); h.End() }, 1},
 		{"a leftover, next session", nil, 2, func(h *world.Host) { leftover(h); (&world.Host{M: h.M, ID: h.ID + "-next"}).Start() }, 1},
 	}
-	for _, vendor := range append([]string{"anthropic", "openai", "openrouter", "gemini", "ollama"}, realVendors...) {
+	for i, vendor := range append([]string{"anthropic", "openai", "openrouter", "gemini", "ollama"}, realVendors...) {
+		shapes := shapes
+		if i > 0 {
+			shapes = shapes[:world.Scaled(2, len(shapes))]
+		}
 		t.Run(vendor, func(t *testing.T) {
 			path := pathOf(t, vendor)
 			var counts []string

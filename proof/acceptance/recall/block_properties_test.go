@@ -30,7 +30,7 @@ import (
 var (
 	blockDatabases = world.Scaled(5, 200)
 	// blockRequests is how many requests a database gets; each is answered several times.
-	blockRequests = world.Scaled(12, 3)
+	blockRequests = world.Scaled(6, 3)
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"claudemem/proof/acceptance/world"
 )
 
-var hostileQueries = world.Scaled(1_000, 10_000)
+var hostileQueries = world.Scaled(500, 10_000)
 
 const (
 	hostileClients = 4

@@ -24,7 +24,7 @@ import (
 	"claudemem/proof/corpus"
 )
 
-var tableKills = world.Scaled(6, 50)
+var tableKills = world.Scaled(5, 50)
 
 const (
 	// trainable is the number of observations from which on the table is trained.

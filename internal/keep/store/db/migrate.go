@@ -45,6 +45,9 @@ type migration struct {
 // migrations are the embedded steps in order, numbered from 1 without a gap.
 var migrations = mustReadMigrations(migrationFiles)
 
+// newest makes in one step what migrations make.
+var newest = []migration{{SchemaVersion(), "schema.sql", newestSchema, nil}}
+
 // refills are the parts of migrations that SQL cannot express, by version.
 var refills = map[int]func(ctx context.Context, tx *sql.Tx) error{
 	6: packStored,
@@ -178,7 +181,7 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	}
 	steps := migrations[version:]
 	if version == 0 {
-		steps = []migration{{SchemaVersion(), "schema.sql", newestSchema, nil}}
+		steps = newest
 	}
 	for _, step := range steps {
 		if err := step.apply(ctx, db); err != nil {

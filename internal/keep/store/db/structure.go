@@ -129,7 +129,7 @@ func digest(objects []object) string {
 }
 
 // structureOf returns the objects of a memory of a version of the schema, from 1 on, in the order
-// in which SQLite keeps them. The migrations make them in an empty database. A memory that was
+// in which SQLite keeps them. The migrations make them in an empty database, or newest does. A memory that was
 // migrated from an older version has the same ones, since each memory went through all of them.
 func structureOf(ctx context.Context, version int) (list []object, err error) {
 	db, err := sql.Open(sqlite.Driver, "file::memory:")
@@ -138,7 +138,11 @@ func structureOf(ctx context.Context, version int) (list []object, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1) // each connection has a database of its own
-	for _, step := range migrations[:version] {
+	steps := migrations[:version]
+	if version == SchemaVersion() {
+		steps = newest
+	}
+	for _, step := range steps {
 		if err := step.apply(ctx, db); err != nil {
 			return nil, err
 		}
