@@ -184,6 +184,12 @@ func TestImportNumbers(t *testing.T) {
 	if next := m.number(t, "a"); next == first {
 		t.Error("an import that has ended goes on")
 	}
+	m.importing = m.number(t, "undone")
+	m.enqueue(t, event(memory.KindPrompt, "u", "p", 1, m.ofImport))
+	m.undo(t, m.importing)
+	if err := m.NumberImport(t.Context(), &memory.ImportNumber{Import: m.importing, End: true}); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("an import that was undone ends: %v", err)
+	}
 	list, err := m.Imports(t.Context(), 0)
 	if err != nil || len(list) != 2 || !list[0].Ended || list[0].Sessions != 1 || list[1].Ended {
 		t.Errorf("%+v %v", list, err)

@@ -452,6 +452,9 @@ func (a *Verbs) listImports(ctx context.Context, dataDir string) error {
 
 // undoImport takes an import back and shows what went and what was kept.
 func (a *Verbs) undoImport(ctx context.Context, dataDir string, number int64, dryRun bool) error {
+	if number < 1 {
+		return memory.Errorf(memory.CodeInvalid, "there is no import %d", number).WithHint("`claude-mem import --list` shows the numbers")
+	}
 	undone, err := daemon.UndoImport(ctx, dataDir, number, dryRun)
 	if err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 )
 
 // NumberImport sets the number of an import that has none by its source: that of one that was broken off,
-// else a new one. Once it has ended, one that has stored nothing loses its number.
+// else a new one. Once it has ended, one that has stored nothing loses its number; CodeConflict for one that
+// was undone meanwhile.
 func (s *Care) NumberImport(ctx context.Context, n *memory.ImportNumber) error {
 	if n.Import == 0 && n.Source == "" || n.Import != 0 && !n.End {
 		return nil
@@ -19,6 +20,8 @@ func (s *Care) NumberImport(ctx context.Context, n *memory.ImportNumber) error {
 		case n.End && t.Exec(`DELETE FROM imports WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM imported WHERE import = ?1)
 			AND NOT EXISTS (SELECT 1 FROM tombstones WHERE import = ?1)`, n.Import) > 0:
 		case n.End:
+			db.Importing(t, n.Import)
+			db.Importing(t, 0)
 			t.Exec("UPDATE imports SET ended_at = ? WHERE id = ?", int64(t.Now()), n.Import)
 			id = n.Import
 		case !t.Find("SELECT id FROM imports WHERE source = ? AND ended_at = 0 ORDER BY id DESC LIMIT 1", []any{n.Source}, &id):
