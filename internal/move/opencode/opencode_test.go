@@ -134,7 +134,7 @@ func TestStrange(t *testing.T) {
 		t.Errorf("%v: %v", files, child)
 	}
 	odd := made(t, t.TempDir(), "PRAGMA foreign_keys = off; DROP TABLE session; CREATE TABLE session (id, directory, parent_id, time_created, time_updated);"+
-		"INSERT INTO session VALUES (x'00ff', NULL, 1.5, 'a', 'b'), ('s', '/p', NULL, 1, 1e20), (NULL, 1, 1, 1, 1);"+`
+		"INSERT INTO session VALUES (x'00ff', NULL, 1.5, 'a', 'b'), ('s', '/p', NULL, 1, -5), ('t', '/p', NULL, 1, 1e20), (NULL, 1, 1, 1, 1);"+`
 		INSERT INTO message VALUES ('n1', 's', 1, 1, '{"role":"user","time":{"created":1}}');
 		INSERT INTO part VALUES ('q1', 'n1', 's', 1, 1, '{"type":"text","text":"' || printf('%.*c', 17000000, 'x') || '"}'), ('q2', 'n1', 's', 1, 1, '{"type":"text","text":"Look"}');`)
 	if got, _ := unpacked(t, odd); len(got) != 1 || got[0]["prompt"] != "Look" {

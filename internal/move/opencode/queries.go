@@ -9,7 +9,7 @@ WITH RECURSIVE above (id, root) AS (
 ), roots (id, root) AS (
 	SELECT id, root FROM above WHERE root NOT IN (SELECT id FROM session WHERE parent_id <> '')
 )
-SELECT CAST(s.id AS TEXT), CAST(coalesce(r.root, s.id) AS TEXT), CAST(coalesce(s.directory, '') AS TEXT), CAST(coalesce(s.time_updated, 0) AS INTEGER)
+SELECT CAST(s.id AS TEXT), CAST(coalesce(r.root, s.id) AS TEXT), CAST(coalesce(s.directory, '') AS TEXT), CAST(iif(s.time_updated BETWEEN 0 AND 253402300799999, s.time_updated, 0) AS INTEGER)
 FROM session s LEFT JOIN roots r ON r.id = s.id
 WHERE s.id IS NOT NULL AND EXISTS (SELECT 1 FROM message WHERE session_id = s.id)
 ORDER BY s.time_created, s.id`
