@@ -95,8 +95,9 @@ func (r *run) name(e *memory.Event) {
 }
 
 // deliver posts the event. If the worker does not take it in time, deliver spools
-// it and starts a worker, if that can help. An Unmarked event is never spooled, a flush has nothing
-// to spool. What cannot be spooled is logged as lost.
+// it and starts a worker, if that can help. An Unmarked event is never spooled, and no worker is
+// started for it: one that has not seen the turn's prompt drops it too. A flush has nothing to spool.
+// What cannot be spooled is logged as lost.
 func (r *run) deliver(p *payload) {
 	e := &p.event
 	body := wire.EncodeEvent(e)

@@ -76,6 +76,7 @@ var mustMask = []struct{ name, text, secret, rule string }{
 	{"npm alone", npm, npm, "npm-token"},
 	{"jwt", "cookie " + jwt, jwt, "jwt"},
 	{"jwt cut", jwt[:60], jwt[20:60], "jwt"},
+	{"jwt behind an escape", "?token%3D" + jwt, jwt, "jwt"},
 	{"pem", "key:\n" + pem + "\nmore", "MzEfYyjiWA4R4", "private-key"},
 	{"pem cut", pemCut, "MzEfYyjiWA4R4", "private-key"},
 	{"pem escaped", strings.ReplaceAll(pem, "\n", `\n`), "MzEfYyjiWA4R4", "private-key"},
@@ -199,6 +200,7 @@ func assertGone(t *testing.T, got, secret string) {
 
 // mustNotMask is code and prose that speaks of secrets and holds none.
 var mustNotMask = []string{
+	`@JoinColumn(name = keyJoinColumns.name); monkeyJungleGame.start(); surveyJournalEntry.java`,
 	`token := parser.Next()`,
 	`password string`,
 	"type Login struct {\n\tUser string\n\tPassword string `json:\"password\"`\n}",

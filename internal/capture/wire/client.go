@@ -30,7 +30,7 @@ type conn interface {
 type Client struct {
 	// Address is where the worker listens.
 	Address Address
-	// Deadline ends any exchange.
+	// Deadline ends any exchange. The zero time has passed long ago, so every exchange times out.
 	Deadline time.Time
 
 	// early is the connection for the next exchange, or the error of making it.

@@ -37,8 +37,9 @@ const minFinding = 30
 var searchers = []string{"grep", "rg", "ag", "egrep"}
 
 // investigates reports whether the turn looked for an answer: it searched, read code,
-// ran a check or inline script, or asked the web or a subagent. Listing files and
-// reading documents do not count; other commands count if the user asked a question.
+// ran a check or inline script, or asked the web or a subagent. Reading documents does not count.
+// Other commands, such as one that lists files, count only if the user asked a question and the
+// message has more than one sentence; commits and pushes never do.
 func (t *turn) investigates() bool {
 	asked := t.request.is(wantFindOut)
 	for _, s := range t.steps {

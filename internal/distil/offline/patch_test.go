@@ -48,6 +48,18 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// A row keeps its values below their headings, with an empty first cell and with a mark too many.
+func TestTableRows(t *testing.T) {
+	var got []string
+	for _, s := range sentences("| Area | Cause | Fix |\n|---|---|---|\n| lexer | | rewrite |\n| | wrong check | use it |\n| parser | a | b | c |\n\n| | port |\n|---|---|\n| ring | 9107 |\n") {
+		got = append(got, s.text)
+	}
+	want := []string{"lexer: fix rewrite.", "parser: cause a, fix b, c.", "ring: port 9107."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestCutTexts(t *testing.T) {
 	tests := []struct {
 		text string

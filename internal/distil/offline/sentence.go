@@ -163,9 +163,10 @@ func (r *reader) lead(code string) {
 const maxLead = 110
 
 // row makes a sentence of a row of a table: "first cell: heading value, heading value". The first row
-// has the headings; it and the line of dashes below it make none.
+// has the headings; it and the line of dashes below it make none, nor does a row without a first cell.
+// A value beyond the headings has none, as it is of a cell with "|" in it.
 func (r *reader) row(line string) {
-	cells := strings.Split(strings.Trim(line, "| "), "|")
+	cells := strings.Split(strings.TrimSuffix(line[1:], "|"), "|")
 	rule := true
 	for i := range cells {
 		cells[i] = plain(text.Unmark(strings.TrimSpace(cells[i])))
@@ -175,11 +176,10 @@ func (r *reader) row(line string) {
 	case rule:
 		return
 	case r.header == nil:
-		// An empty first cell went with the border.
 		r.header = cells
 		return
 	case len(r.header) < len(cells):
-		r.header = append(make([]string, len(cells)-len(r.header)), r.header...)
+		r.header = append(r.header, make([]string, len(cells)-len(r.header))...)
 	}
 	var parts []string
 	if len(cells) == 3 && lang.Is(r.header[1], "before") && lang.Is(r.header[2], "after") && strings.Trim(cells[1]+cells[2], "–-—/ ") != "" {

@@ -65,7 +65,9 @@ type termKey struct {
 
 // apply brings a batch into the index in one transaction: all of it or, after an
 // error, nothing. The vectors are in their file, and on the disk, before the commit,
-// so a crash leaves at most unused slots. Only the goroutine that writes calls it.
+// so a crash leaves at most unused slots. Only one error comes after the commit: that freed vectors
+// cannot be overwritten. The batch is in then, and the next call begins by overwriting them. Only
+// the goroutine that writes calls it.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
 		b: b, terms: map[termKey]int{}, words: b.cat.vocabulary.change(), blocks: blockChanges{}, totals: totals{}, projects: map[string]uint32{},
@@ -110,7 +112,8 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	return b.zero()
 }
 
-// zero overwrites the vectors of slots that were freed, or left by a write that failed.
+// zero overwrites the vectors of slots that were freed, or left by a write that failed. After an
+// error, and without an open file of vectors, they stay listed for the next call.
 func (b *base) zero() error {
 	if len(b.toZero) == 0 || b.vectors == nil {
 		return nil

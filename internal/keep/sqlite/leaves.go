@@ -33,7 +33,8 @@ const (
 // two tables without types take the place of the schema, and of these each page becomes the root.
 // Pages that are free (the file has a map of them: auto_vacuum) are left out, as their rows were
 // deleted. A page that cannot be read is left out without an error; an error of take ends it.
-// The file is a copy without a log, open nowhere else; afterwards it is as before.
+// The file is a copy without a log, open nowhere else; afterwards it is as before. It stands in a
+// directory of the caller's own, since path with ".untyped" behind it must not exist.
 func Leaves(ctx context.Context, path string, take func(Row) error) (err error) {
 	f, err := openfile.Open(path, os.O_RDWR, 0)
 	if err != nil {

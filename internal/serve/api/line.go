@@ -82,7 +82,7 @@ func wordsOf(title string) string {
 
 // Widened returns the request for twice the records, and some for the turns that are
 // running beside the anchor's: enough for as many lines as r asks for records, up to half
-// of MaxLimit on each side.
+// of MaxLimit on each side. A depth of 0, or below, stays.
 func (r TimelineRequest) Widened() TimelineRequest {
 	const besides = 10
 	for _, depth := range []*int{&r.Before, &r.After} {

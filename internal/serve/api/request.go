@@ -214,7 +214,7 @@ type RecentRequest struct {
 }
 
 // TimelineRequest asks for the records around an anchor, or around the best hit of a
-// query. A depth of 0 means no records.
+// query. A depth of 0 means no records, a negative one the default.
 type TimelineRequest struct {
 	Anchor  string `param:"anchor"`
 	Query   string `param:"query" about:"its best hit is the anchor"`

@@ -306,18 +306,15 @@ func (m *Model) change(c undoable, undoes bool) tea.Cmd {
 func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	m.busy = false
 	m.noteAway()
+	if a.undoes && (a.err == nil || memory.CodeOf(a.err) == memory.CodeNotFound) { // undone, or deleted for good
+		m.undoables = m.undoables[:len(m.undoables)-1]
+	}
 	if a.err != nil {
-		if a.undoes && memory.CodeOf(a.err) == memory.CodeNotFound {
-			m.undoables = m.undoables[:len(m.undoables)-1] // it was deleted for good
-		}
 		m.fail(a.err)
 		return nil
 	}
 	c := a.change
 	k := c.row.key()
-	if a.undoes {
-		m.undoables = m.undoables[:len(m.undoables)-1]
-	}
 	switch {
 	case c.hidden && a.undoes:
 		for _, r := range c.from {
@@ -338,7 +335,9 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 				l.rows[at].pinned = now
 			}
 		}
-		m.reader.row.pinned = now && m.reader.row.key() == k
+		if m.reader.row.key() == k { // it may have gone on to another one
+			m.reader.row.pinned = now
+		}
 		m.say(success, c.row.Name()+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
 	}
 	if !a.undoes {

@@ -302,6 +302,19 @@ func TestPinAndUndo(t *testing.T) {
 	r.shows("#30 is not pinned any more.")
 }
 
+// TestPinOfAnother: a change of one observation leaves the pin of the one that is read by then.
+func TestPinOfAnother(t *testing.T) {
+	f := filled(30)
+	f.records[28].Pinned = true
+	r := run(t, f)
+	r.press("p", "j", "enter")
+	r.shows("Record 29", "★ pinned")
+	r.press("u")
+	r.shows("#30 is not pinned any more.")
+	r.press("x", "u")
+	r.shows("#29 is back.", "★ Record 29")
+}
+
 // TestFailedChange: a change that fails changes nothing on the screen.
 func TestFailedChange(t *testing.T) {
 	f := filled(5)

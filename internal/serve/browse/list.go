@@ -107,9 +107,7 @@ func (l *list) add(at place, p page) {
 		added := l.unknown(p.rows)
 		l.rows = append(l.rows, added...)
 		l.more = p.more && len(added) > 0
-		if l.owed > 0 {
-			l.catchUp()
-		}
+		l.catchUp()
 	case before:
 		added := l.unknown(p.rows)
 		l.rows = append(slices.Clone(added), l.rows...)
@@ -122,9 +120,7 @@ func (l *list) add(at place, p page) {
 		case l.first >= 0:
 			l.first = max(l.first-len(added), 0)
 		}
-		if l.owed < 0 {
-			l.catchUp()
-		}
+		l.catchUp()
 	}
 }
 

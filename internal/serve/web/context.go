@@ -135,12 +135,11 @@ func contextLines(p *api.Preview) (lines []contextLine, cut bool) {
 	if p.Text == "" {
 		return nil, false
 	}
-	text := block(p.Text)
 	about := map[int]*memory.ContextLine{}
 	for i := range p.Lines {
 		about[p.Lines[i].Number] = &p.Lines[i].ContextLine
 	}
-	for s := range strings.SplitSeq(text, "\n") {
+	for s := range strings.SplitSeq(block(p.Text), "\n") {
 		n := len(lines) + 1
 		l := contextLine{Number: n, Text: s, About: about[n]}
 		if l.About != nil {

@@ -38,12 +38,10 @@ type group struct {
 
 // rowOf returns a hit as a row.
 func rowOf(h *api.Hit) row {
-	r := row{Entry: h.Entry(), Why: h.Why}
-	r.Kind = h.Kind
+	r := row{Entry: h.Entry(), Note: h.Note(), Why: h.Why}
 	if h.Why != nil {
 		r.Words = h.Why.Words
 	}
-	r.Note = h.Note()
 	if o := h.Observation; o != nil && o.ObservationDetail != nil {
 		r.Pinned, r.Foreign = o.Pinned, o.Provenance.Foreign()
 		r.SessionDBID, r.PromptNumber = o.SessionDBID, o.PromptNumber

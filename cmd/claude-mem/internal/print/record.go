@@ -2,6 +2,8 @@ package print
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -76,22 +78,23 @@ func (p *Printer) Session(s *api.SessionRecords) {
 	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
 		Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80),
 	}, " · ")))
-	for number := 0; number <= s.PromptCount; number++ {
-		for _, prompt := range s.Prompts {
-			if prompt.PromptNumber == number {
-				p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", number)), Line(prompt.Text, 300))
-			}
-		}
-		for i := range s.Summaries {
-			if s.Summaries[i].PromptNumber == number {
-				p.summary(&s.Summaries[i])
-			}
-		}
-		for _, o := range s.Observations {
-			if o.PromptNumber == number {
-				entry := o.Entry()
-				p.Printf("   %s %s  %s\n", o.Type.Glyph(), Line(entry.Reported(), 100), p.Style(Dim, Join(", ", entry.Name(), entry.Mark())))
-			}
+	turns := map[int][]func(){} // what to print of each, by the number of its prompt
+	for _, prompt := range s.Prompts {
+		turns[prompt.PromptNumber] = append(turns[prompt.PromptNumber], func() {
+			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", prompt.PromptNumber)), Line(prompt.Text, 300))
+		})
+	}
+	for _, y := range s.Summaries {
+		turns[y.PromptNumber] = append(turns[y.PromptNumber], func() { p.summary(&y) })
+	}
+	for _, o := range s.Observations {
+		entry := o.Entry()
+		about := p.Style(Dim, Join(", ", entry.Name(), entry.Mark()))
+		turns[o.PromptNumber] = append(turns[o.PromptNumber], func() { p.Printf("   %s %s  %s\n", o.Type.Glyph(), Line(entry.Reported(), 100), about) })
+	}
+	for _, number := range slices.Sorted(maps.Keys(turns)) {
+		for _, show := range turns[number] {
+			show()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package print
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,5 +60,27 @@ func TestPrintHits(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPrintSession: each record is printed in its turn, also one whose prompt is not there, as after an
+// import that refused it, and however high the number of a turn is.
+func TestPrintSession(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	observation := func(id memory.ObservationID, prompt int) api.Observation {
+		return api.Observation{ID: id, Type: memory.TypeBugfix, Title: "Round once", CreatedAtEpoch: memory.MillisOf(now), ObservationDetail: &api.ObservationDetail{SessionDBID: 4, PromptNumber: prompt}}
+	}
+	(&Printer{W: &out, Now: now}).Session(&api.SessionRecords{
+		Session:      api.Session{ID: 4, Title: "Totals", PromptCount: 1, UpdatedAtEpoch: memory.MillisOf(now)},
+		Prompts:      []api.Prompt{{TurnHead: api.TurnHead{PromptNumber: 1}, PromptDetail: &api.PromptDetail{Text: "why drift?"}}},
+		Summaries:    []api.Summary{{TurnHead: api.TurnHead{PromptNumber: 1}, SummaryDetail: &api.SummaryDetail{Learned: "Half cents add up."}}},
+		Observations: []api.Observation{observation(1, 0), observation(2, 1), observation(3, 1<<30)},
+	})
+	_, got, _ := strings.Cut(out.String(), "\n") // the title
+	_, got, _ = strings.Cut(got, "\n")           // project, host, status, age, name
+	want := "   ● Round once  #1\n\n1. why drift?\n   Learned: Half cents add up.\n   ● Round once  #2\n   ● Round once  #3\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

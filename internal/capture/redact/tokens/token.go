@@ -1,7 +1,9 @@
 package tokens
 
 import (
+	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 
 	"claudemem/internal/capture/redact/shapes"
 )
@@ -134,26 +136,30 @@ func MaskAWSSecrets(s string, counts *map[string]int) string {
 	return shapes.Apply(s, cuts)
 }
 
-// WebToken returns the JSON web token whose "eyJ" has its J at i. If there is no
-// token, the scanner can go on at skip, 0 for right behind i.
+// WebToken returns the JSON web token whose "eyJ" has its J at i. One part behind a dot is enough, since
+// a token may be cut. Inside a word (keyJoinColumns.name) it is a token only if the header is base64 of
+// ASCII. If there is no token, the scanner can go on at skip, 0 for right behind i.
 func WebToken(s string, i int) (found shapes.Span, skip int, ok bool) {
 	if !strings.HasSuffix(s[:i], "ey") {
 		return shapes.Span{}, 0, false
 	}
 	end := shapes.RunEnd(s, i, shapes.Word)
-	if end-i < 8 || end == len(s) || s[end] != '.' {
+	if end-i < 10 || end == len(s) || s[end] != '.' {
 		return shapes.Span{}, end, false
 	}
-	dots := 0
+	head, _ := base64.RawURLEncoding.DecodeString(s[i-2 : i+10]) // all of its bytes are of the alphabet
+	if !shapes.StartsWord(s, i-2) && strings.ContainsFunc(string(head), func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return shapes.Span{}, end, false
+	}
+	header := end
 	for end < len(s) && s[end] == '.' {
 		next := shapes.RunEnd(s, end+1, shapes.Word)
 		if next == end+1 && (next >= len(s) || s[next] != '.') {
 			break // the full stop of a sentence
 		}
 		end = next
-		dots++
 	}
-	if dots == 0 {
+	if end == header {
 		return shapes.Span{}, end, false
 	}
 	return shapes.NewSpan(i-2, end, "jwt"), 0, true

@@ -130,7 +130,8 @@ func Verify(ctx context.Context, path string) (wrong []string, err error) {
 	return wrong, err
 }
 
-// Verify is the function Verify for the open memory.
+// Verify is the function Verify for the open memory. For both, damage and a schema that claude-mem
+// has not made are findings; an error says that the database could not be checked.
 func (s *Care) Verify(ctx context.Context) (wrong []string, err error) {
 	wrong, err = verify(ctx, s.Reader.DB)
 	if db.Damaged(err) {
