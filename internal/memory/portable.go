@@ -177,8 +177,10 @@ type ImportOptions struct {
 // ImportNumber names the import that records or events are of. Without a number it gets one by its source:
 // that of an import that was broken off, else a new one.
 type ImportNumber struct {
+	// Source names what is imported. Without it and without a number the import has none, and cannot be undone.
 	Source string `json:"source,omitempty"`
-	Import int64  `json:"import,omitempty"`
+	// Import is the number, 0 for none yet.
+	Import int64 `json:"import,omitempty"`
 	// End says that all was sent.
 	End bool `json:"end,omitempty"`
 }

@@ -101,7 +101,8 @@ func (r *run) parse(input []byte, a *adapter) (*payload, error) {
 }
 
 // Event returns the event that the hook of a host with an adapter would make of a payload at a time,
-// without project, branch and commit; false for none. Histories are read with it.
+// without project, branch and commit; false for none. The event may have parts of input, which must not
+// be changed then. Histories are read with it.
 func Event(host memory.Host, input []byte, at memory.Millis) (memory.Event, bool) {
 	p := &payload{}
 	if err := p.decode(input, adapterOf(host), ""); err != nil || p.verb == "" || p.check() != nil {

@@ -133,6 +133,11 @@ func TestUndoKeeps(t *testing.T) {
 	m.say(t, memory.Learning{ProjectPath: outcome.Learnings[1].ProjectPath, Category: "gotcha", Content: "Use tabs.", Confidence: 1})
 	m.enqueue(t, event(memory.KindPrompt, "s", "live", 9))
 	before := m.all(t)
+	for _, none := range []int64{-1, 0, number + 1} {
+		if undone, err := m.UndoImport(t.Context(), none, false); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("import %d: %+v, %v", none, undone, err)
+		}
+	}
 	dry, err := m.UndoImport(t.Context(), number, true)
 	if diff := cmp.Diff(before, m.all(t)); err != nil || diff != "" {
 		t.Errorf("a dry run: %v %s", err, diff)

@@ -53,7 +53,8 @@ const (
 
 // Session is a session's file, with those of its subagents.
 type Session struct {
-	Path   string
+	Path string
+	// Agents are the files of its subagents, in the order of their first times.
 	Agents []string
 	// Size is that of all files in bytes, Written when they were last written to.
 	Size    int64
@@ -64,7 +65,8 @@ type Session struct {
 	// From is the session that it was forked from, "" for none or if its records do not say so.
 	From string
 	// Dir is the directory that it began in, "" if the file could not be read.
-	Dir   string
+	Dir string
+	// first is the time of its first record, 0 if the beginning of the file does not tell.
 	first memory.Millis
 }
 

@@ -36,7 +36,7 @@ func linesOf(f *os.File) io.Reader {
 }
 
 // geminiDir returns the directory that the folder of a session's project names; "" if it has not the hash
-// that the session tells.
+// that the session tells, or if the folder names none.
 func geminiDir(path, hash string) string {
 	named, _, _ := openfile.Beginning(filepath.Join(filepath.Dir(path), "..", ".project_root"), 8<<10) // else it names none
 	dir := bytes.TrimSpace(named)
@@ -81,7 +81,7 @@ func (p *Parser) takeGemini(line []byte) {
 			}
 			c.text, c.uuid, c.at, c.line = text, f.id, p.now.at, p.Counts.Lines
 		}
-		p.closing.whole = len(f.calls) < 3
+		p.closing.whole = len(f.calls) < 3 // without calls, or "[]"
 		if !p.closing.whole {
 			jsonscan.Parts(f.calls, func(_ string, call []byte) { p.takeGeminiCall(call) })
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -172,4 +173,23 @@ func FuzzHistories(f *testing.F) {
 		}
 	}
 	f.Fuzz(fuzzParser)
+}
+
+// TestEventsAreCopies: an event stays as it is while the next lines are read, as an import keeps many.
+func TestEventsAreCopies(t *testing.T) {
+	const line = `{"type":"hook_payload","sessionId":"s","cwd":"/p","timestamp":"2026-01-02T03:04:05Z","payload":{"tool":"%s","call_id":"c%d","args":{"n":%[2]d},"output":"out%[2]d","hook_event_name":"tool.execute.after","session_id":"s","cwd":"/p"}}` + "\n"
+	for _, tool := range []string{"bash", "read", "webfetch", "memory_save"} {
+		p := NewParser(strings.NewReader(fmt.Sprintf(line, tool, 1) + fmt.Sprintf(line, tool, 2)))
+		first, err := p.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := string(first.ToolInput) + string(first.ToolResponse)
+		if _, err := p.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if after := string(first.ToolInput) + string(first.ToolResponse); after != before || !strings.Contains(before, "out1") {
+			t.Errorf("%s: %s became %s", tool, before, after)
+		}
+	}
 }

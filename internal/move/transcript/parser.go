@@ -67,14 +67,14 @@ type Parser struct {
 	Counts Counts
 	// copied reports whether a record is a copy of another session's; nil: none is.
 	copied func(*record) bool
-	// AgentType is the type of the subagent whose file it is.
+	// AgentType is the type of the subagent whose file it is, "" for a session's own.
 	AgentType string
 
 	// Dir is the directory of the session, where its records do not tell it.
 	Dir string
 
 	lines *text.Lines
-	ready []memory.Event
+	ready []memory.Event // the next events, in order
 	ended bool
 	// host has written the file, Claude Code if it is ""; takeLine takes a line of another one in.
 	host     memory.Host
@@ -162,7 +162,8 @@ var silent = []string{
 	"ai-title", "agent-name", "agent-color", "agent-setting", "permission-mode", "tag", "pr-link", "worktree-state", "content-replacement",
 }
 
-// take takes a line, which is not blank, in.
+// take takes a line, which is not blank, in. The line is only valid during the call: what is kept of it
+// is a copy.
 func (p *Parser) take(line []byte) {
 	if p.takeLine != nil {
 		p.takeLine(line)
@@ -206,7 +207,7 @@ func (p *Parser) takeRecord(r *record) {
 		return
 	case r.kind == HookRecord:
 		p.host, p.now.session, p.now.cwd, p.now.at = memory.HostOpenCode, r.session, r.cwd, cmp.Or(r.at, p.now.at)
-		p.takePayload(r.payload)
+		p.takePayload(bytes.Clone(r.payload)) // parts of it stay in the event
 		return
 	case r.kind != "user" && r.kind != "assistant":
 		p.Counts.Unknown++
@@ -412,7 +413,7 @@ func (p *Parser) hooked(name string, members ...any) {
 	p.takePayload(jsonscan.Object(append(members, "hook_event_name", name, "session_id", p.now.session, "cwd", p.now.cwd)...))
 }
 
-// takePayload is hooked for a whole payload.
+// takePayload is hooked for a whole payload, of which the event may keep parts.
 func (p *Parser) takePayload(payload []byte) {
 	e, ok := hook.Event(p.host, payload, p.now.at)
 	if !ok {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -146,10 +147,11 @@ func sending(ctx context.Context, dataDir string, do func(sender) error) error {
 	})
 }
 
-// UndoImport undoes an import as store.UndoImport says, with the worker or as the worker.
+// UndoImport undoes an import as store.UndoImport says, with the worker or as the worker. A request with
+// Undo 0 would be one to import, so 0 is sent as another number that no import has.
 func UndoImport(ctx context.Context, dataDir string, number int64, dryRun bool) (undone memory.ImportUndone, err error) {
 	err = sending(ctx, dataDir, func(send sender) error {
-		answer, err := send(ctx, api.ImportRequest{Undo: number, DryRun: dryRun})
+		answer, err := send(ctx, api.ImportRequest{Undo: cmp.Or(number, -1), DryRun: dryRun})
 		if answer.Undone != nil {
 			undone = *answer.Undone
 		}
@@ -158,7 +160,8 @@ func UndoImport(ctx context.Context, dataDir string, number int64, dryRun bool) 
 	return undone, err
 }
 
-// Imports returns the imports of a memory that can be undone, with a number only that one; none without a memory.
+// Imports returns the imports of a memory that can be undone, the first one first: that of a number, or
+// all for 0; none without a memory.
 func Imports(ctx context.Context, dataDir string, number int64) ([]memory.ImportEntry, error) {
 	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if memory.CodeOf(err) == memory.CodeNoMemory {

@@ -213,7 +213,7 @@ func dirOf(variable, homeVariable, name string) func(func(string) string, string
 	}
 }
 
-// Agents returns the agents that install knows besides Claude Code.
+// Agents returns the agents that install knows besides Claude Code, in the order in which they are listed.
 func Agents() []Agent { return slices.Clone(agents) }
 
 // Resume returns the command by which a host resumes a session of this id; nil if it has none, or if
@@ -236,7 +236,8 @@ func Resume(host memory.Host, id string) []string {
 	return append(slices.Clone(command), id)
 }
 
-// AgentOf returns the agent of a host, nil for Claude Code and unknown hosts.
+// AgentOf returns the agent of a host, nil for Claude Code and unknown hosts. It is the row of the table,
+// which nobody changes.
 func AgentOf(host memory.Host) *Agent {
 	if i := slices.IndexFunc(agents, func(a Agent) bool { return a.Host == host || a.Also == host && host != "" }); i >= 0 {
 		return &agents[i]

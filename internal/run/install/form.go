@@ -19,7 +19,8 @@ import (
 // form is the form of an agent's file: how our entries are written into it and found
 // again. A file that cannot be edited without harm is an error, and stays as it is.
 type form interface {
-	// add returns the file with our entries. now is nil when there is no file.
+	// add returns the file with our entries, with the same bytes if it has them. now is nil when there is
+	// no file. Neither add nor strip changes the bytes that it is given.
 	add(in *Installer, host memory.Host, now []byte) ([]byte, error)
 	// strip returns the file without our entries. before is the file before the install,
 	// nil when it is not known: what is empty now and was not there then goes too.

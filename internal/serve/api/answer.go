@@ -206,7 +206,7 @@ type Reindexing struct {
 type ImportRequest struct {
 	Records []memory.Portable `json:"records"`
 	memory.ImportOptions
-	// Undo is the number of an import to undo; then there are no records.
+	// Undo is the number of an import to undo, 0 for none; with a number the records do not count.
 	Undo   int64 `json:"undo,omitempty"`
 	DryRun bool  `json:"dry_run,omitempty"`
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // NumberImport sets the number of an import that has none by its source: that of one that was broken off,
-// else a new one. Once it has ended, one that has stored nothing loses its number; CodeConflict for one that
-// was undone meanwhile.
+// else a new one; without a source it gets none. With n.End it has ended, and one that has stored nothing
+// loses its number: n.Import is 0 then. CodeConflict for one that was undone meanwhile. After an error n is
+// as it was.
 func (s *Care) NumberImport(ctx context.Context, n *memory.ImportNumber) error {
 	if n.Import == 0 && n.Source == "" || n.Import != 0 && !n.End {
 		return nil
@@ -46,7 +47,8 @@ func importFields(e *memory.ImportEntry) []any {
 	return []any{&e.ID, &e.Source, &e.At, &e.Ended, &e.Sessions, &e.Prompts, &e.Observations, &e.Summaries, &e.Learnings, &e.Projects}
 }
 
-// Imports returns the imports that can be undone, the first one first; with a number only that one.
+// Imports returns the imports that can be undone, the first one first: the one of a number, none if there
+// is no such import, or all for 0.
 func (s *Care) Imports(ctx context.Context, id int64) (list []memory.ImportEntry, err error) {
 	defer db.Wrap(&err, "list imports")
 	return db.All(ctx, s.Reader, importFields, selectImports, id)
@@ -86,14 +88,14 @@ var giveBack = []string{
 // UndoImport takes back what an import has added, what was distilled from it, and what it has changed, in
 // one transaction. Observations and learnings that a person or a later session has changed or confirmed
 // since are kept and returned by their titles. It leaves no tombstones, and frees the keys of the events,
-// which stay in the books: the same import works again, but for what was forgotten since. A dry run changes nothing. CodeNotFound without
-// such an import.
+// which stay in the books: the same import works again, but for what was forgotten since. A dry run
+// changes nothing. CodeNotFound without such an import; what u has after another error means nothing.
 func (s *Care) UndoImport(ctx context.Context, id int64, dryRun bool) (u memory.ImportUndone, err error) {
 	dry := errors.New("dry run")
 	err = s.Write(ctx, "undo import", db.Job{Run: func(t *db.Tx) error {
 		u = memory.ImportUndone{Kept: []string{}}
-		if !t.Find(selectImports, []any{max(id, 1)}, importFields(&u.ImportEntry)...) {
-			return memory.Errorf(memory.CodeNotFound, "there is no import %d", id).WithHint("`claude-mem import --list` shows the numbers")
+		if id < 1 || !t.Find(selectImports, []any{id}, importFields(&u.ImportEntry)...) {
+			return memory.Errorf(memory.CodeNotFound, "there is no import %d", max(id, 0)).WithHint("`claude-mem import --list` shows the numbers")
 		}
 		undoImport(t, &u)
 		if dryRun {
