@@ -313,8 +313,7 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 		m.fail(a.err)
 		return nil
 	}
-	c := a.change
-	k := c.row.key()
+	c, k := a.change, a.change.row.key()
 	switch {
 	case c.hidden && a.undoes:
 		for _, r := range c.from {
