@@ -354,9 +354,7 @@ func (a *app) printWhy(preview *contextPreview, ref string, named func(*api.Prev
 			WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
 	return a.Show(map[string]any{"lines": lines, "left_out": leftOut}, func(p *print.Printer) {
-		for _, l := range leftOut {
-			lines = append(lines, api.PreviewLine{ContextLine: l})
-		}
+		lines = append(lines, collect.Map(leftOut, func(l memory.ContextLine) api.PreviewLine { return api.PreviewLine{ContextLine: l} })...)
 		printLines(p, lines)
 	})
 }

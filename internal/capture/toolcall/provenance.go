@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -180,11 +181,7 @@ func (c *Command) source() Source {
 		s.Lists = shows == showsMatch && len(operands) > 0 && !c.has("-h", "--no-filename")
 	case showsTree:
 		s.Program, s.Loose = script, true
-		for _, w := range operands {
-			if strings.ContainsAny(w, "./") { // no verb, target or name
-				s.Places = append(s.Places, w)
-			}
-		}
+		s.Places = append(s.Places, collect.Keep(operands, func(w string) bool { return strings.ContainsAny(w, "./") })...)
 		if hasPage(c.Words[1:], c.Env...) {
 			s.From = memory.FromWeb
 		}

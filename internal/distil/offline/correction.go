@@ -184,9 +184,7 @@ func (t *turn) tookBack(earlier []memory.Observation) []memory.Observation {
 	}
 	o := newEpisode(t, t.steps).observation(memory.TypeChange, cut("Taken back: "+earlier[i].Title, maxTitle))
 	o.Session, o.ProjectPath = t.session, earlier[i].ProjectPath
-	for _, path := range earlier[i].FilesIn(memory.FileModified) {
-		o.Files = append(o.Files, memory.FileRef{Path: path, Role: memory.FileModified})
-	}
+	o.Files = append(o.Files, collect.Map(earlier[i].FilesIn(memory.FileModified), func(path string) memory.FileRef { return memory.FileRef{Path: path, Role: memory.FileModified} })...)
 	return []memory.Observation{o}
 }
 

@@ -153,9 +153,7 @@ func episodesOf(turns []*turn) []*episode {
 	for _, t := range turns {
 		undo(t)
 		replaceFailing(t.steps, t)
-		for _, steps := range segments(t.steps) {
-			t.episodes = append(t.episodes, newEpisode(t, steps))
-		}
+		t.episodes = append(t.episodes, collect.Map(segments(t.steps), func(steps []*step) *episode { return newEpisode(t, steps) })...)
 		t.episodes = mergeIdle(t.episodes)
 		working := collect.Count(t.episodes, (*episode).works)
 		for _, e := range t.episodes {

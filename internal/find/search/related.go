@@ -178,11 +178,7 @@ func titleSaid(title string, said map[string]bool) float64 {
 // aboutOf returns the title, the subtitle and the facts of a record but for what failed.
 func aboutOf(o *memory.Observation) string {
 	parts := []string{o.Title, o.Subtitle}
-	for _, f := range o.Facts {
-		if !lang.Begins(f, "own-failed") {
-			parts = append(parts, f)
-		}
-	}
+	parts = append(parts, collect.Keep(o.Facts, func(f string) bool { return !lang.Begins(f, "own-failed") })...)
 	return strings.Join(parts, "\n")
 }
 

@@ -96,11 +96,27 @@ func Tail(path, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
+	content, _, err := end(f, limit)
+	return content, err
+}
+
+// End returns the last limit bytes of a regular file, links followed; more says that it has others.
+func End(path string, limit int64) (content []byte, more bool, err error) {
+	f, err := Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	return end(f, limit)
+}
+
+func end(f *os.File, limit int64) (content []byte, more bool, err error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(ErrUnfit, err)
+		return nil, false, errors.Join(ErrUnfit, err)
 	}
-	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-limit), limit))
+	content, err = io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-limit), limit))
+	return content, info.Size() > limit, err
 }
 
 // beginning reads a file, of which before are the properties, up to limit bytes; ErrUnfit if its size

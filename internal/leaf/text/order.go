@@ -1,6 +1,10 @@
 package text
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/internal/memory"
+)
 
 // Words of orders in the languages that are met most: what always or never has to be, what
 // makes a program run or come from elsewhere, and what takes a protection away. Those of
@@ -46,3 +50,20 @@ func IsOrder(s string) bool {
 	}
 	return false
 }
+
+// Reported returns a text as it is shown where an agent reads it: foreign text with where it
+// is from ("from the web: …"), and in quotation marks if it is an order.
+func Reported(from memory.Provenance, s string) string {
+	switch source := from.Source(); {
+	case source == "" || s == "":
+		return s
+	case IsOrder(s):
+		return source + ": “" + s + "”"
+	default:
+		return source + ": " + s
+	}
+}
+
+// IsForeignOrder reports whether a foreign text asks to run, fetch or disable something. It
+// does not stand where nobody has asked for it.
+func IsForeignOrder(from memory.Provenance, s string) bool { return from.Foreign() && IsOrder(s) }

@@ -295,17 +295,7 @@ const endOfTranscript = 512 << 10
 // answered reports whether the last endOfTranscript bytes of a transcript have an answer of the
 // model. A session that was only opened, or renamed, runs no hook. false for one that cannot be read.
 func answered(path string) bool {
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	end := make([]byte, min(info.Size(), endOfTranscript))
-	_, err = f.ReadAt(end, info.Size()-int64(len(end)))
+	end, _, err := openfile.End(path, endOfTranscript)
 	return err == nil && bytes.Contains(end, []byte(`"type":"assistant"`))
 }
 

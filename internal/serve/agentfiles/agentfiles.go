@@ -152,9 +152,7 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 	}
 	marked, all := t.marked(ctx, limit)
 	report.Partial = !all
-	for _, name := range marked {
-		wanted = append(wanted, want{name: name, target: targetOf(name)})
-	}
+	wanted = append(wanted, collect.Map(marked, func(name string) want { return want{name: name, target: targetOf(name)} })...)
 	done := map[string]bool{}
 	for _, w := range wanted {
 		at, err := t.locate(w.name, w.mkdir)

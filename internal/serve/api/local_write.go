@@ -129,9 +129,7 @@ func firstLine(s string) string {
 		if !text.IsTrailer(line) {
 			return line
 		}
-		if first == "" {
-			first = line
-		}
+		first = cmp.Or(first, line)
 	}
 	return first
 }

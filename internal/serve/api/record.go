@@ -79,9 +79,7 @@ func ObservationOf(o *memory.Observation, full bool) Observation {
 
 // Whole returns the observation with a detail; it is empty if there was none.
 func (o Observation) Whole() Observation {
-	if o.ObservationDetail == nil {
-		o.ObservationDetail = &ObservationDetail{}
-	}
+	o.ObservationDetail = cmp.Or(o.ObservationDetail, &ObservationDetail{})
 	return o
 }
 

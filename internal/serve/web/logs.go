@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -196,24 +195,13 @@ func (l Log) rotated() (paths []string) {
 
 // endOf returns the whole lines in the last n bytes of a file; more says that it has others.
 func endOf(path string, n int64) (content []byte, more bool, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, false, err
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, false, cmp.Or(err, openfile.ErrNotRegular)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, false, openfile.ErrNotRegular
-	}
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	from := max(0, info.Size()-n)
-	content, err = io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	if from > 0 {
+	if content, more, err = openfile.End(path, n); more {
 		if i := bytes.IndexByte(content, '\n'); i >= 0 && i < len(content)-1 { // else it is one long line
 			content = content[i+1:]
 		}
 	}
-	return content, from > 0, err
+	return content, more, err
 }

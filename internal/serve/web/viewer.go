@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -201,12 +203,8 @@ func (v *Viewer) showError(w http.ResponseWriter, visit *visit, status int, err 
 // render writes a page, or its fragment if the request asks for that. It is rendered whole
 // before the first byte is sent, so that an error does not end in the middle.
 func (v *Viewer) render(w http.ResponseWriter, visit *visit, status int, p page, shown view) {
-	f := frame{view: shown, Page: p, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version}
-	for _, other := range pages {
-		if other.Nav != "" {
-			f.Nav = append(f.Nav, other)
-		}
-	}
+	nav := collect.Keep(pages, func(other page) bool { return other.Nav != "" })
+	f := frame{view: shown, Page: p, Nav: nav, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version}
 	block := "layout"
 	if t := v.templates()[p.Name]; visit.URL.Query().Get("fragment") != "" && t.Lookup("fragment") != nil {
 		block = "fragment"
@@ -313,9 +311,7 @@ func inAPI[Q, A any](method func(api.Memory, context.Context, Q) (A, error), q Q
 func request[Q any](v *visit, more url.Values) (q Q) {
 	sent := v.URL.Query()
 	sent.Del("q")
-	for name, values := range more {
-		sent[name] = values
-	}
+	maps.Copy(sent, more)
 	v.fail(api.Parse(&q, api.ParamsOf(q), sent.Encode(), v.PathValue))
 	return q
 }

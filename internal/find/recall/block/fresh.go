@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -89,10 +90,6 @@ func (r *run) distilSession(ctx context.Context, s memory.Session, undistilled f
 			f.symbols = append(f.symbols, c)
 		}
 	}
-	for _, sum := range outcome.Summaries {
-		if !sum.Empty() {
-			f.summaries = append(f.summaries, sum)
-		}
-	}
+	f.summaries = append(f.summaries, collect.Keep(outcome.Summaries, func(sum memory.Summary) bool { return !sum.Empty() })...)
 	return f, nil
 }

@@ -101,9 +101,7 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) 
 	var out built
 	for _, s := range summaries[:min(len(summaries), ownSummaries)] {
 		at := s.CreatedAt
-		if at == 0 {
-			at = r.self.UpdatedAt
-		}
+		at = cmp.Or(at, r.self.UpdatedAt)
 		if text := r.summaryText(s, true); text != "" {
 			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID, from: s.Provenance, proof: r.proofOf(&s),
 				why: "this session, " + summaryOf(s.PromptNumber)}, r.hostSaysWork(text))

@@ -2,7 +2,7 @@ package embed
 
 import (
 	"context"
-	_ "embed" // for the table
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -220,4 +220,13 @@ func (t *Table) scale(entry uint16) float32 {
 		data, at = t.own.data, t.own.scales+4*int(t.own.rows[entry]-1)
 	}
 	return math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[at : at+4])))
+}
+
+// Word returns the entry of a word in lower case that the table has as a whole; ok is false
+// for one that it cuts into pieces.
+func (t *Table) Word(word string) (entry uint16, ok bool) {
+	if word == "" || len(word) > maxLetters || word[0] == continued[0] {
+		return 0, false
+	}
+	return t.find(hashOf(hashStart, word), "", word)
 }

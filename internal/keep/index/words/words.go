@@ -1,5 +1,12 @@
 package words
 
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
 // A Word is a searchable word of a text.
 type Word struct {
 	// Text is the stem in lower case: what is compared. It has letters and digits only.
@@ -66,3 +73,58 @@ func Hash(word string) uint32 {
 	}
 	return h
 }
+
+// PathForm returns the form in which paths and the names of projects are compared: with / between
+// segments, in lower case, and with composed letters, which macOS takes apart.
+func PathForm(path string) string {
+	composed := norm.NFC.String(strings.ReplaceAll(path, `\`, "/"))
+	return norm.NFC.String(strings.ToLower(composed)) // again: there is an ǰ, but no capital of it
+}
+
+// PathPart returns the form of a part of a path that somebody typed: a path has the part if its
+// form contains it. A slash at the end stays, since it means a folder. Nothing has the part ".".
+func PathPart(typed string) string {
+	form := PathForm(typed)
+	switch part := path.Clean(form); {
+	case part == "/":
+		return "."
+	case strings.HasSuffix(form, "/"):
+		return part + "/"
+	default:
+		return part
+	}
+}
+
+// stops are the words of a question that say nothing about what is looked for.
+// English as in the usual short lists, and what people write around a search
+// (find, show); German without those that are English words too (die, war, so).
+var stops = func() map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(`
+a about again am an and any anything are as at be because been being but by can cant could
+did didnt do does doesnt doing dont each either else ever every everything few for from
+had has have having he her here hers him his how i if in into is isnt it its ive just lets like
+may me might mine more most much must my myself no nor not of on once one or other our ours out
+over own please same shall she should show since so some somehow something such than that thats the
+their them then there these they thing things this those though through to too under until up
+us very was wasnt we were what whats when where wheres whether which while who whom whose why
+will with within without wont would wouldnt yet you your yours find tell
+aber als am auch auf aus bei beim bis das dass dem den der des doch du durch ein eine einem
+einen einer es für gegen haben hat hatte ich ihr im ist kann können mit nach nicht noch nur
+ob oder ohne sich sie sind über um und uns unser vom von vor warum wann wenn wer werden wie wir wird wo
+wurde wurden zu zum zur zwischen`) {
+		m[fold(word)] = true
+	}
+	return m
+}()
+
+// fold returns a word as it is before stemming.
+func fold(word string) string {
+	a := newAnalyser(len(word), true)
+	a.analyse(word)
+	return string(a.raws)
+}
+
+// IsStop reports whether a word, in lower case and not stemmed, is one that
+// queries are better off without.
+func IsStop(word string) bool { return stops[word] }
