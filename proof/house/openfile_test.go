@@ -17,7 +17,7 @@ var opensItself = map[string]string{
 	"internal/leaf/openfile/open_other.go":   "it checks what it has opened",
 	"internal/leaf/openfile/within.go":       "it checks what it has opened",
 	"internal/leaf/atomicfile/atomicfile.go": "a directory, to sync it, and new files beside the target",
-	"internal/leaf/openfile/lock_windows.go":     "Windows alone can open a file for one process, and has no FIFOs in folders",
+	"internal/leaf/openfile/lock_windows.go": "Windows alone can open a file for one process, and has no FIFOs in folders",
 	"internal/capture/hook/binary.go":        "/dev/null, for the programs that it starts",
 	"internal/serve/httpapi/peer_linux.go":   "the kernel's table of sockets in /proc",
 	"internal/run/doctor/check_worker.go":    "a process's command line in /proc",
