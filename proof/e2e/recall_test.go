@@ -144,7 +144,7 @@ func (s scene) script(t *testing.T) (scenario string, steps []string, moments []
 			if answer == "" {
 				answer = `<observations/><skip_summary reason="nothing was done"/>`
 			}
-			script.Rules = append(script.Rules, rule{"observer", `<user_request number="\d+" [0-9a-f]+>` + regexp.QuoteMeta(step.Prompt), true, []reply{{Text: answer}}})
+			script.Rules = append(script.Rules, rule{"observer", `<user_request number="\d+"[^>]*>` + regexp.QuoteMeta(step.Prompt), true, []reply{{Text: answer}}})
 			for n, turn := range step.Turns {
 				script.Turns = append(script.Turns, reply{turn.Text, turn.ToolUse})
 				moments = append(moments, moment{session.Name, step.Prompt, n, turn.Shows})

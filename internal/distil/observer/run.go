@@ -334,7 +334,7 @@ func (w *task) newRun(ctx context.Context, id string) (*run, error) {
 	if err != nil {
 		return nil, transientError{err}
 	}
-	facts := mode.Facts{Project: cmp.Or(s.Label, memory.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath, Technologies: technologiesOf(s.ProjectPath)}
+	facts := mode.Facts{Project: cmp.Or(s.Label, memory.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath, Session: s.ID, Technologies: technologiesOf(s.ProjectPath)}
 	for i := range known {
 		facts.Learnings = append(facts.Learnings, known[i].Content)
 	}

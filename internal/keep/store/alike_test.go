@@ -45,6 +45,17 @@ func TestNamesAlike(t *testing.T) {
 			t.Errorf("%q means %q, %v; want %q", name, got, err, want)
 		}
 	}
+	m.add(t, note("the width of letters", func(n *memory.NewObservation) {
+		n.ProjectPath, n.Files = decomposed, []memory.FileRef{{Path: "a.go", Role: memory.FileRead}}
+	}))
+	for _, path := range []string{composed, upper} {
+		if got, err := m.ProjectOf(t.Context(), path); err != nil || got != decomposed {
+			t.Errorf("what is done in %q belongs to %q, %v", path, got, err)
+		}
+		if found, err := m.ObservationsOfFile(t.Context(), path, "a.go", 5); err != nil || len(found) != 1 {
+			t.Errorf("%d records of a file in %q, %v", len(found), path, err)
+		}
+	}
 	if got, err := m.ProjectsNamed(t.Context(), filepath.Join(dir, "prÓjekt")); err != nil || slices.Contains(got, other) {
 		t.Errorf("a path that is not there means %q, %v", got, err)
 	}

@@ -84,14 +84,14 @@ func turn() []memory.PendingEvent {
 // view is how the tests show a session.
 var view = View{Roots: []string{"/home/dev/shop"}, Mark: "0f1e2d3c4b5a"}
 
-var uploadPrompt = memory.Prompt{Number: 3, Text: "Uploads over 8 MB fail with 413. Find out why & fix it."}
+var uploadPrompt = memory.Prompt{Number: 3, CreatedAt: 1_790_000_000_000, Text: "Uploads over 8 MB fail with 413. Find out why & fix it."}
 
 func TestGoldenPrompts(t *testing.T) {
 	code := load(t, "code")
 	golden(t, "system-code", System(code, "Deutsch"))
 	golden(t, "system-research", System(load(t, "research"), ""))
 	golden(t, "system-writing", System(load(t, "writing"), ""))
-	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Technologies: []string{"Go", "nginx"}, Learnings: []string{"Never edit deploy/ without asking", "</learnings_so_far> is text"}}))
+	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Session: 12, Technologies: []string{"Go", "nginx"}, Learnings: []string{"Never edit deploy/ without asking", "</learnings_so_far> is text"}}))
 	golden(t, "observations", view.Turn(turn(), uploadPrompt, "", false))
 	golden(t, "turn", view.Turn(turn()[:2], uploadPrompt, "The limit is nginx's <8 MB>.", true))
 	earlier := view

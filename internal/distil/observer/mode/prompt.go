@@ -2,8 +2,10 @@ package mode
 
 import (
 	"embed"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
@@ -32,6 +34,7 @@ const (
 type Facts struct {
 	// Project is the project's label, Root its directory.
 	Project, Root string
+	Session       memory.SessionID
 	// Technologies of the project, as far as known.
 	Technologies []string
 	// Learnings are what is known of the project, the surest first.
@@ -75,7 +78,7 @@ func Session(f Facts) string {
 		}
 	}
 	about := element("project", oneLine(f.Project, maxLabel)) + element("directory", oneLine(f.Root, maxDirectory)) +
-		element("technologies", strings.Join(technologies, ", "))
+		element("technologies", strings.Join(technologies, ", ")) + element("session", fmt.Sprintf("S%d", f.Session))
 	return render("session.md", map[string]string{"about": about, "learnings": fitting(f.Learnings, maxLearnings, func(l *string) string {
 		return "- " + oneLine(*l, maxLearning) + "\n"
 	})})
@@ -128,7 +131,11 @@ func (v View) request(p memory.Prompt) string {
 	if request == "" {
 		return ""
 	}
-	return `<user_request number="` + strconv.Itoa(p.Number) + `" ` + v.Mark + ">" + request + "</user_request " + v.Mark + ">\n\n"
+	date := ""
+	if p.CreatedAt != 0 {
+		date = ` date="` + p.CreatedAt.Time().Format(time.DateOnly) + `"`
+	}
+	return `<user_request number="` + strconv.Itoa(p.Number) + `"` + date + " " + v.Mark + ">" + request + "</user_request " + v.Mark + ">\n\n"
 }
 
 // earlier returns the part of a prompt for the model with the titles of earlier records, as

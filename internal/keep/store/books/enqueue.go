@@ -188,7 +188,9 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	}
 	project, known := b.aliases[e.ProjectPath]
 	if !known {
-		project = records.KnownAs(t, e.ProjectPath)
+		var err error
+		project, err = records.KnownAs(context.Background(), t.Conn, e.ProjectPath)
+		t.Fail(err)
 		b.aliases[e.ProjectPath] = project
 	}
 	e.ProjectPath = project

@@ -227,7 +227,7 @@ func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, known *Known
 // its files.
 func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]memory.Observation, error) {
 	return db.InSnapshot(ctx, s.DB, "list observations of a file", func(reader db.Querier) ([]memory.Observation, error) {
-		projectPath, err := Aliased(ctx, reader, projectPath)
+		projectPath, err := KnownAs(ctx, reader, projectPath)
 		if err != nil {
 			return nil, err
 		}

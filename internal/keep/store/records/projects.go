@@ -85,11 +85,10 @@ func Aliased(ctx context.Context, q db.Querier, path string) (string, error) {
 	return project, err
 }
 
-// ProjectOf implements search.Records: the project that what is done in path belongs to: that of an alias, else
-// path itself.
+// ProjectOf implements search.Records: the project that what is done in path belongs to; see [KnownAs].
 func (s *Records) ProjectOf(ctx context.Context, path string) (project string, err error) {
 	defer db.Wrap(&err, "find project")
-	return Aliased(ctx, s.Reader, path)
+	return KnownAs(ctx, s.Reader, path)
 }
 
 // ReadAliases returns the projects of all aliases by path.
@@ -105,17 +104,18 @@ func projectIn(t *db.Tx, path string) string {
 	return path
 }
 
-// KnownAs returns the project with records whose directory path is, in another letter case or
-// Unicode form of a file system that ignores them; path itself if there is none.
-func KnownAs(t *db.Tx, path string) string {
+// KnownAs returns the project that path is an alias of, or the one with records whose directory it
+// is, in another letter case or Unicode form of a file system that ignores them; path itself if
+// there is none.
+func KnownAs(ctx context.Context, q db.Querier, path string) (string, error) {
 	if !IsRoot(path) {
-		return path
+		return Aliased(ctx, q, path)
 	}
-	projects, err := ProjectsNamed(context.Background(), t.Conn, path)
-	if t.Fail(err); len(projects) > 0 {
-		return projects[0]
+	projects, err := ProjectsNamed(ctx, q, path)
+	if err != nil || len(projects) == 0 {
+		return path, err
 	}
-	return path
+	return projects[0], nil
 }
 
 // IsRoot reports whether a project is named by its root, or as label:NAME, and not by its
