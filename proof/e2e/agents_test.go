@@ -34,6 +34,10 @@ type agentRow struct {
 	tools map[string]int
 	// open: the agent does not report the end of a session that has no terminal.
 	open bool
+	// mute: it reports no prompt, and takes context after a tool only.
+	mute bool
+	// left matches the command line of a process that the agent leaves behind.
+	left string
 }
 
 // answer ends each session; the memory has it as the session's result.
@@ -93,6 +97,15 @@ var agentRows = []agentRow{
 			{Tool: "search_memory", Args: values{"query": "limiter"}},
 		},
 		tools: map[string]int{"Bash": 1, "Edit": 1, "Read": 1},
+	},
+	{
+		host: "cline", name: "cline", version: "3.0.65", command: "cline",
+		config: map[string]string{".cline/data/settings/providers.json": `{"version":1,"lastUsedProvider":"openai-compatible","modes":{},"providers":{"openai-compatible":{"settings":{"provider":"openai-compatible","apiKey":"k","model":"m","baseUrl":"{url}/v1"},"updatedAt":"2026-11-28T00:00:00.000Z","tokenSource":"manual"}}}`},
+		args:   []string{"--auto-approve", "true"},
+		script: []scripted{
+			{Tool: "run_commands", Args: values{"commands": []string{"echo marker > made.txt && cat made.txt"}}},
+		},
+		tools: map[string]int{"Bash": 1}, mute: true,
 	},
 	{
 		host: "opencode", name: "opencode-ai", version: "1.18.33", command: "opencode", binary: "opencode-linux-ARCH/bin/opencode",
@@ -240,6 +253,9 @@ func TestAgents(t *testing.T) {
 				t.Errorf("captured %v", kinds)
 			}
 			asked := m.asked()
+			if !strings.Contains(asked[0], "mem-search") {
+				t.Error("the model is not told of the skill")
+			}
 			if len(asked) < len(row.script)+1 {
 				t.Fatalf("%d requests, want one a call and one for the answer", len(asked))
 			}

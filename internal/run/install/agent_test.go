@@ -368,7 +368,7 @@ func TestVSCodeServers(t *testing.T) {
 	path, text := filepath.Join(p.root, "home", ".config", "Code", "User", "mcp.json"), "{\n\t// mine\n\t\"servers\": {\"docs\": {\"command\": \"docs\"}},\n}\n"
 	p.put(path, text, 0o600)
 	was := files(t, p.dir)
-	if plan := p.install(); plan.Host != memory.HostCopilot || len(plan.Files) != 3 || !strings.Contains(p.get(path), `"type": "stdio"`) && !strings.Contains(p.get(path), `"type":"stdio"`) {
+	if plan := p.install(); plan.Host != memory.HostCopilot || len(plan.Files) != 4 || !strings.Contains(p.get(path), `"type": "stdio"`) && !strings.Contains(p.get(path), `"type":"stdio"`) {
 		t.Errorf("%d files, %s", len(plan.Files), p.get(path))
 	}
 	if p.uninstall(); p.get(path) != text {

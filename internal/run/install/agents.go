@@ -47,6 +47,12 @@ type agentFile struct {
 	hooks bool
 }
 
+// skillName is the skill's name in the plugin, and where agents read skills.
+const skillName = "skills/mem-search/SKILL.md"
+
+// skillFile is the skill in the directory of an agent.
+var skillFile = agentFile{names: []string{skillName}, form: skill{wholeFile{head: "---\nname: mem-search\n"}}}
+
 // agents are the agents. A new one is a row here and an adapter in package hook.
 var agents = []Agent{
 	{
@@ -56,6 +62,7 @@ var agents = []Agent{
 		files: []agentFile{
 			{names: []string{"hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
 			{names: []string{"config.toml"}, form: tomlServers{}},
+			skillFile,
 		},
 	},
 	{
@@ -63,6 +70,7 @@ var agents = []Agent{
 		dir: dirOf("", "GEMINI_CLI_HOME", ".gemini"),
 		files: []agentFile{
 			{names: []string{"settings.json"}, form: jsonHooks{entry: namedEntry, servers: true}, hooks: true},
+			skillFile,
 		},
 	},
 	{
@@ -70,6 +78,7 @@ var agents = []Agent{
 		dir: dirOf("", "", ".qwen"),
 		files: []agentFile{
 			{names: []string{"settings.json"}, form: jsonHooks{entry: namedEntry, servers: true}, hooks: true},
+			skillFile,
 		},
 	},
 	{
@@ -83,6 +92,7 @@ var agents = []Agent{
 				names: []string{"../.config/Code/User/mcp.json", "../Library/Application Support/Code/User/mcp.json", "../AppData/Roaming/Code/User/mcp.json"},
 				found: true, form: jsonServers{key: "servers", more: []any{"type", "stdio"}},
 			},
+			skillFile,
 		},
 	},
 	{
@@ -99,6 +109,7 @@ var agents = []Agent{
 				handled: []string{"chat.message", "tool.execute.after", "session.idle", "session.deleted", "experimental.session.compacting"},
 			}},
 			{names: []string{"opencode.json", "opencode.jsonc"}, form: jsonServers{key: "mcp", local: true}},
+			skillFile,
 		},
 	},
 	{
@@ -108,6 +119,7 @@ var agents = []Agent{
 		files: []agentFile{
 			{names: []string{"hooks.json"}, form: jsonHooks{entry: plainEntry, base: `{"version":1}`}, hooks: true},
 			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers"}},
+			skillFile,
 		},
 	},
 	{
@@ -125,6 +137,7 @@ var agents = []Agent{
 		files: []agentFile{
 			{names: []string{"hooks.json"}, form: jsonHooks{entry: groupEntry}, hooks: true},
 			{names: []string{"mcp.json"}, form: jsonServers{key: "mcpServers", more: []any{"type", "stdio"}}},
+			skillFile,
 		},
 	},
 	{
@@ -135,6 +148,7 @@ var agents = []Agent{
 				entry: `{"command":LINE,"timeout_ms":TIMEOUT}`, base: `{"name":"claude-mem","tools":["*"],"includeMcpJson":true}`,
 			}},
 			{names: []string{"settings/mcp.json"}, form: jsonServers{key: "mcpServers"}},
+			skillFile,
 		},
 	},
 	{

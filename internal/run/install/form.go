@@ -6,6 +6,7 @@ import (
 	_ "embed" // the plugin of OpenCode
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -246,9 +247,11 @@ func brokenAgentFile(label, path string, err error) error {
 var openCodePlugin string
 
 // wholeFile is a file that is ours as a whole: the plugin of an agent that runs no
-// commands. Its first line says so.
+// commands, or the skill. Its beginning says so.
 type wholeFile struct {
 	text string
+	// head is what every version of ours begins with; "" for the first line of text.
+	head string
 	// hookLine begins the line that names the program of the hook, "" for none.
 	hookLine string
 	// handled are the events that the plugin handles.
@@ -258,14 +261,14 @@ type wholeFile struct {
 // isOurs reports whether a file begins with the first line of ours: also that of an earlier version.
 func (f wholeFile) isOurs(data []byte) bool {
 	first, _, _ := strings.Cut(f.text, "\n")
-	return bytes.HasPrefix(data, []byte(first))
+	return bytes.HasPrefix(data, []byte(cmp.Or(f.head, first)))
 }
 
 // add returns our text with the hook's program in the line that names it. An earlier version of ours
 // and an empty file are replaced; another file is CodeConflict.
 func (f wholeFile) add(in *Installer, _ memory.Host, now []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(now)) > 0 && !f.isOurs(now) {
-		return nil, memory.Errorf(memory.CodeConflict, "it is another plugin of that name").
+		return nil, memory.Errorf(memory.CodeConflict, "it is another file of that name").
 			WithHint("rename that file, then run the command again; nothing was changed")
 	}
 	if f.hookLine == "" {
@@ -295,6 +298,20 @@ func (f wholeFile) read(data []byte) (ours, error) {
 	path, _, _ := strings.Cut(rest, "\n")
 	program, _ := jsonscan.Unquote([]byte(path))
 	return ours{Events: f.handled, Hook: program}, nil
+}
+
+// skill is the plugin's skill as one file, without the pages that its table of operations leads to.
+type skill struct{ wholeFile }
+
+func (f skill) add(in *Installer, host memory.Host, now []byte) ([]byte, error) {
+	whole, err := fs.ReadFile(in.opts.Plugin, skillName)
+	if err != nil {
+		return nil, err
+	}
+	before, behind, _ := strings.Cut(string(whole), "## Which operation\n")
+	_, behind, _ = strings.Cut(behind, "\n## ")
+	f.text = strings.ReplaceAll(before+"## "+behind, "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem", in.programPath(PluginName))
+	return f.wholeFile.add(in, host, now)
 }
 
 // script is a program in an agent's directory of hooks that runs the hook of one event. Its second line says

@@ -83,11 +83,14 @@ func newPlace(t *testing.T, settings string) *place {
 			".claude-plugin/plugin.json": {Data: []byte(`{"name": "claude-mem", "version": "0.0.0"}` + "\n")},
 			".mcp.json":                  {Data: []byte(`{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem", "args": ["mcp"]}}}`)},
 			"hooks/hooks.json":           {Data: []byte(`of another system`)},
-			"skills/mem-search/SKILL.md": {Data: []byte("skill")},
+			skillName:                    {Data: []byte(skillText)},
 		},
 	}
 	return p
 }
+
+// skillText stands for the skill.
+const skillText = "---\nname: mem-search\n---\n\n## Which operation\n\n| a table |\n\n## Notes\n\n- Not on the `PATH`: `\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem\"`.\n"
 
 func (p *place) put(path, text string, mode fs.FileMode) {
 	p.t.Helper()

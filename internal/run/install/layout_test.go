@@ -28,7 +28,7 @@ func TestTree(t *testing.T) {
 		"marketplace/claude-mem/bin/claude-mem":             "#!/bin/sh\nexec " + ShellWord(filepath.Join(bin, "claude-mem")) + " \"$@\"\n",
 		"marketplace/claude-mem/bin/claude-mem-hook":        "#!/bin/sh\nexec " + ShellWord(filepath.Join(bin, "claude-mem-hook")) + " \"$@\"\n",
 		"marketplace/claude-mem/hooks/hooks.json":           string(hook.HooksJSON("linux", filepath.Join(bin, "claude-mem-hook"))),
-		"marketplace/claude-mem/skills/mem-search/SKILL.md": "skill",
+		"marketplace/claude-mem/skills/mem-search/SKILL.md": skillText,
 		"marketplace/claude-mem/.claude-plugin/plugin.json": `{"name": "claude-mem", "version": "1.2.3"}` + "\n",
 		"marketplace/claude-mem/.mcp.json":                  `{"mcpServers": {"memory": {"command": ` + quoted(filepath.Join(bin, "claude-mem")) + `, "args": ["mcp"]}}}`,
 		"memory.db":                                         "memory",

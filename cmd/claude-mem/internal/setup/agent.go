@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
+	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/transfer"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -149,7 +152,25 @@ func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *insta
 		a.lacks(plan)
 		a.Note("To check it after a session: `claude-mem doctor`, then `claude-mem sessions`.")
 	}
+	if err := a.offerSessions(ctx, agent, o); err != nil {
+		return err
+	}
 	return a.offerHistory(ctx, o)
+}
+
+// offerSessions is offerHistory for what the agent has stored of its sessions.
+func (a *Verbs) offerSessions(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	dir := agent.History(a.Getenv, a.Home())
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	a.Note("\n%s has stored sessions; to import them, with no model: claude-mem import --host %s", agent.Label, agent.Host)
+	if o.yes || o.dry || !print.IsTerminal(a.Stdin) {
+		return nil
+	}
+	return a.importIf("Import them now, all projects, with no model?", func() error {
+		return a.transfers().ImportTranscripts(ctx, o.dataDir, dir, &transfer.TranscriptFlags{Times: &cli.Times{}, Yes: true})
+	})
 }
 
 // lacks says what the agent cannot do of what Claude Code can.
