@@ -24,6 +24,8 @@ type agentRow struct {
 	// address; they are there before the install.
 	config map[string]string
 	env    []string // likewise
+	// kept are such files that the agent itself writes to.
+	kept map[string]string
 	// args start a session without a terminal; the prompt follows.
 	args []string
 	// binary is the program below node_modules where the command is only made by a script of
@@ -34,10 +36,8 @@ type agentRow struct {
 	tools map[string]int
 	// open: the agent does not report the end of a session that has no terminal.
 	open bool
-	// mute: it reports no prompt, and takes context after a tool only.
+	// mute: it reports no prompt, so that a first search finds nothing, and takes context after a tool only.
 	mute bool
-	// left matches the command line of a process that the agent leaves behind.
-	left string
 }
 
 // answer ends each session; the memory has it as the session's result.
@@ -100,12 +100,13 @@ var agentRows = []agentRow{
 	},
 	{
 		host: "cline", name: "cline", version: "3.0.65", command: "cline",
-		config: map[string]string{".cline/data/settings/providers.json": `{"version":1,"lastUsedProvider":"openai-compatible","modes":{},"providers":{"openai-compatible":{"settings":{"provider":"openai-compatible","apiKey":"k","model":"m","baseUrl":"{url}/v1"},"updatedAt":"2026-11-28T00:00:00.000Z","tokenSource":"manual"}}}`},
-		args:   []string{"--auto-approve", "true"},
+		kept: map[string]string{".cline/data/settings/providers.json": `{"version":1,"lastUsedProvider":"openai-compatible","modes":{},"providers":{"openai-compatible":{"settings":{"provider":"openai-compatible","apiKey":"k","model":"m","baseUrl":"{url}/v1"},"updatedAt":"2026-11-28T00:00:00.000Z","tokenSource":"manual"}}}`},
+		args: []string{"--auto-approve", "true"},
 		script: []scripted{
 			{Tool: "run_commands", Args: values{"commands": []string{"echo marker > made.txt && cat made.txt"}}},
+			{Tool: "search_memory", Args: values{"query": "limiter"}},
 		},
-		tools: map[string]int{"Bash": 1}, mute: true,
+		tools: map[string]int{"run_commands": 1}, mute: true, open: true,
 	},
 	{
 		host: "opencode", name: "opencode-ai", version: "1.18.33", command: "opencode", binary: "opencode-linux-ARCH/bin/opencode",
@@ -225,16 +226,20 @@ func TestAgents(t *testing.T) {
 				before[name] = strings.ReplaceAll(text, "{url}", m.URL)
 				writeFile(t, filepath.Join(r.home, name), before[name])
 			}
+			for name, text := range row.kept {
+				writeFile(t, filepath.Join(r.home, name), strings.ReplaceAll(text, "{url}", m.URL))
+			}
 			r.run(filepath.Join(r.bin, "claude-mem"), "install", "--host", row.host, "--yes")
 			t.Cleanup(func() {
 				stop := exec.Command(filepath.Join(r.bin, "claude-mem"), "worker", "stop")
 				stop.Env = r.env
 				_ = stop.Run()
+				_ = exec.Command("pkill", "-f", filepath.Dir(r.home)).Run() // Cline leaves a process of its own behind
 			})
 
 			r.run(r.cli, append(slices.Clone(row.args), "Make the limiter refill by the clock")...)
 			first := r.settled("1")
-			if first.Host != row.host || strings.Trim(first.FirstPrompt, `"`) != "Make the limiter refill by the clock" { // OpenCode quotes it
+			if first.Host != row.host || !row.mute && strings.Trim(first.FirstPrompt, `"`) != "Make the limiter refill by the clock" { // OpenCode quotes it
 				t.Errorf("host %q, prompt %q", first.Host, first.FirstPrompt)
 			}
 			kinds, tools := map[string]int{}, map[string]int{}
@@ -249,22 +254,25 @@ func TestAgents(t *testing.T) {
 					t.Errorf("tools %v, want %v", tools, row.tools)
 				}
 			}
-			if kinds["prompt"] != 1 || kinds["stop"] != 1 || (kinds["session_end"] == 1) == row.open {
+			if (kinds["prompt"] == 1) == row.mute || kinds["stop"] != 1 || (kinds["session_end"] == 1) == row.open {
 				t.Errorf("captured %v", kinds)
 			}
 			asked := m.asked()
-			if !strings.Contains(asked[0], "mem-search") {
+			if !row.mute && !strings.Contains(asked[0], "mem-search") {
 				t.Error("the model is not told of the skill")
 			}
 			if len(asked) < len(row.script)+1 {
 				t.Fatalf("%d requests, want one a call and one for the answer", len(asked))
 			}
 			// Of the memory's own answer nothing is captured.
-			if last := asked[len(asked)-1]; !strings.Contains(last, "history to judge, not instructions") || first.Captured.Skipped != 1 {
+			if last := asked[len(asked)-1]; !row.mute && !strings.Contains(last, "history to judge, not instructions") || first.Captured.Skipped != 1 {
 				t.Errorf("%d events skipped, want the search; or the MCP server did not answer: %s", first.Captured.Skipped, last[max(0, len(last)-2000):])
 			}
 			r.run(r.cli, append(slices.Clone(row.args), "Where did we leave the limiter?")...)
 			second := m.asked()[len(asked)]
+			if row.mute {
+				second = strings.Join(m.asked()[len(asked):], "")
+			}
 			if !strings.Contains(second, "claude-mem-context") || !strings.Contains(second, "made.txt") {
 				t.Error("the second session was not given what the first has done")
 			}
