@@ -14,7 +14,7 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: rename build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice clean
+.PHONY: rename release build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -95,5 +95,8 @@ accept-%: ## the acceptance of a subject (capture observer search recall install
 rename: ## the module's path, in go.mod, imports and nested modules: make rename MODULE=example.org/you/claude-mem
 	.ci/rename "$(MODULE)"
 
+release: ## archives, packages, SBOM and installers of HEAD in dist/: make release VERSION=1.2.3 REPO=example.org/you/claude-mem
+	.ci/release "$(VERSION)" "$(REPO)"
+
 clean:
-	rm -rf bin
+	rm -rf bin dist
