@@ -9,9 +9,9 @@ import (
 	"claudemem/internal/memory"
 )
 
-// CheckoutPath is where the hook's program is for a plugin that runs from a checkout:
-// in the bin/ of `make build`. An installed plugin names the absolute path.
-const CheckoutPath = pluginRoot + "/../bin/" + program
+// CheckoutPath is the hook's program for a plugin that runs from a checkout or comes from a
+// repository: a script that finds it. The plugin of `claude-mem install` names the absolute path.
+const CheckoutPath = pluginRoot + "/bin/" + program
 
 // pluginRoot is replaced by the host.
 const pluginRoot = "${CLAUDE_PLUGIN_ROOT}"

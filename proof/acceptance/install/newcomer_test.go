@@ -196,7 +196,7 @@ func TestNewcomer(t *testing.T) {
 	if len(demo) != 1 || len(use) != 3 {
 		t.Fatalf("README has %d and %d blocks of commands, this test knows what follows 1 and 3", len(demo), len(use))
 	}
-	if lines := strings.Count(string(readme[:strings.Index(string(readme), "\n## Look around")]), "\n"); lines > 50 {
+	if lines := strings.Count(string(readme[:strings.Index(string(readme), "\n## Proof")]), "\n"); lines > 50 {
 		t.Errorf("the way to a working memory takes %d lines of README, a screen has 50", lines)
 	}
 	says := func(what, got string, want ...string) {
