@@ -66,7 +66,7 @@ func TestHooksJSONRegistersExactly(t *testing.T) {
 				}
 			} else if h.Args != nil || !strings.HasPrefix(h.Command, map[string]string{
 				"linux":  `trap 'exit 0' EXIT;"/home/ada/\$x/claude-mem-hook" `,
-				"darwin": `trap 'exit 0' EXIT;"${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem-hook" `,
+				"darwin": `trap 'exit 0' EXIT;"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" `,
 			}[goos]) || !strings.HasSuffix(h.Command, ` 2>/dev/null || exit 0`) {
 				t.Errorf("%s: %s runs %q %q", goos, name, h.Command, h.Args)
 			}
