@@ -12,6 +12,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 KILLS         ?= 1000
 SOAK          ?= 10m
+IN_MEMORY      = $(shell .ci/in-memory)
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: rename release build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice clean
@@ -24,7 +25,7 @@ demo: build
 	bin/claude-mem demo --open
 
 test: ## twice as many packages at a time as there are processors, since the acceptance tests mostly wait
-	$(GO) test -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) -timeout 25m ./...
+	$(IN_MEMORY) $(GO) test -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) -timeout 25m ./...
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
 	cd internal/capture/redact/judge && $(GO) vet . && $(GO) test -count=1 .
@@ -44,13 +45,13 @@ lint:
 	.ci/vulncheck
 
 race: ## without what -short leaves out: measurements, long work that tests nothing concurrent, and tests that drive other processes only
-	$(GO) test -race -short -timeout 25m -gcflags='modernc.org/...=-race=false' ./...
+	$(IN_MEMORY) $(GO) test -race -short -timeout 25m -gcflags='modernc.org/...=-race=false' ./...
 
 fuzz: ## each target for FUZZTIME
-	FUZZTIME=$(FUZZTIME) .ci/fuzz
+	$(IN_MEMORY) FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 torture: ## KILLS times kills worker, hooks and commands at random moments; SEED=N plays the same kills again
-	$(GO) test ./proof/acceptance/torture -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
+	$(IN_MEMORY) $(GO) test ./proof/acceptance/torture -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
 
 faults: ## system calls of the worker and of hooks fail, by strace
 	$(GO) test ./proof/acceptance/torture -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
