@@ -40,16 +40,15 @@ var ways = map[string]struct{ in, between, out string }{
 	"deb": {
 		in: `mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" && touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"
 dpkg --root="$root" --log=/dev/null --force-not-root --force-script-chrootless -i "$release"/claude-mem_*_linux_amd64.deb && claude-mem install --yes`,
-		out: `claude-mem uninstall --yes && dpkg --root="$root" --log=/dev/null --force-not-root -r claude-mem && ! command -v claude-mem`,
+		out: `claude-mem uninstall --yes && dpkg --root="$root" --log=/dev/null --force-not-root -r claude-mem && [ ! -e "$root/usr/bin/claude-mem" ]`,
 	},
 	"rpm": {
-		in:  `mkdir -p "$root" && cd "$root" && rpm2cpio "$release"/claude-mem_*_linux_amd64.rpm | cpio -idm && claude-mem install --yes`,
+		in:  `mkdir -p "$root" && cd "$root" && rpm2cpio "$release"/claude-mem_*_linux_amd64.rpm | cpio -idm --quiet --no-absolute-filenames && claude-mem install --yes`,
 		out: `claude-mem uninstall --yes`,
 	},
 	"npm": {
-		in: `export npm_config_registry=http://127.0.0.1:38999/npm/ npm_config_cache="$root/cache"
-npm install --silent --no-audit --no-fund --prefix "$root/usr" -g claude-mem-go && claude-mem install --yes`,
-		out: `claude-mem uninstall --yes && npm uninstall --silent --prefix "$root/usr" -g claude-mem-go && ! command -v claude-mem`,
+		in: `npm install --silent --no-audit --no-fund --prefix "$root/usr" -g claude-mem-go && claude-mem install --yes`,
+		out: `claude-mem uninstall --yes && npm uninstall --silent --prefix "$root/usr" -g claude-mem-go && [ ! -e "$root/usr/bin/claude-mem" ]`,
 	},
 	"marketplace": {
 		in: `mkdir "$root" && tar -xzf "$release"/claude-mem-plugin_*.tar.gz -C "$root" && cd "$root" && git init -q && git add -A &&
@@ -99,6 +98,7 @@ func TestRelease(t *testing.T) {
 			args := []string{"--plugin", "", "--scenario", filepath.Join(tools, "scenario.json"), "--project", project, "--home", home, "--out", out,
 				"--env", "PATH=" + strings.Join([]string{tools, filepath.Join(out, "home", ".local", "bin"), root + "/usr/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"}, ":"),
 				"--env", "CLAUDE_MEM_PROVIDER=offline", "--env", "server=" + server, "--env", "release=" + release, "--env", "root=" + root,
+				"--env", "npm_config_registry=http://127.0.0.1:38999/npm/", "--env", "npm_config_cache=" + root + "/cache",
 				"--between", served + way.in}
 			if way.between != "" {
 				args = append(args, "--prompt", "Fix the till.", "--between", way.between, "--new-session")
@@ -124,6 +124,12 @@ func TestRelease(t *testing.T) {
 			own := regexp.MustCompile(`^(\.claude-mem/|\.claude\.json|\.claude/(projects|backups|plugins|todos|statsig|shell-snapshots|debug|session-env|file-history|history\.jsonl|\.last|cache|policy)|\.npm/|\.cache/)`)
 			before, after := files(t, filepath.Join(out, "before")), files(t, filepath.Join(out, "home"))
 			for name, text := range after {
+				if name == ".claude/plugins/installed_plugins.json" && strings.Contains(text, "claude-mem") {
+					t.Errorf("%s names us: %s", name, text)
+				}
+				if way.between != "" && strings.HasPrefix(name, ".claude/") {
+					continue // the CLI itself has put it in and taken it off, and keeps its cache
+				}
 				if was, there := before[name]; !own.MatchString(name) && (!there || was != text) {
 					t.Errorf("%s is left or changed: %s", name, text)
 				}

@@ -352,9 +352,14 @@ func (c *Command) readFiles(s *Source, shows string) []string {
 	return list
 }
 
+// isDevice reports whether a path is of a device; below /dev/shm there are files.
+func isDevice(path string) bool {
+	return strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/shm/")
+}
+
 // isPlace reports whether a word can be the path of a file.
 func isPlace(w string) bool {
-	return strings.Trim(w, "/+-0123456789") != "" && len(w) <= maxPlace && !strings.ContainsAny(w, "\n\x00") && !strings.Contains(w, "://") && !strings.HasPrefix(w, "/dev/")
+	return strings.Trim(w, "/+-0123456789") != "" && len(w) <= maxPlace && !strings.ContainsAny(w, "\n\x00") && !strings.Contains(w, "://") && !isDevice(w)
 }
 
 // maxPlace bounds a path that is compared, in bytes.

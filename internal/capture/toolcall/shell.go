@@ -311,7 +311,7 @@ func (w *walker) redirections(s *syntax.Stmt, c *Command) {
 			c.Reads = append(c.Reads, target)
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
 			descriptor := r.Op == syntax.DplOut && (strings.Trim(target, "0123456789-") == "" || target[0] == '$')
-			if (r.N == nil || r.N.Value == "1") && target != "" && !descriptor && !strings.HasPrefix(target, "/dev/") {
+			if (r.N == nil || r.N.Value == "1") && target != "" && !descriptor && !isDevice(target) {
 				c.Writes = append(c.Writes, target)
 			}
 		}
@@ -477,7 +477,7 @@ func splitWords(line, dir string, depth int) []Command {
 		word := strings.Trim(field, `"'`)
 		switch {
 		case toFile:
-			if toFile = false; !strings.HasPrefix(word, "/dev/") {
+			if toFile = false; !isDevice(word) {
 				c.Writes = append(c.Writes, word)
 			}
 		case len(c.Words) > 0 || !keywords[word]:

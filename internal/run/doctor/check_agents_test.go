@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
+	"claudemem/plugin"
 )
 
 // TestAgents checks what is found of an agent whose files were changed after the install.
@@ -45,7 +46,7 @@ func TestAgents(t *testing.T) {
 			if err := os.WriteFile(program, []byte("program"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			agent := install.NewAgent(install.Options{DataDir: data, ConfigDir: codex, Program: program, HookProgram: program}, install.AgentOf(memory.HostCodex))
+			agent := install.NewAgent(install.Options{Plugin: plugin.Files, DataDir: data, ConfigDir: codex, Program: program, HookProgram: program}, install.AgentOf(memory.HostCodex))
 			if _, err := agent.Install(t.Context()); err != nil {
 				t.Fatal(err)
 			}
