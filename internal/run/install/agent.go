@@ -126,8 +126,8 @@ func (in *AgentInstaller) replace(verb string, c Change) {
 				return err
 			}
 			for dir := filepath.Dir(c.Path); dir != filepath.Dir(in.opts.ConfigDir); dir = filepath.Dir(dir) {
-				info, err := os.Lstat(dir) // a link of the user's stays, and a directory that is not empty now
-				if err != nil || !info.IsDir() || os.Remove(dir) != nil || dir == filepath.Dir(dir) {
+				info, _ := os.Lstat(dir) // a link of the user's stays, and a directory that is not empty now
+				if info == nil || !info.IsDir() || os.Remove(dir) != nil || dir == filepath.Dir(dir) {
 					break
 				}
 			}

@@ -14,6 +14,6 @@ http.createServer((request, response) => {
   const name = decodeURIComponent(request.url.split("?")[0]);
   const about = name.startsWith("/npm/") && packages[name.slice(5)], file = path.join(folder, path.basename(name));
   if (about) response.end(JSON.stringify(about));
-  else if (!name.startsWith("/npm/") && fs.existsSync(file)) fs.createReadStream(file).pipe(response);
+  else if (!name.startsWith("/npm/") && fs.existsSync(file) && fs.statSync(file).isFile()) fs.createReadStream(file).pipe(response);
   else response.writeHead(404).end();
 }).listen(port, "127.0.0.1");

@@ -161,7 +161,7 @@ func (a *Verbs) installAgent(ctx context.Context, agent *install.Agent, o *insta
 // offerSessions is offerHistory for what the agent has stored of its sessions.
 func (a *Verbs) offerSessions(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	dir := agent.History(a.Getenv, a.Home())
-	if _, err := os.Stat(dir); err != nil {
+	if info, _ := os.Stat(dir); info == nil {
 		return nil
 	}
 	a.Note("\n%s has stored sessions; to import them, with no model: claude-mem import --host %s", agent.Label, agent.Host)
