@@ -125,12 +125,7 @@ func (in *AgentInstaller) replace(verb string, c Change) {
 			if err := removeIfThere(atomicfile.BehindLinks(c.Path)); err != nil {
 				return err
 			}
-			for dir := filepath.Dir(c.Path); dir != filepath.Dir(in.opts.ConfigDir); dir = filepath.Dir(dir) {
-				info, _ := os.Lstat(dir) // a link of the user's stays, and a directory that is not empty now
-				if info == nil || !info.IsDir() || os.Remove(dir) != nil || dir == filepath.Dir(dir) {
-					break
-				}
-			}
+			removeEmptyDirs(filepath.Dir(c.Path), filepath.Dir(in.opts.ConfigDir))
 			return nil
 		}
 		err := in.write(c.Path, c.After, cmp.Or(c.file.mode, 0o600))
@@ -139,6 +134,16 @@ func (in *AgentInstaller) replace(verb string, c Change) {
 		}
 		return err
 	})
+}
+
+// removeEmptyDirs removes a directory and those that it is in, below the one that stays, as far as they are empty. A
+// link of the user's stays.
+func removeEmptyDirs(dir, stays string) {
+	for ; dir != stays && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // count adds what a file that changes gets to the numbers of the plan.
