@@ -262,6 +262,9 @@ func TestReplacedValue(t *testing.T) {
 
 // TestSupersedeIsCheap compares a long turn with many records.
 func TestSupersedeIsCheap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
 	s := tell().ask(strings.Repeat("use one instead of the other. ", 500))
 	for i := range 300 {
 		s.edit("server.yaml", i, "-key_"+strings.Repeat("a", i)+": 9100", "+key_"+strings.Repeat("a", i)+": 9180")
