@@ -47,7 +47,7 @@ dpkg --root="$root" --log=/dev/null --force-not-root --force-script-chrootless -
 		out: `claude-mem uninstall --yes`,
 	},
 	"npm": {
-		in: `npm install --silent --no-audit --no-fund --prefix "$root/usr" -g claude-mem-go && claude-mem install --yes`,
+		in:  `npm install --silent --no-audit --no-fund --prefix "$root/usr" -g claude-mem-go && claude-mem install --yes`,
 		out: `claude-mem uninstall --yes && npm uninstall --silent --prefix "$root/usr" -g claude-mem-go && [ ! -e "$root/usr/bin/claude-mem" ]`,
 	},
 	"marketplace": {
