@@ -4,7 +4,7 @@
 $ErrorActionPreference = 'Stop'
 $arch, $hash = if ($env:PROCESSOR_ARCHITECTURE -eq 'ARM64') { 'arm64', '@SHA256:windows_arm64@' } else { 'amd64', '@SHA256:windows_amd64@' }
 $file = "claude-mem_@VERSION@_windows_$arch.zip"
-$url = if ($env:URL) { $env:URL } else { '@URL@' }
+$url = if ($env:CLAUDE_MEM_URL) { $env:CLAUDE_MEM_URL } else { '@URL@' }
 $bin = if ($env:BIN_DIR) { $env:BIN_DIR } else { Join-Path $env:LOCALAPPDATA 'claude-mem' }
 $temp = Join-Path ([IO.Path]::GetTempPath()) ([Guid]::NewGuid())
 New-Item -ItemType Directory $temp | Out-Null

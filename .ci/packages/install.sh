@@ -23,7 +23,7 @@ main() {
   trap 'exit 130' HUP INT TERM
   mkdir -p "$bin" || fail "cannot make $bin"
   temp=$(mktemp -d "$bin/.claude-mem.XXXXXX") || fail "cannot write to $bin" # beside the place, so that a rename is enough
-  fetch "${URL:-@URL@}/$file" "$temp/$file" || fail "could not fetch ${URL:-@URL@}/$file"
+  fetch "${CLAUDE_MEM_URL:-@URL@}/$file" "$temp/$file" || fail "could not fetch ${CLAUDE_MEM_URL:-@URL@}/$file"
   [ "$(sum "$temp/$file")" = "$hash" ] || fail "$file is not the file of this release: its hash is another one"
   tar -xzf "$temp/$file" -C "$temp" ./claude-mem ./claude-mem-hook || fail "could not unpack $file (is the disk full?)"
   "$temp/claude-mem" --version >/dev/null || fail "the program does not run on this system"

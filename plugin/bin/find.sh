@@ -4,7 +4,8 @@
 name=${0##*/} here=${0%/*}
 IFS=:
 for dir in "$here/../../bin" "${CLAUDE_MEM_DATA_DIR:-$HOME/.claude-mem}/bin" $PATH "$HOME/.local/bin"; do
-  [ -x "$dir/$name" ] && ! [ "$dir/$name" -ef "$0" ] && exec "$dir/$name" "$@"
+  case $dir in "$here"/* | /* | ?:*) ;; *) continue ;; esac # nothing that a project's folder can put there
+  [ -f "$dir/$name" ] && [ -x "$dir/$name" ] && ! [ "$dir/$name" -ef "$0" ] && exec "$dir/$name" "$@"
 done
 how="\`make build\` in its checkout makes them"
 [ -f "$here/install.sh" ] && how="to fetch them, checked by their hashes: NO_INSTALL=1 sh $here/install.sh"
