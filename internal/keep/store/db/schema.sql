@@ -763,8 +763,7 @@ CREATE TABLE imported (
     kind   TEXT    NOT NULL,
     id     INTEGER NOT NULL,
     import INTEGER NOT NULL,
-    -- before has the columns of a row that was changed as they were, none with words that can be forgotten;
-    -- NULL: the import added the row.
+    -- before has the columns of a row that was changed as they were; NULL: the import added the row.
     before TEXT,
     -- mark is a hash of what people and later sessions change of the row, as the import left it.
     mark   INTEGER NOT NULL DEFAULT 0,
@@ -801,21 +800,6 @@ CREATE TRIGGER learnings_imported AFTER INSERT ON learnings BEGIN
         record_hash(0, NEW.category, NEW.content_key, NEW.is_active, NEW.times_seen) FROM counters WHERE name = 'importing';
 END;
 
-CREATE TRIGGER sessions_import_changed AFTER UPDATE ON sessions WHEN EXISTS (SELECT 1 FROM counters WHERE name = 'importing') BEGIN
-    INSERT INTO imported (kind, id, import, before, mark) SELECT 'session', NEW.id, value,
-        json_array(OLD.project, OLD.label, OLD.status, OLD.started_at, OLD.updated_at, OLD.last_event_at, OLD.completed_at),
-        record_hash(0, NEW.status, NEW.started_at, NEW.updated_at, NEW.last_event_at, NEW.completed_at)
-        FROM counters WHERE name = 'importing'
-        ON CONFLICT (kind, id, import) DO UPDATE SET mark = excluded.mark;
-END;
-
-CREATE TRIGGER observations_import_changed AFTER UPDATE ON observations WHEN EXISTS (SELECT 1 FROM counters WHERE name = 'importing') BEGIN
-    INSERT INTO imported (kind, id, import, before, mark) SELECT 'observation', NEW.id, value,
-        json_array(OLD.project, OLD.times_seen, OLD.superseded_by, OLD.head_commit),
-        record_hash(0, NEW.content_hash, NEW.pinned, NEW.times_seen) FROM counters WHERE name = 'importing'
-        ON CONFLICT (kind, id, import) DO UPDATE SET mark = excluded.mark;
-END;
-
 CREATE TRIGGER learnings_import_changed AFTER UPDATE ON learnings WHEN EXISTS (SELECT 1 FROM counters WHERE name = 'importing') BEGIN
     INSERT INTO imported (kind, id, import, before, mark) SELECT 'learning', NEW.id, value,
         json_array(OLD.project, OLD.confidence, OLD.times_seen, OLD.is_active, OLD.superseded_by, OLD.updated_at, OLD.provenance),
@@ -833,6 +817,19 @@ END;
 
 CREATE TRIGGER learnings_unimported AFTER DELETE ON learnings BEGIN
     DELETE FROM imported WHERE kind = 'learning' AND id = OLD.id;
+END;
+CREATE TRIGGER sessions_import_changed AFTER UPDATE ON sessions WHEN EXISTS (SELECT 1 FROM counters WHERE name = 'importing') BEGIN
+    INSERT INTO imported (kind, id, import, before, mark) SELECT 'session', NEW.id, value,
+        json_array(OLD.project, OLD.label, OLD.status, OLD.started_at, OLD.updated_at, OLD.last_event_at, OLD.completed_at),
+        record_hash(0, NEW.status, NEW.started_at, NEW.updated_at, NEW.last_event_at, NEW.completed_at)
+        FROM counters WHERE name = 'importing'
+        ON CONFLICT (kind, id, import) DO UPDATE SET mark = excluded.mark;
+END;
+CREATE TRIGGER observations_import_changed AFTER UPDATE ON observations WHEN EXISTS (SELECT 1 FROM counters WHERE name = 'importing') BEGIN
+    INSERT INTO imported (kind, id, import, before, mark) SELECT 'observation', NEW.id, value,
+        json_array(OLD.project, OLD.times_seen, OLD.superseded_by, OLD.head_commit),
+        record_hash(0, NEW.content_hash, NEW.pinned, NEW.times_seen) FROM counters WHERE name = 'importing'
+        ON CONFLICT (kind, id, import) DO UPDATE SET mark = excluded.mark;
 END;
 
 INSERT INTO counters (name, value) VALUES ('memory_id', random() & 0x7fffffffffffffff);
