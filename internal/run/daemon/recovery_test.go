@@ -163,7 +163,9 @@ func TestDamageWhileServing(t *testing.T) {
 	noLeaks(t)
 	dir := used(t)
 	w := open(t, config(dir))
-	overwritePage(t, filepath.Join(dir, control.Database), "observations")
+	path := filepath.Join(dir, control.Database)
+	overwritePage(t, path, "observations")
+	dropCachedPages(t, path)
 	peer := peerOf(t, dir)
 	var page api.Listing[api.Observation]
 	if err := peer.Do(t.Context(), http.MethodGet, "/api/observations", nil, &page); err == nil {
@@ -310,6 +312,24 @@ func overwritePage(t *testing.T, path, name string) {
 		t.Fatal(err)
 	}
 	overwrite(t, path, (page-1)*size, int(size))
+}
+
+// dropCachedPages makes the connections of a running worker read the pages again that they hold:
+// a commit from outside that changes nothing does so.
+func dropCachedPages(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var version int
+	err = db.QueryRow("PRAGMA user_version").Scan(&version)
+	if err == nil {
+		_, err = db.Exec(fmt.Sprintf("PRAGMA user_version = %d", version))
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // olderCopy puts the copy of the memory in its place that used has made.
