@@ -250,11 +250,14 @@ func (c ruleCues) leadIn(s string) (head, tail string) {
 // at a place, for a kind of thing, for what work is made of). announced says that a text before it began a
 // list of rules.
 func (c ruleCues) score(u utterance, announced bool) points {
+	if !c.reads(u.text) {
+		return 0
+	}
 	said := strings.ToLower(unquoted(u.text))
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
-	if !c.reads(u.text) || asks(strings.TrimRight(said, " \")")) && !has("rule-tag") || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
+	if asks(strings.TrimRight(said, " \")")) && !has("rule-tag") || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
 		return 0
 	}
 	clauses := c.clauses(said)

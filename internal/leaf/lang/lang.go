@@ -4,6 +4,7 @@ import (
 	"embed"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +37,60 @@ type cue struct {
 	open  []string
 	// patterns are not joined into one: a search for one that begins with ^ tries the first byte
 	// only, one for all of them would not.
-	patterns []*regexp.Regexp
+	patterns []pattern
+}
+
+// pattern is a regular expression for text in lower case; needs are texts of which all that it matches
+// has one, nil if none are known. Most texts have none of these, and looking for them is much
+// quicker.
+type pattern struct {
+	*regexp.Regexp
+	needs []string
+}
+
+// newPattern compiles a pattern of a table.
+func newPattern(s string) pattern {
+	re, _ := syntax.Parse(s, syntax.Perl) // MustCompile parses it again
+	return pattern{regexp.MustCompile(s), needs(re)}
+}
+
+// needs returns texts of which each match of re has one; of a sequence those of the part whose texts are
+// longest.
+func needs(re *syntax.Regexp) (texts []string) {
+	switch re.Op {
+	case syntax.OpLiteral: // in the letter case of the text: the tables have no flags
+		return []string{string(re.Rune)}
+	case syntax.OpCapture, syntax.OpPlus:
+		return needs(re.Sub[0])
+	case syntax.OpConcat:
+		for _, part := range re.Sub {
+			if of := needs(part); of != nil && (texts == nil || shortest(of) > shortest(texts)) {
+				texts = of
+			}
+		}
+	case syntax.OpAlternate:
+		for _, choice := range re.Sub {
+			of := needs(choice)
+			if of == nil {
+				return nil
+			}
+			texts = append(texts, of...)
+		}
+	}
+	return texts
+}
+
+// shortest returns the length of the shortest of texts.
+func shortest(texts []string) int {
+	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
+}
+
+// find returns where a text in lower case matches first, nil for nowhere.
+func (p pattern) find(low string) []int {
+	if p.needs != nil && !slices.ContainsFunc(p.needs, func(text string) bool { return strings.Contains(low, text) }) {
+		return nil
+	}
+	return p.FindStringIndex(low)
 }
 
 // phrase is text as whole words; open says that its last word may go on, ascii that it has no
@@ -86,7 +140,7 @@ func Find(s, cue string) (from, to int) {
 		}
 	}
 	for _, p := range c.patterns {
-		if at := p.FindStringIndex(low); at != nil && at[0] < from {
+		if at := p.find(low); at != nil && at[0] < from {
 			from, to = at[0], at[1]
 		}
 	}
@@ -158,7 +212,7 @@ func (t *Table) Has(s string, cues ...string) bool {
 				return true
 			}
 		}
-		if slices.ContainsFunc(c.patterns, func(p *regexp.Regexp) bool { return p.MatchString(s) }) {
+		if slices.ContainsFunc(c.patterns, func(p pattern) bool { return p.find(s) != nil }) {
 			return true
 		}
 	}
@@ -190,6 +244,7 @@ const maxFront = 500
 func (t *Table) Front(s string, cues ...string) int {
 	n := 0
 	s = s[:min(len(s), maxFront)]
+	low := strings.Map(lowerAlike, s)
 	for _, name := range cues {
 		c := t.cue(name)
 		if c == nil {
@@ -201,7 +256,7 @@ func (t *Table) Front(s string, cues ...string) int {
 			}
 		}
 		for _, p := range c.patterns {
-			if at := p.FindStringIndex(strings.Map(lowerAlike, s)); at != nil && at[0] == 0 {
+			if at := p.find(low); at != nil && at[0] == 0 {
 				n = max(n, min(at[1], len(s))) // a broken byte is longer in lower case
 			}
 		}
@@ -318,7 +373,7 @@ func (c *cue) read() {
 	for _, line := range c.lines {
 		for s := range strings.SplitSeq(strings.TrimSpace(line), " | ") {
 			if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
-				c.patterns = append(c.patterns, regexp.MustCompile(s[1:len(s)-1]))
+				c.patterns = append(c.patterns, newPattern(s[1:len(s)-1]))
 				continue
 			}
 			text, open := strings.CutSuffix(s, "*")

@@ -204,6 +204,40 @@ func FuzzText(f *testing.F) {
 	})
 }
 
+// TestNeeds: a text without what a pattern needs does not match it.
+func TestNeeds(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`^(?:and )?do (?:touch|edit) \S`: "touch|edit", `(?:^|\s)(?:off|at)\b`: "off|at", `(?:off|on)\b`: "o", `(?:so|as )?fast(?:er)?`: "fast", `(long)+ ago`: "long",
+		`x(?:\d|y)`: "x", `\d ?(?:%|ms)?`: "", `[ab]c*`: "", `late|`: "",
+	} {
+		if got := strings.Join(newPattern(pattern).needs, "|"); got != want {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
+	}
+	var texts []string
+	for _, code := range languages {
+		data, err := files.ReadFile("tables/" + code + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(fold(string(data)), "\n") {
+			if i%12 == 0 {
+				texts = append(texts, line[:min(len(line), 200)])
+			}
+		}
+	}
+	all := parsed().all
+	for name := range all.cues {
+		for _, p := range all.cue(name).patterns {
+			for _, s := range texts {
+				if got, want := p.find(s) != nil, p.MatchString(s); got != want {
+					t.Fatalf("%s: %s in %q: got %v, want %v", name, p, s, got, want)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
 		parse()
