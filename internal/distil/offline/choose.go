@@ -75,9 +75,7 @@ func newChooser(e *episode) *chooser {
 			c.work = text.Add(c.work, n)
 		}
 	}
-	for _, k := range slices.Concat(e.open, e.fixed) {
-		c.failed = text.Add(c.failed, k.failure.Tests...)
-	}
+	c.failed = text.Add(c.failed, collect.Flat(slices.Concat(e.open, e.fixed), func(k *check) []string { return k.failure.Tests })...)
 	c.open = len(e.blocking()) > 0
 	c.work, c.failed = c.work[:min(len(c.work), 30)], c.failed[:min(len(c.failed), 10)]
 	said := slices.Concat(t.message, t.outlines)

@@ -109,11 +109,9 @@ func (t *turn) denies() (no, faults bool) {
 	if lang.Denies(both) || lang.Denies(second) {
 		return true, false
 	}
-	var added, removed []string
-	for _, e := range editsOf(t.steps) {
-		added, removed = append(added, e.plus...), append(removed, e.minus...)
-	}
-	plus, minus := strings.Join(added, "\n"), strings.Join(removed, "\n")
+	edits := editsOf(t.steps)
+	plus := strings.Join(collect.Flat(edits, func(e *edit) []string { return e.plus }), "\n")
+	minus := strings.Join(collect.Flat(edits, func(e *edit) []string { return e.minus }), "\n")
 	taken, other := namesAround(first, "rejects")
 	for _, name := range []string{taken, other} {
 		no = no || mentions(minus, name) && !mentions(plus, name)

@@ -245,13 +245,9 @@ func secondTrouble(before, after []*step) bool {
 	if !slices.ContainsFunc(after[0].checks, func(c *check) bool { return !c.passed }) {
 		return false
 	}
-	sinceEdit, repaired := false, false
-	var mine []string
+	sinceEdit, repaired, mine := false, false, pathsOf(editsOf(before))
 	for _, s := range before {
 		sinceEdit = sinceEdit && len(s.edits) == 0
-		for _, e := range s.edits {
-			mine = text.Add(mine, e.path)
-		}
 		for _, c := range s.checks {
 			if c.passed {
 				sinceEdit = true

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -102,14 +103,10 @@ func (e *episode) tellsBug() bool {
 // blocking returns the open failures that keep the work from being done: a measure that
 // fails after the last edit, or anything that the agent itself calls open.
 func (e *episode) blocking() []*check {
-	var out []*check
-	for _, c := range e.open {
+	return collect.Keep(e.open, func(c *check) bool {
 		holdsUp := c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits()
-		if holdsUp && !e.turn.excuses(c) && !e.outlived(c) {
-			out = append(out, c)
-		}
-	}
-	return out
+		return holdsUp && !e.turn.excuses(c) && !e.outlived(c)
+	})
 }
 
 // outlived reports whether a check of the same kind passes at the end, behind an edit that came after
@@ -197,11 +194,6 @@ func (e *episode) worked(most int) string {
 // failedTests returns the names of the tests that failed before the program was edited
 // and pass now. A test that failed on the way may have held what was wrong.
 func (e *episode) failedTests() []string {
-	var out []string
-	for _, c := range e.fixed {
-		if c.early {
-			out = text.Add(out, c.failure.Tests...)
-		}
-	}
-	return out
+	early := collect.Keep(e.fixed, func(c *check) bool { return c.early })
+	return text.Add(nil, collect.Flat(early, func(c *check) []string { return c.failure.Tests })...)
 }

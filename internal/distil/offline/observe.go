@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -398,13 +399,7 @@ func (e *episode) fileRefs() []memory.FileRef {
 			hashes[f.Path] = f.Hash // The last counts, also when it could not be taken.
 		}
 	}
-	var paths []string
-	for _, x := range e.edits {
-		paths = text.Add(paths, x.path)
-	}
-	for _, s := range e.steps {
-		paths = text.Add(paths, s.Touched...)
-	}
+	paths := text.Add(pathsOf(e.edits), collect.Flat(e.steps, func(s *step) []string { return s.Touched })...)
 	return memory.FileRefs(paths, e.read, hashes, maxFiles)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -46,9 +47,7 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 				t.episodes = []*episode{{turn: t, only: true}}
 			}
 		}
-		for _, e := range t.episodes {
-			made = append(made, e.observe()...)
-		}
+		made = append(made, collect.Flat(t.episodes, (*episode).observe)...)
 		known := slices.Concat(batch.Nearby, out.Observations)
 		t.likeBefore(made, known)
 		for _, obs := range append(made, t.decisions()...) {

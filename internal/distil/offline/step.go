@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -105,20 +106,17 @@ func newStep(pe *memory.PendingEvent) *step {
 
 // editsOf returns the edits of steps, in their order.
 func editsOf(steps []*step) []*edit {
-	var all []*edit
-	for _, s := range steps {
-		all = append(all, s.edits...)
-	}
-	return all
+	return collect.Flat(steps, func(s *step) []*edit { return s.edits })
+}
+
+// pathsOf returns the paths of edits, each once.
+func pathsOf(edits []*edit) []string {
+	return text.Add(nil, collect.Map(edits, func(e *edit) string { return e.path })...)
 }
 
 // checksOf returns the checks of steps, in their order.
 func checksOf(steps []*step) []*check {
-	var all []*check
-	for _, s := range steps {
-		all = append(all, s.checks...)
-	}
-	return all
+	return collect.Flat(steps, func(s *step) []*check { return s.checks })
 }
 
 const (
@@ -140,11 +138,7 @@ func commandText(c *toolcall.Command) string {
 // shownVerdict returns a verdict whose texts are plain and shortened.
 func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	v.Message, v.File = shown(v.Message, maxErrorLine), shown(v.File, 120)
-	var tests []string
-	for _, t := range v.Tests {
-		tests = text.Add(tests, shown(t, maxTestName))
-	}
-	v.Tests = tests
+	v.Tests = text.Add(nil, collect.Map(v.Tests, func(name string) string { return shown(name, maxTestName) })...)
 	return v
 }
 

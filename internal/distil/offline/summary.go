@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -37,10 +38,7 @@ func (t *turn) summarise(known []memory.Observation) (s memory.Summary, ok bool)
 		read, edited = text.Add(read, known[i].FilesIn(memory.FileRead)...), text.Add(edited, known[i].FilesIn(memory.FileModified)...)
 	}
 	for _, e := range t.episodes {
-		read = text.Add(read, e.read...)
-		for _, x := range e.edits {
-			edited = text.Add(edited, x.path)
-		}
+		read, edited = text.Add(read, e.read...), text.Add(edited, pathsOf(e.edits)...)
 	}
 	read = slices.DeleteFunc(read, func(p string) bool { return slices.Contains(edited, p) })
 	s.FilesRead, s.FilesEdited = append([]string(nil), read[:min(len(read), maxFiles)]...), edited[:min(len(edited), maxFiles)]
@@ -58,12 +56,8 @@ func (t *turn) investigated(read []string) string {
 	if len(read) > 0 {
 		parts = append(parts, "read "+list(read, 4))
 	}
-	var ran []string
-	for _, c := range checksOf(t.steps) {
-		if !c.passed {
-			ran = text.Add(ran, "`"+c.text+"`")
-		}
-	}
+	failed := collect.Keep(checksOf(t.steps), func(c *check) bool { return !c.passed })
+	ran := text.Add(nil, collect.Map(failed, func(c *check) string { return "`" + c.text + "`" })...)
 	if slices.ContainsFunc(t.steps, (*step).searches) {
 		parts = append(parts, "searched the code")
 	}
@@ -113,10 +107,7 @@ func (t *turn) completed(known []memory.Observation) string {
 			evidence = e.subtitle(kind)
 		}
 	}
-	var files []string
-	for i := range known {
-		files = text.Add(files, known[i].FilesIn(memory.FileModified)...)
-	}
+	files := text.Add(nil, collect.Flat(known, func(o memory.Observation) []string { return o.FilesIn(memory.FileModified) })...)
 	if len(done) == 0 && evidence == "" && len(files) > 0 { // an earlier batch told the work
 		evidence = "Changed " + list(files, 3)
 	}
@@ -204,12 +195,67 @@ func passesOnly(s sentence) bool {
 // proven reports whether all that was checked passes: what "still fails" then does so by
 // design.
 func (t *turn) proven() bool {
-	passes := 0
-	for _, e := range t.episodes {
-		if len(e.open) > 0 {
-			return false
+	return !slices.ContainsFunc(t.episodes, func(e *episode) bool { return len(e.open) > 0 }) &&
+		slices.ContainsFunc(t.episodes, func(e *episode) bool { return len(e.passes) > 0 })
+}
+
+// minAnswer is how many words an answer has at least, where words are parted by blanks.
+const minAnswer = 14
+
+// leavesOpen reports whether a sentence of the agent names a next step, or says what was
+// left undone.
+func leavesOpen(s sentence) bool {
+	return !asks(s.text) && !rejects(s) && // the first is an offer
+		(s.is == isOpen || lang.Begins(s.text, "next-start") || lang.Has(s.text, "left-open") && !lang.Has(s.text, "on-purpose"))
+}
+
+// rejects reports whether a sentence of the agent is about an alternative that was not
+// taken, by its heading or by what speaks against it: it is no next step.
+func rejects(s sentence) bool {
+	return s.is == isRejected || lang.Has(s.text, "left-out") && lang.Has(s.text, "disadvantage")
+}
+
+// offers reports whether a sentence of the agent only says what it could do if the user
+// wished: no fact, and nothing that was left open.
+func offers(s string) bool {
+	s = strings.ReplaceAll(s, "’", "'")
+	return lang.Begins(s, "offer-whole") ||
+		lang.Begins(s, "if-wanted") && lang.Has(s, "would-do") && !lang.Has(s, "cannot") ||
+		lang.Begins(s, "would-do") && lang.Has(s, "if-wanted")
+}
+
+// withoutOffers returns the sentences that are no offers. One that says as well what is
+// still open stays.
+func withoutOffers(list []sentence) []sentence {
+	return slices.DeleteFunc(list, func(s sentence) bool { return offers(s.text) && !looksAhead(s) && !leavesOpen(s) })
+}
+
+// putOff returns what the user puts off in the prompt ("we try again after the
+// release"), "" for nothing.
+func putOff(prompt string) string {
+	for _, u := range typed(prompt) {
+		for _, part := range strings.Split(u.text, ", ") {
+			if lang.Has(part, "resume") && lang.Has(part, "later") && !strings.HasSuffix(part, "?") && tells(part) && (lang.Has(part, "ourselves") || !lang.IsASCII(part)) {
+				return shown(capital(part), maxField)
+			}
 		}
-		passes += len(e.passes)
 	}
-	return passes > 0
+	return ""
+}
+
+// answered reports whether the turn answered a question or found something out: its
+// message says something of the program.
+func (t *turn) answered() bool {
+	return (t.request.is(wantFindOut|wantDecision) || t.investigates()) && t.answer() != ""
+}
+
+// answer returns the sentences of the agent's message that say something of the program.
+func (t *turn) answer() string {
+	all := sentencesOf(t.excerpt(maxField, func(s sentence) bool {
+		return !isFluff(s.text) && !reportsTests(s.text) && !lang.Has(s.text, "committed") && !strings.HasSuffix(s.text, "?") && tells(s.text) && (hasCode(s.text) || len(t.steps) > 0)
+	}))
+	if len(words(all)) < minAnswer && !tellsUnspaced(all) || !hasCode(all) || !lang.Has(all, "explain") && codeWords(all, 3) < 3 {
+		return "" // an inventory
+	}
+	return shown(all, maxField)
 }

@@ -7,6 +7,7 @@ import (
 
 	"claudemem/internal/capture/outline"
 	"claudemem/internal/capture/toolcall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -145,24 +146,18 @@ func isTest(c *memory.SymbolChange) bool {
 }
 
 // names returns the names of the episode's symbols for which is holds, each once.
-func (e *episode) names(is func(*symbol) bool) []string {
-	var out []string
-	for i := range e.symbols {
-		if is(&e.symbols[i]) {
-			out = text.Add(out, e.symbols[i].name)
-		}
-	}
-	return out
+func (e *episode) names(is func(symbol) bool) []string {
+	return text.Add(nil, collect.Map(collect.Keep(e.symbols, is), func(s symbol) string { return s.name })...)
 }
 
 // added reports whether the symbol is new, and not only its name.
-func (s *symbol) added() bool { return s.change == memory.SymbolNew && s.from == "" }
+func (s symbol) added() bool { return s.change == memory.SymbolNew && s.from == "" }
 
 // newCode returns the names of the symbols that the episode added to the program itself,
 // except those that it only moved there, and its new files without any symbols.
 func (e *episode) newCode() []string {
-	gone := e.names(func(s *symbol) bool { return s.change == memory.SymbolDeleted })
-	out := e.names(func(s *symbol) bool { return s.code && s.added() && !slices.Contains(gone, s.name) })
+	gone := e.names(func(s symbol) bool { return s.change == memory.SymbolDeleted })
+	out := e.names(func(s symbol) bool { return s.code && s.added() && !slices.Contains(gone, s.name) })
 	for _, x := range e.edits {
 		if x.kind == toolcall.FileCode && x.created && len(x.symbols) == 0 && x.from == "" {
 			out = text.Add(out, x.path)
@@ -176,8 +171,8 @@ func (e *episode) newCode() []string {
 func (e *episode) movesOnly() bool {
 	renames := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && x.from != "" }) ||
 		slices.ContainsFunc(e.symbols, func(s symbol) bool { return s.code && s.from != "" })
-	came := e.names(func(s *symbol) bool { return s.code && s.added() })
-	went := e.names(func(s *symbol) bool { return s.code && s.change == memory.SymbolDeleted })
+	came := e.names(func(s symbol) bool { return s.code && s.added() })
+	went := e.names(func(s symbol) bool { return s.code && s.change == memory.SymbolDeleted })
 	both := len(slices.DeleteFunc(slices.Clone(came), func(n string) bool { return !slices.Contains(went, n) }))
 	return renames && len(came) <= both || both > 0 && both >= len(came)-1
 }
@@ -185,13 +180,13 @@ func (e *episode) movesOnly() bool {
 // touched returns the names of the symbols of the program itself that are new, then of
 // those that changed.
 func (e *episode) touched() []string {
-	return text.Add(e.names(func(s *symbol) bool { return s.code && s.change == memory.SymbolNew }),
-		e.names(func(s *symbol) bool { return s.code && s.change == memory.SymbolModified })...)
+	return text.Add(e.names(func(s symbol) bool { return s.code && s.change == memory.SymbolNew }),
+		e.names(func(s symbol) bool { return s.code && s.change == memory.SymbolModified })...)
 }
 
 // newTests returns the names of the tests that the episode added.
 func (e *episode) newTests() []string {
-	return e.names(func(s *symbol) bool { return s.test && s.added() })
+	return e.names(func(s symbol) bool { return s.test && s.added() })
 }
 
 // rename returns the old and the new name of the one symbol, else of the first file, that
@@ -239,7 +234,7 @@ func (e *episode) changes(file string) string {
 		}
 	}
 	of := func(change memory.ChangeType) []string {
-		return e.names(func(s *symbol) bool {
+		return e.names(func(s symbol) bool {
 			return s.file == file && s.change == change && s.from == "" && (!s.test || !s.added())
 		})
 	}
@@ -252,7 +247,7 @@ func (e *episode) changes(file string) string {
 		{"changed ", text.Add(of(memory.SymbolModified), under...)},
 		{"renamed ", renamed},
 		{"removed ", of(memory.SymbolDeleted)},
-		{"new tests ", e.names(func(s *symbol) bool { return s.file == file && s.test && s.added() })},
+		{"new tests ", e.names(func(s symbol) bool { return s.file == file && s.test && s.added() })},
 	} {
 		if len(p.names) > 0 {
 			parts = append(parts, p.verb+list(p.names, 5))

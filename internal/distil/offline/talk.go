@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -46,10 +47,8 @@ func (t *turn) settled() []memory.Observation {
 			delete(pasted, w)
 		}
 	}
-	said, ruled := sentencesOf(withoutRepeats(parts)), ""
-	for _, r := range t.request.rules {
-		ruled += " " + r.content
-	}
+	said := sentencesOf(withoutRepeats(parts))
+	ruled := strings.Join(collect.Map(t.request.rules, func(r rule) string { return r.content }), " ")
 	if said == "" || shareOf(rareWords(said), pasted) > 0.5 || repeated(said, ruled) > 0.9 {
 		return nil
 	}

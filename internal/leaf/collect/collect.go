@@ -17,6 +17,14 @@ func MapPtr[S, T any](items []S, shape func(*S) T) []T {
 	return out
 }
 
+// Flat returns what list tells of each item, one behind the other; nil for nothing.
+func Flat[S, T any](items []S, list func(S) []T) (out []T) {
+	for _, item := range items {
+		out = append(out, list(item)...)
+	}
+	return out
+}
+
 // Keep returns the items that are wanted, nil for none.
 func Keep[T any](items []T, wanted func(T) bool) (kept []T) {
 	for _, item := range items {
