@@ -217,7 +217,7 @@ func (m *Model) endSessionRun(ctx context.Context, t *thread, session memory.Ses
 	if id == "" || provider == nil {
 		return
 	}
-	endRun(provider, id)
+	model.EndRun(provider, id)
 	if keeps { // the provider has nothing under that name any more
 		m.setRun(ctx, session.ID, "")
 	}

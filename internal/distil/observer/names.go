@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -87,13 +88,8 @@ func (n *names) listed(limit int) string {
 	}) {
 		take(known.text, &left)
 	}
-	var all []string
-	for _, known := range n.list {
-		if chosen[known.text] {
-			all = append(all, known.text)
-		}
-	}
-	return strings.Join(all, ", ")
+	listed := collect.Keep(n.list, func(known name) bool { return chosen[known.text] })
+	return strings.Join(collect.Map(listed, func(known name) string { return known.text }), ", ")
 }
 
 // noteNames adds the files of tool events, and the functions and types that they changed.

@@ -30,12 +30,8 @@ const (
 // an "instead", all records of its last turns.
 func nearest(b *memory.Batch, t *turn) []memory.Observation {
 	said := text.SubjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
-	touched := map[string]bool{}
-	for i := range t.events {
-		for _, f := range t.events[i].Files {
-			touched[f.Path] = true
-		}
-	}
+	files := collect.Flat(t.events, func(e memory.PendingEvent) []memory.FileRef { return e.Files })
+	touched := collect.Set(collect.Map(files, func(f memory.FileRef) string { return f.Path }))
 	denies := lang.Denies(t.prompt.Text) || lang.Has(t.prompt.Text, "instead")
 	type near struct{ at, shared int }
 	var found []near

@@ -229,7 +229,7 @@ func (m *Model) Redo(ctx context.Context, batch memory.Batch) (memory.Outcome, e
 	w.dropOtherAnswers()
 	err := w.askTurns(ctx)
 	if t.run != nil {
-		endRun(t.run.provider, t.run.id)
+		t.run.end()
 		t.run = nil
 	}
 	switch {

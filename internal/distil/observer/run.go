@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +71,9 @@ type run struct {
 func (r *run) matches(c Choice) bool {
 	return r.provider.Name() == c.Provider.Name() && r.model == c.Model && r.keeps == c.KeepsRuns
 }
+
+// end tells the run's provider that it is over.
+func (r *run) end() { model.EndRun(r.provider, r.id) }
 
 // openingRoom returns the bound of the digest that a run begins with, when its first
 // prompt has next bytes.
@@ -181,7 +186,7 @@ func (w *task) askAgain(ctx context.Context, q *question, prompt string) (memory
 		w.thread.run.sent += jsonSize(again) + 2*perMessage
 	}
 	if errors.Is(err, memory.ErrUnusable) {
-		endRun(w.thread.run.provider, w.thread.run.id)
+		w.thread.run.end()
 		w.thread.run = nil
 		w.setRun(ctx, "")
 	}
@@ -317,7 +322,7 @@ func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	r.exchanges, r.tokens = 1, max(0, tokens-memory.EstimateTokens(r.system))
 	r.sent = max(0, bytesPerToken*tokens-jsonSize(r.system))
 	if r.isFull(w.m.opts.ContextTokens, 0) {
-		endRun(r.provider, r.id)
+		r.end()
 		return false, nil
 	}
 	w.thread.run = r
@@ -355,7 +360,7 @@ func (w *task) startRun(ctx context.Context, next, divisor int) error {
 		return err
 	}
 	if r := w.thread.run; r != nil {
-		endRun(r.provider, r.id)
+		r.end()
 	}
 	w.thread.run = r
 	// Stored before the first call, so that the run can be resumed if the worker
@@ -368,13 +373,6 @@ func (w *task) startRun(ctx context.Context, next, divisor int) error {
 func (w *task) setRun(ctx context.Context, run string) {
 	if !w.redo {
 		w.m.setRun(ctx, w.batch.Session.ID, run)
-	}
-}
-
-// endRun tells a provider that keeps conversations that one is over.
-func endRun(provider model.Provider, id string) {
-	if ender, ok := provider.(model.RunEnder); ok {
-		ender.EndRun(id)
 	}
 }
 
@@ -423,3 +421,28 @@ func (w *task) digest(ctx context.Context, room, divisor int) (string, error) {
 
 // jsonSize returns the bytes of s within JSON, quotes not included.
 func jsonSize(s string) int { return model.JSONSize(s) - len(`""`) }
+
+// markers are files at a project's root that tell what it is written in or built with, in
+// the order in which they are shown.
+var markers = []struct{ file, technology string }{
+	{"go.mod", "Go"}, {"Cargo.toml", "Rust"}, {"tsconfig.json", "TypeScript"}, {"package.json", "Node.js"}, {"deno.json", "Deno"},
+	{"pyproject.toml", "Python"}, {"requirements.txt", "Python"}, {"setup.py", "Python"}, {"Gemfile", "Ruby"}, {"composer.json", "PHP"},
+	{"pom.xml", "Maven"}, {"build.gradle", "Gradle"}, {"build.gradle.kts", "Gradle, Kotlin"}, {"Package.swift", "Swift"}, {"pubspec.yaml", "Dart"},
+	{"mix.exs", "Elixir"}, {"build.zig", "Zig"}, {"CMakeLists.txt", "CMake"}, {"Dockerfile", "Docker"}, {"Makefile", "make"},
+}
+
+// technologiesOf returns what a project is written in and built with, by the files at its
+// root; none if the root cannot be read.
+func technologiesOf(root string) []string {
+	if !filepath.IsAbs(root) {
+		return nil
+	}
+	var found []string
+	for _, m := range markers {
+		info, err := os.Lstat(filepath.Join(root, m.file))
+		if err == nil && info.Mode().IsRegular() && (len(found) == 0 || found[len(found)-1] != m.technology) {
+			found = append(found, m.technology)
+		}
+	}
+	return found
+}

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/capture/symbols"
 	"claudemem/internal/distil/model"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -179,17 +180,18 @@ func (o *Observer) finishClaim(ctx context.Context, claim memory.Claim) (done bo
 		}
 	}()
 	attempts := slices.MaxFunc(claim.Events, func(a, b memory.PendingEvent) int { return a.Attempts - b.Attempts }).Attempts
-	switch n := len(claim.Events); {
-	case attempts < 2:
-		return o.distilCounted(ctx, claim, func(err error) bool {
-			o.retry(ctx, claim, err, true)
-			return false
-		})
-	case n == 1:
-		return o.distilCounted(ctx, claim, func(err error) bool { return o.distilOrBury(ctx, claim, err) })
-	default:
+	if attempts >= 2 && len(claim.Events) > 1 {
 		return o.bisect(ctx, claim, nil)
 	}
+	failure, done := o.attempt(ctx, claim)
+	switch {
+	case failure == nil:
+		return done
+	case attempts < 2:
+		o.retry(ctx, claim, failure, true)
+		return false
+	}
+	return o.distilOrBury(ctx, claim, failure)
 }
 
 // bisect distils the halves of a claim that failed as a whole, with cause. When one half
@@ -203,15 +205,15 @@ func (o *Observer) bisect(ctx context.Context, claim memory.Claim, cause error) 
 		return o.distilOrBury(ctx, claim, cause)
 	}
 	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
-	firstErr, done := o.attemptHeld(ctx, first)
+	firstErr, done := o.attempt(ctx, first)
 	if !done && firstErr == nil {
 		o.release(ctx, second)
 		return false
 	}
-	secondErr, done := o.attemptHeld(ctx, second)
+	secondErr, done := o.attempt(ctx, second)
 	switch {
 	case firstErr != nil && secondErr != nil:
-		return o.eachHalf(ctx, claim, secondErr, o.distilOrBury)
+		return o.buryHalves(ctx, claim, secondErr)
 	case firstErr != nil && !done:
 		o.release(ctx, first)
 		return false
@@ -223,58 +225,51 @@ func (o *Observer) bisect(ctx context.Context, claim memory.Claim, cause error) 
 	return done
 }
 
-// attemptHeld distils a claim once and keeps holding it after a failure, which it
-// returns if the events caused it.
-func (o *Observer) attemptHeld(ctx context.Context, claim memory.Claim) (failure error, done bool) {
-	done = o.distilCounted(ctx, claim, func(err error) bool {
-		failure = err
-		return false
-	})
-	return failure, done
-}
-
-// eachHalf calls work on a claim's halves, which failed with cause, one after the
+// buryHalves calls distilOrBury for a claim's halves, which failed with cause, one after the
 // other. When the first half went back to the queue, the second goes back behind it, so
 // that the order is kept.
-func (o *Observer) eachHalf(ctx context.Context, claim memory.Claim, cause error, work func(context.Context, memory.Claim, error) bool) bool {
+func (o *Observer) buryHalves(ctx context.Context, claim memory.Claim, cause error) bool {
 	n := len(claim.Events)
-	if first := subClaim(claim, 0, n/2); !work(ctx, first, cause) {
+	if !o.distilOrBury(ctx, subClaim(claim, 0, n/2), cause) {
 		o.release(ctx, subClaim(claim, n/2, n))
 		return false
 	}
-	return work(ctx, subClaim(claim, n/2, n), cause)
-}
-
-// distilCounted distils a claim; a failure that the events caused goes to failed.
-func (o *Observer) distilCounted(ctx context.Context, claim memory.Claim, failed func(error) bool) bool {
-	return o.distilAndConfirm(ctx, o.distiller, claim, "", func(err error) bool {
-		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
-		return failed(err)
-	})
+	return o.distilOrBury(ctx, subClaim(claim, n/2, n), cause)
 }
 
 // distilOrBury has the fallback distil a claim that failed with cause, in ever smaller
 // parts after failures so that one bad event takes no good one with it, and buries the
 // events that it fails on.
 func (o *Observer) distilOrBury(ctx context.Context, claim memory.Claim, cause error) bool {
-	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, memory.UnreadReasonOf(cause), func(err error) bool {
-		if len(claim.Events) > 1 {
-			return o.eachHalf(ctx, claim, cause, o.distilOrBury)
-		}
-		o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
-		o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
-		return true
-	})
+	failure, done := o.distilAndConfirm(ctx, o.opts.Fallback, claim, memory.UnreadReasonOf(cause))
+	switch {
+	case failure == nil:
+		return done
+	case len(claim.Events) > 1:
+		return o.buryHalves(ctx, claim, cause)
+	}
+	o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", failure)
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, failure) })
+	return true
+}
+
+// attempt is distilAndConfirm by the distiller itself, and logs a failure.
+func (o *Observer) attempt(ctx context.Context, claim memory.Claim) (failure error, done bool) {
+	failure, done = o.distilAndConfirm(ctx, o.distiller, claim, "")
+	if failure != nil {
+		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", failure)
+	}
+	return failure, done
 }
 
 // distilAndConfirm distils a claim and stores the outcome, and with it why no model has
-// read the events, unless unread is "". A failure that the events did not cause gives them
-// back for later; any other goes to failed. It reports whether the events are off the queue.
-func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memory.Claim, unread memory.UnreadReason, failed func(error) bool) bool {
+// read the events, unless unread is "". It returns a failure that the events caused, and goes on
+// holding them; after any other they are given back for later. done says whether they are off the queue.
+func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memory.Claim, unread memory.UnreadReason) (failure error, done bool) {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {
 		o.retry(ctx, claim, err, false)
-		return false
+		return nil, false
 	}
 	outcome, err := distil(ctx, Marking{d, o.store}, batch)
 	if err == nil {
@@ -289,15 +284,15 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim memo
 		defer o.mu.Unlock()
 		o.lines = append(o.lines, outcome.Lines...)
 		o.lines = o.lines[max(0, len(o.lines)-knownTurns):]
-		return true
+		return nil, true
 	case isTransient(err):
 		o.retry(ctx, claim, err, false)
-		return false
+		return nil, false
 	case ctx.Err() != nil:
 		o.release(ctx, claim)
-		return false
+		return nil, false
 	}
-	return failed(err)
+	return err, false
 }
 
 // batch returns a claim with the prompts and the stored observations of its turns, the
@@ -322,10 +317,7 @@ func (o *Observer) batch(ctx context.Context, claim memory.Claim) (memory.Batch,
 // as success: another worker has confirmed the claim. A storage failure is
 // returned as Transient; any other error says that this outcome cannot be stored.
 func (o *Observer) confirm(ctx context.Context, claim memory.Claim, outcome memory.Outcome) error {
-	outcome.Symbols = nil
-	for i := range claim.Events {
-		outcome.Symbols = append(outcome.Symbols, claim.Events[i].Symbols...)
-	}
+	outcome.Symbols = collect.Flat(claim.Events, func(e memory.PendingEvent) []memory.SymbolChange { return e.Symbols })
 	symbols.About(outcome.Observations, claim.Events)
 	assignToSession(claim.Session, claim.Events, &outcome)
 	err := persist(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })

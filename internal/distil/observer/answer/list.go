@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -69,10 +70,7 @@ func addFiles(obs *memory.Observation, items []string, role memory.FileRole) {
 
 // files returns the items that are file paths, each once, up to maxFiles.
 func files(items []string) []string {
-	var kept []string
-	for _, s := range items {
-		kept = text.Add(kept, path(s))
-	}
+	kept := text.Add(nil, collect.Map(items, path)...)
 	return kept[:min(len(kept), maxFiles)]
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -167,10 +168,7 @@ func prose(s string, limit int) string {
 
 // facts returns items as single lines without bullets, each once, up to maxFacts.
 func facts(items []string) []string {
-	var kept []string
-	for _, s := range items {
-		kept = text.Add(kept, valueOf(text.TruncateBytes(withoutBullet(s), maxFact)))
-	}
+	kept := text.Add(nil, collect.Map(items, func(s string) string { return valueOf(text.TruncateBytes(withoutBullet(s), maxFact)) })...)
 	return kept[:min(len(kept), maxFacts)]
 }
 
@@ -191,13 +189,8 @@ func (o *Options) concepts(items []string, types ...string) []string {
 
 // concept returns the known concepts that s spells or lists, or s as a new one.
 func (o *Options) concept(s string) []string {
-	var all []string
 	words := strings.Fields(s)
-	for _, w := range words {
-		if known := o.knownConcept(w); known != "" {
-			all = append(all, known)
-		}
-	}
+	all := collect.Keep(collect.Map(words, o.knownConcept), func(known string) bool { return known != "" })
 	if known := o.knownConcept(s); known != "" || len(all) == 0 || len(all) < len(words) {
 		return []string{cmp.Or(known, strings.Trim(text.TruncateBytes(kebab(valueOf(s)), maxConcept), "-.…"))}
 	}

@@ -251,10 +251,7 @@ func (v View) movedFrom(e *toolcall.Edit) (from, changed string) {
 // differing returns the lines of a text that another one does not have, each behind a mark.
 func differing(mark, s, other string) string {
 	var b strings.Builder
-	has := map[string]bool{}
-	for line := range strings.SplitSeq(other, "\n") {
-		has[line] = true
-	}
+	has := collect.Set(strings.Split(other, "\n"))
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSuffix(line, "\n"); !has[line] {
 			b.WriteString(mark + line + "\n")
@@ -439,10 +436,7 @@ func changedSymbols(changes []memory.SymbolChange) string {
 			said = append(said, "removed "+c.QualifiedName)
 		}
 	}
-	shown := make([]string, min(len(said), maxSymbols))
-	for i := range shown {
-		shown[i] = oneLine(said[i], maxSymbol)
-	}
+	shown := collect.Map(said[:min(len(said), maxSymbols)], func(s string) string { return oneLine(s, maxSymbol) })
 	text := strings.Join(shown, ", ")
 	if left := len(said) - len(shown); left > 0 {
 		text += fmt.Sprintf(" and %d more", left)

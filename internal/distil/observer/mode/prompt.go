@@ -71,14 +71,10 @@ func bullets(lines []string) string {
 
 // Session returns what the first prompt of a run says of the session.
 func Session(f Facts) string {
-	technologies := make([]string, 0, maxTechnologies)
-	for _, t := range f.Technologies {
-		if t = oneLine(t, maxTechnology); t != "" && len(technologies) < maxTechnologies {
-			technologies = append(technologies, t)
-		}
-	}
+	technologies := collect.Map(f.Technologies, func(t string) string { return oneLine(t, maxTechnology) })
+	technologies = collect.Keep(technologies, func(t string) bool { return t != "" })
 	about := element("project", oneLine(f.Project, maxLabel)) + element("directory", oneLine(f.Root, maxDirectory)) +
-		element("technologies", strings.Join(technologies, ", ")) + element("session", fmt.Sprintf("S%d", f.Session))
+		element("technologies", strings.Join(technologies[:min(len(technologies), maxTechnologies)], ", ")) + element("session", fmt.Sprintf("S%d", f.Session))
 	return render("session.md", map[string]string{"about": about, "learnings": fitting(f.Learnings, maxLearnings, func(l *string) string {
 		return "- " + oneLine(*l, maxLearning) + "\n"
 	})})
