@@ -236,15 +236,8 @@ func (c *Client) paused() error {
 // noteFailure begins a pause and returns its error.
 func (c *Client) noteFailure(reason string) error { return c.startPause(0, firstPause, reason) }
 
-// firstPauseOf returns the first pause after an answer with status.
-func firstPauseOf(status int) time.Duration {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
-		// Somebody has to change a setting; asking again soon cannot help.
-		return longestPause
-	}
-	return firstPause
-}
+// lasting are the statuses after which somebody has to change a setting: asking again soon cannot help.
+var lasting = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired}
 
 // startPause begins a pause after a failure and returns its error. asked is the
 // server's Retry-After, 0 without one; first is the pause without it, doubled with
@@ -314,8 +307,10 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 		return nil, c.noteFailure("no answer in time")
 	case failed.Status == http.StatusBadRequest, failed.Status == http.StatusRequestEntityTooLarge, failed.Status == http.StatusUnprocessableEntity:
 		return nil, fmt.Errorf("%w: %w", errRefused, failed.Err)
+	case slices.Contains(lasting, failed.Status):
+		return nil, c.startPause(failed.Wait, longestPause, failed.Err.Error())
 	default:
-		return nil, c.startPause(failed.Wait, firstPauseOf(failed.Status), failed.Err.Error())
+		return nil, c.startPause(failed.Wait, firstPause, failed.Err.Error())
 	}
 	vectors, err := c.vectorsOf(answer, len(texts))
 	if err != nil {

@@ -164,8 +164,11 @@ func (p problem) class() memory.ErrorClass {
 		return memory.ClassPromptTooLong
 	case p.status == http.StatusPaymentRequired:
 		return memory.ClassQuota
-	case p.status == http.StatusTooManyRequests:
-		return p.limitClass(said)
+	case p.status == http.StatusTooManyRequests: // a limit that passes within minutes, or not
+		if strings.Contains(strings.Join(p.quotaIDs, " "), "PerDay") || len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
+			return memory.ClassQuota
+		}
+		return memory.ClassRateLimit
 	case p.status >= 500, p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status == http.StatusTooEarly:
 		// A 511 without the code comes from a network with a login page.
 		return memory.ClassTransient
@@ -181,15 +184,6 @@ func (p problem) class() memory.ErrorClass {
 		return memory.ClassLogin
 	}
 	return memory.ClassGarbage
-}
-
-// limitClass returns ClassRateLimit for a limit that passes within minutes, else
-// ClassQuota. said is what class looks for words in.
-func (p problem) limitClass(said string) memory.ErrorClass {
-	if strings.Contains(strings.Join(p.quotaIDs, " "), "PerDay") || len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
-		return memory.ClassQuota
-	}
-	return memory.ClassRateLimit
 }
 
 // Words in the vendors' messages, in lower case, from their documentation and from

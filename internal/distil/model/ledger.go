@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -129,10 +130,6 @@ func chargeOf(request memory.ModelRequest, answer memory.ModelAnswer, err error)
 // costs a few tokens of its own.
 func InputTokens(request memory.ModelRequest) int {
 	const perMessage = 8
-	bytes, n := len(request.System)+len(request.Prompt), 2
-	for _, m := range request.History {
-		bytes += len(m.Text)
-		n++
-	}
-	return (bytes+2)/3 + n*perMessage
+	bytes := len(request.System) + len(request.Prompt) + collect.Sum(request.History, func(m memory.ModelMessage) int { return len(m.Text) })
+	return (bytes+2)/3 + (2+len(request.History))*perMessage
 }

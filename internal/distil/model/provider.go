@@ -30,6 +30,13 @@ type RunEnder interface {
 	EndRun(run string)
 }
 
+// EndRun tells a provider that a run is over, if it is a RunEnder.
+func EndRun(p Provider, run string) {
+	if ender, ok := p.(RunEnder); ok {
+		ender.EndRun(run)
+	}
+}
+
 // MaxRequestBytes bounds a request's body, and so what one call can cost. The observer
 // keeps its requests below it; this is the last guard.
 const MaxRequestBytes = 64 << 10
@@ -64,11 +71,14 @@ type Config struct {
 
 // String describes c without its key.
 func (c Config) String() string {
-	key := "no key"
+	key, base := "no key", "[unreadable]"
 	if c.APIKey != "" {
 		key = "key set"
 	}
-	return fmt.Sprintf("{%s %s %s %s}", c.Provider, c.Model, withoutUser(c.BaseURL), key)
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		base = u.Redacted() // without a password
+	}
+	return fmt.Sprintf("{%s %s %s %s}", c.Provider, c.Model, base, key)
 }
 
 // GoString keeps %#v from printing the key.
@@ -76,15 +86,6 @@ func (c Config) GoString() string { return "model.Config" + c.String() }
 
 // LogValue keeps a structured log from printing the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// withoutUser returns a URL without its password, "[unreadable]" for what is none.
-func withoutUser(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "[unreadable]"
-	}
-	return u.Redacted()
-}
 
 // Names returns the providers that New knows, in the order of the table.
 func Names() []string {
@@ -213,12 +214,8 @@ type wrapped struct{ next Provider }
 // Name is that of the provider below.
 func (w wrapped) Name() string { return w.next.Name() }
 
-// EndRun ends a run of the provider below, if that is a RunEnder.
-func (w wrapped) EndRun(run string) {
-	if ender, ok := w.next.(RunEnder); ok {
-		ender.EndRun(run)
-	}
-}
+// EndRun ends a run of the provider below.
+func (w wrapped) EndRun(run string) { EndRun(w.next, run) }
 
 // Close closes the provider below, if it can be closed.
 func (w wrapped) Close() error {

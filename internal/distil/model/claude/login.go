@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem/internal/leaf/claudedir"
@@ -254,12 +253,4 @@ func secretsOf(environ []string) []string {
 		}
 	}
 	return secrets
-}
-
-// withTokens adds the bound on the CLI's answers.
-func withTokens(environ []string, maxTokens int) []string {
-	if maxTokens <= 0 {
-		return environ
-	}
-	return append(slices.Clip(environ), "CLAUDE_CODE_MAX_OUTPUT_TOKENS="+strconv.Itoa(maxTokens))
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +63,10 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 		}
 	}()
 	cmd := exec.Command(can.path, can.arguments(l, c.systemFile, id, resume)...)
-	cmd.Dir, cmd.Env = p.dir, withTokens(p.environ, l.maxTokens)
+	cmd.Dir, cmd.Env = p.dir, slices.Clip(p.environ)
+	if l.maxTokens > 0 {
+		cmd.Env = append(cmd.Env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS="+strconv.Itoa(l.maxTokens))
+	}
 	cmd.Stderr = &c.stderr
 	cmd.WaitDelay = drainTime
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
