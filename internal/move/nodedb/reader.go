@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
@@ -337,26 +338,17 @@ func (r *Reader) observation(v row) (memory.Portable, string) {
 		DiscoveryTokens: v.number("discovery_tokens"), Origin: memory.OriginImport, Provenance: memory.FromOutside,
 		AgentID: v["agent_id"], AgentType: v["agent_type"], TimesSeen: 1, CreatedAt: cmp.Or(v.time("created_at"), s.StartedAt), AskedID: v.number("id"),
 	}
-	if text := strings.TrimSpace(v["text"]); text != "" && !strings.Contains(o.Narrative, text) {
-		o.Narrative = strings.TrimSpace(o.Narrative + "\n\n" + text)
+	if more := strings.TrimSpace(v["text"]); more != "" && !strings.Contains(o.Narrative, more) {
+		o.Narrative = strings.TrimSpace(o.Narrative + "\n\n" + more)
 	}
 	if strings.TrimSpace(o.Title) == "" {
 		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(strings.TrimSpace(o.Narrative), strings.TrimSpace(o.Subtitle), strings.Join(o.Facts, "\n"))), "\n")
-		o.Title = shorten(line)
+		o.Title = text.TruncateRunes(text.Line(line), maxTitle)
 	}
 	if o.Title == "" {
 		return memory.Portable{}, noText
 	}
-	for _, role := range []struct {
-		column string
-		role   memory.FileRole
-	}{{"files_modified", memory.FileModified}, {"files_read", memory.FileRead}} {
-		for _, path := range list(v[role.column]) {
-			if !slices.ContainsFunc(o.Files, func(f memory.FileRef) bool { return f.Path == path }) {
-				o.Files = append(o.Files, memory.FileRef{Path: path, Role: role.role})
-			}
-		}
-	}
+	o.Files = memory.FileRefs(text.Add(nil, list(v["files_modified"])...), text.Add(nil, list(v["files_read"])...), nil, math.MaxInt)
 	o.ULID = nameOf("observation", o.CreatedAt, s.HostSessionID, v["title"], v["narrative"], v["text"], v["facts"])
 	return memory.Portable{Observation: o}, ""
 }
@@ -453,13 +445,8 @@ func list(s string) (texts []string) {
 
 // concepts returns the concepts of a column; of "gotcha: why" the word before the colon.
 func concepts(s string) (words []string) {
-	for _, c := range list(s) {
-		c, _, _ = strings.Cut(c, ":")
-		if c = strings.TrimSpace(c); c != "" {
-			words = append(words, c)
-		}
-	}
-	return words
+	words = collect.Map(list(s), func(c string) string { return strings.TrimSpace(text.Before(c, ":")) })
+	return collect.Keep(words, func(c string) bool { return c != "" })
 }
 
 // word returns s as a word of a vocabulary, in lower case, other if it is none that
@@ -474,6 +461,3 @@ func word(s, other string) string {
 
 // maxTitle is the length of a title that is the beginning of a text, in characters.
 const maxTitle = 120
-
-// shorten returns a line as a title.
-func shorten(line string) string { return text.TruncateRunes(text.Line(line), maxTitle) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,34 +179,50 @@ func isNamed(d fs.DirEntry) bool {
 // cannot be read; by its name it is of a subagent ("agent-…").
 func look(path string, info fs.FileInfo) file {
 	f := file{Session: Session{Path: path, Size: info.Size(), Written: info.ModTime()}, agent: strings.HasPrefix(filepath.Base(path), agentPrefix)}
-	opened, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return f
-	}
-	defer func() { _ = opened.Close() }() // it was only read
-	for l := text.NewLines(linesOf(opened), maxLine); l.Read < beginning && (f.ID == "" || f.first == 0 || f.Dir == ""); {
-		line, tooLong, err := l.Next()
-		if tooLong || err != nil && !errors.Is(err, io.EOF) {
-			return f
-		}
-		if err != nil {
-			break
-		}
-		for _, r := range recordsOf(line) {
-			if r.session != "" {
-				if r.kind == geminiMeta && r.cwd == "" && f.Dir == "" {
-					r.cwd = geminiDir(path, r.project)
-				}
-				f.known = f.known || r.kind == codexMeta || r.kind == geminiMeta || r.kind == HookRecord
-				f.ID, f.From, f.first, f.Dir = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at), cmp.Or(f.Dir, r.cwd)
+	err := eachRecord(path, beginning, func(r *record) (enough bool) {
+		if r.session != "" {
+			if r.kind == geminiMeta && r.cwd == "" && f.Dir == "" {
+				r.cwd = geminiDir(path, r.project)
 			}
+			f.known = f.known || r.kind == codexMeta || r.kind == geminiMeta || r.kind == HookRecord
+			f.ID, f.From, f.first, f.Dir = cmp.Or(f.ID, r.session), cmp.Or(f.From, r.forkedFrom.session), cmp.Or(f.first, r.at), cmp.Or(f.Dir, r.cwd)
 		}
-	}
-	if f.Dir == "" {
+		return f.ID != "" && f.first != 0 && f.Dir != ""
+	})
+	if err == nil && f.Dir == "" {
 		f.other = notTranscripts
 	}
 	return f
 }
+
+// eachRecord calls visit with the records in the first bytes of a file, up to the end of the line behind
+// whose last record that says that it has enough. The error is that of the file, or errLongLine if a line
+// was skipped.
+func eachRecord(path string, most int64, visit func(*record) (enough bool)) (skipped error) {
+	opened, err := openfile.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // it was only read
+	enough := false
+	for l := text.NewLines(linesOf(opened), maxLine); l.Read < most && !enough; {
+		line, tooLong, err := l.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return skipped
+		case err != nil:
+			return err
+		case tooLong:
+			skipped = errLongLine
+		}
+		for _, r := range recordsOf(line) {
+			enough = visit(&r)
+		}
+	}
+	return skipped
+}
+
+var errLongLine = errors.New("a line is too long to be a record")
 
 // Order sorts the sessions so that a copy comes after what it was copied from, however the files were
 // copied or touched: first those that are known, then by the times at which they began. Of sessions
@@ -238,22 +255,12 @@ func (f *Folder) Order(known map[string]bool) {
 func beginnings(sessions []Session, own map[string]memory.Millis) {
 	holders := map[uint64]int{}
 	each := func(path string, visit func(h uint64, at memory.Millis)) {
-		opened, err := openfile.Open(path, os.O_RDONLY, 0)
-		if err != nil {
-			return // Read notes it
-		}
-		defer func() { _ = opened.Close() }() // it was only read
-		for l := text.NewLines(opened, maxLine); ; {
-			line, _, err := l.Next()
-			if err != nil {
-				return
+		_ = eachRecord(path, math.MaxInt64, func(r *record) (enough bool) { // Read notes what cannot be read
+			if uuid := cmp.Or(r.forkedFrom.uuid, r.uuid); uuid != "" {
+				visit(hashed(uuid), r.at)
 			}
-			for _, r := range recordsOf(line) {
-				if uuid := cmp.Or(r.forkedFrom.uuid, r.uuid); uuid != "" {
-					visit(hashed(uuid), r.at)
-				}
-			}
-		}
+			return false
+		})
 	}
 	for i := range sessions {
 		each(sessions[i].Path, func(h uint64, _ memory.Millis) { holders[h] |= 1 << min(i, 62) })
@@ -336,26 +343,14 @@ func Count(dir string, since time.Time, limit int) (n int) {
 // Is reports whether a file is a transcript: one of its first lines is a record of a session in a directory.
 // An export of claude-mem begins with its header, which is none.
 func Is(path string) bool {
-	if filepath.Ext(path) != extension {
-		return false
+	found := false
+	if filepath.Ext(path) == extension {
+		_ = eachRecord(path, beginning, func(r *record) (enough bool) { // what cannot be read is none
+			found = found || r.session != "" && r.cwd != ""
+			return found
+		})
 	}
-	f, err := openfile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	for l := text.NewLines(f, maxLine); l.Read < beginning; {
-		line, _, err := l.Next()
-		if err != nil {
-			return false
-		}
-		for _, r := range recordsOf(line) {
-			if r.session != "" && r.cwd != "" {
-				return true
-			}
-		}
-	}
-	return false
+	return found
 }
 
 // markName is the file in the data directory that says that transcripts were imported.

@@ -79,7 +79,7 @@ func (p *Parser) takeGemini(line []byte) {
 			if c.text != "" {
 				text = c.text + "\n" + text // as the hook is given it
 			}
-			c.text, c.uuid, c.at, c.line = text, f.id, p.now.at, p.Counts.Lines
+			c.text, c.uuid, c.at, c.line = text, f.id, p.now.at, p.line
 		}
 		p.closing.whole = len(f.calls) < 3 // without calls, or "[]"
 		if !p.closing.whole {

@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -47,24 +48,10 @@ type Counts struct {
 	Stops   int `json:"stops"`
 }
 
-// Add adds the counts of another transcript. c is not that of a parser that still reads: its Lines
-// number the lines.
-func (c *Counts) Add(o Counts) {
-	c.Lines += o.Lines
-	c.Broken += o.Broken
-	c.Mended += o.Mended
-	c.TooLong += o.TooLong
-	c.Unknown += o.Unknown
-	c.Copied += o.Copied
-	c.OfHost += o.OfHost
-	c.Prompts += o.Prompts
-	c.Tools += o.Tools
-	c.Stops += o.Stops
-}
-
 // Parser parses one transcript.
 type Parser struct {
-	Counts Counts
+	// Counts grow with what is read; several parsers may share them.
+	Counts *Counts
 	// copied reports whether a record is a copy of another session's; nil: none is.
 	copied func(*record) bool
 	// AgentType is the type of the subagent whose file it is, "" for a session's own.
@@ -74,6 +61,7 @@ type Parser struct {
 	Dir string
 
 	lines *text.Lines
+	line  int            // the number of the last one
 	ready []memory.Event // the next events, in order
 	ended bool
 	// host has written the file, Claude Code if it is ""; takeLine takes a line of another one in.
@@ -105,7 +93,7 @@ type call struct {
 
 // NewParser returns a parser of a transcript.
 func NewParser(r io.Reader) *Parser {
-	return &Parser{lines: text.NewLines(r, maxLine)}
+	return &Parser{Counts: &Counts{}, lines: text.NewLines(r, maxLine)}
 }
 
 // Bytes returns how many bytes were read.
@@ -129,16 +117,16 @@ func (p *Parser) Next() (memory.Event, error) {
 		case err != nil:
 			return memory.Event{}, err
 		}
+		if line = bytes.TrimSpace(line); len(line) == 0 && !tooLong {
+			continue
+		}
+		p.line++
 		p.Counts.Lines++
 		if tooLong {
 			p.Counts.TooLong++
-			continue
+		} else {
+			p.take(line)
 		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			p.Counts.Lines--
-			continue
-		}
-		p.take(line)
 	}
 	e := p.ready[0]
 	p.ready = slices.Delete(p.ready, 0, 1)
@@ -243,7 +231,7 @@ func (p *Parser) takeAnswer(r *record) {
 			if r.failed || r.sidechain && r.agent == "" {
 				continue // of the host, or of a subagent in the file of its session
 			}
-			p.closing.text, p.closing.uuid, p.closing.at, p.closing.line = b.text, r.uuid, p.now.at, p.Counts.Lines
+			p.closing.text, p.closing.uuid, p.closing.at, p.closing.line = b.text, r.uuid, p.now.at, p.line
 			p.closing.whole = r.stopReason != "tool_use" // else a call follows, and the turn goes on
 		case "tool_use":
 			p.closing.text = ""
@@ -266,11 +254,8 @@ func (p *Parser) addCall(c call) {
 }
 
 // openBytes returns the size of the inputs of the calls that wait for their results.
-func (p *Parser) openBytes() (n int) {
-	for _, c := range p.open {
-		n += len(c.input)
-	}
-	return n
+func (p *Parser) openBytes() int {
+	return collect.Sum(p.open, func(c call) int { return len(c.input) })
 }
 
 // takeCall returns the call of an id that waits for its result, which it does no longer.
@@ -288,19 +273,11 @@ func (p *Parser) takeCall(id string) (c call, ok bool) {
 // A note that the user has interrupted the agent takes its last text away: it ended no turn.
 func (p *Parser) takeUser(r *record) {
 	list := r.blocks()
-	results := 0
-	for _, b := range list {
-		if b.kind == "tool_result" {
-			results++
-		}
-	}
-	if results > 0 {
+	if results := collect.Keep(list, func(b block) bool { return b.kind == "tool_result" }); len(results) > 0 {
 		p.now.promptID = cmp.Or(r.promptID, p.now.promptID)
 		p.closing.text = ""
-		for _, b := range list {
-			if b.kind == "tool_result" {
-				p.takeResult(r, b, results == 1)
-			}
+		for _, b := range results {
+			p.takeResult(r, b, len(results) == 1)
 		}
 		return
 	}
@@ -321,7 +298,7 @@ func (p *Parser) takeUser(r *record) {
 	if typed != "" && hosttext.FromOther(r.origin) {
 		typed, message = "", hosttext.Message{From: r.origin, Text: typed}
 	}
-	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.Counts.Lines)
+	e := p.event(memory.KindPrompt, r.uuid, p.now.at, p.line)
 	switch e.Prompt = typed; {
 	case typed != "":
 	case message.Text != "":
@@ -358,7 +335,7 @@ func (p *Parser) takeResult(r *record, b block, alone bool) {
 	if !ok {
 		return // its call is not in the file
 	}
-	e := p.event(memory.KindTool, b.id, p.now.at, p.Counts.Lines)
+	e := p.event(memory.KindTool, b.id, p.now.at, p.line)
 	e.ToolName, e.ToolUseID, e.ToolInput = c.name, b.id, c.input
 	e.AgentID = r.agent
 	if r.agent != "" {
@@ -427,7 +404,7 @@ func (p *Parser) takePayload(payload []byte) {
 		p.Counts.Copied++
 		return
 	}
-	named := p.event(e.Kind, cmp.Or(e.ToolUseID, e.Prompt), p.now.at, p.Counts.Lines)
+	named := p.event(e.Kind, cmp.Or(e.ToolUseID, e.Prompt), p.now.at, p.line)
 	e.DeliveryID, e.Backfill = named.DeliveryID, named.Backfill
 	p.ready = append(p.ready, e)
 }

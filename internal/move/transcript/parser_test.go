@@ -21,7 +21,7 @@ func parse(t *testing.T, text string) (events []string, c Counts) {
 	for {
 		e, err := p.Next()
 		if errors.Is(err, io.EOF) {
-			return events, p.Counts
+			return events, *p.Counts
 		}
 		if err != nil {
 			t.Fatal(err)

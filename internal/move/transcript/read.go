@@ -101,7 +101,7 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 	var agents []*part
 	defer func() {
 		for _, p := range append(agents, main) {
-			r.close(p)
+			p.close()
 		}
 	}()
 	waiting := s.Agents
@@ -120,7 +120,7 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 			} else if p := r.open(path, kind, ""); p != nil && !p.ended {
 				agents = append(agents, p)
 			} else if p != nil {
-				r.close(p)
+				p.close()
 			}
 		}
 		first, at := main, -1
@@ -137,7 +137,7 @@ func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) e
 		}
 		r.advance(first)
 		if first.ended && at >= 0 {
-			r.close(first)
+			first.close()
 			agents = append(agents[:at], agents[at+1:]...)
 		}
 	}
@@ -156,7 +156,7 @@ func (r *Reader) open(path, agentType, dir string) *part {
 		return nil
 	}
 	p := &part{parser: NewParser(linesOf(f)), file: f}
-	p.parser.AgentType, p.parser.Dir, p.parser.copied = agentType, dir, r.copied
+	p.parser.Counts, p.parser.AgentType, p.parser.Dir, p.parser.copied = &r.Counts, agentType, dir, r.copied
 	r.advance(p)
 	return p
 }
@@ -175,12 +175,8 @@ func (r *Reader) advance(p *part) {
 	p.counted = p.parser.Bytes()
 }
 
-// close closes a file and adds its counts.
-func (r *Reader) close(p *part) {
-	_ = p.file.Close() // it was only read
-	r.Counts.Add(p.parser.Counts)
-	p.parser.Counts = Counts{}
-}
+// close closes the file, which was only read.
+func (p *part) close() { _ = p.file.Close() }
 
 // unreadable notes a file that cannot be read to its end, with the reason.
 func (r *Reader) unreadable(path string, err error) {

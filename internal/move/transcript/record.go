@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/hosttext"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -171,13 +172,8 @@ func contentText(content []byte) string {
 	if text, ok := jsonscan.Unquote(content); ok {
 		return text
 	}
-	var texts []string
-	for _, b := range (&record{content: content}).blocks() {
-		if b.kind == "text" || b.kind == "" { // Gemini CLI names none
-			texts = append(texts, b.text)
-		}
-	}
-	return strings.Join(texts, "\n")
+	texts := collect.Keep((&record{content: content}).blocks(), func(b block) bool { return b.kind == "text" || b.kind == "" }) // Gemini CLI names none
+	return strings.Join(collect.Map(texts, func(b block) string { return b.text }), "\n")
 }
 
 // refusals begin the results of calls that the host or the user has refused: no hook is told
