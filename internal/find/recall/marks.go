@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -46,10 +47,7 @@ func (m Marked) Tail() string {
 // keep their place. Marks that come too late or cannot be determined are left out. Without
 // a tree nothing is marked.
 func Mark(ctx context.Context, tree WorkTree, slack time.Duration, c memory.Checkout, observations []memory.Observation) []Marked {
-	all := make([]Marked, len(observations))
-	for i, o := range observations {
-		all[i].Observation = o
-	}
+	all := collect.Map(observations, func(o memory.Observation) Marked { return Marked{Observation: o} })
 	if tree == nil || c.Root == "" || len(all) == 0 {
 		return lowered(all)
 	}
@@ -112,12 +110,8 @@ func lowered(all []Marked) []Marked {
 // fileNotes returns a note for each observation on those of its files that changed
 // since, "" for none. It compares the files of all at once.
 func fileNotes(ctx context.Context, tree WorkTree, root string, observations []memory.Observation) ([]string, error) {
-	var asked []memory.FileRef
-	ends := make([]int, len(observations))
-	for i := range observations {
-		asked = append(asked, telling(&observations[i])...)
-		ends[i] = len(asked)
-	}
+	files := collect.MapPtr(observations, telling)
+	asked := slices.Concat(files...)
 	if len(asked) == 0 {
 		return nil, nil
 	}
@@ -128,13 +122,11 @@ func fileNotes(ctx context.Context, tree WorkTree, root string, observations []m
 	if len(states) != len(asked) {
 		return nil, fmt.Errorf("compare files: %d states of %d files", len(states), len(asked))
 	}
-	notes := make([]string, len(observations))
-	start := 0
-	for i, end := range ends {
-		notes[i] = fileStateNote(states[start:end])
-		start = end
-	}
-	return notes, nil
+	return collect.Map(files, func(of []memory.FileRef) string {
+		note := fileStateNote(states[:len(of)])
+		states = states[len(of):]
+		return note
+	}), nil
 }
 
 // telling returns the files by whose changes an observation is outdated: those that it
@@ -148,18 +140,10 @@ func telling(o *memory.Observation) []memory.FileRef {
 // fileStateNote returns a note on how many of an observation's files changed since, of those whose
 // state is known; "" for none.
 func fileStateNote(states []memory.FileState) string {
-	known, changed, gone := 0, 0, 0
-	for _, s := range states {
-		switch s {
-		case memory.FileUnknown:
-			continue
-		case memory.FileChanged:
-			changed++
-		case memory.FileGone:
-			gone++
-		}
-		known++
+	count := func(state memory.FileState) int {
+		return collect.Count(states, func(s memory.FileState) bool { return s == state })
 	}
+	known, changed, gone := len(states)-count(memory.FileUnknown), count(memory.FileChanged), count(memory.FileGone)
 	what := "changed since"
 	if changed == 0 {
 		what = "gone"

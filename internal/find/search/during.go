@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -111,10 +112,7 @@ func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]memory.RecordRef,
 	})
 	rare = slices.Compact(rare)
 	rare = rare[:min(len(rare), sharedCandidates)]
-	p.filed = make(map[memory.RecordRef]bool, len(rare))
-	for _, ref := range rare {
-		p.filed[ref] = true
-	}
+	p.filed = collect.Set(rare)
 	return rare, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -415,22 +416,32 @@ func (s *Searcher) topUp(ctx context.Context, p plan, filter index.Filter, ranke
 	if err != nil {
 		return nil, 0, err
 	}
-	if filter.Only != nil {
-		return intersectWithRanking(filter.Only, ranked, wanted), total, nil
+	eligible := filter.Only
+	if eligible == nil {
+		total = max(total, len(ranked)) // the index may not have heard of a removal yet
+		if len(ranked) >= min(wanted, total) || p.query.Offset >= total {
+			return ranked, total, nil
+		}
+		// At most all of the ranked are among the first, so this page has enough.
+		q := p.query
+		q.Limit, q.Offset = wanted, 0
+		if eligible, err = s.records.FilterRecords(ctx, q, p.kinds, memory.OrderNewest); err != nil {
+			return nil, 0, err
+		}
 	}
-	total = max(total, len(ranked)) // the index may not have heard of a removal yet
-	if len(ranked) >= min(wanted, total) || p.query.Offset >= total {
-		return ranked, total, nil
+	return followedBy(ranked, eligible, wanted), total, nil // the ranked passed the same filter in the index
+}
+
+// followedBy returns a list and, while it has fewer than limit items, those of others that it does not
+// have, in their order.
+func followedBy[T comparable](list, others []T, limit int) []T {
+	has := collect.Set(list)
+	for _, item := range others {
+		if len(list) < limit && !has[item] {
+			list = append(list, item)
+		}
 	}
-	// At most all of the ranked are among the first, so this page has enough.
-	q := p.query
-	q.Limit, q.Offset = wanted, 0
-	eligible, err := s.records.FilterRecords(ctx, q, p.kinds, memory.OrderNewest)
-	if err != nil {
-		return nil, 0, err
-	}
-	// The ranked passed the same filter in the index.
-	return intersectWithRanking(slices.Concat(ranked, eligible), ranked, wanted), total, nil
+	return list
 }
 
 // readHits reads the records of a page. What has been removed or changed since it was indexed and no

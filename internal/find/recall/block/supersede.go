@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -14,12 +15,7 @@ import (
 // record reverses, one that waits in the queue included, and the lines of these, which
 // other layers may repeat.
 func (r *run) withoutSuperseded(stored []memory.Observation, related []memory.Related, waiting []memory.Observation) ([]memory.Observation, []memory.Related, []line) {
-	reversed := map[memory.ObservationID]bool{}
-	for i := range waiting {
-		for _, id := range waiting[i].Supersedes {
-			reversed[id] = true
-		}
-	}
+	reversed := collect.Set(collect.Flat(waiting, func(o memory.Observation) []memory.ObservationID { return o.Supersedes }))
 	gone := func(o *memory.Observation) bool { return o.SupersededBy != 0 || reversed[o.ID] && !o.Pinned }
 	var superseded []line
 	for i := range stored {

@@ -104,7 +104,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 		default:
 			whole := fit(heading, lines, math.MaxInt)
 			w.skipped = append(w.skipped, memory.LayerCost{
-				Name: s.name, Tokens: memory.EstimateTokens(textOf(whole)), Items: len(lines), Reason: "budget"})
+				Name: s.name, Tokens: memory.TokensOf(collect.Sum(whole, func(p part) int { return memory.TokenCost(p.text) })), Items: len(lines), Reason: "budget"})
 			continue
 		}
 		room -= unitsIn(parts)
@@ -374,15 +374,6 @@ func (w *writer) account() (text string, lines []memory.ContextLine, layers []me
 // unitsIn returns the length of the parts together in letters (text.Width).
 func unitsIn(parts []part) int {
 	return collect.Sum(parts, func(p part) int { return text.Width(p.text) })
-}
-
-// textOf joins the texts of the parts.
-func textOf(parts []part) string {
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.text)
-	}
-	return b.String()
 }
 
 // fit takes lines from the first on while they fit below the heading into limit

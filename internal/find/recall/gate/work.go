@@ -3,6 +3,7 @@ package gate
 import (
 	"math"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/memory"
 )
@@ -75,7 +76,8 @@ func (c *Calibration) MeasureWork(found []memory.Related) [][]float64 {
 		row[titled] = min(finite(f.Evidence.Titled), 1)
 		if o := f.Observation; o != nil {
 			row[breadth] = math.Log2(1 + float64(len(o.FilesIn(memory.FileModified))))
-			row[length] = math.Log2(1 + float64(textBytes(o)))
+			facts := collect.Sum(o.Facts, func(f string) int { return len(f) })
+			row[length] = math.Log2(1 + float64(len(o.Title)+len(o.Subtitle)+len(o.Narrative)+facts))
 			// By the title, for records whose type does not say so.
 			row[adds], row[mends] = one(o.Type == memory.TypeFeature || lang.Has(o.Title, "adds")),
 				one(o.Type == memory.TypeBugfix || lang.Has(o.Title, "mends"))
@@ -83,15 +85,6 @@ func (c *Calibration) MeasureWork(found []memory.Related) [][]float64 {
 		measured[i] = row
 	}
 	return measured
-}
-
-// textBytes returns the length of a record's text in bytes.
-func textBytes(o *memory.Observation) int {
-	n := len(o.Title) + len(o.Subtitle) + len(o.Narrative)
-	for _, f := range o.Facts {
-		n += len(f)
-	}
-	return n
 }
 
 // one returns 1 for true and 0 for false.

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 )
 
@@ -226,11 +227,5 @@ func isHex(w string) bool {
 // commonWords are words of errors in general and frequent words of English, as errorWords has
 // them. A record that shares only these with an error is no match.
 var commonWords = sync.OnceValue(func() map[string]bool {
-	all := map[string]bool{}
-	for _, w := range lang.Phrases("error-word") {
-		for _, w := range append(errorWords(w), w) {
-			all[w] = true
-		}
-	}
-	return all
+	return collect.Set(collect.Flat(lang.Phrases("error-word"), func(w string) []string { return append(errorWords(w), w) }))
 })

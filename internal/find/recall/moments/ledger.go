@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -48,11 +50,7 @@ func (l reminderLine) parts() []part {
 	if !l.again {
 		return []part{{record: l.ID}}
 	}
-	var parts []part
-	for _, d := range l.details {
-		parts = append(parts, part{record: l.ID, statement: d.Key()})
-	}
-	return parts
+	return collect.Map(l.details, func(d recall.Statement) part { return part{record: l.ID, statement: d.Key()} })
 }
 
 // claim reserves for a session the lines that it was not given yet, momentLines at most, and their

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -22,7 +23,6 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	if err := r.readShown(ctx); err != nil {
 		return m, err
 	}
-	var fresh []memory.Observation
 	asked := recall.AskedBy(r.event.Prompt)
 	nothingLeft := func(f memory.Related) bool {
 		if r.isNew(f.Observation) {
@@ -31,9 +31,7 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 		title, _ := r.answer(f.Observation, asked)
 		return title == ""
 	}
-	for _, f := range r.passPrompt(found, nothingLeft) {
-		fresh = append(fresh, *f.Observation)
-	}
+	fresh := collect.Map(r.passPrompt(found, nothingLeft), func(f memory.Related) memory.Observation { return *f.Observation })
 	m.lines = r.lines(ctx, fresh, func(o memory.Observation) (string, []recall.Statement) { return r.answer(&o, asked) })
 	return m, nil
 }
