@@ -274,7 +274,7 @@ func TestAgents(t *testing.T) {
 				second = strings.Join(m.asked()[len(asked):], "")
 			}
 			if !strings.Contains(second, "claude-mem-context") || !strings.Contains(second, "made.txt") {
-				t.Error("the second session was not given what the first has done")
+				t.Errorf("the second session was not given what the first has done: %s", second)
 			}
 			r.settled("2")
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 )
@@ -68,6 +69,27 @@ func TestCopilotAndVSCode(t *testing.T) {
 		if len(events) != 1 || events[0].Host != c.want || strings.Contains(out, "REMEMBERED") != c.mayTellBack {
 			t.Errorf("--host %s, %s: %+v, reply %q; want host %s", c.host, c.payload, events, out, c.want)
 		}
+	}
+}
+
+// TestLateClosing: Copilot CLI makes its transcript, and writes the closing message into it, after it has
+// run the hook.
+func TestLateClosing(t *testing.T) {
+	s := newStage(t)
+	home := t.TempDir()
+	s.host, s.verb, s.env["COPILOT_CLI"], s.env["HOME"], s.env["USERPROFILE"] = memory.HostCopilot, VerbSummary, "1", home, home
+	w := s.worker()
+	w.answerAll("")
+	path := filepath.Join(home, "events.jsonl")
+	time.AfterFunc(150*time.Millisecond, func() {
+		if err := os.WriteFile(path, []byte(`{"type":"assistant.message","data":{"content":"The limiter refills."}}`+"\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	payload, _ := json.Marshal(map[string]string{"session_id": "s", "timestamp": "t", "hook_event_name": "Stop", "transcript_path": path}) // strings
+	s.run(string(payload))
+	if _, events := w.seen(); len(events) != 1 || events[0].LastAssistantMessage != "The limiter refills." {
+		t.Errorf("%+v", events)
 	}
 }
 

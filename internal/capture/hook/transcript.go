@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,21 +58,23 @@ func closing(transcript, home string, last bool) (string, error) {
 }
 
 // transcriptTime is how long a closing message is waited for. Copilot CLI 1.0.102 runs the hook about
-// 80 ms before it writes the message into the transcript.
-const transcriptTime = 120 * time.Millisecond
+// 100 ms before it writes the message into the transcript, and at times before it makes the file.
+const transcriptTime = 500 * time.Millisecond
 
 // close fills in the closing message that the host has not reported, from its transcript. Copilot CLI writes
-// it a little later, and is waited for.
+// it a little later, and is waited for; what is left to do gets the same time as without that.
 func (r *run) close(p *payload) {
 	var err error
-	until := r.arrived.Add(transcriptTime)
+	began := time.Now()
 	for {
-		waiting := r.Host == memory.HostCopilot && time.Now().Before(until)
-		if p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv), waiting); !waiting || !errors.Is(err, errNoAnswer) {
+		waiting := r.Host == memory.HostCopilot && time.Since(began) < transcriptTime
+		p.event.LastAssistantMessage, err = closing(p.transcript, settings.HomeDir(r.Getenv), waiting)
+		if !waiting || !errors.Is(err, errNoAnswer) && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		time.Sleep(2 * pollEvery)
 	}
+	r.deadline = r.deadline.Add(time.Since(began))
 	if err != nil {
 		r.log(NotUnderstood, string(r.Host)+": "+err.Error())
 	}
