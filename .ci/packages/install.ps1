@@ -13,7 +13,13 @@ try {
   if ((Get-FileHash "$temp\$file" -Algorithm SHA256).Hash.ToLower() -ne $hash) { throw "$file is not the file of this release: its hash is another one; nothing was installed" }
   Expand-Archive "$temp\$file" "$temp\unpacked"
   New-Item -ItemType Directory -Force $bin | Out-Null
-  Move-Item -Force "$temp\unpacked\claude-mem-hook.exe", "$temp\unpacked\claude-mem.exe" $bin
+  foreach ($name in 'claude-mem-hook.exe', 'claude-mem.exe') {
+    if (Test-Path "$bin\$name") { # a program that runs can be renamed, and not replaced
+      Remove-Item -Force -ErrorAction SilentlyContinue "$bin\$name.old"
+      Move-Item -Force "$bin\$name" "$bin\$name.old"
+    }
+    Move-Item -Force "$temp\unpacked\$name" $bin
+  }
 } finally {
   Remove-Item -Recurse -Force $temp
 }

@@ -278,6 +278,22 @@ func (in *Installer) entries(h *host) entries {
 	return e
 }
 
+// Installed returns how claude-mem is installed in Claude Code, "" if it is not. CodeInvalid for a
+// broken file of the host's.
+func (in *Installer) Installed() (Method, error) {
+	h, err := readHost(in.opts.ConfigDir)
+	if err != nil {
+		return "", err
+	}
+	switch is := in.entries(h); {
+	case is.version != "":
+		return MethodPlugin, nil
+	case is.hooks > 0:
+		return MethodSettings, nil
+	}
+	return "", nil
+}
+
 // sourceOf returns the kind and the path of a marketplace's source, "" where the entry
 // has another shape.
 func sourceOf(entry []byte) (kind, path string) {

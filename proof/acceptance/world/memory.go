@@ -34,6 +34,8 @@ type Memory struct {
 	Dir  string
 	Home string
 	Env  []string
+	// Programs is the directory of the programs that are run, "" for those of these sources.
+	Programs string
 	// user is whose processes run, nil for the test's own.
 	User *syscall.Credential
 }
@@ -76,6 +78,14 @@ func NewMemory(t testing.TB) *Memory {
 	return m
 }
 
+// program returns the path of one of the two programs that are run.
+func (m *Memory) program(name string) string {
+	if m.Programs != "" {
+		return filepath.Join(m.Programs, name)
+	}
+	return Binary(name)
+}
+
 // HookResult is what a run of the hook binary gave.
 type HookResult struct {
 	Stdout, Stderr []byte
@@ -85,7 +95,7 @@ type HookResult struct {
 
 // HookCommand returns a run of the hook binary as a host starts it.
 func (m *Memory) HookCommand(verb string, payload []byte, env ...string) *exec.Cmd {
-	cmd := exec.Command(Binary("claude-mem-hook"), strings.Fields(verb)...)
+	cmd := exec.Command(m.program("claude-mem-hook"), strings.Fields(verb)...)
 	cmd.Env = append(append([]string(nil), m.Env...), env...)
 	cmd.Dir = m.Home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: m.User}
@@ -127,7 +137,7 @@ func (m *Memory) Send(verb string, payload map[string]any) HookResult {
 func (m *Memory) Command(args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Binary("claude-mem"), args...)
+	cmd := exec.CommandContext(ctx, m.program("claude-mem"), args...)
 	cmd.Env = m.Env
 	cmd.Dir = m.Home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: m.User}

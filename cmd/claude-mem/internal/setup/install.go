@@ -44,6 +44,9 @@ Each of your files that changes is backed up in the data directory first;
 --settings writes plain hooks into Claude Code's settings.json instead: capture and
 context without the claude command, and without MCP server and skill.
 
+--again brings each agent that has claude-mem to this program, asks nothing and installs
+nowhere else, as ` + "`claude-mem upgrade`" + ` does.
+
 --host installs into another agent: hooks and MCP server in its own files, which keep
 everything else; with mcp NAME, for an agent without hooks, the server alone. --settings and
 --disable-node are refused with it. Without --host the agents that are found are named, and
@@ -65,14 +68,15 @@ With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "di
 	}
 	var o installOptions
 	cmd.Flags().BoolVar(&o.settings, "settings", false, "plain hooks in settings.json instead of a plugin")
+	cmd.Flags().BoolVar(&o.again, "again", false, "only where it is installed; do not ask")
 	cmd.Flags().BoolVar(&o.disable, "disable-node", false, "disable the plugin of claude-mem for Node, if it is enabled")
 	return a.changesHost(cmd, &o, a.install)
 }
 
 // installOptions are the flags of install and uninstall.
 type installOptions struct {
-	yes, dry, settings, disable bool
-	host, dataDir               string
+	yes, dry, settings, disable, again bool
+	host, dataDir                      string
 }
 
 // changesHost completes a command that changes the host's files, with the flags for
@@ -115,6 +119,9 @@ func (a *Verbs) goAhead(o *installOptions) (bool, error) {
 // with a.JSON it prints one JSON object in place of plan and result. Nothing to do and a
 // "no" are no errors. With an agent it installs into that one only (installAgent).
 func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOptions) error {
+	if o.again {
+		return a.installAgain(ctx, o.dataDir)
+	}
 	if agent != nil {
 		return a.installAgent(ctx, agent, o)
 	}
@@ -234,12 +241,9 @@ func (a *Verbs) installer(dataDir string) (*install.Installer, error) {
 // installOptions returns the options for this program and its hook program, without those
 // of a host: the caller sets ConfigDir, and for Claude Code Moved and CLI.
 func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
+	self, err := ownProgram()
 	if err != nil {
-		return install.Options{}, memory.Errorf(memory.CodeInternal, "find own program: %w", err)
+		return install.Options{}, err
 	}
 	return install.Options{
 		DataDir: dataDir, DataDirMoved: a.Getenv(settings.DataDirKey) != "", Plugin: plugin.Files,
@@ -249,6 +253,18 @@ func (a *Verbs) installOptions(dataDir string) (install.Options, error) {
 			return err
 		},
 	}, nil
+}
+
+// ownProgram returns the path of this program, behind links.
+func ownProgram() (string, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return "", memory.Errorf(memory.CodeInternal, "find own program: %w", err)
+	}
+	return self, nil
 }
 
 // UninstallCommand returns the command `claude-mem uninstall`.
