@@ -38,6 +38,26 @@ func Keep[T any](items []T, wanted func(T) bool) (kept []T) {
 // Count returns how many items are wanted.
 func Count[T any](items []T, wanted func(T) bool) int { return len(Keep(items, wanted)) }
 
+// Unique returns the items, each once, in the order of their first places; nil for none.
+func Unique[T comparable](items []T) []T {
+	list, _ := Group(items, func(item *T) T { return *item })
+	return list
+}
+
+// Group returns the items by their keys, and the keys in the order of their first items; nil for
+// none.
+func Group[T any, K comparable](items []T, key func(*T) K) (keys []K, of map[K][]T) {
+	of = map[K][]T{}
+	for i := range items {
+		k := key(&items[i])
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], items[i])
+	}
+	return keys, of
+}
+
 // Set returns the set of the items.
 func Set[T comparable](items []T) map[T]bool {
 	set := make(map[T]bool, len(items))
