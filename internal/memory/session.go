@@ -2,11 +2,20 @@ package memory
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
 // SessionID is the short number of a session in this database ("S12" to people).
 type SessionID int64
+
+// Name returns the number as people read and type it, "S12"; "" for none.
+func (id SessionID) Name() string {
+	if id == 0 {
+		return ""
+	}
+	return "S" + strconv.FormatInt(int64(id), 10)
+}
 
 // ULID names a record on every machine.
 type ULID string
