@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"claudemem/internal/memory"
 )
 
 // Count returns a number with its noun, which is regular and in the singular: "1 event", "2 summaries",
@@ -69,6 +71,14 @@ func Age(now, then time.Time) string {
 		return fmt.Sprintf("%dmo ago", age/(30*day))
 	}
 	return fmt.Sprintf("%dy ago", age/(365*day))
+}
+
+// Ago is Age for a time in milliseconds, "never" for 0.
+func Ago(now time.Time, then memory.Millis) string {
+	if then == 0 {
+		return "never"
+	}
+	return Age(now, then.Time())
 }
 
 // Day returns the heading of a day in the zone of now, as "Today" or "Monday 2 March". It has
