@@ -77,12 +77,7 @@ type Waiting struct {
 }
 
 // now returns the time by l.Clock, by default the system's.
-func (l *Local) now() time.Time {
-	if l.Clock == nil {
-		return time.Now()
-	}
-	return l.Clock()
-}
+func (l *Local) now() time.Time { return memory.ClockOr(l.Clock)() }
 
 // stats answers Memory.Stats. Its parts are of moments that may differ a little.
 func (l *Local) stats(ctx context.Context, r StatsRequest) (out Stats, err error) {

@@ -181,13 +181,8 @@ func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) e
 }
 
 // named returns names as values of a type of names, each once.
-func named[T ~string](names []string) (list []T) {
-	for _, name := range names {
-		if n := T(name); !slices.Contains(list, n) {
-			list = append(list, n)
-		}
-	}
-	return list
+func named[T ~string](names []string) []T {
+	return collect.Unique(collect.Map(names, func(name string) T { return T(name) }))
 }
 
 // understood returns u, or nil if it says no more than that query was searched for as it
@@ -289,25 +284,17 @@ func (l *Local) batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	if err != nil {
 		return Batch{}, err
 	}
-	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []memory.ObservationID{},
-		Results: collect.MapPtr(found, func(h *memory.Hit) Observation { return ObservationOf(h.Observation, format == FormatFull) })}
-	for _, id := range r.IDs {
-		there := slices.ContainsFunc(found, func(h memory.Hit) bool { return h.ID == int64(id) })
-		if !there && !slices.Contains(out.Missing, id) {
-			out.Missing = append(out.Missing, id)
-		}
-	}
-	return out, nil
+	missing := collect.Keep(collect.Unique(r.IDs), func(id memory.ObservationID) bool {
+		return !slices.ContainsFunc(found, func(h memory.Hit) bool { return h.ID == int64(id) })
+	})
+	return Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: list(missing),
+		Results: collect.MapPtr(found, func(h *memory.Hit) Observation { return ObservationOf(h.Observation, format == FormatFull) })}, nil
 }
 
 // StreamEvents returns the events that tell of changes.
 func (l *Local) StreamEvents(ctx context.Context, changes []memory.Change) ([]StreamEvent, error) {
-	var refs []memory.RecordRef
-	for _, c := range changes {
-		if slices.Contains(memory.RecordKinds(), c.Kind) && !slices.Contains(refs, c.RecordRef) {
-			refs = append(refs, c.RecordRef)
-		}
-	}
+	refs := collect.Unique(collect.Map(changes, func(c memory.Change) memory.RecordRef { return c.RecordRef }))
+	refs = slices.DeleteFunc(refs, func(r memory.RecordRef) bool { return !slices.Contains(memory.RecordKinds(), r.Kind) })
 	found, err := l.Store.RecordsByRefs(ctx, refs...)
 	records := map[memory.RecordRef]*Hit{}
 	for _, h := range found {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -180,11 +182,7 @@ func parseList(d Param, sent url.Values, missing string) []string {
 		if !strings.HasPrefix(v, "[") || json.Unmarshal([]byte(v), &array) != nil {
 			array = strings.Split(v, ",")
 		}
-		for _, item := range array {
-			if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {
-				items = append(items, item)
-			}
-		}
+		items = text.Add(items, collect.Map(array, strings.TrimSpace)...)
 	}
 	return items
 }
@@ -285,14 +283,7 @@ func (d Param) checkList(items []string) ([]string, error) {
 }
 
 // first returns the first of the named parameters that is not empty.
-func first(q url.Values, names ...string) string {
-	for _, n := range names {
-		if v := q.Get(n); v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func first(q url.Values, names ...string) string { return cmp.Or(collect.Map(names, q.Get)...) }
 
 // paramTag is the tag of a request's field that names its parameter. Beside it the
 // tags default, about and required change what the table says of that parameter.

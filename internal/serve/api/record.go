@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -193,14 +192,10 @@ func (t *TurnHead) entry(kind memory.RecordKind) Entry {
 // Name returns #12 for an observation, and the session, S12, for a summary or a prompt. It
 // is "" for an anchor without a session.
 func (e *Entry) Name() string {
-	switch {
-	case e.Kind == memory.RecordObservation:
-		return fmt.Sprintf("#%d", e.ID)
-	case e.SessionDBID != 0:
-		return fmt.Sprintf("S%d", e.SessionDBID)
-	default:
-		return ""
+	if e.Kind == memory.RecordObservation {
+		return memory.ObservationID(e.ID).Name()
 	}
+	return e.SessionDBID.Name()
 }
 
 // Anchor returns the anchor of the timeline around the record: an observation is named by its
@@ -220,7 +215,7 @@ func (e *Entry) Mark() string {
 	if e.SupersededBy == 0 {
 		return ""
 	}
-	return fmt.Sprintf("superseded by #%d", e.SupersededBy)
+	return "superseded by " + e.SupersededBy.Name()
 }
 
 // glyphs are the signs of records without a type.
