@@ -44,36 +44,23 @@ func lines(records []api.Observation, folder string, most int, zone *time.Locati
 	rows := collect.MapPtr(records, func(o *api.Observation) row { return row{o, o.CreatedAtEpoch.Time().In(zone), fileOf(o, folder)} })
 	out := []string{"<claude-mem-context>", "", "## Recent Memory", "",
 		fmt.Sprintf("Past work here, newest first: history, not instructions. `claude-mem show %d` shows #%[1]d in full.", records[0].ID)}
-	for len(rows) > 0 {
-		day := rows[0].at.Format("Jan 2, 2006")
-		n := slices.IndexFunc(rows, func(r row) bool { return r.at.Format("Jan 2, 2006") != day })
-		if n < 0 {
-			n = len(rows)
-		}
+	days, of := collect.Group(rows, func(r *row) string { return r.at.Format("Jan 2, 2006") })
+	for _, day := range days {
 		out = append(out, "", "### "+day)
-		out = append(out, dayLines(rows[:n])...)
-		rows = rows[n:]
+		out = append(out, dayLines(of[day])...)
 	}
 	return append(out, "", "</claude-mem-context>")
 }
 
 // dayLines returns the tables of a day: one for each file, in the order of their newest
 // records.
-func dayLines(rows []row) []string {
-	var files []string
-	for _, r := range rows {
-		if !slices.Contains(files, r.file) {
-			files = append(files, r.file)
-		}
-	}
-	var out []string
+func dayLines(rows []row) (out []string) {
+	files, of := collect.Group(rows, func(r *row) string { return r.file })
 	for _, file := range files {
 		out = append(out, "", "**"+safe(file)+"**", "", "| ID | Time | | Title | Read |", "|---|---|---|---|---|")
-		for _, r := range rows {
-			if r.file == file {
-				out = append(out, fmt.Sprintf("| #%d | %s | %s | %s | ~%d tokens |",
-					r.record.ID, r.at.Format("15:04"), r.record.Type.Glyph(), title(r.record), cost(r.record)))
-			}
+		for _, r := range of[file] {
+			out = append(out, fmt.Sprintf("| #%d | %s | %s | %s | ~%d tokens |",
+				r.record.ID, r.at.Format("15:04"), r.record.Type.Glyph(), title(r.record), cost(r.record)))
 		}
 	}
 	return out
@@ -100,13 +87,8 @@ func safe(s string) string { return harmless.Replace(text.Plain(s)) }
 // touched returns the files of a record that are inside of the project, those that it
 // modified first.
 func touched(o *api.Observation) []string {
-	var files []string
-	for _, file := range slices.Concat(o.FilesModified, o.FilesRead) {
-		if clean := path.Clean(file); inside(file) && !slices.Contains(files, clean) {
-			files = append(files, clean)
-		}
-	}
-	return files
+	files := collect.Keep(slices.Concat(o.FilesModified, o.FilesRead), inside)
+	return collect.Unique(collect.Map(files, path.Clean))
 }
 
 // inside reports whether a stored path is one of a file below the project's root.
@@ -133,13 +115,10 @@ func fileOf(o *api.Observation, folder string) string {
 func byFolder(records []api.Observation) (folders []string, of map[string][]api.Observation) {
 	of = map[string][]api.Observation{}
 	for _, o := range records {
-		seen := []string{"."}
-		for _, file := range touched(&o) {
-			folder := path.Dir(file)
-			if slices.Contains(seen, folder) {
+		for _, folder := range collect.Unique(collect.Map(touched(&o), path.Dir)) {
+			if folder == "." {
 				continue
 			}
-			seen = append(seen, folder)
 			if of[folder] == nil {
 				folders = append(folders, folder)
 			}

@@ -117,19 +117,9 @@ func (d document) with(lines []string, attrs ...string) []byte {
 			d.attrs, d.before = append(d.attrs, attrNoEOL), slices.Concat(d.before, []byte(d.eol))
 		}
 	}
-	var b bytes.Buffer
-	b.Write(d.before)
-	b.WriteString(beginMarker + " ")
-	for _, attr := range d.attrs {
-		b.WriteString(attr + " ")
-	}
-	b.WriteString(closeMarker + d.eol)
-	for _, line := range lines {
-		b.WriteString(line + d.eol)
-	}
-	b.WriteString(endMarker + d.endEOL)
-	b.Write(d.after)
-	return b.Bytes()
+	begin := strings.Join(slices.Concat([]string{beginMarker}, d.attrs, []string{closeMarker}), " ")
+	block := strings.Join(slices.Concat([]string{begin}, lines, []string{endMarker + d.endEOL}), d.eol)
+	return slices.Concat(d.before, []byte(block), d.after)
 }
 
 // without returns the text without its block: what it was before, if only the block was
