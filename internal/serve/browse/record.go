@@ -77,13 +77,10 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 	}
 	at := func(at memory.Millis) string { return text.When(now, at.Time()) }
 	turn := func(session memory.SessionID, prompt int) string {
-		switch {
-		case session == 0:
-			return ""
-		case prompt == 0:
-			return fmt.Sprintf("S%d", session)
+		if session == 0 || prompt == 0 {
+			return session.Name()
 		}
-		return fmt.Sprintf("S%d prompt %d", session, prompt)
+		return fmt.Sprintf("%s prompt %d", session.Name(), prompt)
 	}
 	branch := func(name string) string {
 		if name == "" {
@@ -96,7 +93,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		o := h.Observation.Whole()
 		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		say(plain, 0, line(o.Subtitle))
-		facts(fmt.Sprintf("#%d", o.ID), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
+		facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
 		if o.Pinned {
 			say(pinned, 0, "★ pinned")
 		}

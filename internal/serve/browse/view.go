@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 
@@ -128,9 +129,7 @@ func fill(lines []string, n int) []string {
 func (m *Model) listLines(p painter, columns, n int) (lines []string) {
 	l := m.list()
 	if len(l.rows) == 0 {
-		for _, s := range m.emptyText(l) {
-			lines = append(lines, pad(s, columns))
-		}
+		lines = collect.Map(m.emptyText(l), func(s string) string { return pad(s, columns) })
 	}
 	v := l.show(n, m.day)
 	shape := shapeOf(l, v, columns, strings.Contains(m.filter, "project:") && m.timeline == nil)
