@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -206,8 +207,8 @@ func (a *arguments) short(name string) string {
 // list returns an argument as a list: an array, an array in a string, or with commas.
 func (a *arguments) list(name string) []string {
 	value := a.value(name)
-	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
-		decoder := json.NewDecoder(strings.NewReader(text))
+	if said, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(said), "[") {
+		decoder := json.NewDecoder(strings.NewReader(said))
 		decoder.UseNumber()
 		var array []any
 		if decoder.Decode(&array) == nil {
@@ -224,19 +225,17 @@ func (a *arguments) list(name string) []string {
 	var list []string
 	size := 0
 	for _, item := range items {
-		text, ok := scalar(item)
+		said, ok := scalar(item)
 		if !ok {
 			a.fail(wrong(name, item, "a list of strings"))
 			return nil
 		}
-		if size += len(text); size > maxArgument {
+		if size += len(said); size > maxArgument {
 			a.fail(memory.Errorf(memory.CodeTooLarge, "%s is longer than %d bytes", name, maxArgument).WithHint("name the few that matter"))
 			return nil
 		}
-		for part := range strings.SplitSeq(text, ",") {
-			if part = strings.TrimSpace(part); part != "" && !slices.Contains(list, part) {
-				list = append(list, part)
-			}
+		for part := range strings.SplitSeq(said, ",") {
+			list = text.Add(list, strings.TrimSpace(part))
 		}
 	}
 	return list

@@ -68,7 +68,7 @@ func csv(ids []memory.ObservationID) string {
 // numbers lists observations as #12, #13, at most 20 of them.
 func numbers(ids []memory.ObservationID) string {
 	const few = 20
-	text := "#" + strings.ReplaceAll(csv(ids[:min(len(ids), few)]), ", ", ", #")
+	text := strings.Join(collect.Map(ids[:min(len(ids), few)], memory.ObservationID.Name), ", ")
 	if len(ids) > few {
 		text += fmt.Sprintf(" and %d more", len(ids)-few)
 	}

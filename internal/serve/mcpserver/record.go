@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -39,7 +38,7 @@ const (
 func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
 	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(text.OneLine(e.Reported()), maxTitle), At: at(e.CreatedAtEpoch)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), age(c.now, e.CreatedAtEpoch), item.Title)
+	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), text.Ago(c.now, e.CreatedAtEpoch), item.Title)
 	if e.Kind == memory.RecordPrompt || e.Kind == memory.RecordSummary {
 		about := string(e.Kind)
 		if item.Asked = line(e.Asked, maxAsked); item.Asked != "" {
@@ -51,7 +50,7 @@ func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
 		b.WriteString(" — " + sub)
 	}
 	if mark := e.Mark(); mark != "" {
-		item.SupersededBy = observationName(e.SupersededBy)
+		item.SupersededBy = e.SupersededBy.Name()
 		b.WriteString(" (" + mark + ")")
 	}
 	if withProject && e.Project != "" {
@@ -83,23 +82,12 @@ type whole struct {
 	Cut           bool     `json:"cut,omitempty"`
 }
 
-// observationName returns the name of an observation, "#12"; "" for none.
-func observationName(id memory.ObservationID) string {
-	if id == 0 {
-		return ""
-	}
-	return fmt.Sprintf("#%d", id)
-}
-
 // fullRecord returns an observation in full, truncated to about most code points: as text,
 // and as the same record for programs, whose Cut says that something was left out.
 func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 	w := whole{
-		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(text.OneLine(text.Reported(r.Foreign, r.Title)), 300), Subtitle: line(text.OneLine(r.Subtitle), 400), At: at(r.CreatedAtEpoch),
-		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
-	}
-	if r.SessionDBID != 0 {
-		w.Session = fmt.Sprintf("S%d", r.SessionDBID)
+		ID: r.ID.Name(), SupersededBy: r.SupersededBy.Name(), Type: line(string(r.Type), 40), Title: line(text.OneLine(text.Reported(r.Foreign, r.Title)), 300), Subtitle: line(text.OneLine(r.Subtitle), 400), At: at(r.CreatedAtEpoch),
+		Project: line(r.Project, 60), Session: r.SessionDBID.Name(), Branch: line(r.Branch, 80),
 	}
 	narrative := text.PlainLines(r.Narrative)
 	w.Narrative = text.TruncateWidth(narrative, most*3/4)
@@ -140,7 +128,7 @@ func linesWithin(list []string, most int) (kept []string, all bool) {
 func (w *whole) text(r *api.Observation, c *call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", r.Type.Glyph(), w.ID, w.Title)
-	about := []string{w.Type, fmt.Sprintf("%s (%s)", age(c.now, r.CreatedAtEpoch), w.At), w.Project}
+	about := []string{w.Type, fmt.Sprintf("%s (%s)", text.Ago(c.now, r.CreatedAtEpoch), w.At), w.Project}
 	if w.Session != "" {
 		session := w.Session
 		if r.PromptNumber > 0 {
@@ -199,7 +187,7 @@ type checkpoint struct {
 func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 	s := checkpoint{Prompt: r.PromptNumber, At: at(r.CreatedAtEpoch)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, age(c.now, r.CreatedAtEpoch))
+	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, text.Ago(c.now, r.CreatedAtEpoch))
 	for _, field := range []struct {
 		name, from string
 		to         *string
@@ -254,12 +242,4 @@ func line(s string, most int) string {
 		s = text.TruncateRunes(s, most)
 	}
 	return s
-}
-
-// age says how long ago at was, "never" for 0.
-func age(now time.Time, at memory.Millis) string {
-	if at == 0 {
-		return "never"
-	}
-	return text.Age(now, at.Time())
 }

@@ -26,12 +26,12 @@ func getSessionSummary(ctx context.Context, c *call) *answer {
 	if memory.CodeOf(c.args.err) == memory.CodeNoMemory {
 		c.args.err = memory.Errorf(memory.CodeNotFound, "there is no session %q: nothing is remembered yet", line(name, 60))
 	}
-	id := fmt.Sprintf("S%d", s.ID)
+	id := s.ID.Name()
 	summaries := ask(ctx, c, api.Memory.Summaries, api.RecordsRequest{Session: s.ID, Dated: api.Dated{Paged: api.Paged{Limit: summariesAtOnce, Offset: offset}}})
 	a := newAnswer("summaries")
 	a.set("session", map[string]any{"id": id, "host": line(string(s.Host), 40), "host_session_id": line(s.HostSessionID, 80),
 		"project": labelOf(s.ProjectPath), "status": line(string(s.Status), 40), "at": at(s.UpdatedAt)})
-	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), age(c.now, s.UpdatedAt),
+	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), text.Ago(c.now, s.UpdatedAt),
 		text.Count(s.Stored.Prompts, "prompt"), text.Count(summaries.Total, "summarised turn"), text.Count(len(s.Stored.Observations), "observation"))
 	changed := ""
 	if offset == 0 {
