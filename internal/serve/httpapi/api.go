@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -116,16 +116,10 @@ func newServer(deps Deps, opts Options) *server {
 // router returns the handler that passes each request on to its route, 404 for an
 // unknown path.
 func (a *server) router() http.Handler {
-	byPath := map[string]map[string]route{}
-	for _, r := range a.routes() {
-		if byPath[r.path] == nil {
-			byPath[r.path] = map[string]route{}
-		}
-		byPath[r.path][r.method] = r
-	}
 	mux := http.NewServeMux()
-	for path, methods := range byPath {
-		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
+	paths, at := collect.Group(a.routes(), func(r *route) string { return r.path })
+	for _, path := range paths {
+		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, at[path]) })
 	}
 	mux.HandleFunc(pathMCP, a.serveMCP)
 	mux.HandleFunc(pathOpen, a.open)
@@ -152,23 +146,23 @@ func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, rt.success(), answer)
 }
 
-// dispatch calls the route of the request's method, among those of its path, with the
+// dispatch calls the route of the request's method, among routes, those of its path, with the
 // parsed parameters, and answers with its error. HEAD uses the route of GET, except
 // those of hooks. A hook's call that reached its route is told to opts.HookCalled, also if it
 // failed.
-func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
-	rt, ok := methods[r.Method]
-	if !ok && r.Method == http.MethodHead {
-		rt, ok = methods[http.MethodGet]
-		ok = ok && !rt.hook // it would book a block that nobody was shown
-	}
-	if !ok {
-		allowed := slices.Sorted(maps.Keys(methods))
+func (a *server) dispatch(w http.ResponseWriter, r *http.Request, routes []route) {
+	i := slices.IndexFunc(routes, func(rt route) bool {
+		// HEAD of a hook's route would book a block that nobody was shown.
+		return rt.method == r.Method || r.Method == http.MethodHead && rt.method == http.MethodGet && !rt.hook
+	})
+	if i < 0 {
+		allowed := slices.Sorted(slices.Values(collect.MapPtr(routes, func(rt *route) string { return rt.method })))
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		a.fail(w, r, memory.Errorf(api.CodeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
 			WithHint("use "+strings.Join(allowed, " or ")))
 		return
 	}
+	rt := routes[i]
 	if err := cmp.Or(a.checkWriter(r, rt), checkRoute(r, rt)); err != nil {
 		a.fail(w, r, err)
 		return

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -324,16 +325,11 @@ func shownOne(q api.ObservationRequest, o *api.Observation) []memory.Observation
 
 // shownOf returns the observations of a batch, each once, if they were answered in full, unless
 // the client notes that itself.
-func shownOf(q api.BatchRequest, found *api.Batch) (ids []memory.ObservationID) {
+func shownOf(q api.BatchRequest, found *api.Batch) []memory.ObservationID {
 	if found.Format != api.FormatFull || q.Lookup != nil && !*q.Lookup {
 		return nil
 	}
-	for i := range found.Results {
-		if id := found.Results[i].ID; !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return collect.Unique(collect.MapPtr(found.Results, func(o *api.Observation) memory.ObservationID { return o.ID }))
 }
 
 // retireRequest names a learning to make inactive.
