@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -58,25 +59,20 @@ func (v *visit) code() view {
 
 // byFile groups changes, which are the latest first, by file and project, in the order of the latest
 // change of each.
-func byFile(changes []api.Symbol) (files []codeFile) {
-	at := map[[2]string]int{}
-	for i := range changes {
-		s := &changes[i]
-		key := [2]string{s.File, s.Project}
-		place, known := at[key]
-		if !known {
-			place = len(files)
-			at[key] = place
-			files = append(files, codeFile{Path: s.File, Project: s.Project, Href: codeHref(s, "")})
-		}
-		c, mark := s.Change(), string(s.ChangeType)
-		if s.RenamedFrom != "" {
-			mark += ", was " + s.RenamedFrom
-		}
-		files[place].Changes = append(files[place].Changes, codeChange{Symbol: *s, Declaration: c.Declaration(), Mark: mark,
-			Href: codeHref(s, s.Name), Session: sessionHref(s.SessionDBID, 0)})
+func byFile(changes []api.Symbol) []codeFile {
+	files, of := collect.Group(changes, func(s *api.Symbol) [2]string { return [2]string{s.File, s.Project} })
+	return collect.Map(files, func(file [2]string) codeFile {
+		return codeFile{Path: file[0], Project: file[1], Href: codeHref(&of[file][0], ""), Changes: collect.MapPtr(of[file], changeOf)}
+	})
+}
+
+// changeOf returns a change as the page shows it.
+func changeOf(s *api.Symbol) codeChange {
+	c, mark := s.Change(), string(s.ChangeType)
+	if s.RenamedFrom != "" {
+		mark += ", was " + s.RenamedFrom
 	}
-	return files
+	return codeChange{Symbol: *s, Declaration: c.Declaration(), Mark: mark, Href: codeHref(s, s.Name), Session: sessionHref(s.SessionDBID, 0)}
 }
 
 // codeHref returns the page of a symbol's file, or of the symbol in it; "" if a link would

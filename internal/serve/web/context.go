@@ -2,11 +2,13 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -68,9 +70,7 @@ func (v *visit) context() view {
 	known := slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == path })
 	q := v.contextRequest(path, known)
 	shown.Session = v.goingOn(&q)
-	for _, s := range sources {
-		shown.Sources = append(shown.Sources, option{s, s, s == q.Source})
-	}
+	shown.Sources = collect.Map(sources, func(s string) option { return option{s, s, s == q.Source} })
 	shown.Preview = ask(v, api.Memory.Preview, q)
 	shown.Lines, shown.Cut = contextLines(&shown.Preview)
 	return view{Title: "Context " + line(path), JSON: inAPI(api.Memory.Preview, q), Data: shown}
@@ -126,7 +126,7 @@ func (v *visit) goingOn(q *api.ContextRequest) string {
 	}
 	s := &last.Results[0]
 	q.Host, q.HostSessionID = string(s.Host), s.HostSessionID
-	return sessionName(s.ID)
+	return s.ID.Name()
 }
 
 // contextLines returns the lines of a block with the reasons that p has for them, and whether some
@@ -157,14 +157,13 @@ func linksOf(l *memory.ContextLine) (links []link) {
 		observations = []memory.ObservationID{l.Observation}
 	}
 	for _, id := range observations[:min(len(observations), maxItems)] {
-		e := api.Entry{Kind: memory.RecordObservation, ID: int64(id)}
-		links = append(links, link{hrefOf(&e), e.Name()})
+		links = append(links, link{fmt.Sprintf("/observation/%d", id), id.Name()})
 	}
 	if l.Learning != 0 {
 		links = append(links, link{"/learnings#learning-" + strconv.FormatInt(l.Learning, 10), "learning " + strconv.FormatInt(l.Learning, 10)})
 	}
 	if l.Session != 0 {
-		links = append(links, link{sessionHref(l.Session, 0), sessionName(l.Session)})
+		links = append(links, link{sessionHref(l.Session, 0), l.Session.Name()})
 	}
 	return links
 }

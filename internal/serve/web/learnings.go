@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/filter"
@@ -42,10 +43,8 @@ func (v *visit) learnings() view {
 	found := ask(v, api.Memory.Learnings, q)
 	sent := withoutPage(q)
 	shown := learningsView{Groups: byProject(found.Results), Filtered: q.Project != "" || q.Category != "", menu: v.projectMenu("/learnings", sent, q.Project),
-		All: choose("/learnings", sent, "all", "true"), pager: pagerOf("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total)}
-	for _, c := range memory.LearningCategories() {
-		shown.Categories = append(shown.Categories, choose("/learnings", sent, "category", c))
-	}
+		All: choose("/learnings", sent, "all", "true"), pager: pagerOf("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total),
+		Categories: collect.Map(memory.LearningCategories(), func(c string) choice { return choose("/learnings", sent, "category", c) })}
 	return view{Title: "Learnings", JSON: inAPI(api.Memory.Learnings, q), Data: shown}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -59,15 +60,9 @@ func hrefOf(e *api.Entry) string {
 }
 
 // byDay groups rows, which are in the order of their time.
-func byDay(now time.Time, rows []row) (groups []group) {
-	for _, r := range rows {
-		d := text.Day(now, r.CreatedAtEpoch.Time())
-		if n := len(groups); n == 0 || groups[n-1].Day != d {
-			groups = append(groups, group{Day: d})
-		}
-		groups[len(groups)-1].Rows = append(groups[len(groups)-1].Rows, r)
-	}
-	return groups
+func byDay(now time.Time, rows []row) []group {
+	days, of := collect.Group(rows, func(r *row) string { return text.Day(now, r.CreatedAtEpoch.Time()) })
+	return collect.Map(days, func(day string) group { return group{day, of[day]} })
 }
 
 // types are those of the mode "code", for the filters.
@@ -87,33 +82,25 @@ type list struct {
 
 // listOf returns the head of the list at path with a filter.
 func (v *visit) listOf(path string, f filter.Filter) list {
-	l := list{Path: path, Filter: f, Text: f.String()}
-	for _, t := range f.Tokens {
-		l.Chips = append(l.Chips, toggle(f, path, t, t.String(), ""))
+	value := func(name, value, class string) choice {
+		return toggle(f, path, filter.Token{Name: name, Value: value}, value, class)
 	}
-	for _, t := range types {
-		l.Types = append(l.Types, toggle(f, path, filter.Token{Name: "type", Value: string(t)}, string(t), hue(t)))
+	return list{Path: path, Filter: f, Text: f.String(),
+		Chips:   collect.Map(f.Tokens, func(t filter.Token) choice { return toggle(f, path, t, t.String(), "") }),
+		Types:   collect.Map(types, func(t memory.ObservationType) choice { return value("type", string(t), hue(t)) }),
+		Kinds:   collect.Map(memory.RecordKinds(), func(k memory.RecordKind) choice { return value("kind", string(k), "") }),
+		Project: collect.Map(v.labels(), func(label string) choice { return value("project", label, "") }),
 	}
-	for _, k := range memory.RecordKinds() {
-		l.Kinds = append(l.Kinds, toggle(f, path, filter.Token{Name: "kind", Value: string(k)}, string(k), ""))
-	}
-	for _, label := range v.labels() {
-		l.Project = append(l.Project, toggle(f, path, filter.Token{Name: "project", Value: label}, label, ""))
-	}
-	return l
 }
 
 // maxProjects bounds the projects that a menu offers; others are typed.
 const maxProjects = 30
 
 // labels returns the labels of the projects that were worked on last, each once.
-func (v *visit) labels() (labels []string) {
-	for _, p := range ask(v, api.Memory.Projects, api.ProjectsRequest{Brief: true, Limit: maxProjects}).Results {
-		if !long(p.Project) && !slices.Contains(labels, p.Project) {
-			labels = append(labels, p.Project)
-		}
-	}
-	return labels
+func (v *visit) labels() []string {
+	projects := ask(v, api.Memory.Projects, api.ProjectsRequest{Brief: true, Limit: maxProjects}).Results
+	labels := collect.MapPtr(projects, func(p *api.Project) string { return p.Project })
+	return collect.Unique(slices.DeleteFunc(labels, long))
 }
 
 // menu is the choice of a project on a page whose filters are parameters of its address.
@@ -126,15 +113,11 @@ type menu struct {
 // projectMenu returns the menu of the page at path, whose other parameters are in sent. A chosen
 // project without records is in it too, unless its name is too long to be shown.
 func (v *visit) projectMenu(path string, sent url.Values, chosen string) menu {
-	m := menu{Chosen: chosen}
 	labels := v.labels()
-	if chosen != "" && !long(chosen) && !slices.Contains(labels, chosen) {
-		labels = append(labels, chosen)
+	if !long(chosen) {
+		labels = text.Add(labels, chosen)
 	}
-	for _, label := range labels {
-		m.Projects = append(m.Projects, choose(path, sent, "project", label))
-	}
-	return m
+	return menu{chosen, collect.Map(labels, func(label string) choice { return choose(path, sent, "project", label) })}
 }
 
 // choose returns the link that sets a parameter of the page at path, or removes it if it has
@@ -231,11 +214,8 @@ func (v *visit) feed() view {
 	q.Format = api.FormatFull
 	page := ask(v, api.Memory.Search, q)
 	head := v.listOf("/", f)
-	rows, times := make([]row, len(page.Results)), make([]memory.Millis, len(page.Results))
-	for i := range page.Results {
-		rows[i] = rowOf(&page.Results[i])
-		times[i] = rows[i].CreatedAtEpoch
-	}
+	rows := collect.MapPtr(page.Results, rowOf)
+	times := collect.MapPtr(rows, func(r *row) memory.Millis { return r.CreatedAtEpoch })
 	older := ""
 	if q.Offset+len(rows) < page.Total && len(rows) > 0 {
 		older = address("/", params("before", placeOf(q.After(times)), "q", f.String()))

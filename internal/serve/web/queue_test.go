@@ -17,7 +17,7 @@ func TestQueue(t *testing.T) {
 			t.Errorf("the page is without %q", want)
 		}
 	}
-	if n := strings.Count(body, "data-retry="); n != maxQueued {
+	if n := strings.Count(body, "data-retry="); n != maxItems {
 		t.Errorf("%d buttons for single events", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -23,7 +24,8 @@ func (v *visit) timeline() view {
 	n := strconv.Itoa(timelineSide)
 	q := request[api.TimelineRequest](v, url.Values{"anchor": {anchor}, "depth_before": {n}, "depth_after": {n}})
 	found, rows := v.linesAround(q)
-	shown := timelineView{Around: around, Project: q.Project, Groups: byDay(v.now, rows), Records: records(rows)}
+	shown := timelineView{Around: around, Project: q.Project, Groups: byDay(v.now, rows),
+		Records: collect.Count(rows, func(r row) bool { return r.Kind != api.KindAnchor })}
 	at := max(slices.IndexFunc(rows, func(r row) bool { return r.IsAnchor }), 0)
 	if at >= timelineSide {
 		shown.Earlier = timelineHref(&rows[0].Entry, q.Project)
@@ -56,16 +58,6 @@ func (v *visit) linesAround(q api.TimelineRequest) (found api.Timeline, rows []r
 	return found, rows
 }
 
-// records counts the rows that are records.
-func records(rows []row) (n int) {
-	for i := range rows {
-		if rows[i].Kind != api.KindAnchor {
-			n++
-		}
-	}
-	return n
-}
-
 // timelineHref returns the timeline around a record.
 func timelineHref(e *api.Entry, project string) string {
 	return address("/timeline", params("around", e.Anchor(), "project", project))
@@ -94,7 +86,7 @@ func (v *visit) observation() view {
 	if !slices.Contains(choices, o.Type) {
 		choices = append(choices, o.Type)
 	}
-	facts, files, concepts := bound(&o.Facts), bound(&o.FilesModified)+bound(&o.FilesRead), bound(&o.Concepts)
+	facts, files, concepts := shorten(&o.Facts), shorten(&o.FilesModified)+shorten(&o.FilesRead), shorten(&o.Concepts)
 	return view{Title: fmt.Sprintf("#%d %s", o.ID, line(o.Title)), JSON: fmt.Sprintf("/api/observations/%d?lookup=false", o.ID), Data: struct {
 		api.Observation
 		Session      string
@@ -107,21 +99,15 @@ func (v *visit) observation() view {
 	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, rows, timelineHref(&own, ""), facts, files, concepts}}
 }
 
-// maxItems bounds the items of a list in a record that a page shows.
+// maxItems bounds the items of a list that a page shows.
 const maxItems = 50
 
-// bound cuts a list to maxItems and returns how many were cut off.
-func bound(items *[]string) int {
-	cut := len(*items) - maxItems
-	if cut <= 0 {
-		return 0
-	}
-	*items = (*items)[:maxItems]
-	return cut
+// shorten cuts a list to maxItems and returns how many were cut off.
+func shorten[T any](items *[]T) int {
+	all := len(*items)
+	*items = (*items)[:min(all, maxItems)]
+	return all - len(*items)
 }
-
-// sessionName returns the name of a session, as S12.
-func sessionName(id memory.SessionID) string { return fmt.Sprintf("S%d", id) }
 
 // sessionHref returns the page of a session, at a turn of it; "" for no session.
 func sessionHref(id memory.SessionID, turn int) string {

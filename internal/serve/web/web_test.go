@@ -145,10 +145,10 @@ func (f *fake) Examine(context.Context) ([]byte, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	found := func(status string) finding {
-		return finding{Check: status, Name: said, Status: status, Text: said, Fix: said, Fixable: true}
+	found := func(status api.Severity) api.Finding {
+		return api.Finding{Check: string(status), Name: said, Status: status, Text: said, Fix: said, Fixable: true}
 	}
-	return json.Marshal(report{Status: "fail", Findings: []finding{found("ok"), found("warn"), found("ok"), found("fail")}})
+	return json.Marshal(map[string]any{"status": "fail", "findings": []api.Finding{found("ok"), found("warn"), found("ok"), found("fail")}})
 }
 
 // Settings implements Worker.

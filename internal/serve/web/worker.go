@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -58,30 +59,6 @@ func readHealth(ctx context.Context, w Worker) (h health, err error) {
 	return h, err
 }
 
-// report is what `claude-mem doctor --json` prints.
-type report struct {
-	Status   string    `json:"status"`
-	Findings []finding `json:"findings"`
-	Counts   struct {
-		OK   int `json:"ok"`
-		Warn int `json:"warn"`
-		Fail int `json:"fail"`
-	} `json:"counts"`
-}
-
-// finding is the result of a check: ok, warn or fail.
-type finding struct {
-	Check   string `json:"check"`
-	Name    string `json:"name"`
-	Status  string `json:"status"`
-	Text    string `json:"text"`
-	Fix     string `json:"fix"`
-	Fixable bool   `json:"fixable"`
-}
-
-// maxQueued bounds the sessions that wait and the failed events on the page.
-const maxQueued = 50
-
 // queueView is what the page of the queue shows.
 type queueView struct {
 	api.Queue
@@ -115,11 +92,8 @@ func (v *visit) queue() view {
 			shown.Provider = s.Value
 		}
 	}
-	shown.Waiting, shown.MoreWaiting = firstOf(q.Waiting)
-	shown.DeadLetters, shown.MoreDead = firstOf(q.DeadLetters)
-	for _, u := range q.Unread {
-		shown.Kept += u.Kept
-	}
+	shown.MoreWaiting, shown.MoreDead = shorten(&shown.Waiting), shorten(&shown.DeadLetters)
+	shown.Kept = collect.Sum(q.Unread, func(u books.Unread) int { return u.Kept })
 	for _, name := range slices.Sorted(maps.Keys(h.Stages)) {
 		shown.Stages = append(shown.Stages, stage{name, h.Stages[name]})
 		shown.Well = shown.Well && h.Stages[name] == "ok"
@@ -130,12 +104,6 @@ func (v *visit) queue() view {
 		}
 	}
 	return view{Title: "Queue", JSON: inAPI(api.Memory.Queue, api.QueueRequest{}), Data: shown}
-}
-
-// firstOf returns the first maxQueued of a list, and how many follow.
-func firstOf[T any](list []T) ([]T, int) {
-	n := min(len(list), maxQueued)
-	return list[:n], len(list) - n
 }
 
 // Later reports whether the events of a session are postponed, by when the page was made.
@@ -158,25 +126,30 @@ func (q queueView) Meaning(u books.Unread) string { return u.Meaning() }
 // doctor shows what `claude-mem doctor` finds. It waits until the doctor has ended, so the page
 // of the queue loads this one later, as a fragment.
 func (v *visit) doctor() view {
-	var r report
+	var r struct {
+		Status   api.Severity
+		Counts   api.FindingCounts
+		Findings []api.Finding
+	}
 	raw, err := v.opts.Worker.Examine(v.Context())
 	if err == nil {
 		err = json.Unmarshal(raw, &r)
 	}
 	v.fail(err)
 	// The worst first; within a status in the order of the checks.
-	order := []string{"fail", "warn", "ok"}
-	slices.SortStableFunc(r.Findings, func(a, b finding) int {
+	order := []api.Severity{"fail", "warn", "ok"}
+	slices.SortStableFunc(r.Findings, func(a, b api.Finding) int {
 		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
 	})
-	wrong := slices.IndexFunc(r.Findings, func(f finding) bool { return f.Status == "ok" })
+	wrong := slices.IndexFunc(r.Findings, func(f api.Finding) bool { return f.Status == "ok" })
 	if wrong < 0 {
 		wrong = len(r.Findings)
 	}
 	return view{Title: "Doctor", Data: struct {
-		report
-		Wrong, Fine []finding
-	}{r, r.Findings[:wrong], r.Findings[wrong:]}}
+		Status      api.Severity
+		Counts      api.FindingCounts
+		Wrong, Fine []api.Finding
+	}{r.Status, r.Counts, r.Findings[:wrong], r.Findings[wrong:]}}
 }
 
 // settingPrefix begins the name of every setting; commands and the page leave it out.
@@ -200,26 +173,19 @@ type shownSetting struct {
 // default.
 func (v *visit) settings() view {
 	only := v.URL.Query().Get("changed") != ""
-	var groups []settingGroup
-	all, changed := v.opts.Worker.Settings(), 0
-	for _, s := range all {
-		one := shownSetting{s, strings.TrimPrefix(s.Key, settingPrefix), s.Origin != settings.FromDefault || s.Error != ""}
-		if one.Changed {
-			changed++
-		}
-		if only && !one.Changed {
-			continue
-		}
-		i := slices.IndexFunc(groups, func(g settingGroup) bool { return g.Name == s.Group })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, settingGroup{Name: s.Group})
-		}
-		groups[i].Settings = append(groups[i].Settings, one)
+	all := collect.Map(v.opts.Worker.Settings(), func(s settings.View) shownSetting {
+		return shownSetting{s, strings.TrimPrefix(s.Key, settingPrefix), s.Origin != settings.FromDefault || s.Error != ""}
+	})
+	changed := collect.Keep(all, func(s shownSetting) bool { return s.Changed })
+	shown := all
+	if only {
+		shown = changed
 	}
+	names, of := collect.Group(shown, func(s *shownSetting) string { return s.Group })
+	groups := collect.Map(names, func(name string) settingGroup { return settingGroup{name, of[name]} })
 	return view{Title: "Settings", JSON: "/api/settings", Data: struct {
 		Groups       []settingGroup
 		All, Changed int
 		Only         bool
-	}{groups, len(all), changed, only}}
+	}{groups, len(all), len(changed), only}}
 }
