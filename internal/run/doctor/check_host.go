@@ -339,7 +339,7 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 		list = append(list, found...)
 		if len(found) == 0 {
 			has := []string{text.Count(s.Hooks, "hook"), "MCP server", e.lastHeard(s)}
-			if s.MCPOnly {
+			if s.MCPOnly() {
 				has = has[1:2]
 			} else if s.NoServers {
 				has = slices.Delete(has, 1, 2)
@@ -357,7 +357,7 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 // this version. Files that cannot be read, or a program that is gone, are told alone. Only the
 // first program is asked for its version, and none if something else is wrong.
 func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
-	host := strings.TrimPrefix(s.Flag, "--host ")
+	host := strings.TrimPrefix(s.Flag(), "--host ")
 	list := collect.Map(s.Unreadable, func(path string) Finding {
 		return e.found("agent-unreadable", path+" cannot be read", "path", path, "host", host)
 	})
@@ -370,7 +370,7 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 		}
 	}
 	switch {
-	case s.MCPOnly:
+	case s.MCPOnly():
 	case s.Hooks == 0:
 		list = append(list, e.found("agent-hooks", s.Label+" has no hooks of claude-mem in "+s.ConfigDir, "host", host))
 	case len(s.Missing) > 0:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/atomicfile"
@@ -228,7 +229,7 @@ func (in *AgentInstaller) PlanRemoval() (*AgentRemoval, error) {
 			r.Files = append(r.Files, userChange(s.path, s.now, after))
 		}
 	}
-	if (book != nil || len(r.Files) > 0) && len(in.installs()) == 0 && (exists(in.programPath(PluginName)) || exists(in.programPath(HookProgram))) {
+	if (book != nil || len(r.Files) > 0) && len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), exists) {
 		r.Directories = append(r.Directories, in.binDir())
 	}
 	return r, nil

@@ -456,7 +456,7 @@ func TestMovedDataDir(t *testing.T) {
 		for _, text := range files(t, p.dir) {
 			said += strings.Count(text, dataDirVariable)
 		}
-		if said != 1 && !agents[i].noServers {
+		if said != 1 && !agents[i].NoServers {
 			t.Errorf("%s: the server's environment has it %d times", agents[i].Label, said)
 		}
 	}

@@ -26,8 +26,8 @@ type Agent struct {
 	Program string
 	// Note tells the user what is left to do after an install.
 	Note string
-	// noServers says that none of its files has MCP servers that we could edit.
-	noServers bool
+	// NoServers says that none of its files has MCP servers that we could edit.
+	NoServers bool
 	// resume is the command that resumes a session, before the session's id; nil for none.
 	resume []string
 	// dir returns its configuration directory.
@@ -152,7 +152,7 @@ var agents = []Agent{
 		},
 	},
 	{
-		Host: memory.HostGoose, Label: "Goose", noServers: true, dir: dirOf("", "", ".agents/plugins/claude-mem"),
+		Host: memory.HostGoose, Label: "Goose", NoServers: true, dir: dirOf("", "", ".agents/plugins/claude-mem"),
 		// It has no Program: a tool for migrations of databases has the same name.
 		Note: neverRun + " Its MCP servers are in a YAML file: add `claude-mem mcp` with `goose configure`.",
 		files: []agentFile{
@@ -315,11 +315,8 @@ func (a *Agent) in(dir string) (list []agentState) {
 
 // AgentState is what an agent's files say about claude-mem.
 type AgentState struct {
-	Host      memory.Host
-	Label     string
+	*Agent
 	ConfigDir string
-	// Note is what the user has to do after an install.
-	Note string
 	// Recorded says that an install into this directory is recorded.
 	Recorded bool
 	// Hooks is the number of events with a hook of ours, Missing names those without one.
@@ -327,11 +324,8 @@ type AgentState struct {
 	Missing []string
 	// Programs are the programs of the hooks and of the MCP server.
 	Programs []string
-	// Server says that the MCP server is registered, NoServers that no file of the agent's could have it.
-	Server, NoServers bool
-	// MCPOnly says that the agent has no hooks; Flag is the option that names it.
-	MCPOnly bool
-	Flag    string
+	// Server says that the MCP server is registered.
+	Server bool
 	// Unreadable are the files that cannot be read or parsed.
 	Unreadable []string
 }
@@ -364,7 +358,7 @@ func ReadAgents(dataDir string, getenv func(string) string, home string) []Agent
 // read reads the agent's files in a configuration directory. A file that is not there has nothing of
 // ours; one that cannot be read is in Unreadable.
 func (a *Agent) read(dir string) AgentState {
-	s := AgentState{Host: a.Host, Label: a.Label, ConfigDir: dir, Note: a.Note, NoServers: a.noServers, MCPOnly: a.MCPOnly(), Flag: a.Flag()}
+	s := AgentState{Agent: a, ConfigDir: dir}
 	var events []string
 	for _, file := range a.in(dir) {
 		f, path := file.file, file.path

@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -53,11 +54,7 @@ func (in *Installer) backUp(p *Plan) *manifest {
 	if p.book != nil {
 		book.Disabled = p.book.Disabled
 	}
-	for _, id := range p.Disable {
-		if !slices.Contains(book.Disabled, id) {
-			book.Disabled = append(book.Disabled, id)
-		}
-	}
+	book.Disabled = text.Add(slices.Clip(book.Disabled), p.Disable...)
 	in.do("write", in.manifestPath(), func() error {
 		for i, f := range hostFiles {
 			path, now := p.host.path(i), p.host.files[i]

@@ -21,6 +21,7 @@ import (
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -233,10 +234,7 @@ func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]bool{}
-	for _, f := range want {
-		wanted[f.path] = true
-	}
+	wanted := collect.Set(collect.MapPtr(want, func(f *treeFile) string { return f.path }))
 	err = filepath.WalkDir(in.shop, func(full string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

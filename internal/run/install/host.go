@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -94,13 +95,11 @@ func removeEmpty(d, before *jsonscan.Document, keys []string) {
 
 // hookEntries returns the entries of an event's list, as JSON.
 func hookEntries(d *jsonscan.Document, event string) [][]byte {
-	var entries [][]byte
-	if list := d.Find("hooks", event); list != nil && list.Kind == '[' {
-		for _, kid := range list.Kids {
-			entries = append(entries, d.Text(kid))
-		}
+	list := d.Find("hooks", event)
+	if list == nil || list.Kind != '[' {
+		return nil
 	}
-	return entries
+	return collect.Map(list.Kids, d.Text)
 }
 
 // hookCommands returns the commands of an event's hooks.
@@ -125,11 +124,7 @@ func commandsOf(entry []byte) []string {
 	if group.Hooks == nil {
 		return []string{group.Command}
 	}
-	commands := make([]string, len(group.Hooks))
-	for i, h := range group.Hooks {
-		commands[i] = h.Command
-	}
-	return commands
+	return collect.Map(group.Hooks, func(h struct{ Command string }) string { return h.Command })
 }
 
 // isOurHook reports whether every command of an entry runs our program: today's, or that
@@ -269,11 +264,7 @@ func (in *Installer) entries(h *host) entries {
 	}
 	e.enabled = h.isEnabled(PluginID)
 	for _, event := range h.docs[atSettings].Keys("hooks") {
-		for _, entry := range hookEntries(h.docs[atSettings], event) {
-			if in.isOurHook(entry) {
-				e.hooks++
-			}
-		}
+		e.hooks += collect.Count(hookEntries(h.docs[atSettings], event), in.isOurHook)
 	}
 	return e
 }

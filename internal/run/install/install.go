@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
@@ -123,6 +124,12 @@ type Plan struct {
 	book *manifest
 }
 
+// EnabledOthers returns the ids of the other plugins that are enabled; not nil.
+func (p *Plan) EnabledOthers() []string {
+	enabled := collect.Keep(p.Others, func(o Other) bool { return o.Enabled })
+	return collect.Map(enabled, func(o Other) string { return o.ID })
+}
+
 // Empty reports whether there is nothing to do.
 func (p *Plan) Empty() bool {
 	return len(p.Plugin)+len(p.Files)+len(p.Commands) == 0 && !p.Unfinished
@@ -159,10 +166,8 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	if p.Plugin, err = in.compareTree(files); err != nil {
 		return nil, err
 	}
-	for _, o := range p.Others {
-		if o.Enabled && wish.DisableOthers {
-			p.Disable = append(p.Disable, o.ID)
-		}
+	if wish.DisableOthers {
+		p.Disable = p.EnabledOthers()
 	}
 	settings, err := in.wanted(h, wish.Method, p.Disable)
 	if err != nil {
@@ -187,10 +192,8 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	is := in.entries(h)
 	if method == MethodSettings {
 		err = in.addHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(HookProgram)))
-	} else {
-		if err = in.declare(d); err == nil && !is.enabled {
-			err = d.Set(json.RawMessage("true"), "enabledPlugins", PluginID)
-		}
+	} else if err = in.declare(d); err == nil && !is.enabled {
+		err = d.Set(json.RawMessage("true"), "enabledPlugins", PluginID)
 	}
 	for _, id := range disable {
 		if err == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
@@ -96,11 +97,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	if len(r.Elsewhere) == 0 {
 		dirs = append(dirs, in.shop)
 	}
-	for _, dir := range dirs {
-		if _, err := os.Lstat(dir); err == nil {
-			r.Directories = append(r.Directories, dir)
-		}
-	}
+	r.Directories = append(r.Directories, collect.Keep(dirs, exists)...)
 	if len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), exists) {
 		r.Directories = append(r.Directories, in.binDir())
 	}
@@ -152,13 +149,10 @@ func enable(data []byte, ids []string) ([]byte, error) {
 // installs returns the manifests of the other installs of this memory, of Claude Code and
 // of other agents, whose configuration directory exists.
 func (in *Installer) installs() []*manifest {
-	var list []*manifest
-	for _, m := range manifestsIn(filepath.Dir(in.backups), in.backups) {
-		if _, err := os.Stat(m.ConfigDir); err == nil {
-			list = append(list, m)
-		}
-	}
-	return list
+	return collect.Keep(manifestsIn(filepath.Dir(in.backups), in.backups), func(m *manifest) bool {
+		_, err := os.Stat(m.ConfigDir)
+		return err == nil
+	})
 }
 
 // Uninstall removes claude-mem from the host: with the host's CLI, and by editing the

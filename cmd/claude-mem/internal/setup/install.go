@@ -137,7 +137,7 @@ func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOpt
 	if err != nil {
 		return a.withAgents(o.dataDir, err)
 	}
-	if enabled := enabledOthers(plan); len(enabled) > 0 && !o.disable && !a.JSON {
+	if enabled := plan.EnabledOthers(); len(enabled) > 0 && !o.disable && !a.JSON {
 		a.Note("%s", otherText(plan, enabled))
 		if !o.yes && !o.dry && print.IsTerminal(a.Stdin) {
 			if wish.DisableOthers, err = a.Confirm("Disable " + strings.Join(enabled, " and ") + "?"); err != nil {

@@ -155,17 +155,6 @@ func showCommands(p *print.Printer, commands [][]string) {
 	}
 }
 
-// enabledOthers returns the ids of the other memory plugins that are enabled.
-func enabledOthers(plan *install.Plan) []string {
-	var ids []string
-	for _, o := range plan.Others {
-		if o.Enabled {
-			ids = append(ids, o.ID)
-		}
-	}
-	return ids
-}
-
 // otherText warns that the enabled plugins capture everything a second time. enabled has their
 // ids, at least one.
 func otherText(plan *install.Plan, enabled []string) string {
