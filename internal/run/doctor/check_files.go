@@ -63,12 +63,8 @@ func checkData(ctx context.Context, e *exam) ([]Finding, string) {
 		list = append(list, e.modes(info, entries)...)
 	}
 	if on, err := e.Statfs(e.DataDir); err == nil { // else checkDisk reports it
-		if on.ReadOnly {
-			list = append(list, e.found("data-read-only-disk", e.DataDir+" is on a file system that is mounted read-only"))
-		}
-		if on.Network {
-			list = append(list, e.found("network-file-system", fmt.Sprintf("%s is on a network file system (%s)", e.DataDir, on.Type)))
-		}
+		list = append(list, problem(on.ReadOnly, e.found("data-read-only-disk", e.DataDir+" is on a file system that is mounted read-only"))...)
+		list = append(list, problem(on.Network, e.found("network-file-system", fmt.Sprintf("%s is on a network file system (%s)", e.DataDir, on.Type)))...)
 	}
 	fine := e.DataDir + " is yours alone and can be written"
 	if path, n := nodedb.Found(ctx, e.DataDir); n > 0 { // it is an offer, nothing is wrong
@@ -89,13 +85,12 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == name })
 	}
 	ofNode := has(nodedb.FileName) || settings.OfNode(e.DataDir)
-	var list []Finding
-	if info.Mode().Perm()&0o077 != 0 && (!ofNode || has("memory.db")) { // the worker closes it before it writes anything
-		list = append(list, e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
-	}
-	if info.Mode().Perm()&0o700 != 0o700 {
-		list = append(list, e.found("data-read-only", fmt.Sprintf("%s has mode %04o: you may not write in it", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
-	}
+	perm, private := info.Mode().Perm(), file{e.DataDir, 0o700}
+	list := append(
+		problem(perm&0o077 != 0 && (!ofNode || has("memory.db")), // the worker closes it before it writes anything
+			e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, perm), "path", e.DataDir).on(private)),
+		problem(perm&0o700 != 0o700, e.found("data-read-only",
+			fmt.Sprintf("%s has mode %04o: you may not write in it", e.DataDir, perm), "path", e.DataDir).on(private))...)
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || info.Mode()&(fs.ModeSymlink|fs.ModeSocket) != 0 {
@@ -177,10 +172,8 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 		}
 	}
 	sizes := control.SizesOf(e.DataDir)
-	if sizes.Aside > largeAside {
-		path := backup.AsideFolder(e.DataDir)
-		list = append(list, e.found("aside-kept", path+" has "+sizeText(uint64(sizes.Aside)), "path", path))
-	}
+	aside := backup.AsideFolder(e.DataDir)
+	list = append(list, problem(sizes.Aside > largeAside, e.found("aside-kept", aside+" has "+sizeText(uint64(sizes.Aside)), "path", aside))...)
 	return list, free + ", " + sizeText(uint64(sizes.Total)) + " used by the data directory"
 }
 
@@ -264,11 +257,9 @@ func checkClock(_ context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, now
 	}
-	if newest := activity.NewestReceived.Time(); newest.Sub(e.now) > clockSlack {
-		return []Finding{e.found("clock-back", fmt.Sprintf("it is %s, and the newest event was received at %s",
-			e.now.Format(minute), newest.In(e.now.Location()).Format(minute)))}, ""
-	}
-	return nil, now + ", after the newest event"
+	newest := activity.NewestReceived.Time()
+	return problem(newest.Sub(e.now) > clockSlack, e.found("clock-back", fmt.Sprintf("it is %s, and the newest event was received at %s",
+		e.now.Format(minute), e.at(newest)))), now + ", after the newest event"
 }
 
 // markAge is the age of a mark of a private turn that no turn can need any more.
@@ -289,10 +280,8 @@ func checkPrivate(_ context.Context, e *exam) ([]Finding, string) {
 			old = append(old, file{path: filepath.Join(dir, entry.Name())})
 		}
 	}
-	if len(old) > 0 {
-		return []Finding{e.found("private-left", text.Count(len(old), "mark")+" of private turns older than a week").on(old...)}, ""
-	}
-	return nil, text.Count(len(entries), "private turn")
+	return problem(len(old) > 0, e.found("private-left", text.Count(len(old), "mark")+" of private turns older than a week").on(old...)),
+		text.Count(len(entries), "private turn")
 }
 
 const (
@@ -344,10 +333,8 @@ func checkLog(ctx context.Context, e *exam) ([]Finding, string) {
 			lost, lastLost = lost+1, last
 		}
 	}
-	if strange > 0 {
-		list = append(list, e.found("not-understood", fmt.Sprintf("%s of other programs not understood since %s; the last was of %s",
-			text.Count(strange, "payload"), since.In(e.now.Location()).Format(minute), lastStrange), "path", path))
-	}
+	list = append(list, problem(strange > 0, e.found("not-understood", fmt.Sprintf("%s of other programs not understood since %s; the last was of %s",
+		text.Count(strange, "payload"), e.at(since), lastStrange), "path", path))...)
 	switch {
 	case counted: // also those for which the log had no room
 	case lost > 0:
@@ -377,7 +364,7 @@ func (e *exam) losses(ctx context.Context, log string) (list []Finding, counted 
 			continue
 		}
 		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost from %s to %s; the last: %s",
-			text.Count(int(lost), "event"), r.First.Time().In(e.now.Location()).Format(minute), r.Last.Time().In(e.now.Location()).Format(minute), r.Reasons()), "path", log))
+			text.Count(int(lost), "event"), e.at(r.First.Time()), e.at(r.Last.Time()), r.Reasons()), "path", log))
 	}
 	return list, counted
 }
@@ -398,9 +385,9 @@ func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
 		return []Finding{e.found("spool-unreadable", err.Error(), "spool", spool.Dir).on(file{spool.Dir, 0o700})}, ""
 	}
 	list := e.spoolFiles(spool, names)
-	if n := spool.CountCorrupt(); n > 0 {
-		list = append(list, e.found("spool-corrupt", text.Count(n, "delivery")+" could not be parsed, moved to "+filepath.Join(spool.Dir, "corrupt"), "spool", spool.Dir))
-	}
+	corrupt := spool.CountCorrupt()
+	list = append(list, problem(corrupt > 0, e.found("spool-corrupt",
+		text.Count(corrupt, "delivery")+" could not be parsed, moved to "+filepath.Join(spool.Dir, "corrupt"), "spool", spool.Dir))...)
 	if err := probe(spool.Dir); errors.Is(err, fs.ErrPermission) {
 		list = append(list, e.found("spool-unwritable", err.Error(), "spool", spool.Dir).on(file{spool.Dir, 0o700}))
 	}
@@ -427,7 +414,6 @@ func spooled(spool wire.Spool) (names []string, err error) {
 // newer hook, and others that wait although a worker runs, or because none does. Beyond
 // mostSpoolFiles they are only counted.
 func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
-	var list []Finding
 	var unread []file
 	newer, oldest := 0, e.now
 	var cause string
@@ -448,21 +434,13 @@ func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 			unread, cause = append(unread, file{path, 0o600}), err.Error()
 		}
 	}
-	if len(unread) > 0 {
-		list = append(list, e.found("spool-unreadable", fmt.Sprintf("%s cannot be read: %s", text.Count(len(unread), "file"), cause),
-			"spool", spool.Dir).on(unread...))
-	}
-	if newer > 0 {
-		list = append(list, e.found("spool-newer", text.Count(newer, "delivery")+" of a newer hook"))
-	}
-	// A running worker takes them in within half a minute.
-	running := e.worker().Running
-	if rest := len(names) - newer - len(unread); rest > 0 && (!running || e.now.Sub(oldest) > 2*time.Minute) {
-		f := e.found("spool-waiting", fmt.Sprintf("%s since %s", waiting(rest, "delivery"), e.ago(oldest)))
-		if running {
-			f = f.healed("claude-mem worker restart", RemedyRestart)
-		}
-		list = append(list, f)
-	}
-	return list
+	running, rest := e.worker().Running, len(names)-newer-len(unread)
+	return slices.Concat(
+		problem(len(unread) > 0, e.found("spool-unreadable", fmt.Sprintf("%s cannot be read: %s", text.Count(len(unread), "file"), cause),
+			"spool", spool.Dir).on(unread...)),
+		problem(newer > 0, e.found("spool-newer", text.Count(newer, "delivery")+" of a newer hook")),
+		// A running worker takes them in within half a minute.
+		problem(rest > 0 && (!running || e.now.Sub(oldest) > 2*time.Minute),
+			e.found("spool-waiting", fmt.Sprintf("%s since %s", waiting(rest, "delivery"), e.ago(oldest))).
+				healed(running, "claude-mem worker restart", RemedyRestart)))
 }

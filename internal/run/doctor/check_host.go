@@ -130,13 +130,8 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	}
 	seen := e.plugins()
 	list := collect.Map(seen.Unreadable, func(path string) Finding { return e.found("host-unreadable", path+" cannot be read", "path", path) })
-	var enabled []install.Registration
-	var names []string
-	for _, r := range seen.Ours {
-		if r.Enabled {
-			enabled, names = append(enabled, r), append(names, r.ID)
-		}
-	}
+	isEnabled := func(r install.Registration) bool { return r.Enabled }
+	enabled := collect.Keep(seen.Ours, isEnabled)
 	switch {
 	case len(enabled) == 0 && len(seen.Ours) > 0:
 		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is disabled", "id", seen.Ours[0].ID))
@@ -145,15 +140,14 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	case len(enabled) == 0 && len(list) == 0:
 		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of claude-mem"))
 	case len(enabled) > 1:
-		list = append(list, e.found("plugin-twice", fmt.Sprintf("the hooks are registered %d times: %s", len(enabled), strings.Join(names, ", "))))
+		list = append(list, e.found("plugin-twice", fmt.Sprintf("the hooks are registered %d times: %s", len(enabled),
+			strings.Join(collect.Map(enabled, func(r install.Registration) string { return r.ID }), ", "))))
 	}
 	for _, r := range enabled {
 		list = append(list, e.registration(ctx, r)...)
 	}
-	for _, r := range seen.Others {
-		if r.Enabled {
-			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID))
-		}
+	for _, r := range collect.Keep(seen.Others, isEnabled) {
+		list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID))
 	}
 	if len(list) > 0 {
 		return list, ""
@@ -376,9 +370,7 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	case len(s.Missing) > 0:
 		list = append(list, e.found("agent-hooks", s.Label+" has no hook of claude-mem for "+strings.Join(s.Missing, ", "), "host", host))
 	}
-	if !s.Server && !s.NoServers {
-		list = append(list, e.found("agent-mcp", s.Label+" does not know the memory's MCP server", "host", host))
-	}
+	list = append(list, problem(!s.Server && !s.NoServers, e.found("agent-mcp", s.Label+" does not know the memory's MCP server", "host", host))...)
 	if len(list) > 0 || len(s.Programs) == 0 || e.RunVersion == nil {
 		return list
 	}

@@ -64,10 +64,8 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return e.unopened(err)
 	}
-	if sizes.Log > largeWAL {
-		return []Finding{e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))}, ""
-	}
-	return nil, fmt.Sprintf("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)
+	return problem(sizes.Log > largeWAL, e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))),
+		fmt.Sprintf("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)
 }
 
 // heldRepairs returns a finding of a kind for each repair, of the memory or of the index, that was
@@ -131,10 +129,7 @@ func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, unread(err)
 	}
-	if len(wrong) > 0 {
-		return []Finding{e.found("books-unbalanced", strings.Join(wrong, "; "))}, ""
-	}
-	return nil, text.Count(books.Received, "event") + " received, all accounted for"
+	return problem(len(wrong) > 0, e.found("books-unbalanced", strings.Join(wrong, "; "))), text.Count(books.Received, "event") + " received, all accounted for"
 }
 
 // longWait is the age at which a waiting event is reported: events are processed when
@@ -148,36 +143,23 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, unread(err)
 	}
-	var list []Finding
-	if books.Failed > 0 {
-		list = append(list, e.found("dead-letters", text.Count(books.Failed, "event")+" could not be processed"))
-	}
+	list := problem(books.Failed > 0, e.found("dead-letters", text.Count(books.Failed, "event")+" could not be processed"))
 	activity, err := e.activity()
 	if err != nil {
 		return list, unread(err)
 	}
-	running := e.worker().Running
-	if activity.Stuck > 0 {
-		f := e.found("queue-stuck", text.Count(activity.Stuck, "event")+" in work for over a quarter of an hour")
-		if !running {
-			f = f.healed("claude-mem worker start", RemedyStart)
-		}
-		list = append(list, f)
-	}
-	if waited := e.now.Sub(activity.OldestPending.Time()); activity.OldestPending > 0 && waited > longWait {
-		f := e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waiting(books.Pending, "event"), e.ago(activity.OldestPending.Time())))
-		if !running {
-			f = f.healed("claude-mem worker start", RemedyStart)
-		}
-		list = append(list, f)
-	}
+	away, oldest := !e.worker().Running, activity.OldestPending.Time()
+	list = append(list, problem(activity.Stuck > 0,
+		e.found("queue-stuck", text.Count(activity.Stuck, "event")+" in work for over a quarter of an hour").
+			healed(away, "claude-mem worker start", RemedyStart))...)
+	list = append(list, problem(activity.OldestPending > 0 && e.now.Sub(oldest) > longWait,
+		e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waiting(books.Pending, "event"), e.ago(oldest))).
+			healed(away, "claude-mem worker start", RemedyStart))...)
 	missed, err := e.unread()
 	if err != nil {
 		return list, unread(err)
 	}
-	if len(missed) > 0 {
-		list = append(list, e.found("queue-unread", unreadText(missed)))
-	}
+	list = append(list, problem(len(missed) > 0, e.found("queue-unread", unreadText(missed)))...)
 	if n := books.Pending + books.Processing; n > 0 {
 		return list, waiting(n, "event") + " to be processed"
 	}
@@ -186,11 +168,8 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 
 // unreadText returns how many events no model has read, and why.
 func unreadText(missed []books.Unread) string {
-	events, reasons := 0, make([]string, len(missed))
-	for i, u := range missed {
-		events += u.Events
-		reasons[i] = fmt.Sprintf("%d %s", u.Events, u.Reason)
-	}
+	events := collect.Sum(missed, func(u books.Unread) int { return u.Events })
+	reasons := collect.Map(missed, func(u books.Unread) string { return fmt.Sprintf("%d %s", u.Events, u.Reason) })
 	return fmt.Sprintf("%s remembered without a model (%s)", text.Count(events, "event"), strings.Join(reasons, ", "))
 }
 
@@ -294,19 +273,11 @@ func (e *exam) index(ix control.IndexHealth) ([]Finding, string) {
 	case ix.IsOpening():
 		return nil, "being opened"
 	}
-	var list []Finding
-	if ix.Behind > fewBehind && !ix.Building {
-		list = append(list, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory"))
-	}
-	if ix.UnknownLayout {
-		list = append(list, e.found("index-layout", "the full-text index has a layout that this version does not know"))
-	}
-	if ix.EmbedError != "" {
-		list = append(list, e.found("embedder-failing", ix.Model+": "+ix.EmbedError))
-	}
-	if ix.TrainError != "" {
-		list = append(list, e.found("training-failed", ix.TrainError))
-	}
+	list := slices.Concat(
+		problem(ix.Behind > fewBehind && !ix.Building, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory")),
+		problem(ix.UnknownLayout, e.found("index-layout", "the full-text index has a layout that this version does not know")),
+		problem(ix.EmbedError != "", e.found("embedder-failing", ix.Model+": "+ix.EmbedError)),
+		problem(ix.TrainError != "", e.found("training-failed", ix.TrainError)))
 	fine := text.Count(ix.Documents, "record")
 	if ix.Trained > 0 {
 		fine += ", vectors trained on " + text.Count(ix.Trained, "observation")
@@ -335,14 +306,12 @@ func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, unread(err)
 	}
-	var list []Finding
 	withheld, total, err := db.Withheld(ctx, namedRecords)
 	if err != nil {
 		return nil, unread(err)
 	}
-	if total > 0 {
-		list = append(list, e.found("records-withheld", fmt.Sprintf("the text of %s was changed on the disk: %s", text.Count(total, "record"), named(withheld, total))))
-	}
+	list := problem(total > 0, e.found("records-withheld",
+		fmt.Sprintf("the text of %s was changed on the disk: %s", text.Count(total, "record"), named(withheld, total))))
 	if !e.Deep {
 		return list, "none withheld; --deep compares all with their hashes"
 	}
@@ -351,10 +320,9 @@ func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return list, unread(err)
 	}
-	if len(wrong) > 0 {
-		refs := collect.Map(wrong, func(m care.Mismatch) memory.RecordRef { return m.RecordRef })
-		list = append(list, e.found("records-changed", fmt.Sprintf("%d of %s were changed on the disk: %s", len(wrong), text.Count(checked, "record"), named(refs, len(refs)))))
-	}
+	refs := collect.Map(wrong, func(m care.Mismatch) memory.RecordRef { return m.RecordRef })
+	list = append(list, problem(len(wrong) > 0, e.found("records-changed",
+		fmt.Sprintf("%d of %s were changed on the disk: %s", len(wrong), text.Count(checked, "record"), named(refs, len(refs)))))...)
 	return list, fmt.Sprintf("%s have their hashes, compared in %s", text.Count(checked, "record"), took(start))
 }
 
@@ -405,10 +373,8 @@ func checkBackups(ctx context.Context, e *exam) ([]Finding, string) {
 		if has, err := care.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
 			at = has.Newest.Time() // the clock was ahead when the backup was named
 		}
-		if newest.Sub(at) > backupLate {
-			return []Finding{e.found("backup-old", "the newest backup was made "+e.ago(at))}, ""
-		}
-		return nil, fmt.Sprintf("%s, the newest made %s", text.Count(len(list), "backup"), e.ago(at))
+		return problem(newest.Sub(at) > backupLate, e.found("backup-old", "the newest backup was made "+e.ago(at))),
+			fmt.Sprintf("%s, the newest made %s", text.Count(len(list), "backup"), e.ago(at))
 	}
 	db, err := e.database()
 	if err != nil {
@@ -418,8 +384,7 @@ func checkBackups(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, unread(err)
 	}
-	if has.Began > 0 && newest.Sub(has.Began.Time()) > backupLate {
-		return []Finding{e.found("backup-missing", "there is no backup; the first event was received "+e.ago(has.Began.Time()))}, ""
-	}
-	return nil, "none yet: the worker makes one a day"
+	began := has.Began.Time()
+	return problem(has.Began > 0 && newest.Sub(began) > backupLate,
+		e.found("backup-missing", "there is no backup; the first event was received "+e.ago(began))), "none yet: the worker makes one a day"
 }

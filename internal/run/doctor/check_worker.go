@@ -87,16 +87,14 @@ func (e *exam) absentWorker(lockHeld bool) []Finding {
 	case !errors.Is(unread, fs.ErrNotExist):
 		list = append(list, e.found("worker-died", "worker.json is left from a worker that is no longer running, and cannot be parsed"))
 	}
-	if at, attempts, reason, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && (reason != "" || e.now.Sub(at).Abs() > startFailed) {
-		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s: %s",
-			text.Count(attempts, "attempt"), e.ago(at), cmp.Or(reason, "no reason is known"))))
-	}
+	at, attempts, reason, err := wire.LastStart(e.DataDir)
+	list = append(list, problem(err == nil && attempts > 0 && (reason != "" || e.now.Sub(at).Abs() > startFailed),
+		e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s: %s",
+			text.Count(attempts, "attempt"), e.ago(at), cmp.Or(reason, "no reason is known"))))...)
 	books, _ := e.books() // checkDatabase reports the error
 	names, _ := spooled(wire.SpoolOf(e.DataDir))
-	if n := books.Pending + books.Processing + len(names); n > 0 {
-		list = append(list, e.found("worker-away", "not running, and "+waiting(n, "event")))
-	}
-	return list
+	n := books.Pending + books.Processing + len(names)
+	return append(list, problem(n > 0, e.found("worker-away", "not running, and "+waiting(n, "event")))...)
 }
 
 // isOurs reports whether a process exists and, where /proc shows it, is a claude-mem: the

@@ -18,10 +18,11 @@ import (
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/run/control"
 	"claudemem/internal/run/install"
+	"claudemem/internal/serve/api"
 )
 
 // Status is the severity of a finding.
-type Status string
+type Status = api.Severity
 
 // The statuses.
 const (
@@ -35,17 +36,7 @@ const (
 
 // Finding is a result of a check: a problem, or that nothing is wrong.
 type Finding struct {
-	// Check is the check's name, Name that of the kind. With OK they are the same.
-	Check  string `json:"check"`
-	Name   string `json:"name"`
-	Status Status `json:"status"`
-	// Text describes the problem in one line.
-	Text string `json:"text"`
-	// Fix is the command that solves it, or an instruction.
-	Fix string `json:"fix,omitempty"`
-	// Fixable says that Heal repairs it.
-	Fixable bool `json:"fixable,omitempty"`
-
+	api.Finding
 	heal Remedy
 	// files are the files to repair, with the modes that they should have.
 	files []file
@@ -59,21 +50,14 @@ type file struct {
 // Report holds the findings of an examination, in the order of the table of checks.
 type Report struct {
 	// Status is that of the worst finding.
-	Status   Status    `json:"status"`
-	DataDir  string    `json:"data_dir"`
-	Version  string    `json:"version"`
-	Findings []Finding `json:"findings"`
-	Counts   Counts    `json:"counts"`
+	Status   Status            `json:"status"`
+	DataDir  string            `json:"data_dir"`
+	Version  string            `json:"version"`
+	Findings []Finding         `json:"findings"`
+	Counts   api.FindingCounts `json:"counts"`
 	// Fixed are the findings that were healed, Unfixed why others were not.
 	Fixed   []Finding `json:"fixed,omitempty"`
 	Unfixed []string  `json:"unfixed,omitempty"`
-}
-
-// Counts are the findings by status.
-type Counts struct {
-	OK   int `json:"ok"`
-	Warn int `json:"warn"`
-	Fail int `json:"fail"`
 }
 
 // Examine runs every check and reports. It changes nothing that lasts: it writes a
@@ -94,10 +78,8 @@ func examine(ctx context.Context, e *exam, table []Check) Report {
 	}
 	running.Wait()
 	r := Report{Status: OK, DataDir: e.DataDir, Version: e.Version, Findings: []Finding{}}
-	for _, list := range found {
-		for _, f := range list {
-			r.add(f)
-		}
+	for _, f := range slices.Concat(found...) {
+		r.add(f)
 	}
 	return r
 }
@@ -141,7 +123,7 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 		}()
 		problems, fine := c.run(ctx, e)
 		if len(problems) == 0 {
-			problems = []Finding{{Name: c.Name, Status: OK, Text: oneLine(fine)}}
+			problems = []Finding{{Finding: api.Finding{Name: c.Name, Status: OK, Text: oneLine(fine)}}}
 		}
 		done <- problems
 	}()
@@ -178,7 +160,15 @@ func (e *exam) found(kind, text string, values ...string) Finding {
 	for pair := range slices.Chunk(append(values, "dir", e.DataDir), 2) {
 		fix = strings.ReplaceAll(fix, "{"+pair[0]+"}", install.ShellWord(pair[1]))
 	}
-	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
+	return Finding{api.Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != ""}, k.Remedy, nil}
+}
+
+// problem returns the finding if something is wrong, else none.
+func problem(wrong bool, f Finding) []Finding {
+	if wrong {
+		return []Finding{f}
+	}
+	return nil
 }
 
 // as returns the finding with another status.
@@ -193,9 +183,11 @@ func (f Finding) instead(fix string) Finding {
 	return f
 }
 
-// healed returns the finding with another fix, which is Heal's remedy r.
-func (f Finding) healed(fix string, r Remedy) Finding {
-	f.Fix, f.Fixable, f.heal = fix, true, r
+// healed returns the finding, where it applies with another fix, which is Heal's remedy r.
+func (f Finding) healed(applies bool, fix string, r Remedy) Finding {
+	if applies {
+		f.Fix, f.Fixable, f.heal = fix, true, r
+	}
 	return f
 }
 

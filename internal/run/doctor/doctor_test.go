@@ -22,6 +22,7 @@ import (
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
+	"claudemem/internal/serve/api"
 )
 
 var update = flag.Bool("update", false, "renew docs/doctor.md")
@@ -85,7 +86,7 @@ func TestBrokenChecks(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if r.Status != Fail || r.Counts != (Counts{OK: 1, Fail: 2}) {
+	if r.Status != Fail || r.Counts != (api.FindingCounts{OK: 1, Fail: 2}) {
 		t.Errorf("status %s, counts %+v", r.Status, r.Counts)
 	}
 	if len(stack) == 0 {

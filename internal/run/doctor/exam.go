@@ -209,5 +209,8 @@ func (e *exam) path(names ...string) string {
 	return filepath.Join(append([]string{e.DataDir}, names...)...)
 }
 
+// at returns a time by the user's clock, to the minute.
+func (e *exam) at(t time.Time) string { return t.In(e.now.Location()).Format(minute) }
+
 // ago returns the age of a time in words.
 func (e *exam) ago(at time.Time) string { return text.Age(e.now, at) }
