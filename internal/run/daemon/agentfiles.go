@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/agentfiles"
@@ -108,13 +109,8 @@ func (f *fileSync) note(ctx context.Context, due map[string]bool) error {
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		var summaries []memory.RecordRef
-		for _, c := range changes {
-			if c.Kind == memory.RecordSummary && c.Operation != "delete" {
-				summaries = append(summaries, c.RecordRef)
-			}
-		}
-		documents, err := f.store.Documents(ctx, summaries...)
+		summaries := collect.Keep(changes, func(c memory.Change) bool { return c.Kind == memory.RecordSummary && c.Operation != "delete" })
+		documents, err := f.store.Documents(ctx, collect.Map(summaries, func(c memory.Change) memory.RecordRef { return c.RecordRef })...)
 		if err != nil {
 			return err
 		}

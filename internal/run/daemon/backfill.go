@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/capture/queue"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -60,11 +61,7 @@ type foresight struct {
 
 // Enqueue implements intake.Queue.
 func (f foresight) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]memory.Receipt, error) {
-	keys := make([]string, len(arrivals))
-	for i := range arrivals {
-		keys[i] = arrivals[i].Key
-	}
-	known, err := f.known(ctx, keys)
+	known, err := f.known(ctx, collect.MapPtr(arrivals, func(a *memory.Arrival) string { return a.Key }))
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +106,7 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 		return 0, 0, err
 	}
 	if p.sessions == nil { // a backfill that was killed may have left some
-		p.sessions = map[memory.SessionID]bool{}
-		for i := range backlog {
-			p.sessions[backlog[i].Session.ID] = true
-		}
+		p.sessions = collect.Set(collect.MapPtr(backlog, func(b *memory.Backlog) memory.SessionID { return b.Session.ID }))
 	}
 	still := map[memory.SessionID]bool{}
 	for i := range backlog {

@@ -336,7 +336,7 @@ func (w *Worker) listen() error {
 		return control.DiskError("write", filepath.Join(w.cfg.DataDir, "worker.json"), err)
 	}
 	w.opened("worker.json", func(context.Context) error {
-		if w.lockFile() == lockReplaced {
+		if _, replaced := w.lockFile(); replaced {
 			// worker.json and the socket, which a later step closes, are another worker's.
 			unix.SetUnlinkOnClose(false)
 			return nil

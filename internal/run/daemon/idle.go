@@ -142,7 +142,7 @@ func (w *Worker) trimLog(ctx context.Context) {
 // stopWithoutDirectory shuts the worker down and returns true when its data directory
 // was removed, and possibly made anew: its open files are deleted, and no client finds it.
 func (w *Worker) stopWithoutDirectory() bool {
-	if w.lockFile() == lockKept {
+	if lost, _ := w.lockFile(); !lost {
 		return false
 	}
 	w.log.Warn("the data directory is gone or another one, stopping")
@@ -174,27 +174,11 @@ func (w *Worker) idle(ctx context.Context) bool {
 	return err == nil && books.Pending+books.Processing == 0
 }
 
-// lockState is what became of the lock file of a running worker.
-type lockState int
-
-const (
-	// lockKept is also returned when the file cannot be looked at.
-	lockKept lockState = iota
-	// lockGone means that the data directory, or the file, was removed.
-	lockGone
-	// lockReplaced means that the data directory was removed and made anew. Another
-	// worker may hold the new file; what lies beside it is not this worker's.
-	lockReplaced
-)
-
-// lockFile compares the lock file on disk with the one that this worker has locked.
-func (w *Worker) lockFile() lockState {
+// lockFile compares the lock file on disk with the one that this worker has locked: lost says that the
+// data directory, or the file, was removed, replaced that it was made anew since. Another worker may hold
+// the new file; what lies beside it is not this worker's. A file that cannot be looked at is kept.
+func (w *Worker) lockFile() (lost, replaced bool) {
 	now, err := os.Stat(filepath.Join(w.cfg.DataDir, control.LockName))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return lockGone
-	case err == nil && !os.SameFile(now, w.held):
-		return lockReplaced
-	}
-	return lockKept
+	replaced = err == nil && !os.SameFile(now, w.held)
+	return replaced || errors.Is(err, fs.ErrNotExist), replaced
 }

@@ -16,6 +16,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
@@ -233,12 +234,10 @@ type fileImport struct {
 	report func(done int)
 	result Importing
 
-	batch []memory.Portable
-	lines []int
+	batch []lineRead
 	bytes int
-	// wide are the tombstones that cover more than a session, with their lines.
-	wide      []memory.Portable
-	wideLines []int
+	// wide are the tombstones that cover more than a session.
+	wide []lineRead
 	// sessions are those of the file that are here under another name, or not at all.
 	sessions map[memory.ULID]memory.Imported
 }
@@ -306,25 +305,24 @@ func (f *fileImport) take(ctx context.Context, l *lineRead) (ended bool, err err
 			return true, err
 		}
 		if f.result.WideTaken = f.Ask(f.result.Wide); f.result.WideTaken {
-			f.batch, f.lines = f.wide, f.wideLines
+			f.batch = f.wide
 		}
 		return true, f.flush(ctx)
 	case l.err != nil:
 		return true, errors.Join(f.flush(ctx), l.err)
 	}
-	p := l.record
-	if f.isWide(&p, l.line) {
+	if f.isWide(l) {
 		return false, nil
 	}
-	if len(f.batch) > 0 && (f.batch[0].Session != nil) != (p.Session != nil) {
+	if len(f.batch) > 0 && (f.batch[0].record.Session != nil) != (l.record.Session != nil) {
 		if err := f.flush(ctx); err != nil {
 			return false, err
 		}
 	}
-	if !f.named(&p, l.line) {
+	if !f.named(l) {
 		return false, nil
 	}
-	f.batch, f.lines, f.bytes = append(f.batch, p), append(f.lines, l.line), f.bytes+l.size
+	f.batch, f.bytes = append(f.batch, *l), f.bytes+l.size
 	if len(f.batch) == importBatch || f.bytes >= importBytes {
 		err = f.flush(ctx)
 	}
@@ -333,23 +331,23 @@ func (f *fileImport) take(ctx context.Context, l *lineRead) (ended bool, err err
 
 // isWide reports whether a record is a tombstone that covers more than a session, and keeps it
 // until the end of the file.
-func (f *fileImport) isWide(p *memory.Portable, line int) bool {
-	switch {
-	case p.Tombstone == nil || !p.Tombstone.Wide():
+func (f *fileImport) isWide(l *lineRead) bool {
+	switch t := l.record.Tombstone; {
+	case t == nil || !t.Wide():
 		return false
 	case len(f.wide) == mostWide:
-		f.refused(line, "it has more tombstones that cover more than a session than can be asked about")
+		f.refused(l.line, "it has more tombstones that cover more than a session than can be asked about")
 	default:
-		f.wide, f.wideLines = append(f.wide, *p), append(f.wideLines, line)
-		f.result.Wide = append(f.result.Wide, care.TombstoneText(p.Tombstone))
+		f.wide = append(f.wide, *l)
+		f.result.Wide = append(f.result.Wide, care.TombstoneText(t))
 	}
 	return true
 }
 
 // named gives a record the name that its session has here. It is false for a record whose
 // session was left out: so is the record.
-func (f *fileImport) named(p *memory.Portable, line int) bool {
-	ref := p.SessionRef()
+func (f *fileImport) named(l *lineRead) bool {
+	ref := l.record.SessionRef()
 	if ref == nil {
 		return true
 	}
@@ -364,7 +362,7 @@ func (f *fileImport) named(p *memory.Portable, line int) bool {
 		f.result.Excluded++
 		return false
 	case session.Status == memory.ImportRefused:
-		f.refused(line, "its session was refused")
+		f.refused(l.line, "its session was refused")
 		return false
 	}
 	*ref = session.ULID
@@ -380,7 +378,8 @@ func (f *fileImport) flush(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
 	}
-	return f.flushed(ctx, api.ImportRequest{Records: f.batch, ImportOptions: memory.ImportOptions{
+	records := collect.Map(f.batch, func(l lineRead) memory.Portable { return l.record })
+	return f.flushed(ctx, api.ImportRequest{Records: records, ImportOptions: memory.ImportOptions{
 		Mine: f.Mine, Wide: f.result.WideTaken, ImportNumber: memory.ImportNumber{Source: f.Source, Import: f.result.Import},
 	}})
 }
@@ -396,7 +395,7 @@ func (f *fileImport) flushed(ctx context.Context, r api.ImportRequest) error {
 		return memory.Errorf(memory.CodeInternal, "%d of %d records have an outcome", len(answer.Results), len(f.batch))
 	}
 	for i, o := range answer.Results {
-		p := &f.batch[i]
+		p := &f.batch[i].record
 		switch o.Status {
 		case memory.ImportAdded:
 			f.result.Added.Add(p)
@@ -416,14 +415,14 @@ func (f *fileImport) flushed(ctx context.Context, r api.ImportRequest) error {
 		case memory.ImportExcluded:
 			f.result.Excluded++
 		default:
-			f.refused(f.lines[i], o.Reason)
+			f.refused(f.batch[i].line, o.Reason)
 		}
 		if s := p.Session; s != nil && o.ULID != s.ULID {
 			f.sessions[s.ULID] = o
 		}
 	}
 	clear(f.batch)
-	f.batch, f.lines, f.bytes = f.batch[:0], f.lines[:0], 0
+	f.batch, f.bytes = f.batch[:0], 0
 	f.report(f.result.Done())
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,12 +119,7 @@ func (in *inbox) waiting() ([]string, error) {
 	case in.clock().Before(in.troubleUntil):
 		return nil, nil
 	}
-	free := names[:0]
-	for _, name := range names {
-		if !in.held[name] {
-			free = append(free, name)
-		}
-	}
+	free := slices.DeleteFunc(names, func(name string) bool { return in.held[name] })
 	if len(free) == 0 {
 		in.trouble = nil
 	}
@@ -336,10 +332,8 @@ func (w *Worker) noteEnd(host memory.Host, hostSessionID string) {
 		w.log.Warn("look for work of an ended session", "error", err)
 		return
 	}
-	for i := range backlog {
-		if backlog[i].Session.ID == session.ID {
-			return
-		}
+	if slices.ContainsFunc(backlog, func(b memory.Backlog) bool { return b.Session.ID == session.ID }) {
+		return
 	}
 	// Ended waits for a batch of the session that is in work.
 	w.model.Ended(w.life, session)

@@ -127,12 +127,8 @@ func (w *Worker) Settings() []settings.View {
 
 // origins returns the settings that are not at their default.
 func (l *live) origins() []control.SettingOrigin {
-	s := l.get()
-	list := []control.SettingOrigin{}
-	for _, v := range s.List() {
-		if v.Origin != settings.FromDefault {
-			list = append(list, control.SettingOrigin{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin)})
-		}
-	}
-	return list
+	set := collect.Keep(l.get().List(), func(v settings.Value) bool { return v.Origin != settings.FromDefault })
+	return collect.Map(set, func(v settings.Value) control.SettingOrigin {
+		return control.SettingOrigin{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin)}
+	})
 }

@@ -237,7 +237,7 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Con
 // reverse order: it is called before the store is opened.
 func (w *Worker) openMark() {
 	w.opened("mark", func(ctx context.Context) error {
-		if w.store == nil || w.lockFile() != lockKept {
+		if lost, _ := w.lockFile(); w.store == nil || lost {
 			return nil // the directory is another worker's
 		}
 		if w.verifyCut.Load() {
