@@ -21,6 +21,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"claudemem/internal/leaf/collect"
 )
 
 //go:embed sessions/*/meta.json sessions/*/[0-9]*.json
@@ -54,19 +56,16 @@ type Payload struct {
 // Sessions returns all recorded sessions by name; a session that goes on from
 // another one comes after it. The bodies are fresh copies.
 func Sessions() []Session {
-	dirs, err := fs.ReadDir(sessions, "sessions")
+	dirs := must(fs.ReadDir(sessions, "sessions"))
+	return inOrder(collect.Map(dirs, func(d fs.DirEntry) Session { return load(path.Join("sessions", d.Name())) }))
+}
+
+// must returns a value. It panics for an error: the embedded files are part of the program.
+func must[T any](value T, err error) T {
 	if err != nil {
-		panic(err) // the embedded tree is part of the program
+		panic(err)
 	}
-	var all []Session
-	for _, d := range dirs {
-		s, err := load(path.Join("sessions", d.Name()))
-		if err != nil {
-			panic(err)
-		}
-		all = append(all, s)
-	}
-	return inOrder(all)
+	return value
 }
 
 // inOrder keeps the order by name but moves sessions behind the one they follow. It panics if one
@@ -91,31 +90,19 @@ func inOrder(all []Session) []Session {
 
 // load reads the session of a folder: meta.json, and a payload for each other file, whose name is
 // NUMBER-EVENT.json.
-func load(dir string) (Session, error) {
-	b, err := sessions.ReadFile(path.Join(dir, "meta.json"))
-	if err != nil {
-		return Session{}, err
-	}
+func load(dir string) Session {
 	s := Session{Host: "claude-code"}
-	if err := json.Unmarshal(b, &s); err != nil {
-		return Session{}, fmt.Errorf("read %s: %w", dir, err)
+	if err := json.Unmarshal(must(sessions.ReadFile(path.Join(dir, "meta.json"))), &s); err != nil {
+		panic(err)
 	}
-	files, err := fs.ReadDir(sessions, dir)
-	if err != nil {
-		return Session{}, err
-	}
-	for _, f := range files { // sorted by name, so by number
+	for _, f := range must(fs.ReadDir(sessions, dir)) { // sorted by name, so by number
 		if f.Name() == "meta.json" {
 			continue
 		}
-		body, err := sessions.ReadFile(path.Join(dir, f.Name()))
-		if err != nil {
-			return Session{}, err
-		}
 		_, event, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".json"), "-")
-		s.Payloads = append(s.Payloads, Payload{Name: f.Name(), Event: event, Body: body})
+		s.Payloads = append(s.Payloads, Payload{Name: f.Name(), Event: event, Body: must(sessions.ReadFile(path.Join(dir, f.Name())))})
 	}
-	return s, nil
+	return s
 }
 
 // Placeholders that stand for the paths of the machine on which a session was
@@ -134,10 +121,7 @@ func Render(body []byte, projectDir, home string) []byte {
 		if r.dir == "" {
 			continue
 		}
-		quoted, err := json.Marshal(r.dir)
-		if err != nil {
-			panic(err) // a string always has a JSON form
-		}
+		quoted := must(json.Marshal(r.dir))
 		body = bytes.ReplaceAll(body, []byte(r.placeholder), quoted[1:len(quoted)-1])
 	}
 	return body
