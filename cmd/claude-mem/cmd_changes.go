@@ -12,6 +12,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/outline"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -109,26 +110,17 @@ func (f *changesFlags) request(a *app) (r api.SymbolsRequest, err error) {
 // printChanges prints changes file by file, the files in the order of their first change. The
 // deleted half of a renamed symbol is left out: the other one names it.
 func printChanges(p *print.Printer, found []api.Symbol, withProject bool) {
-	all := make([]memory.SymbolChange, len(found))
 	projects := map[memory.SessionID]string{}
-	for i := range found {
-		all[i] = found[i].Change()
-		projects[all[i].Session] = found[i].Project
-	}
+	all := collect.MapPtr(found, func(s *api.Symbol) memory.SymbolChange {
+		projects[s.SessionDBID] = s.Project
+		return s.Change()
+	})
 	type file struct{ project, path string }
-	var files []file
-	in := map[file][]memory.SymbolChange{}
-	for _, c := range memory.WithoutOldNames(all) {
-		f := file{projects[c.Session], c.FilePath}
-		if in[f] == nil {
-			files = append(files, f)
-		}
-		in[f] = append(in[f], c)
-	}
+	files, in := collect.Group(memory.WithoutOldNames(all), func(c *memory.SymbolChange) file { return file{projects[c.Session], c.FilePath} })
 	for _, f := range files {
 		p.Heading(print.Join("  ", print.Line(f.path, 0), print.If(withProject, print.Line(f.project, 60))))
 		for _, c := range in[f] {
-			mark, session := "["+print.Line(c.Mark(), 80)+"]", fmt.Sprintf("S%d", c.Session)
+			mark, session := "["+print.Line(c.Mark(), 80)+"]", c.Session.Name()
 			rest := 16 + utf8.RuneCountInString(mark+session)
 			p.Printf("%s  %s  %s  %s\n", p.When(c.SnapshotAt), p.Fit(c.Declaration(), 200, rest), mark, p.Style(print.Dim, session))
 		}

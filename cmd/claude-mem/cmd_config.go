@@ -62,12 +62,8 @@ settings.json|broken config.json, "default", "group", "kind", "choices"?, "help"
 		if err != nil {
 			return err
 		}
-		out := []settings.View{}
-		for _, v := range resolved.List() {
-			if !*changed || v.Origin != settings.FromDefault {
-				out = append(out, v.View())
-			}
-		}
+		shown := collect.Keep(resolved.List(), func(v settings.Value) bool { return !*changed || v.Origin != settings.FromDefault })
+		out := collect.Map(shown, settings.Value.View)
 		return a.Show(out, func(p *print.Printer) {
 			if len(out) == 0 {
 				a.Note("all settings at their defaults")

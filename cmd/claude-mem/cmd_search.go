@@ -11,6 +11,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -200,14 +201,11 @@ func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchReques
 
 // shownIDs returns the ids of the first hits, at most most, as arguments of show.
 func shownIDs(hits []api.Hit, most int) []string {
-	var ids []string
-	for i := range hits {
-		entry := hits[i].Entry()
-		if id := strings.TrimPrefix(entry.Name(), "#"); len(ids) < most && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	ids := text.Add(nil, collect.MapPtr(hits, func(h *api.Hit) string {
+		entry := h.Entry()
+		return strings.TrimPrefix(entry.Name(), "#")
+	})...)
+	return ids[:min(len(ids), most)]
 }
 
 // understoodNotes returns the notes about changes that the search made to the query.
@@ -314,9 +312,9 @@ func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, proj
 	o, s, err := id.Read(ctx, m)
 	switch {
 	case err == nil && o != nil:
-		return fmt.Sprintf("#%d", o.ID), o.ProjectPath, nil
+		return o.ID.Name(), o.ProjectPath, nil
 	case err == nil:
-		return fmt.Sprintf("S%d", s.ID), s.ProjectPath, nil
+		return s.ID.Name(), s.ProjectPath, nil
 	case id.ULID != "" && memory.CodeOf(err) == memory.CodeNotFound:
 		return "", "", err
 	}

@@ -130,19 +130,10 @@ func (s *memoryStats) print(p *print.Printer) {
 
 // sizesText returns ": memory 12.0 MB, index 8.1 MB …", the parts that have something.
 func sizesText(s control.Sizes) string {
-	var parts []string
-	for _, part := range []struct {
-		name  string
-		bytes int64
-	}{
-		{"memory", s.Memory}, {"index", s.Index}, {"backups", s.Backups}, {"set aside", s.Aside},
-		{"spool", s.Spool}, {"logs", s.Logs}, {"other", s.Other},
-	} {
-		if part.bytes > 0 {
-			parts = append(parts, part.name+" "+text.Bytes(part.bytes))
-		}
-	}
-	return print.If(len(parts) > 0, ": "+strings.Join(parts, ", "))
+	part := func(name string, bytes int64) string { return print.If(bytes > 0, name+" "+text.Bytes(bytes)) }
+	parts := print.Join(", ", part("memory", s.Memory), part("index", s.Index), part("backups", s.Backups), part("set aside", s.Aside),
+		part("spool", s.Spool), part("logs", s.Logs), part("other", s.Other))
+	return print.If(parts != "", ": "+parts)
 }
 
 // queueCommand returns the command `claude-mem queue`: show pending and failed events.

@@ -148,7 +148,7 @@ func (a *App) SessionChoices() Choices {
 		page, err := m.Sessions(ctx, api.SessionsRequest{Dated: api.Dated{Paged: completePage()}})
 		return page.Results, err
 	}, func(s *api.SessionDigest) cobra.Completion {
-		return Described(fmt.Sprintf("S%d", s.ID), s.Title)
+		return Described(s.ID.Name(), s.Title)
 	})
 }
 
@@ -215,16 +215,10 @@ func (a *App) usedMode() mode.Mode {
 // settingChoices completes the keys of settings, with their prefix when the word begins
 // with it.
 func settingChoices(word string) Choices {
-	return func(context.Context) (found []cobra.Completion) {
-		for _, s := range settings.All() {
-			key := s.Key
-			if !strings.HasPrefix(word, SettingPrefix[:2]) { // a key of ours has no CL in front without it
-				key = strings.TrimPrefix(key, SettingPrefix)
-			}
-			found = append(found, Described(key, s.Help))
-		}
-		return found
-	}
+	whole := strings.HasPrefix(word, SettingPrefix[:2]) // a key of ours has no CL in front without it
+	return ChoicesOf(settings.All, func(s *settings.Setting) cobra.Completion {
+		return Described(print.Or(whole, s.Key, strings.TrimPrefix(s.Key, SettingPrefix)), s.Help)
+	})
 }
 
 // CompleteSetting completes the key of a setting, and its value where these are a list.

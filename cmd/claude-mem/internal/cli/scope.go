@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -183,13 +182,10 @@ func (id RecordID) String() string {
 
 // Name returns the id as lists show it: #12, S12, 01K….
 func (id RecordID) Name() string {
-	switch {
-	case id.ULID != "":
-		return string(id.ULID)
-	case id.Session:
-		return fmt.Sprintf("S%d", id.Number)
+	if id.Session {
+		return memory.SessionID(id.Number).Name()
 	}
-	return fmt.Sprintf("#%d", id.Number)
+	return cmp.Or(string(id.ULID), memory.ObservationID(id.Number).Name())
 }
 
 // ParseIDs parses the ids of several arguments, each of which may be a list separated by

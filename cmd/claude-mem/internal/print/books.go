@@ -16,10 +16,7 @@ import (
 
 // Receipt prints a session's receipt, in the order of events.
 func (p *Printer) Receipt(r *accounts.SessionReceipt) {
-	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", r.ID)), p.Style(Bold, Line(r.Title, 100)))
-	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
-		Line(r.Project, 60), Line(string(r.Host), 30), string(r.Status), p.Ago(r.UpdatedAt), Line(r.HostSessionID, 80),
-	}, " · ")))
+	p.sessionHead(r.ID, r.Title, Line(r.Project, 60), Line(string(r.Host), 30), string(r.Status), p.Ago(r.UpdatedAt), Line(r.HostSessionID, 80))
 	p.captured(&r.Captured)
 	p.Reasons("Skipped", r.Skipped, SkipMeaning)
 	p.Reasons("Failed", r.Failed, func(text string) string { return Line(text, 100) })

@@ -112,10 +112,7 @@ func styleStart(code string) string { return "\x1b[" + code + "m" }
 
 // Ago returns the age of at, "never" for 0.
 func (p *Printer) Ago(at memory.Millis) string {
-	if at == 0 {
-		return "never"
-	}
-	return text.Age(p.Now, at.Time())
+	return text.Ago(p.Now, at)
 }
 
 // When returns the column of ages in a list.

@@ -74,10 +74,7 @@ func (p *Printer) paths(label string, paths []string) {
 // Session prints a session prompt by prompt, each with its summary and observations. Records before
 // the first prompt, or written by hand, come first.
 func (p *Printer) Session(s *api.SessionRecords) {
-	p.Printf("%s  %s\n", p.Style(Bold, fmt.Sprintf("S%d", s.ID)), p.Style(Bold, Line(s.Title, 100)))
-	p.Printf("%s\n", p.Style(Dim, strings.Join([]string{
-		Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80),
-	}, " · ")))
+	p.sessionHead(s.ID, s.Title, Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80))
 	turns := map[int][]func(){} // what to print of each, by the number of its prompt
 	for _, prompt := range s.Prompts {
 		turns[prompt.PromptNumber] = append(turns[prompt.PromptNumber], func() {
@@ -97,6 +94,11 @@ func (p *Printer) Session(s *api.SessionRecords) {
 			show()
 		}
 	}
+}
+
+// sessionHead prints the name and title of a session, and a line about it.
+func (p *Printer) sessionHead(id memory.SessionID, title string, about ...string) {
+	p.Printf("%s  %s\n%s\n", p.Style(Bold, id.Name()), p.Style(Bold, Line(title, 100)), p.Style(Dim, strings.Join(about, " · ")))
 }
 
 // summary prints the fields of a summary that are not empty, a line each.

@@ -21,12 +21,8 @@ import (
 func AgentNames() string {
 	names := []string{string(memory.HostClaudeCode)}
 	for _, agent := range install.Agents() {
-		if agent.MCPOnly() {
-			continue
-		}
-		names = append(names, string(agent.Host))
-		if agent.Also != "" {
-			names = append(names, string(agent.Also))
+		if !agent.MCPOnly() {
+			names = text.Add(names, string(agent.Host), string(agent.Also))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -34,13 +30,8 @@ func AgentNames() string {
 
 // mcpNames returns the agents that `--host mcp` takes.
 func mcpNames() string {
-	var names []string
-	for _, agent := range install.Agents() {
-		if agent.MCPOnly() {
-			names = append(names, string(agent.Host))
-		}
-	}
-	return strings.Join(names, ", ")
+	agents := collect.Keep(install.Agents(), func(agent install.Agent) bool { return agent.MCPOnly() })
+	return strings.Join(collect.MapPtr(agents, func(agent *install.Agent) string { return string(agent.Host) }), ", ")
 }
 
 // mcpAgent returns the agent of `--host mcp NAME`. For a name that is not known the error has the entry

@@ -159,12 +159,8 @@ func (a *Verbs) searchTitles(ctx context.Context, query string) (titles []string
 	request := api.SearchRequest{Kinds: []string{string(memory.RecordObservation)}, Query: query}
 	request.Limit = 100
 	page, err := m.Search(ctx, request)
-	for _, h := range page.Results {
-		if h.Observation != nil {
-			titles = append(titles, h.Observation.Title)
-		}
-	}
-	return titles, err
+	found := collect.Keep(page.Results, func(h api.Hit) bool { return h.Observation != nil })
+	return collect.MapPtr(found, func(h *api.Hit) string { return h.Observation.Title }), err
 }
 
 // askLimit is the time limit of doctor's request to a provider.
