@@ -3,8 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/memory"
 )
 
@@ -37,7 +36,7 @@ type change struct {
 
 // application is a batch on its way into the base.
 type application struct {
-	*tx
+	*sqlite.Batch
 	b        *base
 	changes  []change
 	terms    map[termKey]int
@@ -83,8 +82,8 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	// statement of a context that can end, and a batch takes a fraction of a second.
 	ctx = context.WithoutCancel(ctx)
 	a.words.introduce(batch.put)
-	err := b.transaction(ctx, func(t *tx) {
-		a.tx = t
+	err := b.transaction(ctx, func(t *sqlite.Batch) {
+		a.Batch = t
 		for _, d := range batch.put {
 			a.put(d)
 		}
@@ -94,12 +93,12 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 		a.writeSums()
 		a.blocks.write(t)
 		if a.deleted && !b.deletions {
-			t.exec(setMeta, metaDeletions, "1")
+			t.Exec(setMeta, metaDeletions, "1")
 		}
 		a.writePosition(batch.cursor, batch.build)
 		a.writeTexts()
-		if t.err == nil && slices.ContainsFunc(a.changes, func(c change) bool { return len(c.added) > 0 }) {
-			t.fail(b.vectors.Sync())
+		if t.Err() == nil && slices.ContainsFunc(a.changes, func(c change) bool { return len(c.added) > 0 }) {
+			t.Fail(b.vectors.Sync())
 		}
 	})
 	if err != nil {
@@ -160,7 +159,7 @@ func (a *application) put(d *analysed) {
 	doc := &d.document
 	k := kindOf(doc.Kind)
 	project := a.project(doc.ProjectPath)
-	old, found := a.stored(key{doc.ID, k})
+	old, found := storedAs(a.Batch, key{doc.ID, k})
 	ch := change{document: a.next, typ: doc.Type, length: d.length, entry: entry{
 		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, vectors: waits,
 	}}
@@ -176,9 +175,9 @@ func (a *application) put(d *analysed) {
 	} else {
 		a.next++
 	}
-	a.exec(`INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
+	a.Exec(`INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, previous, length, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), doc.Previous, d.length, d.digest)
-	a.exec("INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces)))
+	a.Exec("INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, sealed(ch.document, a.words.encodeWords(&d.words)), sealed(ch.document, packPieces(d.pieces)))
 	a.texts = append(a.texts, textRow{ch.document, d.text + scopeTokens(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
@@ -189,7 +188,7 @@ func (a *application) put(d *analysed) {
 
 // change notes the change of a document, with its vectors or waiting for them.
 func (a *application) change(ch change, d *analysed) {
-	if a.err != nil {
+	if a.Err() != nil {
 		return // the files of vectors stay as they are
 	}
 	// A document without fragments has no vectors to wait for.
@@ -198,7 +197,7 @@ func (a *application) change(ch change, d *analysed) {
 		ch.entry.vectors = uint8(len(ch.added)) //nolint:gosec // at most a few dozen
 	}
 	a.changes = append(a.changes, ch) // after a failure too: its slots are to be emptied
-	*a.blocks.at(a.tx, ch.document) = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
+	*a.blocks.at(a.Batch, ch.document) = blockEntry{entry: ch.entry, typ: ch.typ, length: ch.length}
 }
 
 // putVectors writes a document's vectors, one for each fragment, and returns their slots. It has
@@ -215,25 +214,25 @@ func (a *application) putVectors(document uint32, d *analysed) []uint32 {
 	}
 	slots, err := b.vectors.Put(document, fragments...)
 	if err != nil {
-		a.fail(memory.Errorf(memory.CodeStorage, "write vectors: %w", err))
+		a.Fail(memory.Errorf(memory.CodeStorage, "write vectors: %w", err))
 	}
 	return slots
 }
 
 // remove deletes a record from everywhere, when it is there.
 func (a *application) remove(r memory.RecordRef) {
-	old, found := a.stored(keyOf(r))
+	old, found := storedAs(a.Batch, keyOf(r))
 	if !found {
 		return
 	}
 	ch := change{document: old.document}
 	a.subtract(old, &ch)
-	a.exec("DELETE FROM documents WHERE id = ?", old.document)
-	a.exec("DELETE FROM contents WHERE document = ?", old.document)
-	*a.blocks.at(a.tx, old.document) = blockEntry{}
+	a.Exec("DELETE FROM documents WHERE id = ?", old.document)
+	a.Exec("DELETE FROM contents WHERE document = ?", old.document)
+	*a.blocks.at(a.Batch, old.document) = blockEntry{}
 	a.deleted = true
 	a.changes = append(a.changes, ch)
-	if a.err == nil {
+	if a.Err() == nil {
 		a.b.successor.put(ch.document, &analysed{})
 	}
 }
@@ -242,10 +241,10 @@ func (a *application) remove(r memory.RecordRef) {
 // index, and frees its slots. Its row of contents must still be as it was.
 func (a *application) subtract(old stored, ch *change) {
 	var content []byte
-	a.row("SELECT words FROM contents WHERE document = ?", []any{old.document}, &content)
+	a.Find("SELECT words FROM contents WHERE document = ?", []any{old.document}, &content) // none is damage to unsealed
 	content, err := unsealed(old.document, content)
-	a.fail(err)
-	a.fail(a.b.cat.vocabulary.decodeWords(content, &a.scored))
+	a.Fail(err)
+	a.Fail(a.b.cat.vocabulary.decodeWords(content, &a.scored))
 	termsOf(&a.scored, a.seen)
 	for term := range a.seen {
 		a.terms[termKey{term, old.project}]--
@@ -262,10 +261,10 @@ func (a *application) subtract(old stored, ch *change) {
 // what it has collected as a segment of its own, to be merged later.
 func (a *application) writeTexts() {
 	for _, document := range a.oldTexts {
-		a.exec("DELETE FROM texts WHERE rowid = ?", document)
+		a.Exec("DELETE FROM texts WHERE rowid = ?", document)
 	}
 	for _, t := range a.texts {
-		a.exec("INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words)
+		a.Exec("INSERT INTO texts(rowid, words) VALUES (?, ?)", t.document, t.words)
 	}
 }
 
@@ -279,7 +278,7 @@ func (a *application) project(path string) uint32 {
 		return n
 	}
 	n := uint32(len(a.b.cat.paths) + len(a.projects)) //nolint:gosec // nobody has so many
-	a.exec("INSERT INTO projects(id, path) VALUES (?, ?)", n, path)
+	a.Exec("INSERT INTO projects(id, path) VALUES (?, ?)", n, path)
 	a.projects[path] = n
 	return n
 }
@@ -293,23 +292,23 @@ func (a *application) writeSums() {
 		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
 	})
 	for i, k := range keys {
-		a.exec(`INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
+		a.Exec(`INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
 			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k])
 		if a.terms[k] > 0 {
 			continue
 		}
-		a.exec("DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project)
+		a.Exec("DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project)
 		if i+1 < len(keys) && keys[i+1].term == k.term {
 			continue // the next one sees whether any project has the word
 		}
-		if len(a.ints("SELECT 1 FROM terms WHERE term = ? LIMIT 1", k.term)) == 0 {
+		if a.Number("SELECT EXISTS (SELECT 1 FROM terms WHERE term = ?)", k.term) == 0 {
 			a.words.drop(k.term)
 		}
 	}
-	a.words.write(a.tx)
+	a.words.write(a.Batch)
 	for project, t := range a.totals {
 		if t != (total{}) {
-			a.exec(`INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
+			a.Exec(`INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
 				ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words`, project, t.documents, t.words)
 		}
 	}
@@ -319,14 +318,14 @@ func (a *application) writeSums() {
 // has read; a zero build position ends the build.
 func (a *application) writePosition(cursor int64, build buildPosition) {
 	if cursor != a.b.cursor {
-		a.exec("UPDATE cursor SET seq = ?", cursor)
+		a.Exec("UPDATE cursor SET seq = ?", cursor)
 	}
 	switch {
 	case build == a.b.build:
 	case build.kind == 0:
-		a.exec(deleteMeta, metaBuild)
+		a.Exec(deleteMeta, metaBuild)
 	default:
-		a.exec(setMeta, metaBuild, build.String())
+		a.Exec(setMeta, metaBuild, build.String())
 	}
 }
 
@@ -338,22 +337,11 @@ type stored struct {
 	digest, previous  int64
 }
 
-// stored returns the row of a record's document as the writer sees it, with what its open
-// transaction wrote; found is false without one.
-func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
-	err = b.write.first(ctx, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
+// storedAs returns the row of a record's document as the writer sees it, with what its open
+// transaction wrote; found is false without one, and when t has an error.
+func storedAs(t *sqlite.Batch, k key) (s stored, found bool) {
+	found = t.Find("SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
 		[]any{k.kind, k.record}, &s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
-	if errors.Is(err, sql.ErrNoRows) {
-		return stored{}, false, nil
-	}
-	return s, err == nil, err
-}
-
-// stored is base.stored in the transaction.
-func (a *application) stored(k key) (s stored, found bool) {
-	if a.err == nil {
-		s, found, a.err = a.b.stored(a.ctx, k)
-	}
 	return s, found
 }
 

@@ -27,9 +27,9 @@ type base struct {
 	fresh  bool      // it has just been made
 	db     *sql.DB   // nil when opened for reading only
 	conn   *sql.Conn // the only one of db
-	write  *statements
+	write  *sqlite.Statements
 	reader *sql.DB
-	read   *statements
+	read   *sqlite.Statements
 	cat    *catalogue
 
 	// pages is index.db, open until the connections are closed: to close it earlier would give up
@@ -132,7 +132,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 	if b.conn, err = b.db.Conn(ctx); err != nil {
 		return nil, err
 	}
-	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
+	b.read, b.write = sqlite.NewStatements(b.reader), sqlite.NewStatements(b.conn)
 	atomicfile.RemoveOwnLeftovers(sumsPath(path))
 	if !b.fresh {
 		if b.sums, err = readSums(path); err != nil {
@@ -194,7 +194,7 @@ func openBaseReadOnly(ctx context.Context, path string, tableFor func(model stri
 	if err != nil {
 		return nil, err
 	}
-	b.read = newStatements(b.reader)
+	b.read = sqlite.NewStatements(b.reader)
 	tx, err := b.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -231,8 +231,9 @@ type querier = sqlite.Querier
 // loadHead loads the position and the state of the index, its projects and their
 // totals: all but the documents.
 func (b *base) loadHead(ctx context.Context, q querier) (err error) {
-	if err := q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor); err != nil {
-		return notEmpty(err)
+	err = q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sqlite.ErrDamaged
 	}
 	meta := map[string]string{}
 	var name, value string
@@ -287,22 +288,22 @@ func (b *base) loadDocuments(ctx context.Context, q querier) error {
 const maxPresized = 1 << 22
 
 // each runs fn for every row of a query.
-func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {
+func each(ctx context.Context, q sqlite.QueryOnly, query string, fn func(scan sqlite.Scan) error, args ...any) error {
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
 }
 
 // selected returns the rows of a query, for a loop over them. Their error goes to err.
-func selected(ctx context.Context, q querier, err *error, query string, args ...any) sqlite.Selection {
+func selected(ctx context.Context, q sqlite.QueryOnly, err *error, query string, args ...any) sqlite.Selection {
 	return sqlite.Select(err, func(row func(sqlite.Scan) error) error { return each(ctx, q, query, row, args...) })
 }
 
-// notEmpty returns sqlite.ErrDamaged for sql.ErrNoRows, from a table that always has a row, and
-// other errors as they are.
-func notEmpty(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return sqlite.ErrDamaged
+// column returns the only column of a query's rows.
+func column[T any](ctx context.Context, q sqlite.QueryOnly, query string, args ...any) (list []T, err error) {
+	var value T
+	for range selected(ctx, q, &err, query, args...).Into(&value) {
+		list = append(list, value)
 	}
-	return err
+	return list, err
 }
 
 // openVectors opens the file of vectors for the model. Vectors of another model
@@ -369,9 +370,9 @@ func (b *base) forgetVectors(ctx context.Context) error {
 	for d := range b.cat.among(nil) {
 		numbers[d] = waits
 	}
-	err := b.setVectors(ctx, numbers, func(t *tx) {
-		t.exec(setMeta, metaModel, b.model)
-		t.exec(setMeta, metaDimensions, strconv.Itoa(b.dimensions))
+	err := b.setVectors(ctx, numbers, func(t *sqlite.Batch) {
+		t.Exec(setMeta, metaModel, b.model)
+		t.Exec(setMeta, metaDimensions, strconv.Itoa(b.dimensions))
 	})
 	if err == nil {
 		b.savedModel, b.savedDimensions = b.model, b.dimensions
@@ -381,8 +382,8 @@ func (b *base) forgetVectors(ctx context.Context) error {
 
 // setVectors sets how many vectors documents have, or that they wait for them, and calls the
 // function also in the same transaction; cat.mu is held.
-func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func(*tx)) error {
-	err := b.transaction(ctx, func(t *tx) {
+func (b *base) setVectors(ctx context.Context, numbers map[uint32]uint8, also func(*sqlite.Batch)) error {
+	err := b.transaction(ctx, func(t *sqlite.Batch) {
 		changes := blockChanges{}
 		for d, n := range numbers {
 			changes.at(t, d).vectors = n
@@ -426,7 +427,7 @@ func (b *base) compareVectors(ctx context.Context) error {
 		}
 	}
 	if len(numbers) > 0 {
-		if err := b.setVectors(ctx, numbers, func(*tx) {}); err != nil {
+		if err := b.setVectors(ctx, numbers, func(*sqlite.Batch) {}); err != nil {
 			return err
 		}
 	}
@@ -440,18 +441,16 @@ func (b *base) compareVectors(ctx context.Context) error {
 
 // transaction runs fn between BEGIN and COMMIT on the writer's connection. It returns the first error
 // of fn's statements or of COMMIT, and then nothing has changed.
-func (b *base) transaction(ctx context.Context, fn func(*tx)) error {
+func (b *base) transaction(ctx context.Context, fn func(*sqlite.Batch)) error {
 	if _, err := b.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	t := &tx{ctx: ctx, on: b.write}
-	if fn(t); t.err == nil {
-		_, t.err = b.conn.ExecContext(ctx, "COMMIT")
-	}
-	if t.err != nil {
+	t := b.write.Batch(ctx)
+	fn(t)
+	if t.Exec("COMMIT"); t.Err() != nil {
 		// Not with ctx, which may be over; SQLite may have rolled back by itself.
 		_, _ = b.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		return t.err
+		return t.Err()
 	}
 	b.checkpointLarge(ctx)
 	return nil
@@ -466,8 +465,7 @@ func (b *base) close() error {
 			errs = append(errs, set.Close())
 		}
 	}
-	b.read.close()
-	b.write.close()
+	_, _ = b.read.Close(), b.write.Close() // nothing is lost
 	// Readers first: only the last connection to leave removes the log.
 	if b.reader != nil {
 		errs = append(errs, b.reader.Close())

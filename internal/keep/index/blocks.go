@@ -139,26 +139,26 @@ func (k *block) decode(b []byte) error {
 
 // eachBlock calls fn for the rows of a query for number and entries. The block is good until it
 // returns.
-func eachBlock(rows func(fn func(scan sqlite.Scan) error) error, fn func(number uint32, k *block) error) error {
+func eachBlock(ctx context.Context, q sqlite.QueryOnly, fn func(number uint32, k *block) error, query string, args ...any) (err error) {
 	k := new(block)
-	return rows(func(scan sqlite.Scan) error {
-		var number uint32
-		var entries []byte
-		if err := scan(&number, &entries); err != nil {
-			return err
-		}
+	var number uint32
+	var entries []byte
+	for range selected(ctx, q, &err, query, args...).Into(&number, &entries) {
 		if number > 1<<31/blockDocuments {
 			return sqlite.ErrDamaged
 		}
 		stored, err := unsealed(number, entries)
+		if err == nil {
+			err = k.decode(stored)
+		}
+		if err == nil {
+			err = fn(number, k)
+		}
 		if err != nil {
 			return err
 		}
-		if err := k.decode(stored); err != nil {
-			return err
-		}
-		return fn(number, k)
-	})
+	}
+	return err
 }
 
 // blockChanges are the blocks that a batch changes, read when they are first needed.
@@ -166,28 +166,26 @@ type blockChanges map[uint32]*block
 
 // at returns a document of its block, for reading and changing: write stores the change. A block
 // that cannot be read is empty, and t fails.
-func (c blockChanges) at(t *tx, document uint32) *blockEntry {
+func (c blockChanges) at(t *sqlite.Batch, document uint32) *blockEntry {
 	number, place := blockOf(document)
 	if c[number] == nil {
 		c[number] = new(block) // without a row it has no documents
-		t.fail(eachBlock(func(fn func(sqlite.Scan) error) error {
-			return t.each("SELECT number, entries FROM blocks WHERE number = ?", fn, number)
-		}, func(_ uint32, stored *block) error {
+		t.Fail(eachBlock(context.Background(), t, func(_ uint32, stored *block) error {
 			*c[number] = *stored
 			return nil
-		}))
+		}, "SELECT number, entries FROM blocks WHERE number = ?", number))
 	}
 	return &c[number][place]
 }
 
 // write stores the changed blocks; one without documents has no row.
-func (c blockChanges) write(t *tx) {
+func (c blockChanges) write(t *sqlite.Batch) {
 	for _, number := range slices.Sorted(maps.Keys(c)) {
 		query, args := "DELETE FROM blocks WHERE number = ?", []any{number}
 		if k := c[number]; slices.ContainsFunc(k[:], func(e blockEntry) bool { return e.kind != 0 }) {
 			query, args = "INSERT OR REPLACE INTO blocks(number, entries) VALUES (?, ?)", append(args, sealed(number, k.encode()))
 		}
-		t.exec(query, args...)
+		t.Exec(query, args...)
 	}
 }
 
@@ -195,7 +193,7 @@ func (c blockChanges) write(t *tx) {
 // unless nil, are the documents that are wanted.
 func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool, query string, args ...any) error {
 	c := b.cat
-	return eachBlock(func(fn func(sqlite.Scan) error) error { return each(ctx, q, query, fn, args...) }, func(number uint32, k *block) error {
+	return eachBlock(ctx, q, func(number uint32, k *block) error {
 		for place := range k {
 			e, document := &k[place], number*blockDocuments+uint32(place) //nolint:gosec // below blockDocuments
 			if e.kind == 0 || only != nil && !only[document] {
@@ -209,5 +207,5 @@ func (b *base) loadEntries(ctx context.Context, q querier, only map[uint32]bool,
 			c.put(document, e.entry, e.length)
 		}
 		return nil
-	})
+	}, query, args...)
 }

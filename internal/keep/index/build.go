@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
@@ -47,7 +48,7 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	} else if int(at.kind) < len(memory.RecordKinds()) {
 		next = buildPosition{kind: at.kind + 1}
 	}
-	known, err := b.write.ints(ctx, "SELECT record_id FROM documents WHERE kind = ? AND record_id > ? AND record_id <= ?", at.kind, at.after, upTo)
+	known, err := column[int64](ctx, b.write, "SELECT record_id FROM documents WHERE kind = ? AND record_id > ? AND record_id <= ?", at.kind, at.after, upTo)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (ix *Index) tidy(ctx context.Context, b *base) error {
 func (b *base) mergeAllWords(ctx context.Context) error {
 	for first := true; ; first = false {
 		more := false
-		err := b.transaction(ctx, func(t *tx) { more = t.mergeWords(first) })
+		err := b.transaction(ctx, func(t *sqlite.Batch) { more = mergeWords(t, first) })
 		if err != nil || !more {
 			return err
 		}
@@ -243,16 +244,14 @@ const sweepPages = 500
 // mergeWords merges a part of the full-text index, within a transaction. The first call puts all
 // segments into one merge, whatever their size; the next ones go on with it. more says that
 // there is more to merge.
-func (t *tx) mergeWords(first bool) (more bool) {
+func mergeWords(t *sqlite.Batch, first bool) (more bool) {
 	pages := sweepPages
 	if first {
 		pages = -sweepPages // as FTS5 has it
 	}
-	var before, after int64
-	t.row("SELECT total_changes()", nil, &before)
-	t.exec("INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages)
-	t.row("SELECT total_changes()", nil, &after)
-	return after-before >= 2 // as FTS5 documents it: otherwise nothing was left to merge
+	before := t.Number("SELECT total_changes()")
+	t.Exec("INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages)
+	return t.Number("SELECT total_changes()")-before >= 2 // as FTS5 documents it: otherwise nothing was left to merge
 }
 
 // sweep, which is for a base with deletions, merges a part of the full-text index, so that the
@@ -260,10 +259,11 @@ func (t *tx) mergeWords(first bool) (more bool) {
 // more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	var gone []int64
-	err = b.transaction(ctx, func(t *tx) {
-		if more = t.mergeWords(!b.sweeping); !more {
-			gone = t.ints("DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id")
-			t.exec(deleteMeta, metaDeletions)
+	err = b.transaction(ctx, func(t *sqlite.Batch) {
+		if more = mergeWords(t, !b.sweeping); !more {
+			gone, err = column[int64](ctx, t, "DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id")
+			t.Fail(err)
+			t.Exec(deleteMeta, metaDeletions)
 		}
 	})
 	if err != nil {
@@ -275,7 +275,8 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	}
 	b.cat.mu.Lock()
 	for _, number := range gone {
-		b.cat.dropProject(number)
+		delete(b.cat.projects, b.cat.paths[number])
+		b.cat.paths[number] = "" // the number is not given out again while the index is open
 	}
 	b.cat.mu.Unlock()
 	// The log has the old pages still. With a reader in the way it keeps them

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"math"
 	"slices"
@@ -220,17 +221,34 @@ func (b *base) documentsWith(ctx context.Context, tokens []string, fn func(token
 		b.unknownLayout.Store(true)
 	}
 	for i, token := range tokens {
-		var documents []uint32
-		err := b.read.each(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", func(scan sqlite.Scan) error {
-			documents = append(documents, 0)
-			return scan(&documents[len(documents)-1])
-		}, quote(token))
+		documents, err := column[uint32](ctx, b.read, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", quote(token))
 		if err != nil {
 			return err
 		}
 		fn(i, documents)
 	}
 	return nil
+}
+
+// atOneMoment calls fn with a function that runs those of the queries, and no others, in one
+// transaction, so that all of them see the same state of the index.
+func (b *base) atOneMoment(ctx context.Context, queries []string, fn func(query postings.Query) error) error {
+	prepared := make(map[string]*sql.Stmt, len(queries))
+	for _, q := range queries { // before a connection is taken, since each may need one
+		stmt, err := b.read.Prepare(ctx, q) //nolint:sqlclosecheck // close closes it
+		if err != nil {
+			return err
+		}
+		prepared[q] = stmt
+	}
+	tx, err := b.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return fn(func(ctx context.Context, query string, row func(scan sqlite.Scan) error, args ...any) error {
+		return sqlite.Rows(tx.StmtContext(ctx, prepared[query]).QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck,sqlclosecheck // Each checks it, the transaction closes it
+	})
 }
 
 // checkLayout reports whether lists of documents can be read from the pages of the full-text index.

@@ -131,13 +131,6 @@ func (c *catalogue) addProject(number uint32, path string) {
 	c.projects[path] = number
 }
 
-// dropProject forgets a project that has no documents any more; its number is not given out again
-// while the index is open.
-func (c *catalogue) dropProject(number int64) {
-	delete(c.projects, c.paths[number])
-	c.paths[number] = ""
-}
-
 // lengths has the documents' lengths in words plus one, as package rank counts them, by
 // document number; 0 is no document. The first look at documents needs nothing else, and
 // finds them close together here.
@@ -294,4 +287,34 @@ func (c *catalogue) predicate(f Filter) func(*entry) bool {
 			(since == 0 || e.createdAt >= since) &&
 			(until == 0 || e.createdAt <= until)
 	}
+}
+
+// numbersBits is the number of bits of a record's number that choose a place in a piece of memory.
+const numbersBits = 9
+
+// recordNumbers has the documents of records: in pieces, by kind and the other bits of the
+// record's number, since these are given one after the other. A map of records takes five times
+// the memory.
+type recordNumbers map[key]*[1 << numbersBits]uint32
+
+// page and place split a record's number: which piece of recordNumbers it is in, and where there.
+func (k key) page() key    { return key{k.record >> numbersBits, k.kind} }
+func (k key) place() int64 { return k.record & (1<<numbersBits - 1) }
+
+// get returns the document of a record.
+func (n recordNumbers) get(k key) (document uint32, ok bool) {
+	if page := n[k.page()]; page != nil {
+		document = page[k.place()]
+	}
+	return document, document != 0
+}
+
+// set sets the document of a record, 0 for none.
+func (n recordNumbers) set(k key, document uint32) {
+	page := n[k.page()]
+	if page == nil {
+		page = new([1 << numbersBits]uint32)
+		n[k.page()] = page
+	}
+	page[k.place()] = document
 }

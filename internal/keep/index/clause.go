@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/index/rank"
-	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/collect"
 )
 
@@ -204,7 +203,7 @@ func (p *phrase) places(field []uint32) (places []int) {
 
 // lookUpBeginnings sets the beginnings of c's phrases: it looks up the words of the index that begin
 // as the last words of phrases do.
-func (b *base) lookUpBeginnings(ctx context.Context, c *clause) error {
+func (b *base) lookUpBeginnings(ctx context.Context, c *clause) (err error) {
 	for _, list := range [][]*clause{c.parts, c.without} {
 		for _, part := range list {
 			if err := b.lookUpBeginnings(ctx, part); err != nil {
@@ -219,17 +218,12 @@ func (b *base) lookUpBeginnings(ctx context.Context, c *clause) error {
 		}
 		p.beginnings = map[uint32]bool{}
 		start := p.words[len(p.words)-1]
-		err := b.read.each(ctx, "SELECT term FROM words WHERE term >= ? AND term < ?", func(scan sqlite.Scan) error {
-			var term string
-			err := scan(&term)
+		var term string
+		for range selected(ctx, b.read, &err, "SELECT term FROM words WHERE term >= ? AND term < ?", start, start+"\U0010FFFF").Into(&term) {
 			p.beginnings[hash(term)] = true
-			return err
-		}, start, start+"\U0010FFFF")
-		if err != nil {
-			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // matching returns those of documents, in their order, that a clause matches. It writes the result

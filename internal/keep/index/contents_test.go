@@ -35,17 +35,14 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 	wantText := map[string][]int64{}
 	wantFragments := 0
 	blocks := map[uint32]blockEntry{}
-	rows := func(fn func(sqlite.Scan) error) error {
-		return each(ctx, b.reader, "SELECT number, entries FROM blocks", fn)
-	}
-	if err := eachBlock(rows, func(number uint32, k *block) error {
+	if err := eachBlock(ctx, b.reader, func(number uint32, k *block) error {
 		for place, e := range k {
 			if e.kind != 0 {
 				blocks[number*blockDocuments+uint32(place)] = e //nolint:gosec // below blockDocuments
 			}
 		}
 		return nil
-	}); err != nil {
+	}, "SELECT number, entries FROM blocks"); err != nil {
 		t.Fatalf("%v", err)
 	}
 	a := newAnalyser()
@@ -158,7 +155,7 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		t.Errorf("%d vectors, want %d", got, wantFragments)
 	}
 	for word, want := range wantText {
-		got, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", quote(word))
+		got, err := column[int64](ctx, b.read, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", quote(word))
 		slices.Sort(want)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: full text finds %v, want %v; %v", word, got, want, err)

@@ -86,7 +86,10 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 	if ix.local {
 		limit = localBatch
 	}
-	documents, gone, err := ix.readWaiting(ctx, b, limit)
+	waiting := slices.Sorted(maps.Keys(b.cat.waiting)) // only this goroutine changes it
+	refs := collect.Map(waiting[:min(limit, len(waiting))], func(d uint32) memory.RecordRef { return b.cat.entries[d].ref() })
+	documents, err := ix.feed.Documents(ctx, refs...)
+	gone := without(refs, documents)
 	switch {
 	case err != nil:
 		return false, err
@@ -102,19 +105,6 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 		e.results <- r // never waits: capacity 1, one request at a time
 	})
 	return false, nil
-}
-
-// readWaiting reads the next records that have no vectors, at most limit; the second result are those
-// of them that are gone by now.
-func (ix *Index) readWaiting(ctx context.Context, b *base, limit int) ([]memory.Document, []memory.RecordRef, error) {
-	waiting := slices.Sorted(maps.Keys(b.cat.waiting)) // only this goroutine changes it
-	return ix.readPresent(ctx, collect.Map(waiting[:min(limit, len(waiting))], func(d uint32) memory.RecordRef { return b.cat.entries[d].ref() }))
-}
-
-// readPresent reads records as they are now; gone are those that are no more.
-func (ix *Index) readPresent(ctx context.Context, refs []memory.RecordRef) (documents []memory.Document, gone []memory.RecordRef, err error) {
-	documents, err = ix.feed.Documents(ctx, refs...)
-	return documents, without(refs, documents), err
 }
 
 // askAll asks the model, in one call, for the vectors of all fragments of the documents and sets
@@ -182,27 +172,26 @@ func (ix *Index) takeVectors(ctx context.Context, b *base, r embedResult) error 
 			return err
 		}
 	}
-	batch := &batch{cursor: b.cursor, build: b.build}
+	batch, t := &batch{cursor: b.cursor, build: b.build}, b.write.Batch(ctx)
 	var stale []memory.RecordRef
 	for _, d := range r.documents {
-		old, found, err := b.stored(ctx, keyOf(d.document.RecordRef))
-		if err != nil {
-			return err
-		}
-		if !found || old.digest != d.digest {
+		if old, found := storedAs(t, keyOf(d.document.RecordRef)); found && old.digest == d.digest {
+			batch.put = append(batch.put, d)
+		} else {
 			stale = append(stale, d.document.RecordRef)
-			continue
 		}
-		batch.put = append(batch.put, d)
+	}
+	if t.Err() != nil {
+		return t.Err()
 	}
 	if err := b.apply(ctx, batch); err != nil || len(stale) == 0 {
 		return err
 	}
-	documents, gone, err := ix.readPresent(ctx, stale)
+	documents, err := ix.feed.Documents(ctx, stale...)
 	if err != nil {
 		return err
 	}
-	return ix.takeIn(ctx, b, documents, gone, b.cursor, b.build)
+	return ix.takeIn(ctx, b, documents, without(stale, documents), b.cursor, b.build)
 }
 
 // resize starts the file of vectors for a model whose number of dimensions has

@@ -56,17 +56,11 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	if n == 0 {
 		return answer, nil
 	}
-	found, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", both(e.match(allFields), c.scope(f)), max(syntaxRows, limit))
+	found, err := column[uint32](ctx, b.read, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?", both(e.match(allFields), c.scope(f)), max(syntaxRows, limit))
 	if err != nil {
 		return Answer{}, err
 	}
-	documents := make([]uint32, 0, len(found))
-	for _, id := range found {
-		d := uint32(id) //nolint:gosec // SQLite's rows end before
-		if c.has(d) && (eligible == nil || eligible.Has(d)) {
-			documents = append(documents, d)
-		}
-	}
+	documents := collect.Keep(found, func(d uint32) bool { return c.has(d) && (eligible == nil || eligible.Has(d)) })
 	if !e.exact(allFields) {
 		if documents, err = b.matching(ctx, e.clause, documents); err != nil {
 			return Answer{}, err

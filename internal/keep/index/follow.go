@@ -254,7 +254,9 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 		}
 	}
 	in(f.embeds.pause(ix))
-	in(f.retrainIn(ix))
+	if f.retrained != nil {
+		in(max(ix.until(f.retrained.until, time.Second), time.Millisecond))
+	}
 	if b := ix.base; b != nil && b.deletions {
 		in(max(f.sweepIn(ix), time.Millisecond))
 	}
@@ -413,17 +415,17 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 			list = append(list, ref)
 		}
 	}
+	t := b.write.Batch(ctx)
 	// addAround adds a prompt, 0 for none, and those that the index has after another; kind 3 is
 	// that of prompts.
-	addAround := func(session, previous, of int64) error {
-		ids, err := b.write.ints(ctx, "SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3", session, of)
-		if previous != 0 {
-			ids = append(ids, previous)
-		}
-		for _, id := range ids {
+	addAround := func(session, previous, of int64) {
+		var id int64
+		for range t.Select("SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3", session, of).Into(&id) {
 			add(memory.RecordRef{Kind: memory.RecordPrompt, ID: id})
 		}
-		return err
+		if previous != 0 {
+			add(memory.RecordRef{Kind: memory.RecordPrompt, ID: previous})
+		}
 	}
 	for _, ref := range changed {
 		add(ref)
@@ -431,12 +433,8 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 			continue
 		}
 		// The prompts around it in the index.
-		old, found, err := b.stored(ctx, keyOf(ref))
-		if err == nil && found {
-			err = addAround(old.session, old.previous, ref.ID)
-		}
-		if err != nil {
-			return nil, nil, err
+		if old, found := storedAs(t, keyOf(ref)); found {
+			addAround(old.session, old.previous, ref.ID)
 		}
 	}
 	beside := len(list) // what follows stands beside one of these in the feed
@@ -451,9 +449,10 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []memory.Reco
 				continue
 			}
 			// The prompt before it in the feed, and those that the index has after that one.
-			if err := addAround(int64(d.Session), d.Previous, d.Previous); err != nil {
-				return nil, nil, err
-			}
+			addAround(int64(d.Session), d.Previous, d.Previous)
+		}
+		if t.Err() != nil {
+			return nil, nil, t.Err()
 		}
 		if len(list) == n {
 			return documents, without(list, documents), nil

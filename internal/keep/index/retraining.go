@@ -105,14 +105,6 @@ func (f *follower) endRetraining(err error) {
 	r.done <- errors.Join(err, dropNextTable(r.base.path))
 }
 
-// retrainIn returns the time until the next batch, 0 when none is waited for.
-func (f *follower) retrainIn(ix *Index) time.Duration {
-	if f.retrained == nil {
-		return 0
-	}
-	return max(ix.until(f.retrained.until, time.Second), time.Millisecond)
-}
-
 // stepRetraining makes the vectors of the next documents, and changes the tables when there
 // are none left. more says that there is more to do now. What goes wrong ends the
 // retraining, and concerns nothing else.

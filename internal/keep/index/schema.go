@@ -75,6 +75,12 @@ const (
 	metaDeletions = "deletions"
 )
 
+// Statements on the table meta.
+const (
+	setMeta    = "INSERT OR REPLACE INTO meta(name, value) VALUES (?, ?)"
+	deleteMeta = "DELETE FROM meta WHERE name = ?"
+)
+
 // readSource and writeSource return the driver's name for the database file at path.
 func readSource(path string) string {
 	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)",

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/keep/index/embed"
 	"claudemem/internal/keep/index/embed/train"
 	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
@@ -335,7 +336,7 @@ func (b *base) adoptVectors(ctx context.Context) error {
 	if b.savedModel == b.model || saved != family || b.savedDimensions != b.dimensions || !vectors.Holds(vectorPath(b.path), b.model, b.dimensions) {
 		return nil
 	}
-	err := b.transaction(ctx, func(t *tx) { t.exec(setMeta, metaModel, b.model) })
+	err := b.transaction(ctx, func(t *sqlite.Batch) { t.Exec(setMeta, metaModel, b.model) })
 	if err == nil {
 		b.savedModel = b.model
 	}

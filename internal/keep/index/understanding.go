@@ -230,9 +230,11 @@ func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Tabl
 	for _, v := range found {
 		// A number of 32 bits may be another word's: of the 500 looked up here one in
 		// a hundred corrections would be.
-		if ok, err := b.hasWord(ctx, v.Text); err != nil {
+		there, err := column[uint32](sqlite.Brief(ctx), b.read, "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1", quote(v.Text))
+		if err != nil {
 			return nil, "", err
-		} else if ok {
+		}
+		if len(there) > 0 {
 			return []guess{{v, frequencies[hash(v.Text)]}}, v.Raw, nil
 		}
 	}
@@ -272,16 +274,10 @@ func slip(raw, variant string) int {
 	return 1
 }
 
-// hasWord reports whether the full-text index has a word.
-func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
-	list, err := b.read.ints(sqlite.Brief(ctx), "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1", quote(word))
-	return len(list) > 0, err
-}
-
 // frequencies counts the documents that have each word, of some projects or, for nil, of all. A
 // word that none has is not in the map.
-func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint32) (map[uint32]int, error) {
-	found := make(map[uint32]int, len(hashes))
+func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint32) (found map[uint32]int, err error) {
+	found = make(map[uint32]int, len(hashes))
 	if len(hashes) == 0 {
 		return found, nil
 	}
@@ -289,13 +285,11 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	if projects != nil {
 		query, args = query+" AND project IN (SELECT value FROM json_each(?))", append(args, jsonList(projects))
 	}
-	err := b.read.each(sqlite.Brief(ctx), query+" GROUP BY term", func(scan sqlite.Scan) error {
-		var term uint32
-		var n int
-		err := scan(&term, &n)
+	var term uint32
+	var n int
+	for range selected(sqlite.Brief(ctx), b.read, &err, query+" GROUP BY term", args...).Into(&term, &n) {
 		found[term] = n
-		return err
-	}, args...)
+	}
 	return found, err
 }
 

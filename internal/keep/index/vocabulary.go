@@ -115,7 +115,7 @@ func (w *wordChanges) drop(hash uint32) {
 }
 
 // write stores the changes in the table.
-func (w *wordChanges) write(t *tx) {
+func (w *wordChanges) write(t *sqlite.Batch) {
 	changed := map[uint32][]byte{}
 	set := func(number, hash uint32) {
 		row := number / vocabularyRow
@@ -133,7 +133,7 @@ func (w *wordChanges) write(t *tx) {
 		set(number, 0)
 	}
 	for row, hashes := range changed {
-		t.exec("INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes))
+		t.Exec("INSERT OR REPLACE INTO vocabulary(row, hashes) VALUES (?, ?)", row, sealed(row, hashes))
 	}
 }
 
@@ -278,7 +278,7 @@ type content struct {
 func (b *base) readContents(ctx context.Context, documents []uint32, fn func(document uint32, row content) error) error {
 	var d uint32
 	var row content
-	return b.read.each(sqlite.Brief(ctx), "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
+	return each(sqlite.Brief(ctx), b.read, "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
 		if err := scan(&d, &row.words, &row.pieces); err != nil {
 			return err
 		}

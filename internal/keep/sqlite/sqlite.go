@@ -27,9 +27,14 @@ import (
 // Driver is the name of the driver for database/sql.
 const Driver = "sqlite"
 
+// QueryOnly is a Querier, the prepared statements of one, or a batch of such statements.
+type QueryOnly interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // Querier is a pool, a connection or a transaction that reads.
 type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryOnly
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 

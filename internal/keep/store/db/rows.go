@@ -40,9 +40,7 @@ func Select(ctx context.Context, q QueryOnly, err *error, query string, args ...
 }
 
 // QueryOnly is a Querier or the writer's transaction.
-type QueryOnly interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
+type QueryOnly = sqlite.QueryOnly
 
 // All returns the rows that a query selects, nil for none and with an error; fields says where
 // a row's columns go.

@@ -62,7 +62,7 @@ var errClosed = errors.New("store is closed")
 type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	stmts *sqlite.Statements
 	clock func() time.Time
 	log   *slog.Logger
 	feed  *feed
@@ -120,7 +120,7 @@ func startWriter(ctx context.Context, db *sql.DB, opts Options, f *feed) (*write
 		return nil, err
 	}
 	w := &writer{
-		db: db, conn: conn, stmts: map[string]*sql.Stmt{},
+		db: db, conn: conn, stmts: sqlite.NewStatements(conn),
 		clock: opts.Clock, log: opts.Logger, feed: f, books: opts.Books,
 		rand: opts.Rand, ids: ulid.Monotonic(opts.Rand, 0),
 		arrivals: make(chan *delivery, arrivalBacklog),
@@ -182,11 +182,7 @@ func (w *writer) close() error {
 	}
 	w.mu.Unlock()
 	<-w.done
-	var errs []error
-	for _, s := range w.stmts {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+	return errors.Join(w.stmts.Close(), w.conn.Close(), w.db.Close())
 }
 
 // loop carries out arrivals and jobs until both channels are closed; arrivals go first,
@@ -333,7 +329,7 @@ func (w *writer) runGroup(group []*Job) {
 			if err := j.ctx.Err(); err != nil {
 				return err
 			}
-			if err := cmp.Or(j.Run(t), t.err); err != nil {
+			if err := cmp.Or(j.Run(t), t.Err()); err != nil {
 				return err
 			}
 		}
@@ -370,7 +366,7 @@ func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 	}
 	err = t.guarded(fn)
 	seq := t.Number("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")
-	if err = cmp.Or(err, t.err); err == nil {
+	if err = cmp.Or(err, t.Err()); err == nil {
 		err = t.control("COMMIT")
 	}
 	if err != nil {
@@ -384,25 +380,21 @@ func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 // Tx is the open transaction of the writer. Its statements don't end with the
 // caller's context: half a group must not fail because one caller went away.
 //
-// It keeps its first error, as a bufio.Writer does. After one no statement runs any more,
-// results are zero values, and the transaction is rolled back and fails with that error,
+// After the first error of the batch the transaction is rolled back and fails with that error,
 // whatever its function returns. Only what acts outside the transaction, and a loop that
-// waits for a result, must ask Err.
+// waits for a result, must ask Err. A caller gets sql.ErrNoRows as CodeNotFound.
 type Tx struct {
 	w *writer
 	// Conn is the connection of the transaction, for statements that are not kept prepared.
 	// The transaction keeps no error of it.
 	Conn *sql.Conn
-	err  error
+	*sqlite.Batch
 }
 
-func (w *writer) newTx() *Tx { return &Tx{w: w, Conn: w.conn} }
+func (w *writer) newTx() *Tx { return &Tx{w, w.conn, w.batch()} }
 
-// Err returns the first error of the transaction.
-func (t *Tx) Err() error { return t.err }
-
-// Fail makes err the error of the transaction, unless that has one or err is nil.
-func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
+// batch returns a batch of the writer's statements.
+func (w *writer) batch() *sqlite.Batch { return w.stmts.Batch(context.Background()) }
 
 // guarded runs fn and returns the first error of the transaction, or else fn's. It turns a
 // panic of fn into an error: it must not leave the transaction open nor end the writer, on
@@ -413,7 +405,7 @@ func (t *Tx) guarded(fn func(*Tx) error) (err error) {
 			t.w.log.Error("store transaction panicked", "panic", r)
 			err = fmt.Errorf("panic in transaction: %v", r)
 		}
-		err = cmp.Or(t.err, err)
+		err = cmp.Or(t.Err(), err)
 	}()
 	return fn(t)
 }
@@ -422,13 +414,13 @@ func (t *Tx) guarded(fn func(*Tx) error) (err error) {
 // failed by its own fault, what it did is undone and the transaction goes on without an error.
 // After one that lies with the disk or another program (File.External) it keeps it and fails.
 func (t *Tx) Attempt(fn func()) error {
-	if t.Exec("SAVEPOINT attempt"); t.err != nil {
-		return t.err
+	if t.Exec("SAVEPOINT attempt"); t.Err() != nil {
+		return t.Err()
 	}
 	fn()
-	err := t.err
+	err := t.Err()
 	if err != nil && !File.External(err) {
-		t.err = nil
+		t.Batch = t.w.batch()
 		t.Exec("ROLLBACK TO attempt")
 	}
 	t.Exec("RELEASE attempt")
@@ -443,8 +435,9 @@ func (t *Tx) rollback() {
 // control runs a statement that begins or ends a transaction or sets the connection up. It
 // heeds no error of the transaction, and adds none.
 func (t *Tx) control(query string) error {
-	_, err := t.run(query, nil)
-	return err
+	b := t.w.batch()
+	b.Exec(query)
+	return b.Err()
 }
 
 // Now returns the time of the option Clock.
@@ -478,118 +471,10 @@ func (t *Tx) Name(id *memory.ULID, at memory.Millis) {
 	}
 }
 
-// stmt returns the prepared statement of a constant query.
-func (t *Tx) stmt(query string) (*sql.Stmt, error) {
-	if s, ok := t.w.stmts[query]; ok {
-		return s, nil
-	}
-	s, err := t.w.conn.PrepareContext(context.Background(), query)
-	if err != nil {
-		return nil, err
-	}
-	t.w.stmts[query] = s
-	return s, nil
-}
-
-// run runs a statement and keeps it prepared.
-func (t *Tx) run(query string, args []any) (sql.Result, error) {
-	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
-	if err != nil {
-		return nil, err
-	}
-	return s.Exec(args...)
-}
-
-// changed runs a statement unless the transaction has an error, and returns a number of its
-// result.
-func (t *Tx) changed(number func(sql.Result) (int64, error), query string, args []any) (n int64) {
-	if t.err != nil {
-		return 0
-	}
-	r, err := t.run(query, args)
-	if err == nil {
-		n, err = number(r)
-	}
-	t.err = err
-	return n
-}
-
-// Exec runs a statement within the transaction, keeps it prepared, and returns how many rows it
-// changed.
-func (t *Tx) Exec(query string, args ...any) int {
-	return int(t.changed(sql.Result.RowsAffected, query, args))
-}
-
-// ExecAll runs statements with the same arguments one after the other.
-func (t *Tx) ExecAll(queries []string, args ...any) {
-	for _, query := range queries {
-		t.Exec(query, args...)
-	}
-}
-
-// Insert runs an INSERT of one row and returns its number, 0 when a conflict left it out.
-func (t *Tx) Insert(query string, args ...any) int64 {
-	return t.changed(func(r sql.Result) (int64, error) {
-		if n, err := r.RowsAffected(); n == 0 {
-			return 0, err
-		}
-		return r.LastInsertId()
-	}, query, args)
-}
-
-// Find scans the first row of a query and reports whether there is one.
-func (t *Tx) Find(query string, args []any, dest ...any) bool {
-	if t.err != nil {
-		return false
-	}
-	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
-	if err == nil {
-		err = s.QueryRow(args...).Scan(dest...)
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		t.err = err
-	}
-	return err == nil
-}
-
-// Row scans the first row of a query; that there is none is an error of the transaction,
-// sql.ErrNoRows, which its caller gets as CodeNotFound.
-func (t *Tx) Row(query string, args []any, dest ...any) {
-	if !t.Find(query, args, dest...) {
-		t.Fail(sql.ErrNoRows)
-	}
-}
-
-// Number returns the single integer of a query, 0 when there is no row.
-func (t *Tx) Number(query string, args ...any) int64 {
-	var n sql.NullInt64
-	t.Find(query, args, &n)
-	return n.Int64
-}
-
-// Select returns the rows that a query selects, for a loop over them. Their error is the
-// transaction's.
-func (t *Tx) Select(query string, args ...any) sqlite.Selection {
-	return Select(context.Background(), t, &t.err, query, args...)
-}
-
 // Selected returns the only column that a query selects in the transaction, nil for no rows
 // and after an error, which the transaction keeps.
 func Selected[T any](t *Tx, query string, args ...any) []T {
 	list, err := Column[T](context.Background(), t, query, args...)
 	t.Fail(err)
 	return list
-}
-
-// QueryContext runs a query of the transaction, which does not end with ctx. The transaction
-// keeps no error of it.
-func (t *Tx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	if t.err != nil {
-		return nil, t.err
-	}
-	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
-	if err != nil {
-		return nil, err
-	}
-	return s.Query(args...)
 }
