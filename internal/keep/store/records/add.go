@@ -78,7 +78,10 @@ const roleNumber = "CASE ? WHEN 'modified' THEN 1 WHEN 'read' THEN 0 END"
 // AddFiles stores the files of an observation and their paths.
 func AddFiles(t *db.Tx, o *memory.Observation) {
 	for i, f := range o.Files {
-		path := addPath(t, f.Path)
+		path := t.Number("SELECT id FROM paths WHERE path = ?", f.Path)
+		if path == 0 {
+			path = t.Insert("INSERT INTO paths (path) VALUES (?)", f.Path)
+		}
 		t.Exec("INSERT INTO file_refs (observation_id, position, path_id, modified, file_hash, symbols) VALUES (?, ?, ?, "+roleNumber+", ?, ?)",
 			int64(o.ID), i, path, string(f.Role), db.OrNull(f.Hash), symbolList(f.Symbols))
 	}
@@ -147,15 +150,6 @@ func AddSummary(t *db.Tx, claimed *memory.Session, s *memory.Summary) {
 	s.CreatedAt = t.OrNow(s.CreatedAt)
 	t.Name(&s.ULID, s.CreatedAt)
 	s.ID = t.Insert(SummaryRecord.Insert, SummaryRecord.Inserted(s)...)
-}
-
-// addPath returns the number of a file path, which it stores if it is new.
-func addPath(t *db.Tx, path string) int64 {
-	id := t.Number("SELECT id FROM paths WHERE path = ?", path)
-	if id != 0 {
-		return id
-	}
-	return t.Insert("INSERT INTO paths (path) VALUES (?)", path)
 }
 
 // PathsOf returns the numbers of the paths of observations; both are lists of JSON. It is asked

@@ -69,30 +69,19 @@ func documentOf(h *memory.Hit) memory.Document {
 		d.Type, d.Title, d.Text = o.Type, o.Title, paragraphs(o.Subtitle, o.Narrative)
 		d.Facts, d.Concepts = o.Facts, o.Concepts
 		for _, f := range o.Files {
-			d.Files = appendNew(d.Files, f.Path)
+			d.Files = text.Add(d.Files, f.Path)
 			for _, symbol := range f.Symbols {
-				d.Symbols = appendNew(d.Symbols, symbol.Name)
+				d.Symbols = text.Add(d.Symbols, symbol.Name)
 			}
 		}
 	case h.Summary != nil:
 		m := h.Summary
 		d.Title, d.Text = m.Request, paragraphs(m.Investigated, m.Learned, m.Completed, m.NextSteps, m.Notes)
-		d.Files = appendNew(appendNew([]string(nil), m.FilesRead...), m.FilesEdited...)
+		d.Files = text.Add(text.Add(nil, m.FilesRead...), m.FilesEdited...)
 	case h.Prompt != nil:
 		d.Text = h.Prompt.Text
 	}
 	return d
-}
-
-// appendNew appends the texts that list doesn't have: a file that was read and
-// modified is there once.
-func appendNew[T comparable](list []T, more ...T) []T {
-	for _, s := range more {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // readNeighbours fills in the Previous and Neighbours of the documents of prompts, by

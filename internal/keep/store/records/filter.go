@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem/internal/keep/store/db"
@@ -266,7 +265,6 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 	f.eachProject(len(f.concepts), func(project string) {
 		for _, concept := range f.concepts {
 			s := source{kind: memory.RecordObservation, id: "c.observation_id", at: "c.created_at", repeated: len(f.concepts) > 1}
-			checked := []string{"concepts", "project"}
 			s.from = "observation_concepts c"
 			s.and("c.concept = ?", concept)
 			if project == "" {
@@ -280,7 +278,7 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 			if o == pinnedNewest {
 				s.and("r.pinned = 0")
 			}
-			add(s, checked...)
+			add(s, "concepts", "project")
 		}
 	})
 }
@@ -320,7 +318,7 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 // and the list cut off, when they are more than most.
 func (f *recordFilter) fileRows(ctx context.Context, q db.Querier, most int) (ids []int64, few bool, err error) {
 	query, args := f.filesQuery()
-	ids, err = idList(ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+	ids, err = joined(ctx, q, "observation_id", parseID, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
 	return ids, len(ids) <= most, err
 }
 
@@ -332,62 +330,6 @@ func (f *recordFilter) filesQuery() (query string, args []any) {
 		queries, args = append(queries, query), append(args, values...)
 	}
 	return strings.Join(queries, " UNION ALL "), args
-}
-
-// onlyFiles reports whether the filter asks for files, maybe of some projects, and
-// for nothing else.
-func (f *recordFilter) onlyFiles() bool {
-	return len(f.files) > 0 && len(f.kinds) == 1 && f.session == 0 && len(f.types)+len(f.concepts) == 0 && f.since == 0 && f.until == 0
-}
-
-// countFiles counts what passes a filter of which onlyFiles is true. A folder may be in a quarter
-// of all observations: it compares lists of numbers that indexes alone give, since
-// looking up each observation takes five times as long. errSparse when a number is too large.
-func (f *recordFilter) countFiles(ctx context.Context, q db.Querier) (int, error) {
-	query, args := f.filesQuery()
-	ids, err := idList(ctx, q, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	query, args = "SELECT id AS observation_id FROM observations INDEXED BY observations_hidden WHERE deleted_at IS NOT NULL", nil
-	if len(f.projects) > 0 {
-		condition, value := in("project", f.projects)
-		query = "SELECT id AS observation_id FROM observations INDEXED BY observations_newest WHERE pinned IN (0, 1) AND deleted_at IS NULL AND " + condition
-		args = []any{value}
-	}
-	others, err := idList(ctx, q, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	if !dense(ids, maxSparse) || !dense(others, maxSparse) {
-		return 0, errSparse
-	}
-	n, both := 0, 0
-	ofFiles := setOf(ids) // sorting the lists takes longer
-	ofFiles.each(func(int64) { n++ })
-	ofFiles.intersect(setOf(others)).each(func(int64) { both++ })
-	if len(f.projects) > 0 {
-		return both, nil
-	}
-	return n - both, nil // others are hidden
-}
-
-// idList reads the observation_id of a query. They come in one text: a row of its
-// own for each takes three times as long.
-func idList(ctx context.Context, q db.Querier, query string, args ...any) ([]int64, error) {
-	joined, err := db.Value[string](ctx, q, "SELECT coalesce(group_concat(observation_id), '') FROM ("+query+")", args...)
-	if err != nil || joined == "" {
-		return nil, err
-	}
-	ids := make([]int64, 0, strings.Count(joined, ",")+1)
-	for number := range strings.SplitSeq(joined, ",") {
-		id, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }
 
 // through is a way to find the observations of files.

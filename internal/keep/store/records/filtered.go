@@ -68,39 +68,40 @@ func page(ctx context.Context, q db.Querier, sources []source, o order, limit, o
 		return nil, nil
 	}
 	query, args := pageQuery(sources, o, limit, offset)
-	// In one text: a row of its own for each of a hundred thousand numbers takes
-	// three times as long.
-	packed, err := db.Value[string](ctx, q, "SELECT coalesce(group_concat(kind || id), '') FROM ("+query+")", args...)
-	if err != nil {
-		return nil, err
-	}
-	return unpack(packed)
+	return joined(ctx, q, "kind || id", func(item string) (memory.RecordRef, error) {
+		id, err := parseID(item[1:])
+		return memory.RecordRef{Kind: kindOf[item[0]], ID: id}, err
+	}, query, args...)
 }
 
-// unpack parses a list such as "o12,p3,s4": the kind's first letter and the number of
-// each record.
-func unpack(packed string) ([]memory.RecordRef, error) {
-	if packed == "" {
-		return nil, nil
+// joined returns what parse makes of the values of an expression over the rows that a query
+// selects. They come in one text: a row of its own for each of a hundred thousand numbers takes
+// three times as long.
+func joined[T any](ctx context.Context, q db.Querier, expression string, parse func(string) (T, error), query string, args ...any) ([]T, error) {
+	packed, err := db.Value[string](ctx, q, "SELECT coalesce(group_concat("+expression+"), '') FROM ("+query+")", args...)
+	if err != nil || packed == "" {
+		return nil, err
 	}
-	refs := make([]memory.RecordRef, 0, strings.Count(packed, ",")+1)
+	list := make([]T, 0, strings.Count(packed, ",")+1)
 	for item := range strings.SplitSeq(packed, ",") {
-		id, err := strconv.ParseInt(item[1:], 10, 64)
+		value, err := parse(item)
 		if err != nil {
 			return nil, err
 		}
-		refs = append(refs, memory.RecordRef{Kind: kindOf[item[0]], ID: id})
+		list = append(list, value)
 	}
-	return refs, nil
+	return list, nil
 }
+
+func parseID(number string) (int64, error) { return strconv.ParseInt(number, 10, 64) }
 
 // kindOf are the kinds by their first letters, which are in the same order.
 var kindOf = map[byte]memory.RecordKind{
 	'o': memory.RecordObservation, 'p': memory.RecordPrompt, 's': memory.RecordSummary,
 }
 
-// pageQuery returns the SQL, with its arguments, that selects a page of the sources as
-// unpack parses it.
+// pageQuery returns the SQL, with its arguments, that selects the kind, by its first letter, and
+// the id of the records of a page of the sources.
 func pageQuery(sources []source, o order, limit, offset int) (query string, args []any) {
 	// Of each source no more can be on the page, or before it.
 	limit, offset = min(limit, math.MaxInt32), min(max(offset, 0), math.MaxInt32)
@@ -175,11 +176,6 @@ func countOnce[T any](ctx context.Context, s *Records, mem *countMemory[T], what
 
 // count returns how many records pass the filter, by the database alone.
 func (f *recordFilter) count(ctx context.Context, q db.Querier) (int, error) {
-	if f.onlyFiles() {
-		if n, err := f.countFiles(ctx, q); !errors.Is(err, errSparse) {
-			return n, err
-		}
-	}
 	sources, err := f.sources(ctx, q, newest, filesAll)
 	if err != nil || len(sources) == 0 {
 		return 0, err
@@ -263,65 +259,35 @@ func recordsByRefs(ctx context.Context, q db.Querier, refs []memory.RecordRef) (
 	return hits, nil
 }
 
-// recordRows tells for each kind of record where its rows r are, with a condition if all of
-// them have one, and which of their columns go into which fields.
-var recordRows = map[memory.RecordKind]struct {
-	columns, from, where string
-	fields               func(*memory.Hit) []any
-	withhold             func(*memory.Hit)
-}{
-	memory.RecordObservation: {ObservationRecord.read, "observations r NOT INDEXED", "r.deleted_at IS NULL AND ", func(h *memory.Hit) []any {
-		h.Observation = new(memory.Observation)
-		return ObservationRecord.fields(h.Observation)
-	}, func(h *memory.Hit) { h.Observation.Withhold() }},
-	memory.RecordSummary: {SummaryRecord.read, "session_summaries r", "", func(h *memory.Hit) []any {
-		h.Summary = new(memory.Summary)
-		return SummaryRecord.fields(h.Summary)
-	}, func(h *memory.Hit) { h.Summary.Withhold() }},
-	memory.RecordPrompt: {PromptRecord.read, "prompts r", "", func(h *memory.Hit) []any {
-		h.Prompt = new(memory.Prompt)
-		return PromptRecord.fields(h.Prompt)
-	}, func(h *memory.Hit) { h.Prompt.Withhold() }},
-}
-
 // readRecords reads the records of a kind. The condition, which may have an order
 // and a limit, is over their rows r.
-func readRecords(ctx context.Context, q db.Querier, kind memory.RecordKind, condition string, args ...any) ([]memory.Hit, error) {
-	rows, known := recordRows[kind]
-	if !known {
+func readRecords(ctx context.Context, q db.Querier, kind memory.RecordKind, condition string, args ...any) (hits []memory.Hit, err error) {
+	add := func(id int64, project string, at memory.Millis) *memory.Hit {
+		hits = append(hits, memory.Hit{RecordRef: memory.RecordRef{Kind: kind, ID: id}, ProjectPath: project, CreatedAt: at})
+		return &hits[len(hits)-1]
+	}
+	switch kind {
+	case memory.RecordObservation:
+		list, err := readObservations(ctx, q, "observations r NOT INDEXED", "r.deleted_at IS NULL AND "+condition, args...)
+		for _, o := range pointers(list) {
+			add(int64(o.ID), o.ProjectPath, o.CreatedAt).Observation = o
+		}
+		return hits, err
+	case memory.RecordSummary:
+		list, projects, err := read(ctx, q, SummaryRecord, "session_summaries r", condition, args...)
+		for i, m := range pointers(list) {
+			add(m.ID, projects[i], m.CreatedAt).Summary = m
+		}
+		return hits, err
+	case memory.RecordPrompt:
+		list, projects, err := read(ctx, q, PromptRecord, "prompts r", condition, args...)
+		for i, p := range pointers(list) {
+			add(p.ID, projects[i], p.CreatedAt).Prompt = p
+		}
+		return hits, err
+	default:
 		return nil, unknownKind(kind)
 	}
-	// The sums come with the rows, which are not read twice.
-	type row struct {
-		memory.Hit
-		sums Sums
-	}
-	list, err := db.All(ctx, q, func(r *row) []any {
-		r.Kind = kind
-		return append(append(rows.fields(&r.Hit), &r.ID, &r.ProjectPath, &r.CreatedAt), r.sums.fields()...)
-	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at, "+RowSums[kind].columns+" FROM "+rows.from+RowSums[kind].Join+" WHERE "+rows.where+condition, args...)
-	if err != nil {
-		return nil, err
-	}
-	hits, sums := make([]memory.Hit, len(list)), make([]Sums, len(list))
-	var observations []*memory.Observation
-	for i := range list {
-		hits[i], sums[i] = list[i].Hit, list[i].sums
-		sums[i].ID = hits[i].ID
-		if o := hits[i].Observation; o != nil {
-			observations = append(observations, o)
-		}
-	}
-	if err := readOutside(ctx, q, observations); err != nil {
-		return nil, err
-	}
-	wrong := wrongTexts(q, sums)
-	for i := range hits {
-		if wrong[hits[i].ID] {
-			rows.withhold(&hits[i])
-		}
-	}
-	return hits, nil
 }
 
 func unknownKind(kind memory.RecordKind) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
@@ -24,11 +25,11 @@ type Sums struct {
 // SumColumns selects the sums of records s.
 const SumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
 
-type rowSum struct{ Text, columns, Join, byID string }
+type rowSum struct{ Text, columns, Join string }
 
 // RowSums are, for the rows r of a kind of records, the hash of the text, the columns of their
-// sums without the id, and the join that these need; byID is the query of the sums of a list of
-// numbers. Over record_sums, a union of all kinds, a query takes longer to prepare than to run.
+// sums, and the join that these need. Over record_sums, a union of all kinds, a query takes
+// longer to prepare than to run.
 var RowSums = func() map[memory.RecordKind]rowSum {
 	parts := map[memory.RecordKind]rowSum{}
 	for _, k := range HashedKinds {
@@ -37,11 +38,9 @@ var RowSums = func() map[memory.RecordKind]rowSum {
 			files = "(SELECT record_hashes(f.observation_id, f.position, f.path, f.role, f.file_hash, f.symbols) FROM observation_files f WHERE f.observation_id = r.id)"
 		}
 		text, rest := k.hash("0", k.Text), k.hash(files, k.Rest)
-		columns := text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL"
-		join := " LEFT JOIN record_hashes h ON h.kind = '" + string(k.Kind) + "' AND h.id = r.id"
 		parts[k.Kind] = rowSum{
-			text, columns, join,
-			"SELECT r.id, " + columns + " FROM " + k.Table + " r" + join + " WHERE r.id IN (SELECT value FROM json_each(?))",
+			text, "r.id, " + text + ", " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL",
+			" LEFT JOIN record_hashes h ON h.kind = '" + string(k.Kind) + "' AND h.id = r.id",
 		}
 	}
 	return parts
@@ -64,64 +63,46 @@ func (k *Kind) hash(seed string, columns []string) string {
 	return "record_hash(" + seed + ", " + strings.Join(first, ", ") + ")"
 }
 
-// SumFields returns the destinations of SumColumns.
-func SumFields(s *Sums) []any { return append([]any{&s.ID}, s.fields()...) }
-
-// fields returns the destinations of the columns of RowSums.
-func (s *Sums) fields() []any { return []any{&s.Text, &s.Rest, &s.KeptText, &s.KeptRest, &s.Known} }
+// SumFields returns the destinations of SumColumns, and of the columns of RowSums.
+func SumFields(s *Sums) []any {
+	return []any{&s.ID, &s.Text, &s.Rest, &s.KeptText, &s.KeptRest, &s.Known}
+}
 
 // Right reports whether the hashes of the text and of the rest are those that were kept.
 func (s *Sums) Right() (text, rest bool) {
 	return s.KeptText.Valid && s.KeptText.Int64 == s.Text, s.KeptRest.Valid && s.KeptRest.Int64 == s.Rest
 }
 
-// mismatched returns which of the records do not have the text that was written, nil for none.
-// The owner of the store is told (the option Mismatched) if one that differs, in its text, files
-// or flags, was not set aside by Repair; a transaction that writes tells nobody.
-func mismatched(ctx context.Context, q db.QueryOnly, kind memory.RecordKind, ids []int64) (wrong map[int64]bool, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	list, err := db.All(ctx, q, SumFields, RowSums[kind].byID, db.JSONList(ids))
-	return wrongTexts(q, list), err
-}
-
-// wrongTexts is mismatched for records whose sums have been read.
-func wrongTexts(q db.QueryOnly, list []Sums) (wrong map[int64]bool) {
-	unknown := false
-	for _, s := range list {
+// read reads records of a kind from rows r, and the projects of these. In place of a text that is
+// not the one that was written stands memory.Withheld, and Damaged is set. The owner of the store is
+// told (the option Mismatched) if a record that differs, in its text, files or flags, was not set
+// aside by Repair; a transaction that writes tells nobody.
+func read[R, P any, W interface {
+	*R
+	Withhold()
+}](ctx context.Context, q db.Querier, of *record[R, P], from, where string, args ...any) (list []R, projects []string, err error) {
+	sums, unknown := RowSums[of.Kind.Kind], false
+	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
+		list, projects = append(list, *new(R)), append(projects, "")
+		last := len(list) - 1
+		var s Sums
+		if err := scan(slices.Concat(of.fields(&list[last]), []any{&projects[last]}, SumFields(&s))...); err != nil {
+			return err
+		}
 		text, rest := s.Right()
-		if text && rest {
-			continue
-		}
-		unknown = unknown || !s.Known
 		if !text {
-			if wrong == nil {
-				wrong = map[int64]bool{}
-			}
-			wrong[s.ID] = true
+			W(&list[last]).Withhold()
 		}
-	}
+		unknown = unknown || !s.Known && !(text && rest)
+		return nil
+	}, "SELECT "+of.read+", r.project, "+sums.columns+" FROM "+from+sums.Join+" WHERE "+where, args...)
 	if q, ok := q.(interface{ Mismatched() }); ok && unknown {
 		q.Mismatched()
 	}
-	return wrong
-}
-
-// withhold withholds each of the records of a kind whose text is not the one that was written:
-// memory.Withheld stands in its place, and Damaged is set.
-func withhold[T any, P interface {
-	*T
-	Withhold()
-}](ctx context.Context, q db.QueryOnly, kind memory.RecordKind, records []T, id func(*T) int64) error {
-	ids := collect.MapPtr(records, id)
-	wrong, err := mismatched(ctx, q, kind, ids)
-	for i := range records {
-		if wrong[ids[i]] {
-			P(&records[i]).Withhold()
-		}
+	if err != nil {
+		return nil, nil, err
 	}
-	return err
+	return list, projects, nil
 }
 
 // pointers returns the addresses of the items of a list.

@@ -226,16 +226,10 @@ func (s *Records) Learnings(ctx context.Context, q memory.LearningQuery) (list [
 	if err != nil {
 		return nil, err
 	}
-	list, err = db.All(ctx, s.Reader, LearningRecord.fields, "SELECT "+LearningRecord.read+" FROM learnings r WHERE "+c.text()+
-		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
+	list, _, err = read(ctx, s.Reader, LearningRecord, "learnings r", c.text()+
+		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, r.id DESC LIMIT ? OFFSET ?",
 		append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
-	if err != nil {
-		return nil, err
-	}
-	if err := withhold(ctx, s.Reader, HashedLearning, list, func(l *memory.Learning) int64 { return l.ID }); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), nil
+	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), err
 }
 
 // CountLearnings counts what Learnings lists without a limit, and active ones that it leaves

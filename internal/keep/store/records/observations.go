@@ -15,26 +15,19 @@ import (
 	"claudemem/internal/memory"
 )
 
-// readObservations reads observations r with their files; from is what follows FROM. The text of
+// readObservations reads observations r with what they have outside of their rows: their files,
+// and which record supersedes them. from and where are what follows FROM and WHERE. The text of
 // one that was changed on the disk is withheld.
-func readObservations(ctx context.Context, q db.Querier, from string, args ...any) ([]memory.Observation, error) {
-	found, err := db.All(ctx, q, ObservationRecord.fields, "SELECT "+ObservationRecord.read+" FROM "+from, args...)
-	if err == nil {
-		err = readOutside(ctx, q, pointers(found))
-	}
+func readObservations(ctx context.Context, q db.Querier, from, where string, args ...any) ([]memory.Observation, error) {
+	list, _, err := read(ctx, q, ObservationRecord, from, where, args...)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
-	return found, withhold(ctx, q, memory.RecordObservation, found, func(o *memory.Observation) int64 { return int64(o.ID) })
-}
-
-// readOutside reads what observations have outside of their rows: their files, and which
-// record supersedes them.
-func readOutside(ctx context.Context, q db.Querier, observations []*memory.Observation) error {
-	if err := readFiles(ctx, q, observations); err != nil {
-		return err
+	whole := collect.Keep(pointers(list), func(o *memory.Observation) bool { return !o.Damaged })
+	if err := readFiles(ctx, q, whole); err != nil {
+		return nil, err
 	}
-	return readSuperseding(ctx, q, observations)
+	return list, readSuperseding(ctx, q, whole)
 }
 
 // readFiles reads the files of observations, in their order.
@@ -77,7 +70,7 @@ func (s *Records) ObservationByULID(ctx context.Context, ulid memory.ULID) (memo
 // theObservation reads the only observation that a condition selects; the error is
 // missing when there is none, or when it is hidden.
 func theObservation(ctx context.Context, q db.Querier, missing error, condition string, key any) (memory.Observation, error) {
-	found, err := readObservations(ctx, q, "observations r WHERE r.deleted_at IS NULL AND "+condition, key)
+	found, err := readObservations(ctx, q, "observations r", "r.deleted_at IS NULL AND "+condition, key)
 	switch {
 	case err != nil:
 		return memory.Observation{}, db.Fault("read observation", err)
@@ -90,8 +83,8 @@ func theObservation(ctx context.Context, q db.Querier, missing error, condition 
 // ObservationsByIDs returns the observations in the order of ids, without hidden and
 // missing ones. A text that was changed on the disk is withheld.
 func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.Observation, error) {
-	return readObservations(ctx, q, `json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value
-		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, db.JSONList(ids))
+	return readObservations(ctx, q, "json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value",
+		"r.deleted_at IS NULL ORDER BY wanted.key", db.JSONList(ids))
 }
 
 // Observations implements block.Source and api.Store: pinned ones ahead,
@@ -246,8 +239,8 @@ func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path stri
 		if err != nil {
 			return nil, err
 		}
-		found, err := readObservations(ctx, reader, `observations r NOT INDEXED WHERE r.id IN (SELECT value FROM json_each(?))
-			ORDER BY r.pinned DESC, r.created_at DESC, r.id DESC`, db.JSONList(append(pinned, newest...)))
+		found, err := readObservations(ctx, reader, "observations r NOT INDEXED",
+			"r.id IN (SELECT value FROM json_each(?)) ORDER BY r.pinned DESC, r.created_at DESC, r.id DESC", db.JSONList(append(pinned, newest...)))
 		if err != nil {
 			return nil, err
 		}

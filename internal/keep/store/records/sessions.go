@@ -87,17 +87,12 @@ func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, known *Known,
 // readTurns reads the prompts with numbers from..to and the observations that were
 // stored for them into b.
 func readTurns(ctx context.Context, q db.Querier, b *memory.Batch, from, to int) (err error) {
-	b.Prompts, err = db.All(ctx, q, PromptRecord.fields, "SELECT "+PromptRecord.read+` FROM prompts r
-		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(b.Session.ID), from, to)
-	if err == nil {
-		err = withhold(ctx, q, memory.RecordPrompt, b.Prompts, func(p *memory.Prompt) int64 { return p.ID })
-	}
+	b.Prompts, _, err = read(ctx, q, PromptRecord, "prompts r", "r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number", int64(b.Session.ID), from, to)
 	if err != nil {
 		return err
 	}
-	b.Earlier, err = readObservations(ctx, q, `observations r INDEXED BY observations_turn
-		WHERE r.session_id = ? AND r.prompt_number BETWEEN ? AND ? AND r.deleted_at IS NULL
-		ORDER BY r.prompt_number, r.id`, int64(b.Session.ID), from, to)
+	b.Earlier, err = readObservations(ctx, q, "observations r INDEXED BY observations_turn",
+		"r.session_id = ? AND r.prompt_number BETWEEN ? AND ? AND r.deleted_at IS NULL ORDER BY r.prompt_number, r.id", int64(b.Session.ID), from, to)
 	return err
 }
 
@@ -110,16 +105,12 @@ func (s *Records) SessionSummaries(ctx context.Context, session memory.SessionID
 // newestSummaries reads a session's summaries, the newest first. holding leaves out turns all of
 // whose observations the session itself has superseded, or are of another project.
 func newestSummaries(ctx context.Context, q db.Querier, session memory.SessionID, limit int, holding bool) ([]memory.Summary, error) {
-	summaries, err := db.All(ctx, q, SummaryRecord.fields, "SELECT "+SummaryRecord.read+` FROM session_summaries r
-		WHERE r.session_id = ? AND NOT (? AND EXISTS (SELECT 1 FROM observations o INDEXED BY observations_turn
+	summaries, _, err := read(ctx, q, SummaryRecord, "session_summaries r", `r.session_id = ? AND NOT (? AND EXISTS (SELECT 1 FROM observations o INDEXED BY observations_turn
 			LEFT JOIN observations n ON n.id = o.superseded_by AND n.session_id = o.session_id
 			WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number AND o.deleted_at IS NULL
 			GROUP BY o.prompt_number HAVING count(iif(o.project = r.project, n.id, 0)) = count(*)))
 		ORDER BY r.prompt_number DESC, r.id DESC LIMIT +?`, int64(session), holding, db.SQLLimit(limit))
-	if err != nil {
-		return nil, err
-	}
-	return summaries, withhold(ctx, q, memory.RecordSummary, summaries, func(s *memory.Summary) int64 { return s.ID })
+	return summaries, err
 }
 
 // TouchSession moves a known session's updated_at to now, as when a host resumes

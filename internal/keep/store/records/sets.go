@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -80,30 +78,11 @@ func (s idSet) intersect(other idSet) idSet {
 	return s
 }
 
-// each calls fn with the members in order.
-func (s idSet) each(fn func(id int64)) {
-	for i, word := range s {
-		for ; word != 0; word &= word - 1 {
-			fn(int64(i)<<6 + int64(bits.TrailingZeros64(word)))
-		}
-	}
-}
-
 // timeline has the observations that are not hidden in order of time and number. It does not
 // change once it is in the cache.
 type timeline struct {
-	at    []memory.Millis // by number; noTime for one that is hidden or not there
+	at    []memory.Millis // by number
 	order []int64         // numbers, the oldest first
-}
-
-const noTime = memory.Millis(-1 << 63)
-
-// of returns the time of an observation, whose number is not negative; noTime for none.
-func (t *timeline) of(id int64) memory.Millis {
-	if id < int64(len(t.at)) {
-		return t.at[id]
-	}
-	return noTime
 }
 
 func (t *timeline) compare(x, y int64) int {
@@ -118,7 +97,7 @@ type timed struct {
 
 // newTimeline returns the timeline of observations whose numbers are from 0 to most.
 func newTimeline(list []timed, most int64) *timeline {
-	t := &timeline{at: slices.Repeat([]memory.Millis{noTime}, int(most)+1), order: make([]int64, len(list))}
+	t := &timeline{at: make([]memory.Millis, most+1), order: make([]int64, len(list))}
 	for i, x := range list {
 		t.at[x.id], t.order[i] = x.at, x.id
 	}
@@ -128,18 +107,13 @@ func newTimeline(list []timed, most int64) *timeline {
 
 // with returns a copy in which ids, at least one, have the times of list, or are not there.
 func (t *timeline) with(ids []int64, list []timed) *timeline {
-	next := &timeline{at: slices.Clone(t.at), order: make([]int64, 0, len(t.order)+len(list))}
-	for most := slices.Max(ids); int64(len(next.at)) <= most; {
-		next.at = append(next.at, noTime)
-	}
+	next := &timeline{at: make([]memory.Millis, max(len(t.at), int(slices.Max(ids))+1)), order: make([]int64, 0, len(t.order)+len(list))}
+	copy(next.at, t.at)
 	changed := setOf(ids)
 	for _, id := range t.order {
 		if !changed.has(id) {
 			next.order = append(next.order, id)
 		}
-	}
-	for _, id := range ids {
-		next.at[id] = noTime
 	}
 	for _, x := range list {
 		next.at[x.id] = x.at
@@ -222,16 +196,9 @@ func (s *Records) passing(ctx context.Context, q db.Querier, f *recordFilter, se
 	if err != nil {
 		return nil, nil, err
 	}
-	var groups [][]part
-	add := func(parts []part) {
-		if len(parts) > 0 {
-			groups = append(groups, parts)
-		}
-	}
-	add(partsOf(f.projects, projectPart))
-	add(partsOf(f.types, typePart))
-	add(partsOf(f.concepts, conceptPart))
-	add(partsOf(f.files, filePart))
+	groups := slices.DeleteFunc([][]part{
+		collect.Map(f.projects, projectPart), collect.Map(f.types, typePart), collect.Map(f.concepts, conceptPart), collect.Map(f.files, filePart),
+	}, func(parts []part) bool { return len(parts) == 0 })
 	var passed idSet
 	for i, group := range groups {
 		var any idSet // that pass one of the group
@@ -254,25 +221,24 @@ func (s *Records) passing(ctx context.Context, q db.Querier, f *recordFilter, se
 	return passed, times, nil
 }
 
-func partsOf[T any](values []T, make func(T) part) (parts []part) {
-	return collect.Map(values, make)
-}
-
 // within reports whether the filter's times let an observation of that time pass.
 func (f *recordFilter) within(at memory.Millis) bool {
-	return at != noTime && (f.since == 0 || at >= f.since) && (f.until == 0 || at <= f.until)
+	return (f.since == 0 || at >= f.since) && (f.until == 0 || at <= f.until)
 }
 
 // countPassing counts the observations that pass the filter; errSparse as passing.
 func (s *Records) countPassing(ctx context.Context, q db.Querier, f *recordFilter, seq int64) (int, error) {
 	passed, times, err := s.passing(ctx, q, f, seq)
+	if err != nil {
+		return 0, err
+	}
 	n := 0
-	passed.each(func(id int64) {
-		if f.within(times.of(id)) {
+	for _, id := range times.order {
+		if passed.has(id) && f.within(times.at[id]) {
 			n++
 		}
-	})
-	return n, err
+	}
+	return n, nil
 }
 
 // listPassing returns a page of the observations that pass the filter, in order of time (o is newest
@@ -288,7 +254,7 @@ func (s *Records) listPassing(ctx context.Context, q db.Querier, f *recordFilter
 		if o != oldest {
 			id = times.order[len(times.order)-1-i]
 		}
-		if !passed.has(id) || !f.within(times.of(id)) {
+		if !passed.has(id) || !f.within(times.at[id]) {
 			continue
 		}
 		if offset > 0 {
@@ -309,46 +275,52 @@ func (c *sets) get(ctx context.Context, q db.Querier, p part, seq int64) (idSet,
 	c.mu.Lock()
 	known, ok := c.known[p.key]
 	c.mu.Unlock()
-	if ok && known.seq == seq {
-		return known.ids, nil
-	}
-	var changed []int64
-	if ok {
-		var err error
-		if changed, ok, err = changedSince(ctx, q, known.seq, seq); err != nil {
-			return nil, err
-		}
-	}
-	var ids idSet
-	switch {
-	case ok && len(changed) == 0:
-		ids = known.ids
-	case ok && !dense(changed, maxSparse):
-		return nil, errSparse
-	case ok:
-		s := source{id: "r.id", at: "r.created_at", from: "observations r NOT INDEXED", conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
-		s.and("r.id IN (SELECT value FROM json_each(?))", db.JSONList(changed))
-		p.check(&s)
-		if p.condition != "" {
-			s.and(p.condition)
-		}
-		present, err := idList(ctx, q, "SELECT "+s.id+" AS observation_id FROM "+s.from+" WHERE "+s.text(), s.args...)
-		if err != nil {
-			return nil, err
-		}
-		ids = known.ids.with(changed, present)
-	default:
-		list, err := idList(ctx, q, p.query, p.args...)
+	ids, err := renewed(ctx, q, known.ids, ok, known.seq, seq, func() (idSet, error) {
+		list, err := joined(ctx, q, "observation_id", parseID, p.query, p.args...)
 		if err != nil {
 			return nil, err
 		}
 		if !dense(list, maxSparse) {
 			return nil, errSparse
 		}
-		ids = setOf(list)
+		return setOf(list), nil
+	}, func(changed []int64) (idSet, error) {
+		if !dense(changed, maxSparse) {
+			return nil, errSparse
+		}
+		s := source{id: "r.id", at: "r.created_at", from: "observations r NOT INDEXED", conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
+		s.and("r.id IN (SELECT value FROM json_each(?))", db.JSONList(changed))
+		p.check(&s)
+		if p.condition != "" {
+			s.and(p.condition)
+		}
+		present, err := joined(ctx, q, "id", parseID, "SELECT "+s.id+" FROM "+s.from+" WHERE "+s.text(), s.args...)
+		if err != nil {
+			return nil, err
+		}
+		return known.ids.with(changed, present), nil
+	})
+	if err == nil {
+		c.put(p.key, knownSet{seq, ids})
 	}
-	c.put(p.key, knownSet{seq, ids})
-	return ids, nil
+	return ids, err
+}
+
+// renewed returns what is remembered as of a change of the feed, if it is, as of another one: as
+// it is when no observation changed in between, changed when few did, and else anew.
+func renewed[T any](ctx context.Context, q db.Querier, known T, remembered bool, knownSeq, seq int64, anew func() (T, error), change func(changed []int64) (T, error)) (T, error) {
+	if remembered {
+		changed, complete, err := changedSince(ctx, q, knownSeq, seq)
+		switch {
+		case err != nil:
+			return *new(T), err
+		case complete && len(changed) == 0:
+			return known, nil
+		case complete:
+			return change(changed)
+		}
+	}
+	return anew()
 }
 
 // put remembers a set, unless a newer one is known. When there is no room any others make
@@ -386,21 +358,8 @@ func (c *sets) timeline(ctx context.Context, q db.Querier, seq int64) (*timeline
 	c.mu.Lock()
 	known, knownSeq := c.times, c.timesSeq
 	c.mu.Unlock()
-	if known != nil && knownSeq == seq {
-		return known, nil
-	}
-	var changed []int64
-	ok := known != nil
-	if ok {
-		var err error
-		if changed, ok, err = changedSince(ctx, q, knownSeq, seq); err != nil {
-			return nil, err
-		}
-	}
-	next := known
-	switch {
-	case !ok:
-		list, err := timesOf(ctx, q, "SELECT id, created_at FROM observations INDEXED BY observations_newest_everywhere WHERE pinned IN (0, 1) AND deleted_at IS NULL")
+	next, err := renewed(ctx, q, known, known != nil, knownSeq, seq, func() (*timeline, error) {
+		list, err := joined(ctx, q, timedItem, parseTimed, "SELECT id, created_at FROM observations INDEXED BY observations_newest_everywhere WHERE pinned IN (0, 1) AND deleted_at IS NULL")
 		if err != nil {
 			return nil, err
 		}
@@ -411,16 +370,19 @@ func (c *sets) timeline(ctx context.Context, q db.Querier, seq int64) (*timeline
 		if least < 0 || most > maxSparse+8*int64(len(list)) {
 			return nil, errSparse
 		}
-		next = newTimeline(list, most)
-	case len(changed) > 0:
-		list, err := timesOf(ctx, q, "SELECT id, created_at FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", db.JSONList(changed))
+		return newTimeline(list, most), nil
+	}, func(changed []int64) (*timeline, error) {
+		list, err := joined(ctx, q, timedItem, parseTimed, "SELECT id, created_at FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", db.JSONList(changed))
 		if err != nil {
 			return nil, err
 		}
 		if !dense(changed, maxSparse+8*int64(len(known.order))) {
 			return nil, errSparse
 		}
-		next = known.with(changed, list)
+		return known.with(changed, list), nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -430,27 +392,14 @@ func (c *sets) timeline(ctx context.Context, q db.Querier, seq int64) (*timeline
 	return next, nil
 }
 
-// timesOf reads the id and created_at of a query. They come in one text: a row of its own for
-// each takes three times as long.
-func timesOf(ctx context.Context, q db.Querier, query string, args ...any) ([]timed, error) {
-	joined, err := db.Value[string](ctx, q, "SELECT coalesce(group_concat(id || ' ' || created_at), '') FROM ("+query+")", args...)
-	if err != nil || joined == "" {
-		return nil, err
-	}
-	list := make([]timed, 0, strings.Count(joined, ",")+1)
-	for item := range strings.SplitSeq(joined, ",") {
-		left, right, _ := strings.Cut(item, " ")
-		id, err := strconv.ParseInt(left, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		time, err := strconv.ParseInt(right, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, timed{id, memory.Millis(time)})
-	}
-	return list, nil
+// timedItem is the expression, over rows with id and created_at, of what parseTimed parses.
+const timedItem = "id || ' ' || created_at"
+
+func parseTimed(item string) (timed, error) {
+	left, right, _ := strings.Cut(item, " ")
+	id, err := parseID(left)
+	at, failed := parseID(right)
+	return timed{id, memory.Millis(at)}, cmp.Or(err, failed)
 }
 
 // changedSince lists the observations that changed after one change of the feed, up to

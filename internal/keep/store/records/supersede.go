@@ -171,7 +171,9 @@ func current(ctx context.Context, q db.Querier, observations []memory.Observatio
 	}
 	ids := make([]memory.ObservationID, 0, len(observations))
 	for i := range observations {
-		ids = appendNew(ids, memory.Current(by, observations[i].ID))
+		if id := memory.Current(by, observations[i].ID); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	return ObservationsByIDs(ctx, q, ids)
 }

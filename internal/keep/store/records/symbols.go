@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -36,7 +37,8 @@ func FoldSymbols(t *db.Tx, claimed *memory.Session, changes []memory.SymbolChang
 		case !ok:
 			AddSymbol(t, &symbolChange{SymbolChange: c})
 		case was != c:
-			updateSymbol(t, &c)
+			c.SnapshotAt = t.OrNow(c.SnapshotAt)
+			t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: c}), c.ID)...)
 		}
 		delete(known, c.ID)
 	}
@@ -58,13 +60,6 @@ func AddSymbol(t *db.Tx, c *symbolChange) {
 	c.SnapshotAt = t.OrNow(c.SnapshotAt)
 	t.Name(&c.ulid, c.SnapshotAt)
 	t.Exec(SymbolRecord.Insert, SymbolRecord.Inserted(c)...)
-}
-
-// updateSymbol stores what became of a symbol that the session had changed before, in the row
-// c.ID. A SnapshotAt that is not set becomes the present.
-func updateSymbol(t *db.Tx, c *memory.SymbolChange) {
-	c.SnapshotAt = t.OrNow(c.SnapshotAt)
-	t.Exec(SymbolRecord.Update+" WHERE id = ?", append(SymbolRecord.Rewritten(&symbolChange{SymbolChange: *c}), c.ID)...)
 }
 
 // readSymbolChanges reads changes of symbols; from is what follows FROM, with a clause WITH in front
@@ -148,16 +143,14 @@ func (s *Records) symbolFilter(ctx context.Context, reader db.Querier, q memory.
 	}
 	if name != "" {
 		name = strings.ToLower(name)
-		c.and("(lower(r.qualified_name) = ? OR lower(r.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, escapeLike(name))
+		c.and("(lower(r.qualified_name) = ? OR lower(r.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, likeEscaper.Replace(name))
 	}
 	c.between("r.snapshot_at", q.Since, q.Until)
 	return c, nil
 }
 
-// escapeLike returns a text for a LIKE pattern in which nothing has another meaning.
-func escapeLike(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
-}
+// likeEscaper makes a text a pattern for LIKE that matches only itself.
+var likeEscaper = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
 // RecentSymbols implements block.Source: the changes of the last sessions of a project
 // that changed a symbol, the latest first, one for each symbol. The project is a root path
@@ -192,7 +185,7 @@ func readSymbols(ctx context.Context, q db.Querier, summaries map[int64]*memory.
 		WHERE m.snapshot_at <= r.created_at AND m.snapshot_at > coalesce((SELECT max(p.created_at) FROM session_summaries p
 			WHERE p.session_id = r.session_id AND p.id < r.id), -1) ORDER BY r.id, m.id`, db.JSONList(slices.Collect(maps.Keys(summaries)))).Into(&id, &name) {
 		if d := summaries[id]; len(d.Symbols) < maxDocumentSymbols {
-			d.Symbols = appendNew(d.Symbols, name)
+			d.Symbols = text.Add(d.Symbols, name)
 		}
 	}
 	return err
