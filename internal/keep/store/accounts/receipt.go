@@ -285,9 +285,12 @@ func (s *Accounts) ReceiptTotals(ctx context.Context, since memory.Millis) (Rece
 		if sum.Captured, sum.Skipped, _, err = countEvents(ctx, q, countedInAll); err != nil {
 			return sum, err
 		}
-		if sum.Redacted, err = redactedInAll(ctx, q); err != nil {
+		rules, err := db.Pairs[string, int](ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+			db.CounterRedacted, len(db.CounterRedacted)+1)
+		if err != nil {
 			return sum, err
 		}
+		sum.Redacted = ruleList(rules)
 		givenAt, err := givenInAll(ctx, q, &sum)
 		if err != nil {
 			return sum, err
@@ -303,14 +306,6 @@ func EmptyReceiptTotals(since memory.Millis) ReceiptTotals {
 		Captured: CapturedEvents{Kinds: []EventsOf{}}, Skipped: []EventsFor{},
 		Redacted: []RedactedRule{}, Since: since, Given: []GivenIn{},
 	}
-}
-
-// redactedInAll returns how often each rule redacted something in all events ever
-// received, those included that are gone.
-func redactedInAll(ctx context.Context, q db.Querier) ([]RedactedRule, error) {
-	rules, err := db.Pairs[string, int](ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
-		db.CounterRedacted, len(db.CounterRedacted)+1)
-	return ruleList(rules), err
 }
 
 // givenInAll adds up in sum what sessions were shown since sum.Since, and returns when

@@ -73,7 +73,8 @@ func (r *redo) run(t *db.Tx, outcome memory.Outcome) error {
 		defer db.Importing(t, 0)
 	}
 	rows := r.rows(t)
-	summaries := r.recordIDs(t, unreadSummary)
+	summaries := db.Selected[int64](t, `SELECT record_id FROM unread_records
+		WHERE session_id = ? AND prompt_number = ? AND kind = ? AND made = 1 ORDER BY record_id DESC`, int64(r.session.ID), r.turn, unreadSummary)
 	learnings := r.learnings(t)
 	// First, since the deletion of a row would drop the turn as deleted by the user.
 	t.Exec(`UPDATE events SET reason = '' WHERE id IN
@@ -133,12 +134,6 @@ func (r *redo) rows(t *db.Tx) []*redoneRow {
 		noted[id].given = true
 	}
 	return rows
-}
-
-// recordIDs returns the noted records of a kind that the turn made, the newest first.
-func (r *redo) recordIDs(t *db.Tx, kind string) []int64 {
-	return db.Selected[int64](t, `SELECT record_id FROM unread_records
-		WHERE session_id = ? AND prompt_number = ? AND kind = ? AND made = 1 ORDER BY record_id DESC`, int64(r.session.ID), r.turn, kind)
 }
 
 // observations stores the observations of the model in the rows that pairRows gives them, or

@@ -203,7 +203,11 @@ func markUnread(t *db.Tx, claim *memory.Claim, ids []int64, unread map[string]me
 	if len(unread) == 0 {
 		return
 	}
-	boundUnread(t)
+	// Those that are too old go, and the oldest beyond keptBytes.
+	t.Exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
+		SELECT session_id, prompt_number FROM (SELECT session_id, prompt_number,
+			sum(bytes) OVER (ORDER BY kept_at DESC, session_id DESC, prompt_number DESC) AS total FROM unread_turns)
+		WHERE total > ?2)`, int64(t.Now().Add(-keptFor)), keptBytes)
 }
 
 // keepUnread copies the payload of an event to its turn's, with the symbol changes and the
@@ -226,14 +230,6 @@ func keepUnread(t *db.Tx, session memory.SessionID, e *memory.PendingEvent, id i
 	t.Exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
 		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), ?5, payload FROM pending_messages WHERE event_id = ?4`,
 		int64(session), e.PromptNumber, symbols, id, string(e.Provenance))
-}
-
-// boundUnread deletes the kept turns that are too old, and the oldest beyond keptBytes.
-func boundUnread(t *db.Tx) {
-	t.Exec(`DELETE FROM unread_turns WHERE kept_at < ?1 OR (session_id, prompt_number) IN (
-		SELECT session_id, prompt_number FROM (SELECT session_id, prompt_number,
-			sum(bytes) OVER (ORDER BY kept_at DESC, session_id DESC, prompt_number DESC) AS total FROM unread_turns)
-		WHERE total > ?2)`, int64(t.Now().Add(-keptFor)), keptBytes)
 }
 
 // The kinds of records in unread_records.

@@ -18,6 +18,7 @@ import (
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -108,9 +109,9 @@ func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) Erasure {
 	here, err := place(context.Background(), t.Conn)
 	t.Fail(err)
 	e.Memory = here.Memory
-	text := asciiLower(f.Text)
-	e.Text, e.File, e.Project = e.sealText(text), e.sealText(f.File), e.sealText(f.ProjectPath)
-	if quoted, _ := db.Encode(text); f.Text != "" { // a string always encodes
+	lower := text.LowerASCII(f.Text)
+	e.Text, e.File, e.Project = e.sealText(lower), e.sealText(f.File), e.sealText(f.ProjectPath)
+	if quoted, _ := db.Encode(lower); f.Text != "" { // a string always encodes
 		e.TextJSON = e.sealText(quoted[1 : len(quoted)-1])
 	}
 	e.Tombs = tombsOf(t, f, s, e.At)
@@ -189,15 +190,15 @@ func (e *Erasure) unseal(ctx context.Context, q db.QueryOnly) (f memory.Forgetti
 		lower  bool
 	}{{e.Text, &f.Text, true}, {e.TextJSON, &quoted, true}, {e.File, &f.File, false}, {e.Project, &f.ProjectPath, false}}
 	if e.Text != nil || e.File != nil || e.Project != nil {
-		err = eachRow(ctx, q, func(text string) bool {
-			lower := asciiLower(text)
+		err = eachRow(ctx, q, func(row string) bool {
+			lower := text.LowerASCII(row)
 			for _, w := range wanted {
 				switch {
 				case w.sealed == nil || *w.into != "":
 				case w.lower:
 					*w.into = e.find(w.sealed, lower)
 				default:
-					*w.into = e.find(w.sealed, text)
+					*w.into = e.find(w.sealed, row)
 				}
 			}
 			return true

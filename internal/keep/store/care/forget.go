@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -83,9 +84,9 @@ var forgettable = struct{ sessions, observations, prompts, summaries, learnings,
 // selectForgotten returns what f selects, and the report of it; nothing is changed. Whole
 // sessions are those that f names, and those of its project if it has no times.
 func selectForgotten(ctx context.Context, q db.Querier, f *memory.Forgetting) (s selection, err error) {
-	text := asciiLower(f.Text)
-	quoted, _ := db.Encode(text) // a string always encodes
-	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime)), text, quoted[1 : len(quoted)-1],
+	lower := text.LowerASCII(f.Text) // as SQLite's lower does
+	quoted, _ := db.Encode(lower)    // a string always encodes
+	args := []any{db.JSONList(f.Sessions), f.Filters(), f.ProjectPath, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime)), lower, quoted[1 : len(quoted)-1],
 		"*[^a-zA-Z0-9_.-]" + globEscaper.Replace(f.File) + "[^a-zA-Z0-9_-]*", f.File, db.JSONList(f.Observations)}
 	count := func(list *string, n *int, query string, args ...any) {
 		if err != nil {
@@ -129,16 +130,6 @@ func selectForgotten(ctx context.Context, q db.Querier, f *memory.Forgetting) (s
 
 // globEscaper makes a text a pattern for GLOB that matches only itself.
 var globEscaper = strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
-
-// asciiLower is SQLite's lower.
-func asciiLower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, s)
-}
 
 // selectedWords selects what other files that have a record are found by: its ULID and the
 // beginnings of its texts. ?1 to ?6 are as for selectedNames.
@@ -262,8 +253,8 @@ const forgetSaid = `UPDATE injections
 
 // forgetText takes a text, in any case of its ASCII letters, out of the rows that tell what
 // claude-mem itself did: a row of notices or event_log with it goes whole.
-func forgetText(t *db.Tx, text string) {
-	if text == "" {
+func forgetText(t *db.Tx, forgotten string) {
+	if forgotten == "" {
 		return
 	}
 	t.ExecAll([]string{
@@ -273,7 +264,7 @@ func forgetText(t *db.Tx, text string) {
 		"DELETE FROM notices WHERE instr(lower(text), ?)",
 		"DELETE FROM event_log WHERE instr(lower(data), ?)",
 		"UPDATE imports SET source = '' WHERE instr(lower(source), ?)",
-	}, asciiLower(text))
+	}, text.LowerASCII(forgotten))
 }
 
 // forgetSessions deletes sessions whose records are gone, and what was noted about them.

@@ -194,7 +194,8 @@ func (im *importing) addClaim(p *memory.Portable, outcome *memory.Imported) {
 func (im *importing) store(p *memory.Portable, home *memory.Session) memory.Imported {
 	switch {
 	case p.Session != nil:
-		return im.addSession(p.Session)
+		im.Exec(records.SessionRecord.InsertExported, records.SessionRecord.Places(p.Session)...)
+		return added(p.Session.ULID)
 	case p.Prompt != nil:
 		return im.addPrompt(p.Prompt, home.ID)
 	case p.Observation != nil:
@@ -381,11 +382,6 @@ func (im *importing) forgotten(p *memory.Portable, home *memory.Session) bool {
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?4 AND created_at >= ?5)`,
 		string(p.ULID()), content, records.SessionTomb(home.Host, home.HostSessionID), records.TombName(home.ProjectPath), int64(at))
 	return n != 0
-}
-
-func (im *importing) addSession(s *memory.PortableSession) memory.Imported {
-	im.Exec(records.SessionRecord.InsertExported, records.SessionRecord.Places(s)...)
-	return added(s.ULID)
 }
 
 // addPrompt stores a prompt in a session, unless that has a prompt of its number: with the same

@@ -30,17 +30,7 @@ func FoldSpace(s string) string { return text.Line(strings.ToLower(s)) }
 
 // digits returns the numbers of a text in their order, with a blank between two.
 func digits(text []rune) string {
-	var b strings.Builder
-	inside := false
-	for _, r := range text {
-		if unicode.IsDigit(r) {
-			b.WriteRune(r)
-		} else if inside {
-			b.WriteByte(' ')
-		}
-		inside = unicode.IsDigit(r)
-	}
-	return strings.TrimSuffix(b.String(), " ")
+	return strings.Join(strings.FieldsFunc(string(text), func(r rune) bool { return !unicode.IsDigit(r) }), " ")
 }
 
 // editsWithin reports whether the Levenshtein distance of x and y is at most
