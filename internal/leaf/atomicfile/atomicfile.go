@@ -5,6 +5,7 @@ package atomicfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -35,15 +36,7 @@ func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err = finish(f, from, mode); err == nil {
-		err = replace(rename, f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one to report
-		return err
-	}
-	_ = SyncDir(dir) // the content is there, under the old name or the new
-	return nil
+	return finish(f, from, mode, f.Name(), path, dir, rename, os.Remove)
 }
 
 // WriteIn is Write for a file below dir, which it does not leave: not through links in
@@ -55,15 +48,7 @@ func WriteIn(dir *os.Root, path string, data []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err = finish(f, bytes.NewReader(data), mode); err == nil {
-		err = replace(dir.Rename, temp, path)
-	}
-	if err != nil {
-		_ = dir.Remove(temp) // the first error is the one to report
-		return err
-	}
-	_ = SyncDir(filepath.Join(dir.Name(), filepath.Dir(path)))
-	return nil
+	return finish(f, bytes.NewReader(data), mode, temp, path, filepath.Join(dir.Name(), filepath.Dir(path)), dir.Rename, dir.Remove)
 }
 
 // WriteOwn is Write for a file that nobody has reason to make a link: one is replaced, not
@@ -85,9 +70,9 @@ func IsTemp(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, tempInfix)
 }
 
-// finish writes content and mode of a temporary file to disk and closes it, whatever fails; it
-// returns the first error.
-func finish(f *os.File, from io.Reader, mode fs.FileMode) error {
+// finish writes content and mode of a temporary file to disk, closes it and renames it to path, in
+// the directory dir. After an error, the first of which it returns, it removes the file.
+func finish(f *os.File, from io.Reader, mode fs.FileMode, temp, path, dir string, rename func(from, to string) error, remove func(string) error) error {
 	_, err := io.Copy(f, from)
 	if err == nil {
 		err = f.Chmod(mode) // it was made 0600; chmod ignores the umask
@@ -95,10 +80,15 @@ func finish(f *os.File, from io.Reader, mode fs.FileMode) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = replace(rename, temp, path)
 	}
-	return err
+	if err != nil {
+		_ = remove(temp)
+		return err
+	}
+	_ = SyncDir(dir) // the content is there, under the old name or the new
+	return nil
 }
 
 // longestWait bounds the waits between two attempts to rename; all together they
