@@ -44,8 +44,8 @@ lint:
 	.ci/deadcode
 	.ci/vulncheck
 
-race: ## without what -short leaves out: measurements, long work that tests nothing concurrent, and tests that drive other processes only
-	$(IN_MEMORY) $(GO) test -race -short -timeout 25m -gcflags='modernc.org/...=-race=false' ./...
+race: ## what is concurrent, under the race detector
+	$(IN_MEMORY) .ci/race
 
 fuzz: ## each target for FUZZTIME
 	$(IN_MEMORY) FUZZTIME=$(FUZZTIME) .ci/fuzz

@@ -195,6 +195,9 @@ func TestTrain(t *testing.T) {
 // A change of the table that was interrupted is completed or taken back at the next start:
 // each state of the files that a kill can leave answers by one table.
 func TestTrainInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing concurrent")
+	}
 	feed, folder := trainableFeed(), t.TempDir()
 	before, after := filepath.Join(folder, "before"), filepath.Join(folder, "after")
 	ix := openIndex(t, filepath.Join(mustMkdir(t, before), "index.db"), feed, Options{})
