@@ -150,7 +150,7 @@ func (b *Batch) Number(query string, args ...any) int64 {
 // Select returns the rows that a query selects, for a loop over them. Their error is the batch's.
 func (b *Batch) Select(query string, args ...any) Selection {
 	return Select(&b.err, func(row func(Scan) error) error {
-		return Rows(b.QueryContext(b.ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
+		return Rows(b.QueryContext(b.ctx, query, args...)).Each(row)
 	})
 }
 

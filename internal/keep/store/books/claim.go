@@ -101,9 +101,8 @@ func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.Sessi
 		if claimer == "" {
 			return memory.Errorf(memory.CodeInvalid, "claim without a claimer")
 		}
-		var err error
-		ids, err = markClaimed(t, claimer, session, limit, now)
-		return err
+		ids = markClaimed(t, claimer, session, limit, now)
+		return nil
 	})
 	if err != nil || len(ids) == 0 {
 		return claim, err
@@ -185,23 +184,23 @@ func free(t *db.Tx, ids []int64) {
 
 // markClaimed marks the due events of a session as processing and returns their ids in
 // order; none while another claim of the session is open.
-func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, now memory.Millis) ([]int64, error) {
+func markClaimed(t *db.Tx, claimer string, session memory.SessionID, limit int, now memory.Millis) []int64 {
 	held := t.Number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
 	if held != 0 {
-		return nil, nil
+		return nil
 	}
 	ids := due(t, session, limit, now)
 	if len(ids) == 0 {
-		return nil, nil
+		return nil
 	}
 	n := t.Exec("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", db.JSONList(ids))
 	if n != len(ids) {
-		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
+		t.Fail(memory.Errorf(memory.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids)))
 	}
 	t.Exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
 		claimer, int64(now), db.JSONList(ids))
-	return ids, nil
+	return ids
 }
 
 // due lists the oldest events of a session up to the first that isn't due, at most limit (0 for
@@ -224,11 +223,12 @@ func due(t *db.Tx, session memory.SessionID, limit int, now memory.Millis) []int
 	return ids
 }
 
-// heldEvents returns the ids of a claim's events, in their order; CodeConflict when any of them
-// isn't held by the claimer any more, CodeInvalid for a claim without events.
-func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
+// heldEvents returns the ids of a claim's events, in their order. The transaction fails with
+// CodeConflict when any of them isn't held by the claimer any more, with CodeInvalid for a claim
+// without events.
+func heldEvents(t *db.Tx, claim *memory.Claim) []int64 {
 	if len(claim.Events) == 0 {
-		return nil, memory.Errorf(memory.CodeInvalid, "the claim is empty")
+		t.Fail(memory.Errorf(memory.CodeInvalid, "the claim is empty"))
 	}
 	keys := collect.MapPtr(claim.Events, func(p *memory.PendingEvent) string { return p.Key })
 	ids := db.Selected[int64](t, `SELECT e.id FROM json_each(?1) j
@@ -237,9 +237,9 @@ func heldEvents(t *db.Tx, claim *memory.Claim) ([]int64, error) {
 		db.JSONList(keys), claim.Claimer, int64(claim.Session.ID))
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(distinct) != len(keys) {
-		return nil, memory.Errorf(memory.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
+		t.Fail(memory.Errorf(memory.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer))
 	}
-	return ids, nil
+	return ids
 }
 
 // Release implements queue.Storage: the events are pending again and not due before notBefore,
@@ -263,11 +263,7 @@ func (s *Keeper) Bury(ctx context.Context, claim memory.Claim, cause string) err
 // as their argument, say in the books what becomes of them.
 func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim, assignments string, at memory.Millis, attempts int, cause string) error {
 	return s.WriteKeeping(ctx, what, func(t *db.Tx) error {
-		ids, err := heldEvents(t, claim)
-		if err != nil {
-			return err
-		}
-		held := db.JSONList(ids)
+		held := db.JSONList(heldEvents(t, claim))
 		t.Exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held)
 		t.Exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
 			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
@@ -353,11 +349,7 @@ func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, e
 // are deleted. CodeConflict when the claim isn't held.
 func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) error {
 	return s.WriteKeeping(ctx, "skip claim", func(t *db.Tx) error {
-		ids, err := heldEvents(t, &claim)
-		if err != nil {
-			return err
-		}
-		skip(t, ids, reason)
+		skip(t, heldEvents(t, &claim), reason)
 		return nil
 	})
 }

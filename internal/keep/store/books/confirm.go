@@ -22,9 +22,9 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 	summaries := slices.Clone(outcome.Summaries)
 	learnings := slices.Clone(outcome.Learnings)
 	err := s.WriteKeeping(ctx, "confirm claim", func(t *db.Tx) error {
-		ids, err := heldEvents(t, &claim)
-		if err != nil {
-			return err
+		ids := heldEvents(t, &claim)
+		if t.Err() != nil {
+			return t.Err()
 		}
 		number := importOf(t, ids)
 		if number != 0 {

@@ -93,7 +93,7 @@ func read[R, P any, W interface {
 		if !text {
 			W(&list[last]).Withhold()
 		}
-		unknown = unknown || !s.Known && !(text && rest)
+		unknown = unknown || !s.Known && (!text || !rest)
 		return nil
 	}, "SELECT "+of.read+", r.project, "+sums.columns+" FROM "+from+sums.Join+" WHERE "+where, args...)
 	if q, ok := q.(interface{ Mismatched() }); ok && unknown {
