@@ -241,10 +241,24 @@ func (d *fakeDistiller) got() string {
 	return strings.Join(d.batches, " | ")
 }
 
+// AllCaptured returns options by which events are captured as they are, as far as opts do not say otherwise.
+func AllCaptured(opts Options) Options {
+	if opts.Forbidden == nil {
+		opts.Forbidden = func(*memory.Event) bool { return false }
+	}
+	if opts.Renew == nil {
+		opts.Renew = func(*memory.PendingEvent) string { return "" }
+	}
+	if opts.Mark == nil {
+		opts.Mark = func(memory.SessionID, []memory.PendingEvent) {}
+	}
+	return opts
+}
+
 // open starts an observer that the test closes before its bubble ends.
 func open(t *testing.T, q *harness, d Distiller, opts Options) *Observer {
 	t.Helper()
-	o := New(q.queue, q.Store, d, opts)
+	o := New(q.queue, q.Store, d, AllCaptured(opts))
 	if err := o.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ const (
 	defaultBatchBytes = 16 << 20
 )
 
-// Options tune an Observer.
+// Options tune an Observer. Forbidden, Renew and Mark are required.
 type Options struct {
 	// BatchingEnabled waits for whole turns; false distils event by event.
 	BatchingEnabled bool
@@ -59,15 +59,15 @@ type Options struct {
 	// the distiller itself, in ever smaller parts, so that only the bad events are
 	// buried.
 	Fallback Distiller
-	// Forbidden reports whether the user no longer wants an event captured; nil: none. A
-	// turn with one is not shown to a model later.
+	// Forbidden reports whether the user no longer wants an event captured. A turn with one is
+	// not shown to a model later.
 	Forbidden func(*memory.Event) bool
 	// Renew applies the settings to an event before it is distilled, since they may have
 	// changed while it waited: it may mask contents, and returns why the event is to be
-	// skipped, "" if it is not. nil leaves all events as they are.
+	// skipped, "" if it is not.
 	Renew func(*memory.PendingEvent) (skip string)
 	// Mark sets the provenance of events of a session before they are distilled, in their
-	// order; nil leaves it as it is.
+	// order.
 	Mark func(memory.SessionID, []memory.PendingEvent)
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
@@ -116,15 +116,6 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 	opts.BatchMaxBytes = cmp.Or(max(opts.BatchMaxBytes, 0), defaultBatchBytes)
 	opts.Fallback = cmp.Or(opts.Fallback, distiller)
 	opts.MaxObservers = max(opts.MaxObservers, 1)
-	if opts.Forbidden == nil {
-		opts.Forbidden = func(*memory.Event) bool { return false }
-	}
-	if opts.Renew == nil {
-		opts.Renew = func(*memory.PendingEvent) string { return "" }
-	}
-	if opts.Mark == nil {
-		opts.Mark = func(memory.SessionID, []memory.PendingEvent) {}
-	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Observer{

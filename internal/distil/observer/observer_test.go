@@ -466,7 +466,7 @@ func BenchmarkWakeUp(b *testing.B) {
 	o := New(q.queue, q.Store, &fakeDistiller{do: func(context.Context, memory.Batch) error {
 		arrived <- struct{}{}
 		return nil
-	}}, Options{BatchingEnabled: true})
+	}}, AllCaptured(Options{BatchingEnabled: true}))
 	if err := o.Open(b.Context()); err != nil {
 		b.Fatal(err)
 	}

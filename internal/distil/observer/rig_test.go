@@ -218,7 +218,7 @@ func (r *rig) open() {
 	r.model = observer.NewModel(o)
 	s := r.schedule
 	s.Fallback = r.offline
-	r.observer = observer.New(r.queue, r.store, r.model, s)
+	r.observer = observer.New(r.queue, r.store, r.model, observer.AllCaptured(s))
 	if err := r.observer.Open(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}

@@ -339,10 +339,8 @@ func (w *task) newRun(ctx context.Context, id string) (*run, error) {
 	if err != nil {
 		return nil, transientError{err}
 	}
-	facts := mode.Facts{Project: cmp.Or(s.Label, memory.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath, Session: s.ID, Technologies: technologiesOf(s.ProjectPath)}
-	for i := range known {
-		facts.Learnings = append(facts.Learnings, known[i].Content)
-	}
+	facts := mode.Facts{Project: cmp.Or(s.Label, memory.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath, Session: s.ID, Technologies: technologiesOf(s.ProjectPath),
+		Learnings: collect.Map(known, func(l memory.Learning) string { return l.Content })}
 	return &run{
 		id: id, provider: w.choice.Provider, model: w.choice.Model, keeps: w.choice.KeepsRuns,
 		system: mode.System(w.choice.Mode, w.choice.Language), session: mode.Session(facts),

@@ -253,7 +253,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	if !c.reads(u.text) {
 		return 0
 	}
-	said := strings.ToLower(unquoted(u.text))
+	said := strings.ToLower(quotation.ReplaceAllLiteralString(u.text, " quoted")) // a word without meaning
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
@@ -427,10 +427,6 @@ func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 
 // quotation matches what stands in backquotes or quotation marks.
 var quotation = regexp.MustCompile("`[^`]*`" + `|"[^"]*"|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」| '[^']*'`)
-
-// unquoted replaces what stands in quotation marks or backquotes by a word without
-// meaning.
-func unquoted(s string) string { return quotation.ReplaceAllLiteralString(s, " quoted") }
 
 // category returns which kind of learning a rule is: "preference", "workflow", else "convention".
 func category(rule string) string {

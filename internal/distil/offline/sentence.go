@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 )
@@ -204,15 +205,11 @@ func (r *reader) row(line string) {
 // rows returns the first maxHeads rows of a text's tables in one statement, nil if there are fewer
 // than two.
 func rows(said []sentence) []sentence {
-	var list []string
-	for _, s := range said {
-		if s.row && len(list) < maxHeads {
-			list = append(list, strings.TrimRight(s.text, "."))
-		}
-	}
-	if len(list) < 2 {
+	all := collect.Keep(said, func(s sentence) bool { return s.row })
+	if len(all) < 2 {
 		return nil
 	}
+	list := collect.Map(all[:min(len(all), maxHeads)], func(s sentence) string { return strings.TrimRight(s.text, ".") })
 	return []sentence{{text: strings.Join(list, "; "), row: true, outline: true}}
 }
 

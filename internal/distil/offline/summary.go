@@ -224,12 +224,6 @@ func offers(s string) bool {
 		lang.Begins(s, "would-do") && lang.Has(s, "if-wanted")
 }
 
-// withoutOffers returns the sentences that are no offers. One that says as well what is
-// still open stays.
-func withoutOffers(list []sentence) []sentence {
-	return slices.DeleteFunc(list, func(s sentence) bool { return offers(s.text) && !looksAhead(s) && !leavesOpen(s) })
-}
-
 // putOff returns what the user puts off in the prompt ("we try again after the
 // release"), "" for nothing.
 func putOff(prompt string) string {

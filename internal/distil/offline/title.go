@@ -239,11 +239,8 @@ func (t *turn) likeBefore(made, earlier []memory.Observation) {
 		return
 	}
 	same, before := "", memory.Observation{}
-	said := slices.Clone(t.request.said)
-	for _, s := range t.message {
-		said = append(said, utterance{text: s.text})
-	}
-	for _, u := range said {
+	message := collect.Map(t.message, func(s sentence) utterance { return utterance{text: s.text} })
+	for _, u := range slices.Concat(t.request.said, message) {
 		if s := strings.TrimRight(withoutOpening(u.text), ".!。 "); lang.Has(s, "same") && len(words(s)) <= maxBrief {
 			same = s
 		}
@@ -347,11 +344,8 @@ func withoutCausePhrase(s string) string {
 // withoutReports drops what a title need not say: that the tests pass.
 func withoutReports(s string) string {
 	s = strings.TrimRight(s, ". ")
-	seps := []string{"; ", ", "}
-	for _, and := range lang.Phrases("list-and") {
-		seps = append(seps, " "+and+" ")
-	}
-	for _, sep := range seps {
+	ands := collect.Map(lang.Phrases("list-and"), func(and string) string { return " " + and + " " })
+	for _, sep := range append([]string{"; ", ", "}, ands...) {
 		i := strings.LastIndex(s, sep)
 		if i > 20 && balanced(s[:i]) && (reportsTests(s[i+len(sep):]) || lang.Has(s[i+len(sep):], "committed")) {
 			return strings.TrimRight(s[:i], ",; ")

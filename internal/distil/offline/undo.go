@@ -30,7 +30,7 @@ func undo(t *turn) {
 		for _, e := range slices.Clone(s.edits) {
 			switch {
 			case !e.deleted:
-			case createdBefore(t.steps[:i], e.path):
+			case slices.ContainsFunc(editsOf(t.steps[:i]), func(x *edit) bool { return within(x.path, e.path) && x.created }):
 				t.forget(i, e.path)
 			case !text.HasExtension(e.path): // probably a directory: no edit of a file
 				s.edits = slices.DeleteFunc(s.edits, func(x *edit) bool { return x == e })
@@ -172,11 +172,6 @@ func (t *turn) causedBy(c *check, a attempt) bool {
 		return false
 	}
 	return c.fixedBy == nil || len(editsOf(t.steps[:c.step.at+1])) == 0
-}
-
-// createdBefore reports whether one of the steps created the file.
-func createdBefore(steps []*step, path string) bool {
-	return slices.ContainsFunc(editsOf(steps), func(e *edit) bool { return within(e.path, path) && e.created })
 }
 
 // markTakenOut marks the episodes whose commit a later one reverted, by its subject or

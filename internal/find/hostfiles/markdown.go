@@ -156,12 +156,8 @@ var turning = text.Set(`not never dont don't donts don'ts cannot cant can't wont
 
 // turns reports whether a heading or a lead-in changes what is below it.
 func turns(title string) bool {
-	for field := range strings.FieldsSeq(strings.ToLower(strings.ReplaceAll(title, "’", "'"))) {
-		if turning[trimField(field)] {
-			return true
-		}
-	}
-	return false
+	fields := strings.Fields(strings.ToLower(strings.ReplaceAll(title, "’", "'")))
+	return slices.ContainsFunc(fields, func(field string) bool { return turning[trimField(field)] })
 }
 
 // codeSpan is text between backticks; importPattern is an import, as Claude Code

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -108,11 +109,5 @@ func SaidIn(lines []Saying, s Statement) bool {
 
 // KeysSaid returns the keys of the statements that the lines say. It is never nil.
 func KeysSaid(all []Statement, lines []Saying) []uint32 {
-	keys := []uint32{}
-	for _, s := range all {
-		if SaidIn(lines, s) {
-			keys = append(keys, s.Key())
-		}
-	}
-	return keys
+	return collect.Map(collect.Keep(all, func(s Statement) bool { return SaidIn(lines, s) }), Statement.Key)
 }

@@ -105,15 +105,9 @@ func Statements(o *memory.Observation, plain func(string) string) []Statement {
 // IsRoutine reports whether a statement only lists edits, runs that pass and commits,
 // which the files, the tests and the history tell themselves.
 func IsRoutine(s string) bool {
-	if lang.Has(s, "own-changes") {
-		return true
-	}
-	for clause := range strings.SplitSeq(s, "; ") {
-		if !lang.Has(strings.TrimSpace(clause), "own-routine") {
-			return false
-		}
-	}
-	return true
+	return lang.Has(s, "own-changes") || !slices.ContainsFunc(strings.Split(s, "; "), func(clause string) bool {
+		return !lang.Has(strings.TrimSpace(clause), "own-routine")
+	})
 }
 
 // IsProof reports whether a statement tells what failed on the way or how the work was

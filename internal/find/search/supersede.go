@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -20,16 +21,11 @@ const (
 // superseding returns, for the observations of a ranking that are superseded, and for what
 // supersedes them and is superseded in turn, which ones do it.
 func (s *Searcher) superseding(ctx context.Context, ranked []*scored) (map[memory.ObservationID]memory.ObservationID, error) {
-	var ids []memory.ObservationID
-	for _, r := range ranked {
-		if r.Kind == memory.RecordObservation {
-			ids = append(ids, memory.ObservationID(r.ID))
-		}
-	}
-	if len(ids) == 0 {
+	observations := collect.Keep(ranked, func(r *scored) bool { return r.Kind == memory.RecordObservation })
+	if len(observations) == 0 {
 		return nil, nil
 	}
-	return s.records.Superseding(ctx, ids...)
+	return s.records.Superseding(ctx, collect.Map(observations, func(r *scored) memory.ObservationID { return memory.ObservationID(r.ID) })...)
 }
 
 // lowerSuperseded lowers the scores of superseded observations, each below the score of

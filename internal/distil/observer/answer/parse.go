@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"claudemem/internal/leaf/text"
@@ -193,10 +194,8 @@ func isIdle(s string) bool {
 		return false
 	}
 	bare := strings.ToLower(strings.TrimLeft(s, "([*_ "))
-	for _, idle := range idles {
-		if after, ok := strings.CutPrefix(bare, idle); ok && (len(idle) > 4 || strings.Trim(after, ".!)]*_ \n") == "") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(idles, func(idle string) bool {
+		after, ok := strings.CutPrefix(bare, idle)
+		return ok && (len(idle) > 4 || strings.Trim(after, ".!)]*_ \n") == "")
+	})
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
@@ -44,12 +45,9 @@ const fewestAtWork = 300
 // works on, and the question is less whether the memory has something on it than which of
 // many records about the same files is meant.
 func AtWork(found []memory.Related) bool {
-	for i := range found[:min(len(found), field)] {
-		if e := &found[i].Evidence; finite(e.Files) > 0 && e.Records >= fewestAtWork {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(found[:min(len(found), field)], func(f memory.Related) bool {
+		return finite(f.Evidence.Files) > 0 && f.Evidence.Records >= fewestAtWork
+	})
 }
 
 // MeasureWork returns the measures of each of the first ten records found near a prompt of a

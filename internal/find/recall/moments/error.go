@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/find/recall"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 )
 
 // complaint is the parsed output of a failed call, with weights for finding records of
@@ -78,18 +79,11 @@ var (
 
 // parseComplaint returns the tests, places, functions and weighed lines of an error as a
 // host reports it.
-func parseComplaint(text string) complaint {
-	c := complaint{Verdict: toolcall.ParseOutput(text, "")}
-	for _, t := range c.Tests {
-		if name := testName(t); name != "" && !slices.Contains(c.tests, name) {
-			c.tests = append(c.tests, name)
-		}
-	}
-	for _, f := range c.Functions {
-		if recall.IsShaped(f) && len(c.functions) < maxFunctions {
-			c.functions = append(c.functions, f)
-		}
-	}
+func parseComplaint(said string) complaint {
+	c := complaint{Verdict: toolcall.ParseOutput(said, "")}
+	c.tests = text.Add(nil, collect.Map(c.Tests, testName)...)
+	c.functions = collect.Keep(c.Functions, recall.IsShaped)
+	c.functions = c.functions[:min(len(c.functions), maxFunctions)]
 	for _, line := range c.Lines {
 		l := c.line(line.Text)
 		l.put(line.Code, shapedWord)
