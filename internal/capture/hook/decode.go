@@ -71,6 +71,8 @@ func (p *payload) setPrompt() error {
 	case p.event.Prompt != "":
 	case message.Text != "":
 		wire.Message(&p.event, message)
+	case hosttext.IsForHost(p.prompt):
+		p.event.Prompt = "<private></private>" // nothing of the turn is for the user
 	default:
 		p.verb = ""
 	}

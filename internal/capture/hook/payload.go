@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/jsonscan"
@@ -155,11 +156,13 @@ func textOrJSON(value []byte) string {
 }
 
 // classify sets kind and verb by Claude Code's name of the event, both "" for an unknown one. The end
-// of a subagent becomes a tool event; the agent of a compaction has no type and is ignored. A tool
-// event is left with either a response or an error.
+// of a subagent becomes a tool event; agents that the host runs for itself are ignored, as one is that
+// ends without a type. A tool event is left with either a response or an error.
 func (p *payload) classify() {
 	e := &p.event
-	p.verb, e.Kind = EventNamed(p.name)
+	if p.verb, e.Kind = EventNamed(p.name); hosttext.IsHelper(e.AgentID, e.AgentType) {
+		p.verb = ""
+	}
 	switch p.name {
 	case eventSaved:
 		e.ToolError = ""

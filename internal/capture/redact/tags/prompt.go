@@ -1,10 +1,6 @@
 package tags
 
-import (
-	"strings"
-
-	"claudemem/internal/capture/hosttext"
-)
+import "claudemem/internal/capture/hosttext"
 
 // PromptKind says whether the turn that a prompt begins is captured.
 type PromptKind int
@@ -21,24 +17,22 @@ const (
 // without what the host has written.
 func KindOfPrompt(prompt string) PromptKind {
 	typed, _ := hosttext.Read(prompt)
-	if whollyPrivate(typed) {
+	left, _ := hosttext.Read(StripTyped(typed))
+	switch {
+	case left != "":
+		return PromptOpen
+	case hasPrivate(typed):
 		return PromptPrivate
 	}
-	if left, _ := hosttext.Read(StripTyped(typed)); left == "" {
-		return PromptOfHost
-	}
-	return PromptOpen
+	return PromptOfHost
 }
 
-// whollyPrivate reports whether a prompt has a private tag and nothing beside it.
-func whollyPrivate(prompt string) bool {
+// hasPrivate reports whether a prompt has a private tag.
+func hasPrivate(prompt string) bool {
 	for tags := (tagReader{s: prompt, all: true}); ; {
 		_, t, ok := tags.next()
-		if !ok {
-			return false
-		}
-		if t.name == tagPrivate {
-			return strings.TrimSpace(StripTyped(prompt)) == ""
+		if !ok || t.name == tagPrivate {
+			return ok
 		}
 	}
 }
