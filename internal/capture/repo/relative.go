@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"claudemem/internal/leaf/glob"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Relative returns how a path is stored: inside the worktree relative to its
@@ -34,7 +36,7 @@ func Relative(worktreeRoot, cwd, file string) string {
 		return file
 	}
 	root := clean(worktreeRoot)
-	if rest, ok := below(root, file, windows); ok {
+	if rest, ok := Within(root, file); ok {
 		return rest
 	}
 	realRoot := filepath.ToSlash(resolve(filepath.FromSlash(root)))
@@ -45,31 +47,49 @@ func Relative(worktreeRoot, cwd, file string) string {
 	return file
 }
 
-// claudeWorktrees is the directory of a project in which Claude Code makes worktrees.
-const claudeWorktrees = "/.claude/worktrees/"
-
-// ClaudeWorktree returns the root of the worktree that Claude Code has made and in which dir lies, by
-// its path, "" for none.
-func ClaudeWorktree(dir string) string {
-	i := strings.Index(slashed(dir), claudeWorktrees)
-	if i < 0 {
-		return ""
+// Within returns an absolute path relative to a directory, "." for that itself, by their texts alone; false
+// if it lies elsewhere. Windows regards no letter case, and macOS no Unicode form: it lists directories
+// in decomposed letters, where agents write composed ones.
+func Within(root, file string) (rel string, ok bool) {
+	windows := windowsPath(root) || windowsPath(file) || strings.HasPrefix(root, "//")
+	if windows {
+		root, file = slashed(root), slashed(file)
 	}
-	i += len(claudeWorktrees)
-	name, _, _ := strings.Cut(slashed(dir)[i:], "/")
-	return dir[:i+len(name)]
+	root, file = clean(root), clean(file)
+	if rel, ok = below(root, file, windows); !ok {
+		rel, ok = below(norm.NFC.String(root), norm.NFC.String(file), windows)
+	}
+	return rel, ok
+}
+
+// agentWorktrees are the directories of a project in which Claude Code and Gemini CLI make worktrees.
+var agentWorktrees = []string{"/.claude/worktrees/", "/.gemini/worktrees/"}
+
+// AgentWorktree returns the root of the worktree that an agent has made and in which dir lies, and the
+// project that it is of, by its path; "" for none.
+func AgentWorktree(dir string) (root, project string) {
+	for _, worktrees := range agentWorktrees {
+		if i := strings.Index(slashed(dir), worktrees); i >= 0 {
+			end := i + len(worktrees)
+			name, _, _ := strings.Cut(slashed(dir)[end:], "/")
+			return dir[:end+len(name)], dir[:i]
+		}
+	}
+	return "", ""
 }
 
 // Gone returns the project and the worktree of a session that began in start, which is not on this
 // machine, and works in cwd: start, or the project whose worktree it was, of Windows as of Unix.
 func Gone(start, cwd string) Identity {
+	if windowsPath(start) { // as Windows itself writes it
+		start = strings.ToUpper(start[:1]) + strings.ReplaceAll(start[1:], "/", `\`)
+	}
 	id := Identity{Project: start, WorktreeRoot: cwd}
 	if !IsAbsolute(Relative(start, start, cwd)) {
 		id.WorktreeRoot = start
 	}
-	if root := ClaudeWorktree(start); root != "" {
-		id.Project = root[:strings.Index(slashed(root), claudeWorktrees)]
-		id.WorktreeRoot = root
+	if root, project := AgentWorktree(start); root != "" {
+		id.Project, id.WorktreeRoot = project, root
 	}
 	return id
 }

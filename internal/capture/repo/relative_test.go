@@ -30,6 +30,9 @@ func TestRelative(t *testing.T) {
 		{"other drive", `C:\p`, `C:\p`, `D:\p\a.go`, "D:/p/a.go"},
 		{"drive root", `C:\`, `C:\`, `C:\a.go`, "a.go"},
 		{"share", `\\host\s\p`, `\\host\s\p`, `\\host\s\p\a.go`, "a.go"},
+		{"root decomposed, file composed", "/cafe\u0301", "/cafe\u0301", "/caf\u00e9/men\u00fc.go", "men\u00fc.go"},
+		{"root composed, file decomposed", "/p/\ud55c", "/p/\ud55c", "/p/\u1112\u1161\u11ab/a.go", "a.go"},
+		{"another accent", "/cafe", "/cafe", "/caf\u00e9/a.go", "/caf\u00e9/a.go"},
 		{"other share", `C:\p`, `C:\p`, `\\host\s\a.go`, "//host/s/a.go"},
 	}
 	for _, tt := range tests {
@@ -156,7 +159,9 @@ func TestGone(t *testing.T) {
 		{`C:\w\shop`, `c:\W\Shop\api`, `C:\w\shop`, `C:\w\shop`},
 		{`C:\w\shop`, `D:\tmp`, `C:\w\shop`, `D:\tmp`},
 		{`C:\w\shop\.claude\worktrees\owl`, `C:\w\shop\.claude\worktrees\owl`, `C:\w\shop`, `C:\w\shop\.claude\worktrees\owl`},
-		{"C:/w/shop/.claude/worktrees/owl/api", "C:/w/shop/.claude/worktrees/owl/api", "C:/w/shop", "C:/w/shop/.claude/worktrees/owl"},
+		{"c:/w/shop/.claude/worktrees/owl/api", "C:/w/shop/.claude/worktrees/owl/api", `C:\w\shop`, `C:\w\shop\.claude\worktrees\owl`},
+		{"/w/shop/.gemini/worktrees/fox", "/w/shop/.gemini/worktrees/fox/api", "/w/shop", "/w/shop/.gemini/worktrees/fox"},
+		{`\\files\dev\shop`, `\\files\dev\shop\api`, `\\files\dev\shop`, `\\files\dev\shop`},
 		{"", "", "", ""},
 	} {
 		if id := Gone(c.start, c.cwd); id.Project != c.project || id.WorktreeRoot != c.worktree {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/text"
 )
 
@@ -65,7 +66,7 @@ func KindOfFile(p string) FileKind {
 // Relative returns a path as the memory stores it: relative to the first of the roots
 // that it is in, with '/', else absolute. A relative path is taken from cwd, and stays relative
 // without one. inside is also true when no root is known, and for a path that stays relative;
-// false for "" and for a root itself. It compares texts and follows no links.
+// false for "" and for a root itself. It follows no links.
 func Relative(p, cwd string, roots ...string) (rel string, inside bool) {
 	p = slashed(p)
 	if p == "" {
@@ -75,20 +76,19 @@ func Relative(p, cwd string, roots ...string) (rel string, inside bool) {
 		if cwd = slashed(cwd); cwd == "" {
 			return path.Clean(p), true
 		}
-		p = path.Join(cwd, p)
+		p = cwd + "/" + p
 	}
-	p = path.Clean(p)
 	known := false
 	for _, root := range roots {
-		if root = strings.TrimRight(slashed(root), "/"); root == "" {
+		if strings.Trim(root, `/\`) == "" {
 			continue
 		}
 		known = true
-		if len(p) > len(root) && p[len(root)] == '/' && (p[:len(root)] == root || root[0] != '/' && strings.EqualFold(p[:len(root)], root)) {
-			return p[len(root)+1:], true
+		if rel, ok := repo.Within(root, p); ok && rel != "." {
+			return rel, true
 		}
 	}
-	return p, !known
+	return path.Clean(p), !known
 }
 
 // slashed returns a Windows path with '/'. A path that has '/' already keeps its backslashes, which

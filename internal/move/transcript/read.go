@@ -263,7 +263,8 @@ func (r *Reader) place(start, cwd string) repo.Identity {
 		}
 	}
 	if !exists(cwd) {
-		id.WorktreeRoot = cmp.Or(repo.ClaudeWorktree(cwd), id.WorktreeRoot)
+		root, _ := repo.AgentWorktree(cwd)
+		id.WorktreeRoot = cmp.Or(root, id.WorktreeRoot)
 	}
 	if len(r.places) < 4096 {
 		r.places[key] = id
