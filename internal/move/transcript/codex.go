@@ -24,13 +24,12 @@ var codexSilent = []string{"compacted", "world_state", "token_usage_record", "in
 
 // takeCodex takes a line of Codex CLI in. A turn has an id from about version 0.80 on, which is in all
 // records of its events; the prompt is told by the event of the user's message, not by the items that the
-// model is sent, which the host adds to.
-func (p *Parser) takeCodex(line []byte) {
+// model is sent, which the host adds to. It returns false for a line that is no record.
+func (p *Parser) takeCodex(line []byte) bool {
 	var kind, at string
 	var payload []byte
 	if jsonscan.Decode(line, map[string]any{"type": &kind, "timestamp": &at, "payload": &payload}) != nil || kind == "" {
-		p.Counts.Broken++
-		return
+		return false
 	}
 	var f struct {
 		kind, turn, cwd, call, name, space, message, answer     string
@@ -56,7 +55,7 @@ func (p *Parser) takeCodex(line []byte) {
 		name, input := codexCall(cmp.Or(f.name, "local_shell"), f.space, cmp.Or(string(f.arguments), string(f.input), string(f.action)))
 		if name == "" || f.call == "" {
 			p.Counts.Unknown++ // no hook is told of it
-			return
+			break
 		}
 		p.addCall(call{f.call, name, input})
 	case "McpToolCall":
@@ -68,6 +67,7 @@ func (p *Parser) takeCodex(line []byte) {
 			p.Counts.Unknown++
 		}
 	}
+	return true
 }
 
 // codexCall returns the tool and the input that a hook is given for a call, "" for one that no hook is

@@ -102,6 +102,9 @@ func Find(path string, since time.Time) ([]Folder, error) {
 		if !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().Before(since) {
 			return
 		}
+		if workflow := filepath.Dir(filepath.Dir(folder)); filepath.Base(workflow) == "subagents" {
+			folder = workflow // subagents/workflows/RUN
+		}
 		if filepath.Base(folder) == "subagents" {
 			folder = filepath.Dir(filepath.Dir(folder))
 		}
@@ -116,13 +119,7 @@ func Find(path string, since time.Time) ([]Folder, error) {
 		}
 	} else {
 		add(path, info, "")
-		dir := filepath.Join(strings.TrimSuffix(path, extension), "subagents")
-		agents, _ := os.ReadDir(dir) // without it there are none
-		for _, agent := range agents {
-			if info, err := agent.Info(); err == nil && filepath.Ext(agent.Name()) == extension {
-				add(filepath.Join(dir, agent.Name()), info, "")
-			}
-		}
+		_ = walk(filepath.Join(strings.TrimSuffix(path, extension), "subagents"), add) // without it there are none
 	}
 	if err != nil {
 		return nil, err
@@ -225,10 +222,10 @@ func eachRecord(path string, most int64, visit func(*record) (enough bool)) (ski
 var errLongLine = errors.New("a line is too long to be a record")
 
 // Order sorts the sessions so that a copy comes after what it was copied from, however the files were
-// copied or touched: first those that are known, then by the times at which they began. Of sessions
+// copied or touched: first those that are known, in the order of their numbers, then by the times at which they began. Of sessions
 // that began with the same records, the one goes first whose own records begin first; a session
 // without any ended before it was forked.
-func (f *Folder) Order(known map[string]bool) {
+func (f *Folder) Order(known map[string]int64) {
 	own := map[string]memory.Millis{}
 	for from := 0; from < len(f.Sessions); {
 		to := from + 1
@@ -240,12 +237,8 @@ func (f *Folder) Order(known map[string]bool) {
 		}
 		from = to
 	}
-	rank := func(s *Session) int {
-		if known[s.ID] {
-			return 0
-		}
-		return 1
-	}
+	const last = 1 << 62 // of those that are not known
+	rank := func(s *Session) int64 { return cmp.Or(known[s.ID], last) }
 	slices.SortStableFunc(f.Sessions, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.first, b.first), cmp.Compare(own[a.Path], own[b.Path]), strings.Compare(a.Path, b.Path))
 	})

@@ -47,8 +47,9 @@ func geminiDir(path, hash string) string {
 }
 
 // takeGemini takes a line of Gemini CLI in: a message, or a change of the session, which may have all its
-// messages again. A message is written again when its calls have ended.
-func (p *Parser) takeGemini(line []byte) {
+// messages again. A message is written again when its calls have ended. It returns false for a line
+// that is no record.
+func (p *Parser) takeGemini(line []byte) bool {
 	var f struct {
 		id, at, kind, hash            string
 		content, calls, set, messages []byte
@@ -56,21 +57,24 @@ func (p *Parser) takeGemini(line []byte) {
 	if jsonscan.Decode(line, map[string]any{
 		"id": &f.id, "timestamp": &f.at, "type": &f.kind, "projectHash": &f.hash, "content": &f.content, "toolCalls": &f.calls, "$set": &f.set,
 	}) != nil {
-		p.Counts.Broken++
-		return
+		return false
 	}
 	if len(f.set) > 0 {
 		_ = jsonscan.Decode(f.set, map[string]any{"messages": &f.messages}) // else it changes something else
 		if len(f.messages) > 0 && f.messages[0] == '[' {
-			jsonscan.Parts(f.messages, func(_ string, message []byte) { p.takeGemini(message) })
+			jsonscan.Parts(f.messages, func(_ string, message []byte) {
+				if !p.takeGemini(message) {
+					p.Counts.Broken++
+				}
+			})
 		}
-		return
+		return true
 	}
 	p.setTime(f.at)
 	switch text := contentText(f.content); f.kind {
 	case "user":
 		if text == "" || strings.HasPrefix(text, "<session_context>") || !p.first(f.id) {
-			return // results of tools, or what the host says at the beginning
+			break // results of tools, or what the host says at the beginning
 		}
 		p.endTurn()
 		p.hooked("BeforeAgent", "prompt", text)
@@ -93,6 +97,7 @@ func (p *Parser) takeGemini(line []byte) {
 	default:
 		p.Counts.Unknown++
 	}
+	return true
 }
 
 // takeGeminiCall makes an event of a call that has ended, once.

@@ -64,9 +64,14 @@ type Parser struct {
 	line  int            // the number of the last one
 	ready []memory.Event // the next events, in order
 	ended bool
-	// host has written the file, Claude Code if it is ""; takeLine takes a line of another one in.
+	// host has written the file, Claude Code if it is ""; takeLine takes a line of it in, false if it is no
+	// record.
 	host     memory.Host
-	takeLine func(line []byte)
+	takeLine func(line []byte) bool
+	// from is the session that one of Codex CLI was forked from, "" for none.
+	from string
+	// forHost: what follows is an answer to the host, which has asked for it.
+	forHost bool
 
 	// now is what the last record said of time, place and turn.
 	now struct {
@@ -93,7 +98,9 @@ type call struct {
 
 // NewParser returns a parser of a transcript.
 func NewParser(r io.Reader) *Parser {
-	return &Parser{Counts: &Counts{}, lines: text.NewLines(r, maxLine)}
+	p := &Parser{Counts: &Counts{}, lines: text.NewLines(r, maxLine)}
+	p.takeLine = p.takeClaude
+	return p
 }
 
 // Bytes returns how many bytes were read.
@@ -150,63 +157,60 @@ var silent = []string{
 	"ai-title", "agent-name", "agent-color", "agent-setting", "permission-mode", "tag", "pr-link", "worktree-state", "content-replacement",
 }
 
-// take takes a line, which is not blank, in. The line is only valid during the call: what is kept of it
-// is a copy.
+// take takes a line, which is not blank, in, or the whole records of one that is torn. The line is only
+// valid during the call: what is kept of it is a copy.
 func (p *Parser) take(line []byte) {
-	if p.takeLine != nil {
-		p.takeLine(line)
+	if p.takeLine(line) {
 		return
 	}
-	if r, ok := parseRecord(line); ok {
-		p.takeRecord(&r)
-		return
+	counted := &p.Counts.Broken
+	for _, value := range torn(line) {
+		if p.takeLine(value) {
+			counted = &p.Counts.Mended
+		}
 	}
-	whole := torn(line)
-	if len(whole) == 0 {
-		p.Counts.Broken++
-		return
-	}
-	p.Counts.Mended++
-	for i := range whole {
-		p.takeRecord(&whole[i])
-	}
+	*counted++
 }
 
-// takeRecord takes a record in: it may make events ready, or count it as broken, unknown or copied.
-func (p *Parser) takeRecord(r *record) {
+// takeClaude takes a record of Claude Code in, or the first one of another agent: it may make events ready,
+// or count it as broken, unknown or copied. It returns false for a line that is no record.
+func (p *Parser) takeClaude(line []byte) bool {
+	r, ok := parseRecord(line)
 	switch {
+	case !ok:
+		return false
 	case slices.Contains(silent, r.kind):
-		return
+		return true
 	case r.kind == "system":
 		if r.subtype == "stop_hook_summary" || r.subtype == "turn_duration" {
 			p.endTurn()
 		}
-		return
+		return true
 	case r.kind == codexMeta, r.kind == geminiMeta:
 		p.host, p.takeLine = memory.HostCodex, p.takeCodex
 		if r.kind == geminiMeta {
 			p.host, p.takeLine = memory.HostGemini, p.takeGemini
 		}
-		p.now.session, p.now.cwd, p.now.at = r.session, cmp.Or(r.cwd, p.Dir), r.at
+		p.now.session, p.now.cwd, p.now.at, p.from = r.session, cmp.Or(r.cwd, p.Dir), r.at, r.forkedFrom.session
 		if r.hidden {
 			p.Counts.OfHost++
-			p.takeLine = func([]byte) {}
+			p.takeLine = func([]byte) bool { return true }
 		}
-		return
+		return true
 	case r.kind == HookRecord:
 		p.host, p.now.session, p.now.cwd, p.now.at = memory.HostOpenCode, r.session, r.cwd, cmp.Or(r.at, p.now.at)
 		p.takePayload(bytes.Clone(r.payload)) // parts of it stay in the event
-		return
+		return true
 	case r.kind != "user" && r.kind != "assistant":
 		p.Counts.Unknown++
-		return
+		return true
 	case r.session == "" || r.at <= 0 && p.now.at <= 0 || r.cwd == "" && p.now.cwd == "":
 		p.Counts.Broken++
-		return
+		return true
 	}
-	if p.copied != nil && p.copied(r) {
+	if p.copied != nil && p.copied(&r) {
 		p.Counts.Copied++
-		return
+		return true
 	}
 	if r.session != p.now.session {
 		p.endTurn()
@@ -216,15 +220,20 @@ func (p *Parser) takeRecord(r *record) {
 	p.now.at = cmp.Or(max(r.at, 0), p.now.at)
 	p.now.cwd, p.now.branch = cmp.Or(r.cwd, p.now.cwd), r.branch
 	if r.kind == "assistant" {
-		p.takeAnswer(r)
+		p.takeAnswer(&r)
 	} else {
-		p.takeUser(r)
+		p.takeUser(&r)
 	}
+	return true
 }
 
 // takeAnswer takes a message of the agent in: its calls wait for their results, its text may
 // be the last of the turn.
 func (p *Parser) takeAnswer(r *record) {
+	if p.forHost {
+		p.Counts.OfHost++
+		return
+	}
 	for _, b := range r.blocks() {
 		switch b.kind {
 		case "text":
@@ -284,8 +293,10 @@ func (p *Parser) takeUser(r *record) {
 	if slices.ContainsFunc(list, func(b block) bool { return strings.HasPrefix(b.text, hosttext.Interrupted) }) {
 		p.closing.text = ""
 	}
+	forHost := slices.ContainsFunc(list, func(b block) bool { return hosttext.IsForHost(b.text) })
 	if r.sidechain { // the prompt of a subagent
 		p.endAgent()
+		p.forHost = forHost && r.agent != ""
 		p.now.promptID = cmp.Or(r.promptID, p.now.promptID)
 		return
 	}
@@ -293,7 +304,7 @@ func (p *Parser) takeUser(r *record) {
 		return
 	}
 	p.endTurn()
-	p.now.promptID = r.promptID
+	p.now.promptID, p.forHost = r.promptID, forHost
 	typed, message := read(list)
 	if typed != "" && hosttext.FromOther(r.origin) {
 		typed, message = "", hosttext.Message{From: r.origin, Text: typed}
@@ -309,8 +320,8 @@ func (p *Parser) takeUser(r *record) {
 	p.ready = append(p.ready, e)
 }
 
-// read returns what the user typed of the parts of a record, one line each, and the message that a part
-// is, if one is.
+// read returns what the user typed of the parts of a record, one line each, and the message that parts
+// are, if some are.
 func read(list []block) (typed string, message hosttext.Message) {
 	var texts []string
 	for _, b := range list {
@@ -322,7 +333,7 @@ func read(list []block) (typed string, message hosttext.Message) {
 			texts = append(texts, text)
 		}
 		if m.Text != "" {
-			message = m
+			message.From, message.Text = cmp.Or(message.From, m.From), strings.TrimPrefix(message.Text+"\n\n"+m.Text, "\n\n")
 		}
 	}
 	return strings.Join(texts, "\n"), message
@@ -400,7 +411,11 @@ func (p *Parser) takePayload(payload []byte) {
 		p.Counts.Broken++
 		return
 	}
-	if p.copied != nil && e.PromptID != "" && p.copied(&record{session: p.now.session, uuid: e.PromptID}) {
+	r := record{session: p.now.session, uuid: e.PromptID}
+	if e.PromptID < r.session { // both begin with their times: the turn is older than the fork
+		r.forkedFrom.session = p.from
+	}
+	if p.copied != nil && e.PromptID != "" && p.copied(&r) {
 		p.Counts.Copied++
 		return
 	}

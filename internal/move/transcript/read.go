@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"claudemem/internal/capture/hook"
@@ -32,7 +33,7 @@ type Reader struct {
 	Excluded, Private int
 	// Known are the ids of sessions of which a fork's records are copies: those that are imported with
 	// it, and those that the memory has or has forgotten.
-	Known map[string]bool
+	Known map[string]int64
 	// Bytes is how much was read.
 	Bytes int64
 	// Unreadable are files that could not be read to their end, with the reason.
@@ -57,7 +58,7 @@ func (r *Reader) Enter() {
 // otherwise. The session that has the original is read before (Order).
 func (r *Reader) copied(record *record) bool {
 	from := record.forkedFrom
-	if from.session != "" && from.session != record.session && r.Known[from.session] {
+	if from.session != "" && from.session != record.session && r.Known[from.session] != 0 {
 		return true
 	}
 	uuid := cmp.Or(from.uuid, record.uuid)
@@ -91,61 +92,61 @@ type part struct {
 
 // Read calls give for the events of a session as the hook would send them, in order: those of
 // subagents among those of the session's own, by their times. An error of give, or of ctx, ends it and
-// is returned. A file that cannot be read ends where it cannot, and is noted in Unreadable; a session
-// without a file of its own gives nothing.
+// is returned. A file that cannot be read ends where it cannot, and is noted in Unreadable.
 func (r *Reader) Read(ctx context.Context, s *Session, give func(memory.Event) error) error {
-	main := r.open(s.Path, agentType(s.Path), s.Dir)
-	if main == nil {
-		return nil
-	}
-	var agents []*part
+	var parts []*part
 	defer func() {
-		for _, p := range append(agents, main) {
+		for _, p := range parts {
 			p.close()
 		}
 	}()
-	waiting := s.Agents
+	waiting := slices.Concat([]string{s.Path}, s.Agents)
 	v := visit{reader: r, give: give}
-	for !main.ended || len(agents) > 0 || len(waiting) > 0 {
+	for len(parts)+len(waiting) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		// Files of subagents are in the order of their first times: the next one begins after those that are open.
-		for len(waiting) > 0 && len(agents) < maxAgents {
+		for len(waiting) > 0 && len(parts) < maxParts {
 			path := waiting[0]
 			waiting = waiting[1:]
-			kind := agentType(path)
-			if hosttext.IsHelper(strings.TrimPrefix(strings.TrimSuffix(filepath.Base(path), extension), agentPrefix), kind) {
+			if kind := agentType(path); isHelper(path, kind) {
 				r.Counts.OfHost++
-			} else if p := r.open(path, kind, ""); p != nil && !p.ended {
-				agents = append(agents, p)
-			} else if p != nil {
+			} else if p := r.open(path, kind, s.Dir); p != nil {
+				parts = append(parts, p)
+			}
+		}
+		parts = slices.DeleteFunc(parts, func(p *part) bool {
+			if p.ended {
 				p.close()
 			}
+			return p.ended
+		})
+		if len(parts) == 0 {
+			continue
 		}
-		first, at := main, -1
-		for i, p := range agents {
-			if first.ended || p.next.OccurredAt <= first.next.OccurredAt {
-				first, at = p, i
+		first := parts[0]
+		for _, p := range parts {
+			if p.next.OccurredAt <= first.next.OccurredAt { // of the same time: a subagent's
+				first = p
 			}
-		}
-		if first.ended {
-			break
 		}
 		if err := v.event(first.next); err != nil {
 			return err
 		}
 		r.advance(first)
-		if first.ended && at >= 0 {
-			first.close()
-			agents = append(agents[:at], agents[at+1:]...)
-		}
 	}
 	return nil
 }
 
-// maxAgents bounds the files of subagents that are open at once.
-const maxAgents = 32
+// isHelper reports whether a file is of an agent that the host runs for itself.
+func isHelper(path, agentType string) bool {
+	id, isAgent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(path), extension), agentPrefix)
+	return isAgent && hosttext.IsHelper(id, agentType)
+}
+
+// maxParts bounds the files of a session that are open at once.
+const maxParts = 33
 
 // open opens a file and reads its first event; nil if it cannot be opened, which is noted. The caller
 // closes the part.
@@ -223,6 +224,9 @@ func (v *visit) event(e memory.Event) error {
 	if v.private {
 		v.reader.Private++
 		return nil
+	}
+	if e.Host == memory.HostCodex {
+		v.start = e.Cwd // where the turn was begun, whatever a command changes to
 	}
 	id := v.reader.place(v.start, e.Cwd)
 	e.ProjectPath, e.WorktreeRoot = id.Project, id.WorktreeRoot

@@ -37,9 +37,9 @@ func readAll(t *testing.T, dir string, config map[string]string) (lines []string
 		t.Fatal(err)
 	}
 	folders, err := Find(dir, time.Time{})
-	known := map[string]bool{}
-	for _, id := range strings.Fields(config["known"]) {
-		known[id] = true
+	known := map[string]int64{}
+	for i, id := range strings.Fields(config["known"]) {
+		known[id] = int64(i + 1)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +106,8 @@ func TestForks(t *testing.T) {
 		"uuids kept, original goes on first":  {common + next("o", "11:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
 		"uuids kept, fork goes on first":      {common + next("o", "13:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "", of("fork") + "|fork prompt p-f Go on as f|s prompt p-o Go on as o"},
 		"but the original is known":           {common + next("o", "13:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "s", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
+		"both known, the original first":      {common + next("o", "13:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "s fork", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
+		"both known, the fork first":          {common + next("o", "11:00:00Z"), in("fork", common+next("f", "12:00:00Z")), "fork s", of("fork") + "|fork prompt p-f Go on as f|s prompt p-o Go on as o"},
 		"original ended before the fork":      {common, in("fork", common+next("f", "12:00:00Z")), "", shared + "|fork prompt p-f Go on as f"},
 		"marked, original here":               {common + next("o", "13:00:00Z"), marked(common) + in("fork", next("f", "12:00:00Z")), "s", shared + "|s prompt p-o Go on as o|fork prompt p-f Go on as f"},
 		"marked, original known or forgotten": {"", marked(common) + in("fork", next("f", "12:00:00Z")), "s", "fork prompt p-f Go on as f"},

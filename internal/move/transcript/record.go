@@ -99,33 +99,38 @@ func parseRecord(line []byte) (r record, ok bool) {
 }
 
 // recordsOf returns the records of a line.
-func recordsOf(line []byte) []record {
+func recordsOf(line []byte) (list []record) {
 	if r, ok := parseRecord(line); ok {
 		return []record{r}
 	}
-	return torn(line)
+	for _, value := range torn(line) {
+		if r, ok := parseRecord(value); ok {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // maxTorn bounds the looks at a torn line for a whole record.
 const maxTorn = 16
 
-// torn returns the whole records of a line that is none: writers that were killed, or that wrote at the
+// recordOpenings begin records, as agents of any version order the members.
+var recordOpenings = []string{`{"parentUuid"`, `{"type"`, `{"timestamp"`, `{"sessionId"`, `{"uuid"`, `{"cwd"`, `{"id"`, `{"$set"`}
+
+// torn returns the whole values of a line that is no record: writers that were killed, or that wrote at the
 // same time, leave NULs, two records on a line, or a piece of one before a whole one.
-func torn(line []byte) (whole []record) {
+func torn(line []byte) (whole [][]byte) {
 	for range maxTorn {
 		var value json.RawMessage
 		line = bytes.TrimLeft(line, "\x00 \t\r\n")
 		decoder := json.NewDecoder(bytes.NewReader(line))
-		err := decoder.Decode(&value)
-		if err == nil {
-			if r, ok := parseRecord(value); ok {
-				whole = append(whole, r)
-			}
+		if decoder.Decode(&value) == nil {
+			whole = append(whole, value)
 			line = line[decoder.InputOffset():]
 			continue
 		}
 		next := -1
-		for _, opening := range []string{`{"parentUuid"`, `{"type"`} {
+		for _, opening := range recordOpenings {
 			if i := bytes.Index(line[min(1, len(line)):], []byte(opening)); i >= 0 && (next < 0 || i < next) {
 				next = i
 			}

@@ -359,18 +359,19 @@ func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.Backfi
 	}
 }
 
-// KnownSessions returns which sessions of Claude Code the memory in a data directory has or has
-// forgotten, by their ids there; an empty map without a memory. The codes of its errors: those of Export.
-func KnownSessions(ctx context.Context, dataDir string, ids []string) (map[string]bool, error) {
+// KnownSessions returns which sessions of the agents with forks the memory in a data directory has or has
+// forgotten, by their ids there, with numbers in the order in which they came; an empty map without a
+// memory. The codes of its errors: those of Export.
+func KnownSessions(ctx context.Context, dataDir string, ids []string) (map[string]int64, error) {
 	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if memory.CodeOf(err) == memory.CodeNoMemory {
-		return map[string]bool{}, nil
+		return map[string]int64{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	return s.KnownSessions(ctx, memory.HostClaudeCode, ids)
+	return s.KnownSessions(ctx, []memory.Host{memory.HostClaudeCode, memory.HostCodex}, ids)
 }
 
 // ForeseeBackfill returns a Backfiller that takes nothing in and counts what would be. It reads

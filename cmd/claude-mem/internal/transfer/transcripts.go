@@ -220,7 +220,7 @@ func leftOut(others map[string]int) string {
 
 // orderFolders orders the sessions of folders so that originals come before their copies, and returns
 // the ids of those that may be originals: all in folders, and those that the memory has or has forgotten.
-func orderFolders(ctx context.Context, dataDir string, folders []transcript.Folder) (map[string]bool, error) {
+func orderFolders(ctx context.Context, dataDir string, folders []transcript.Folder) (map[string]int64, error) {
 	var ids, from []string
 	for _, folder := range folders {
 		for i := range folder.Sessions {
@@ -235,7 +235,7 @@ func orderFolders(ctx context.Context, dataDir string, folders []transcript.Fold
 		folders[i].Order(stored)
 	}
 	for _, id := range ids {
-		stored[id] = true
+		stored[id] = cmp.Or(stored[id], 1)
 	}
 	return stored, nil
 }
@@ -250,7 +250,7 @@ type transcriptImport struct {
 	ctx     context.Context //nolint:containedctx // of one command
 	folders []transcript.Folder
 	// known are the sessions in folders, by their ids at the host.
-	known map[string]bool
+	known map[string]int64
 	flags *TranscriptFlags
 	cfg   daemon.Config
 	// source is the path that was named.

@@ -85,20 +85,22 @@ func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]boo
 	return known, nil
 }
 
-// KnownSessions returns which of a host's sessions are in the books or were forgotten, by the host's
-// ids for them.
-func (s *Keeper) KnownSessions(ctx context.Context, host memory.Host, ids []string) (known map[string]bool, err error) {
+// KnownSessions returns which sessions of some hosts are in the books or were forgotten, by the hosts'
+// ids for them: a higher number for one that came later, the lowest for those that were forgotten.
+func (s *Keeper) KnownSessions(ctx context.Context, hosts []memory.Host, ids []string) (known map[string]int64, err error) {
 	defer db.Wrap(&err, "look for sessions")
 	tombs := make(map[string]string, len(ids))
-	for _, id := range ids {
-		tombs[records.SessionTomb(host, id)] = id
+	for _, host := range hosts {
+		for _, id := range ids {
+			tombs[records.SessionTomb(host, id)] = id
+		}
 	}
-	found, err := db.Column[string](ctx, s.Reader, `SELECT host_session_id FROM sessions WHERE host = ?1 AND host_session_id IN (SELECT value FROM json_each(?2))
-		UNION ALL SELECT key FROM tombstones WHERE kind = '`+records.TombSession+`' AND key IN (SELECT value FROM json_each(?3))`,
-		string(host), db.JSONList(ids), db.JSONList(slices.Collect(maps.Keys(tombs))))
-	known = make(map[string]bool, len(found))
-	for _, name := range found {
-		known[cmp.Or(tombs[name], name)] = true
+	found, err := db.Pairs[string, int64](ctx, s.Reader, `SELECT host_session_id, id FROM sessions WHERE host IN (SELECT value FROM json_each(?1)) AND host_session_id IN (SELECT value FROM json_each(?2))
+		UNION ALL SELECT key, -1 FROM tombstones WHERE kind = '`+records.TombSession+`' AND key IN (SELECT value FROM json_each(?3))`,
+		db.JSONList(hosts), db.JSONList(ids), db.JSONList(slices.Collect(maps.Keys(tombs))))
+	known = make(map[string]int64, len(found))
+	for name, number := range found {
+		known[cmp.Or(tombs[name], name)] = number
 	}
 	return known, err
 }
