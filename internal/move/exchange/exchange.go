@@ -13,6 +13,9 @@ import (
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // Version is the version of the format. Readers of a version ignore fields that they do not
@@ -104,7 +107,8 @@ type Reader struct {
 // NewReader reads the header, which is the file's own word. The error is CodeInvalid if there is none,
 // or if it is of a newer version, CodeStorage if the file cannot be read.
 func NewReader(from io.Reader) (*Reader, Header, error) {
-	r := &Reader{from: text.NewLines(from, MaxLine)}
+	// PowerShell writes UTF-16, or UTF-8 with a mark.
+	r := &Reader{from: text.NewLines(transform.NewReader(from, unicode.BOMOverride(transform.Nop)), MaxLine)}
 	var h Header
 	other := memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint("`claude-mem export FILE` writes what this command reads")
 	line, err := r.next()
