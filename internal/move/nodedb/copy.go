@@ -50,12 +50,12 @@ func (c *Copy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.D
 // CodeNotFound, CodeInvalid for a file that is no such database, CodeStorage, CodeConflict for one
 // that is being written all the time, CodeUnavailable when ctx ends.
 func Open(ctx context.Context, path, dir string) (*Copy, error) {
-	return open(ctx, path, dir, check)
+	return open(ctx, path, dir, true, check)
 }
 
 // OpenOther is Open for a database of another program, which has these tables.
 func OpenOther(ctx context.Context, path, dir string, tables ...string) (*Copy, error) {
-	return open(ctx, path, dir, func(ctx context.Context, db *sql.DB) error {
+	return open(ctx, path, dir, false, func(ctx context.Context, db *sql.DB) error {
 		found, err := plainTables(ctx, db, tables)
 		if err == nil && found < len(tables) {
 			err = memory.Errorf(memory.CodeInvalid, "its tables are not known: %s are not all there", strings.Join(tables, ", "))
@@ -67,8 +67,9 @@ func OpenOther(ctx context.Context, path, dir string, tables ...string) (*Copy, 
 // DB returns the copy, to be read.
 func (c *Copy) DB() *sql.DB { return c.db }
 
-// open is Open for a database that check knows.
-func open(ctx context.Context, path, dir string, check func(context.Context, *sql.DB) error) (_ *Copy, err error) {
+// open is Open for a database that check knows. Without its indexes, bare, it is read although they are
+// damaged.
+func open(ctx context.Context, path, dir string, bare bool, check func(context.Context, *sql.DB) error) (_ *Copy, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, memory.Errorf(memory.CodeStorage, "%w", err)
 	}
@@ -90,7 +91,7 @@ func open(ctx context.Context, path, dir string, check func(context.Context, *sq
 	if err != nil {
 		return nil, err
 	}
-	if err = check(ctx, db); err != nil && strings.Contains(err.Error(), malformedSchema) {
+	if err = check(ctx, db); err == nil && bare || err != nil && strings.Contains(err.Error(), malformedSchema) {
 		if err = cmp.Or(db.Close(), bareTables(ctx, to)); err == nil {
 			if db, err = sql.Open(sqlite.Driver, source(to)); err == nil {
 				err = check(ctx, db)
@@ -107,14 +108,15 @@ func open(ctx context.Context, path, dir string, check func(context.Context, *sq
 // versions of the Node program have left indexes on columns that are not there.
 const malformedSchema = "malformed database schema"
 
-// bareTables removes all definitions but those of tables from the copy at path, which is only read
-// afterwards: the rows are whole.
+// bareTables removes all definitions but those of the tables that are read from the copy at path, which
+// is only read afterwards: the rows are whole.
 func bareTables(ctx context.Context, path string) error {
 	db, err := sql.Open(sqlite.Driver, sqlite.Source(path, nil, "writable_schema(1)", "trusted_schema(0)"))
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "DELETE FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL")
+	_, err = db.ExecContext(ctx, `DELETE FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL
+		OR lower(tbl_name) NOT IN ('sdk_sessions', 'user_prompts', 'observations', 'session_summaries', 'session', 'message', 'part')`)
 	return errors.Join(err, db.Close())
 }
 
