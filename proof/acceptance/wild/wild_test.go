@@ -21,6 +21,7 @@ import (
 type user struct {
 	*world.Memory
 	shop, projects string
+	made           int // cases made so far: each has ids of its own
 }
 
 func newUser(t *testing.T) *user {
