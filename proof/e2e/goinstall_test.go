@@ -23,7 +23,12 @@ func TestGoInstall(t *testing.T) {
 	if folder == "" {
 		t.Skip("RELEASE names no folder with a release")
 	}
-	const path, version = "example.org/acme/claude-mem", "v9.8.7"
+	const path = "example.org/acme/claude-mem"
+	archives, err := filepath.Glob(filepath.Join(folder, "claude-mem-plugin_*.tar.gz")) // what the tag has to hold
+	if err != nil || len(archives) != 1 {
+		t.Fatal(err, archives)
+	}
+	version := "v" + strings.TrimSuffix(strings.TrimPrefix(filepath.Base(archives[0]), "claude-mem-plugin_"), ".tar.gz")
 	run := func(dir string, env []string, name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(name, args...)
@@ -38,10 +43,6 @@ func TestGoInstall(t *testing.T) {
 	root := strings.TrimSpace(run(".", nil, "git", "rev-parse", "--show-toplevel"))
 	run(root, nil, "sh", "-c", `git archive HEAD | tar -x -C "$1"`, "sh", tree)
 	run(tree, nil, "sh", "-c", "git init -q && git add -A && .ci/rename "+path)
-	archives, err := filepath.Glob(filepath.Join(folder, "claude-mem-plugin_*.tar.gz")) // what the tag has to hold
-	if err != nil || len(archives) != 1 {
-		t.Fatal(err, archives)
-	}
 	run(tree, nil, "tar", "-xzf", archives[0])
 
 	versions := filepath.Join(proxy, filepath.FromSlash(path), "@v")
