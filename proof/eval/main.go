@@ -5,6 +5,7 @@
 //
 //	go run ./proof/eval -data folder           every set of the folder
 //	go run ./proof/eval -data folder -sets a,b
+//	go run ./proof/eval -data folder -queries 200 -rankings file    also what was found, a line of JSON a query
 //	go run ./proof/eval -data folder -recall   what recall gives at prompts, see recall_bars.go
 //	go run ./proof/eval -data folder -calibrate internal/find/recall/gate/calibration.json
 //	go run ./proof/eval -data folder -calibrate-work internal/find/recall/gate/calibration.json
@@ -18,7 +19,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -28,6 +31,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"claudemem/proof/eval/relevance"
 )
 
 func main() {
@@ -35,6 +40,8 @@ func main() {
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
 	files := flag.Bool("files", false, "let the sessions that ask know half of the files of the commit that they are about to make")
 	trained := flag.Bool("train", false, "train the embedding table of each memory, without the documents that its queries were made from")
+	most := flag.Int("queries", 0, "ask at most that many queries of each set, always the same ones; default: all")
+	rankings := flag.String("rankings", "", "write what was found for each query to this file")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
 	work := flag.String("calibrate-work", "", "fit the gate at prompts of sessions at work instead, beside the one in the program, and write both to this file")
@@ -43,7 +50,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	measure := func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
-		return evaluate(ctx, out, data, only, conditions{files: *files, trained: *trained})
+		found, err := evaluate(ctx, out, data, only, conditions{files: *files, trained: *trained, most: *most})
+		if err != nil {
+			return false, err
+		}
+		return printBars(out, found), writeRankings(*rankings, found)
 	}
 	if *recall {
 		measure = evaluateRecall
@@ -70,33 +81,52 @@ func main() {
 	}
 }
 
-func evaluate(ctx context.Context, out io.Writer, data, only string, under conditions) (met bool, err error) {
-	names, err := setsIn(data)
+// evaluate measures sets and prints how each did.
+func evaluate(ctx context.Context, out io.Writer, data, only string, under conditions) (results []result, err error) {
+	names, err := relevance.Sets(data)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if names, err = chosen(names, only); err != nil {
-		return false, err
+		return nil, err
 	}
 	if len(names) == 0 {
-		return false, errors.New("no set found: name a folder of folders with docs.jsonl and queries.jsonl by -data or EVAL_DATA")
+		return nil, errors.New("no set found: name a folder of folders with docs.jsonl and queries.jsonl by -data or EVAL_DATA")
 	}
 	printHead(out)
-	var results []result
 	for _, name := range names {
 		s, err := readSet(filepath.Join(data, name))
 		if err != nil {
-			return false, fmt.Errorf("read set %s: %w", name, err)
+			return nil, fmt.Errorf("read set %s: %w", name, err)
 		}
 		s.conditions = under
+		if under.most > 0 {
+			s.queries = relevance.Draw(s.queries, under.most)
+		}
 		r, err := s.measure(ctx)
 		if err != nil {
-			return false, fmt.Errorf("measure set %s: %w", name, err)
+			return nil, fmt.Errorf("measure set %s: %w", name, err)
 		}
 		printResult(out, r)
 		results = append(results, r)
 	}
-	return printBars(out, results), nil
+	return results, nil
+}
+
+// writeRankings writes what was found to a file, a line of JSON a query; "" is no file.
+func writeRankings(path string, results []result) error {
+	if path == "" {
+		return nil
+	}
+	var lines bytes.Buffer
+	for _, r := range results {
+		for _, found := range r.rankings {
+			if err := json.NewEncoder(&lines).Encode(found); err != nil {
+				return err
+			}
+		}
+	}
+	return os.WriteFile(path, lines.Bytes(), 0o600)
 }
 
 // chosen returns the names of only, separated by commas, or all names without any. A name that

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem/proof/eval/plain"
+	"claudemem/proof/eval/relevance"
 )
 
 // result is how a set did.
@@ -19,6 +20,7 @@ type result struct {
 	name          string
 	queries       int
 	plain, search figures
+	rankings      []relevance.Rankings // by query
 	// asOf says that the queries have a date, so that the set is about what came before.
 	asOf bool
 	// files says that the sessions which asked knew files.
@@ -47,7 +49,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 		corpora[d.Corpus] = append(corpora[d.Corpus], *d)
 		byID[d.ID] = d
 		kinds[d.Corpus] = "observation"
-		if d.spoken() {
+		if d.Spoken() {
 			kinds[d.Corpus] = "prompt"
 		}
 	}
@@ -63,6 +65,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	working := s.filesOf()
 	plains, searches := make([]figures, len(s.queries)), make([]figures, len(s.queries))
 	times := make([]time.Duration, len(s.queries))
+	rankings := make([]relevance.Rankings, len(s.queries))
 	err = eachOf(ctx, len(s.queries), func(i int) error {
 		q := &s.queries[i]
 		grades := map[string]int{}
@@ -87,7 +90,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 				v.Set("working_files", strings.Join(working(q), ","))
 			}
 			keep = func(id string) bool {
-				at, ok := byID[id].moment()
+				at, ok := byID[id].Moment()
 				return !slices.Contains(q.Exclude, id) && ok && at.Before(before)
 			}
 		}
@@ -98,14 +101,16 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 		}
 		times[i] = time.Since(start)
 		ranked = slices.DeleteFunc(ranked, func(id string) bool { return slices.Contains(q.Exclude, id) })
-		searches[i] = judge(ranked, grades)
-		plains[i] = judge(baselines[q.Corpus].Search(q.Text, depth, keep), grades)
+		found := relevance.Rankings{Set: s.name, Query: q.ID, Plain: baselines[q.Corpus].Search(q.Text, depth, keep), Search: ranked}
+		rankings[i] = found
+		searches[i] = judge(found.Search, grades)
+		plains[i] = judge(found.Plain, grades)
 		return nil
 	})
 	if err != nil {
 		return r, err
 	}
-	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), files: s.files, asOf: s.dated()}
+	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), rankings: rankings, files: s.files, asOf: s.dated()}
 	for _, t := range times {
 		r.took += t / time.Duration(len(times))
 	}
@@ -127,7 +132,7 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 	for _, d := range s.documents {
 		// The neighbours of what is spoken are part of it, so conversations stay whole; tables
 		// are not trained on them anyway.
-		if asked[d.ID] && !d.spoken() {
+		if asked[d.ID] && !d.Spoken() {
 			last = append(last, d)
 		} else {
 			first = append(first, d)

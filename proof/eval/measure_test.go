@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"claudemem/proof/eval/relevance"
 )
 
 func TestJudge(t *testing.T) {
@@ -87,7 +89,7 @@ func TestMeasure(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(data, "no-set"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	names, err := setsIn(data)
+	names, err := relevance.Sets(data)
 	if got, want := strings.Join(names, " "), "talk work"; err != nil || got != want {
 		t.Fatalf("sets %q %v, want %q", got, err, want)
 	}
@@ -106,20 +108,6 @@ func TestMeasure(t *testing.T) {
 		if r.asOf != (name == "work") {
 			t.Errorf("%s: asOf is %v", name, r.asOf)
 		}
-	}
-}
-
-func TestReadLines(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "docs.jsonl")
-	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n\n{\"id\":"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var list []document
-	if err := readLines(path, &list); err == nil || !strings.Contains(err.Error(), "docs.jsonl line 3") {
-		t.Errorf("got %v, want the line that cannot be read", err)
-	}
-	if err := readLines(path+"x", &list); err == nil {
-		t.Error("no error for a file that is not there")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/memory"
 	"claudemem/proof/corpus"
+	"claudemem/proof/eval/relevance"
 )
 
 // own is our own corpus and the prompts labelled against it, so that they are
@@ -56,7 +57,7 @@ func readOwnLines[T any](name string, into *[]T) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return readLinesOf(f, path.Base(name), into)
+	return relevance.LinesOf(f, path.Base(name), into)
 }
 
 // fill is how many records of other projects the memory has beside our own corpus:

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"claudemem/proof/eval/relevance"
 )
 
 // The bars of recall at prompts, of the issue that asked for it: what share of
@@ -35,7 +37,7 @@ var otherSets = []string{"cacm", "locomo-session", "locomo-turn", "realtalk-turn
 
 // codingSets reads all sets of a folder but the others, which it names on out.
 func codingSets(out io.Writer, data string) (sets []*set, err error) {
-	names, err := setsIn(data)
+	names, err := relevance.Sets(data)
 	if err != nil {
 		return nil, err
 	}

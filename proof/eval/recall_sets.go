@@ -128,9 +128,9 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 	var clock func() time.Time
 	if p.dated {
 		p.documents, p.queries = slices.Clone(p.documents), slices.Clone(p.queries)
-		slices.SortStableFunc(p.documents, func(a, b document) int { return a.when().Compare(b.when()) })
-		slices.SortStableFunc(p.queries, func(a, b query) int { return a.when().Compare(b.when()) })
-		now.Store(p.queries[0].when().UnixMilli())
+		slices.SortStableFunc(p.documents, func(a, b document) int { return a.When().Compare(b.When()) })
+		slices.SortStableFunc(p.queries, func(a, b query) int { return a.When().Compare(b.When()) })
+		now.Store(p.queries[0].When().UnixMilli())
 		clock = func() time.Time { return time.UnixMilli(now.Load()) }
 	}
 	w, err := startWorker(ctx, clock)
@@ -157,9 +157,9 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 		q := &p.queries[i]
 		var at time.Time
 		if p.dated {
-			at = q.when()
+			at = q.When()
 			now.Store(at.UnixMilli())
-			older, _ := slices.BinarySearchFunc(p.documents, at, func(d document, at time.Time) int { return d.when().Compare(at) })
+			older, _ := slices.BinarySearchFunc(p.documents, at, func(d document, at time.Time) int { return d.When().Compare(at) })
 			if older > next {
 				if err := enter(older); err != nil {
 					return nil, err
@@ -179,16 +179,4 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 	}
 	*took = append(*took, r.took...)
 	return all, nil
-}
-
-// when is a document's time; those without one come first.
-func (d *document) when() time.Time {
-	at, _ := d.moment()
-	return at
-}
-
-// when is the time at which the query was asked, zero when it has none.
-func (q *query) when() time.Time {
-	at, _ := time.Parse(time.RFC3339, q.Before)
-	return at
 }

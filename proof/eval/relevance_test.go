@@ -18,6 +18,7 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/memory"
+	"claudemem/proof/eval/relevance"
 )
 
 var update = flag.Bool("update", false, "record the figures of the relevance corpus anew")
@@ -128,7 +129,7 @@ func enterGolden(t *testing.T, s *store.Store, records []golden) map[memory.Reco
 func openGolden(t *testing.T) (*search.Searcher, map[memory.RecordRef]string) {
 	t.Helper()
 	var records []golden
-	if err := readLines(filepath.Join(relevanceFolder, "docs.jsonl"), &records); err != nil {
+	if err := relevance.Lines(filepath.Join(relevanceFolder, "docs.jsonl"), &records); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -158,7 +159,7 @@ const leastByCode = 0.93
 // numbers and paths in it.
 func TestOtherLanguages(t *testing.T) {
 	var queries []goldenQuery
-	if err := readLines(filepath.Join(relevanceFolder, "languages.jsonl"), &queries); err != nil {
+	if err := relevance.Lines(filepath.Join(relevanceFolder, "languages.jsonl"), &queries); err != nil {
 		t.Fatal(err)
 	}
 	searcher, ids := openGolden(t)
@@ -188,7 +189,7 @@ func TestOtherLanguages(t *testing.T) {
 // index and search. With -update the figures are recorded anew.
 func TestRelevance(t *testing.T) {
 	var queries []goldenQuery
-	if err := readLines(filepath.Join(relevanceFolder, "queries.jsonl"), &queries); err != nil {
+	if err := relevance.Lines(filepath.Join(relevanceFolder, "queries.jsonl"), &queries); err != nil {
 		t.Fatal(err)
 	}
 	searcher, ids := openGolden(t)

@@ -149,12 +149,12 @@ type record struct {
 
 // enter enters a document and tells which record it has become.
 func (w *worker) enter(ctx context.Context, project string, d *document) (record, error) {
-	if d.spoken() {
+	if d.Spoken() {
 		body := map[string]any{
 			"host_session_id": project + "/" + d.Meta.Session, "prompt_id": d.ID,
 			"project_path": project, "prompt": d.Text,
 		}
-		if at, ok := d.moment(); ok {
+		if at, ok := d.Moment(); ok {
 			body["occurred_at"] = at.UnixMilli()
 		}
 		var got struct {
@@ -168,7 +168,7 @@ func (w *worker) enter(ctx context.Context, project string, d *document) (record
 		return record{"prompt", got.Session, got.Number}, nil
 	}
 	body := map[string]any{"project": project, "narrative": d.Text, "files": d.Meta.Files}
-	if at, ok := d.moment(); ok {
+	if at, ok := d.Moment(); ok {
 		body["created_at"] = at.UTC().Format(time.RFC3339)
 	}
 	var got struct {
@@ -183,7 +183,7 @@ func (w *worker) enter(ctx context.Context, project string, d *document) (record
 // observation that is there becomes no second one.
 func (w *worker) enterAll(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
 	return w.enterGroups(ctx, documents, project, func(d *document) (group string, grouped bool) {
-		return d.Corpus + "\x00" + d.Meta.Session, d.spoken()
+		return d.Corpus + "\x00" + d.Meta.Session, d.Spoken()
 	})
 }
 
@@ -191,9 +191,9 @@ func (w *worker) enterAll(ctx context.Context, documents []document, project fun
 // have the same numbers in each run, and a table is trained on the same ones in the same order.
 func (w *worker) enterInTurn(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
 	documents = slices.Clone(documents)
-	slices.SortStableFunc(documents, func(a, b document) int { return a.when().Compare(b.when()) })
+	slices.SortStableFunc(documents, func(a, b document) int { return a.When().Compare(b.When()) })
 	return w.enterGroups(ctx, documents, project, func(d *document) (group string, grouped bool) {
-		if d.spoken() {
+		if d.Spoken() {
 			return d.Corpus + "\x00" + d.Meta.Session, true
 		}
 		return "", true
