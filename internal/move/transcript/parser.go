@@ -40,8 +40,7 @@ type Counts struct {
 	Unknown int `json:"unknown"`
 	// Copied records are of another session that this one goes on from.
 	Copied int `json:"copied"`
-	// OfHost are transcripts of agents that the host runs for itself, and answers to what it sent before
-	// any prompt.
+	// OfHost are transcripts of agents that the host runs for itself, and answers that it asked for itself.
 	OfHost  int `json:"of_host"`
 	Prompts int `json:"prompts"`
 	Tools   int `json:"tools"`

@@ -193,8 +193,6 @@ type visit struct {
 	give   func(memory.Event) error
 	// private: the current turn is private.
 	private bool
-	// busy: the session has a prompt or a call. An answer before them is to the host.
-	busy    bool
 	session string
 	// start is the directory in which the session began.
 	start string
@@ -204,12 +202,7 @@ type visit struct {
 // capture it: prompts of the host, private turns, excluded projects.
 func (v *visit) event(e memory.Event) error {
 	if e.HostSessionID != v.session {
-		v.session, v.start, v.private, v.busy = e.HostSessionID, e.Cwd, false, false
-	}
-	v.busy = v.busy || e.Kind != memory.KindStop
-	if e.Kind == memory.KindStop && !v.busy {
-		v.reader.Counts.OfHost++
-		return nil
+		v.session, v.start, v.private = e.HostSessionID, e.Cwd, false
 	}
 	if e.Kind == memory.KindPrompt {
 		switch tags.KindOfPrompt(e.Prompt) {

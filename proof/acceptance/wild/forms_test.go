@@ -251,6 +251,7 @@ func forms() (list []form) {
 	add("warmup", "before the first prompt", oneTurn, form{heard: once(claude("wu2").asks("Warmup").ends("Hi! I am ready to work on your shop."), typed)})
 	add("warmup", "Codex CLI, with a call", "", form{heard: once(codex("wu3"), "Warmup")})
 	add("warmup", "for a suggestion", "", form{heard: []*session{claude("wu4").asks("[SUGGESTION MODE: Suggest what the user might naturally type next.]").ends("run the tests")}})
+	add("warmup", "a task of the host, whose answer is work", "0 calls, 1 ends", form{heard: []*session{claude("wu6").asks("<scheduled-task name=\"nightly\">Check the links</scheduled-task>").settles("links")}})
 	add("warmup", "a subagent's", oneTurn, form{heard: []*session{base("wu5")}, files: map[string]string{
 		projects("wu5") + "agent-77aa88.jsonl": agentFile("wu5", "77aa88", "Warmup", "I am ready to explore "+heron), projects("wu5") + "agent-77aa88.meta.json": `{"agentType":"Explore"}`}})
 

@@ -109,7 +109,7 @@ func TestKinds(t *testing.T) {
 	live.T, read.T, shared.T = t, t, t
 	live.nothing("heron")
 	read.nothing("heron")
-	t.Logf("point 1: %d kinds of faults with %d further forms; %d of these are the same by hooks and by an import", len(reported), further, equal)
+	t.Logf("point 1: %d kinds of faults with %d further forms, %d of them the same by hooks and by an import", len(reported), further, equal)
 }
 
 // home returns a text with the home directory for "~".
