@@ -6,7 +6,8 @@ GO            ?= go
 BASE          := $(shell sed -n 's/^var Program = "\(.*\)"/\1/p' internal/capture/wire/program.go)
 TIME          := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null)
 VERSION       ?= $(or $(shell git describe --tags --exact-match --dirty --match 'v[0-9]*' 2>/dev/null),$(BASE)$(if $(TIME),.$(TIME)+$(shell git describe --always --dirty --exclude '*')))
-LDFLAGS       := -s -w -X $(shell $(GO) list -m)/internal/capture/wire.Program=$(VERSION)
+# Functions begin at multiples of 16 bytes, not of 32: 0.3 MB less.
+LDFLAGS       := -s -w -funcalign=16 -X $(shell $(GO) list -m)/internal/capture/wire.Program=$(VERSION)
 BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s

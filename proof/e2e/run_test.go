@@ -65,7 +65,7 @@ func buildPlugin(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "plugin"))); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(filepath.Dir(dir), "bin")+"/", "./cmd/claude-mem", "./cmd/claude-mem-hook")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -funcalign=16", "-o", filepath.Join(filepath.Dir(dir), "bin")+"/", "./cmd/claude-mem", "./cmd/claude-mem-hook")
 	build.Dir = filepath.Join("..", "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -26,7 +26,7 @@ func Build(dir string) (Binaries, error) {
 		return p, err
 	}
 	for target, what := range map[string]string{p.Empty: source, p.Hook: "./cmd/claude-mem-hook", p.Big: "./cmd/claude-mem"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, what)
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -funcalign=16", "-o", target, what)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			if target == p.Big {
