@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -276,18 +277,21 @@ func TestKilledDuringRedo(t *testing.T) {
 		r := startRig(t, chooseAuto(t, p), nil, observer.Options{BatchingEnabled: true})
 		answer := p.do
 		copied := false
-		p.do = func(n int, q memory.ModelRequest) (memory.ModelAnswer, error) {
-			if q.Redo && !copied { // what the disk holds while the answer is on its way
-				copied = true
-				for _, suffix := range []string{"", "-wal"} {
-					content, err := os.ReadFile(filepath.Join(r.dir, "memory.db") + suffix)
-					if err == nil {
-						err = os.WriteFile(image+suffix, content, 0o600)
-					}
-					if err != nil {
-						t.Error(err)
-					}
+		copyDisk := sync.OnceFunc(func() { // what the disk holds while the answers are on their way: all of them wait for it
+			copied = true
+			for _, suffix := range []string{"", "-wal"} {
+				content, err := os.ReadFile(filepath.Join(r.dir, "memory.db") + suffix)
+				if err == nil {
+					err = os.WriteFile(image+suffix, content, 0o600)
 				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		p.do = func(n int, q memory.ModelRequest) (memory.ModelAnswer, error) {
+			if q.Redo {
+				copyDisk()
 			}
 			return answer(n, q)
 		}
@@ -298,10 +302,12 @@ func TestKilledDuringRedo(t *testing.T) {
 		r.idle()
 		r.close()
 		r.dir = filepath.Dir(image)
+		granted.Store(false) // the next worker waits until it was looked at
 		r.open()
 		if got, want := r.origins(1), "1 offline, 0 observer; 1 offline, 0 observer"; got != want || !copied {
 			t.Errorf("after the kill %s, want %s", got, want)
 		}
+		granted.Store(true)
 		time.Sleep(40 * time.Minute)
 		r.idle()
 		if got, want := r.origins(1), "0 offline, 1 observer; 0 offline, 1 observer"; got != want {
