@@ -16,7 +16,7 @@ SOAK          ?= 10m
 IN_MEMORY      = $(shell .ci/in-memory)
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: rename release build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice clean
+.PHONY: rename release build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice compare clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -76,6 +76,10 @@ eval-talk: build ## what is remembered of talk, on two public sets; TALK_CLONES 
 
 eval-turns: ## what is remembered of turns that nobody tuned for; TURNS_CLONES names the folder of the clones of their repositories
 	$(GO) run ./proof/eval/turns -clones "$(TURNS_CLONES)" $(if $(SHOW),-show "$(SHOW)")
+
+compare: ## beside plain BM25, deja-vu and claude-mem for Node; writes docs/comparison.md. EVAL_DATA names the folder of the sets, DEJAVU the program of deja-vu; needs Linux, npm and root
+	@[ -n "$(EVAL_DATA)" ] && [ -n "$(DEJAVU)" ] || { echo "make compare EVAL_DATA=DIR DEJAVU=FILE"; exit 1; }
+	$(IN_MEMORY) $(GO) test ./proof/compare -run '^TestCompare$$' -count=1 -v -timeout 60m -data "$(abspath $(EVAL_DATA))" -deja "$(abspath $(DEJAVU))" -version "$(VERSION)" -write "$(CURDIR)/docs/comparison.md"
 
 learn-choice: ## the weights by which the offline distiller chooses titles; CASES names folders of cases, by commas, TURNS_CLONES that of clones
 	$(GO) run ./proof/eval/choose -cases "$(CASES)" -write internal/distil/offline/weights.json
