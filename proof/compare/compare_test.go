@@ -33,13 +33,13 @@ var sets = []string{"locomo-session", "beads-issues", "commit-memory", "cosqa", 
 
 // The programs, as the document calls them.
 const (
-	ours     = "claude-mem"
-	plainBM  = "plain BM25"
-	dejaVu   = "deja-vu"
-	theNode  = "claude-mem for Node"
-	ofHook   = "tool"
-	ofPrompt = "prompt"
-	ofStop   = "stop"
+	ours      = "claude-mem"
+	plainBM25 = "plain BM25"
+	dejaVu    = "deja-vu"
+	forNode   = "claude-mem for Node"
+	ofTool    = "tool"
+	ofPrompt  = "prompt"
+	ofStop    = "stop"
 )
 
 // TestMain removes the programs that were built.
@@ -72,7 +72,7 @@ func TestCompare(t *testing.T) {
 	binaries, err := process.Build(filepath.Join(t.TempDir(), "bin"))
 	world.Must(t, err)
 	r.program(ours, *version, "this checkout", binaries.Hook, binaries.Big)
-	r.Programs = append(r.Programs, programRow{Name: plainBM, Version: "k1 = 1.2, b = 0.75", From: "`proof/eval/plain`"})
+	r.Programs = append(r.Programs, programRow{Name: plainBM25, Version: "k1 = 1.2, b = 0.75", From: "`proof/eval/plain`"})
 	r.program(dejaVu, versionOfDeja(t, program), "a program that was built from its repository and given by path", program)
 
 	t.Run("ours", func(t *testing.T) { measureOurs(t, r, binaries) })

@@ -107,6 +107,7 @@ func (r *report) printSets(line func(string, ...any)) {
 	line("- deja-vu: each document is the transcript of a session of Claude Code, conversations a message a line; one HOME a corpus, `deja index`, then `deja search --json --limit 10 -- QUERY` with the query as it is, which is how its own benchmark of LoCoMo asks. Its skill tells an agent to ask for the most specific word; no query here does. Without embeddings.")
 	line("- A dated set asks for what was there before a time. deja-vu has no option for that: it is asked for 100 sessions, and those that are not older are left out.")
 	line("- The weights of claude-mem's search were chosen on halves of these sets ([how-search-ranks.md](how-search-ranks.md)), which favours it where the same halves are given. deja-vu has a benchmark of LoCoMo; whether it was developed on any of the others is not known.")
+	line("- Most documents are the text of one commit, issue or function, which is what a record of claude-mem is like. deja-vu is made for whole sessions with their talk and tool calls; only locomo-session has any.")
 	line("")
 	line("| set | documents | n | program | hit@1 | hit@5 | MRR@10 |")
 	line("|---|---|---|---|---|---|---|")
@@ -115,7 +116,7 @@ func (r *report) printSets(line func(string, ...any)) {
 		if s.Dated {
 			name += " (dated)"
 		}
-		for _, program := range []string{ours, plainBM, dejaVu} {
+		for _, program := range []string{ours, plainBM25, dejaVu} {
 			f := s.By[program]
 			line("| %s | %s | %s | %s | %.3f | %.3f | %.3f |", name, documents, n, program, f.hit1, f.hit5, f.mrr)
 			name, documents, n = "", "", ""
@@ -165,7 +166,7 @@ func (r *report) worse() (list []string) {
 	for _, s := range r.Sets {
 		var parts []string
 		mine := s.By[ours]
-		for _, program := range []string{plainBM, dejaVu} {
+		for _, program := range []string{plainBM25, dejaVu} {
 			f := s.By[program]
 			for _, m := range []struct {
 				name        string
@@ -188,7 +189,7 @@ func (r *report) worse() (list []string) {
 		if mine := r.Hooks[0]; h.Name != ours && h.times() < mine.times() {
 			list = append(list, fmt.Sprintf("Hook: %s's takes %.1f times the empty program, claude-mem's %.1f times.", h.Name, h.times(), mine.times()))
 		}
-		if h.Name == theNode {
+		if h.Name == forNode {
 			list = append(list, "The agent waits for claude-mem's hook of a tool event, and does not for that of claude-mem for Node, however long that takes.")
 		}
 	}
@@ -211,7 +212,6 @@ func (r *report) worse() (list []string) {
 
 // otherwiseWorse is what no figure here shows.
 var otherwiseWorse = []string{
-	"The sets are more at home in claude-mem than in deja-vu: most documents are the text of one commit or issue, as a record is, and no session with its talk and tool calls.",
 	"deja-vu needs no worker and no hook to know a session: it reads the transcripts of many agents, also those of before it was installed. claude-mem knows those only after `claude-mem import`.",
 	"claude-mem for Node has a model write each observation. Which observations are better was not compared here; claude-mem without a model writes them by rules ([how-the-observer-works.md](how-the-observer-works.md)).",
 }
@@ -234,9 +234,9 @@ func milliseconds(d time.Duration) string {
 func TestDocument(t *testing.T) {
 	r := &report{
 		Day: "2026-01-02", System: "linux/amd64", Go: "go1", Load: "0.1", Processors: 2, Queries: 100, Rounds: 20,
-		Programs: []programRow{{Name: ours, Version: "1", Bytes: 40e6}, {Name: dejaVu, Version: "2", Bytes: 10e6}, {Name: theNode, Version: "3", Bytes: 200e6, Bun: 90e6}},
+		Programs: []programRow{{Name: ours, Version: "1", Bytes: 40e6}, {Name: dejaVu, Version: "2", Bytes: 10e6}, {Name: forNode, Version: "3", Bytes: 200e6, Bun: 90e6}},
 		Sets: []setRow{{Name: "talk", Queries: 100, By: map[string]scores{
-			ours: {100, .5, .8, .6}, plainBM: {100, .55, .7, .5}, dejaVu: {100, .9, .7, .6},
+			ours: {100, .5, .8, .6}, plainBM25: {100, .55, .7, .5}, dejaVu: {100, .9, .7, .6},
 		}}},
 		Hooks:  []hookRow{{Name: ours, Median: 4 * time.Millisecond, Empty: 2 * time.Millisecond}, {Name: dejaVu, Median: 3 * time.Millisecond, Empty: 2 * time.Millisecond}},
 		Kills:  []killRow{{Name: ours, Sent: 10, There: 10}, {Name: dejaVu, Sent: 10, There: 10}},

@@ -54,7 +54,7 @@ func payload(kind, session, cwd string, n int) []byte {
 // toolPayload returns tool events of a session with payloadSize bytes each.
 func toolPayload(session, cwd string) func(int) []byte {
 	return func(n int) []byte {
-		b := string(payload(ofHook, session, cwd, n))
+		b := string(payload(ofTool, session, cwd, n))
 		const line = `\tfor i := range parts { total += len(parts[i].Text) }\n`
 		fill := strings.Repeat(line, max(0, payloadSize-len(b))/len(line))
 		return []byte(strings.Replace(b, `"originalFile":""`, `"originalFile":"`+fill+`"`, 1))
@@ -119,7 +119,7 @@ func (u *under) kill(t *testing.T) (row killRow) {
 				}
 			}
 		}
-		send(ofHook, n, during)
+		send(ofTool, n, during)
 		if n%turnEvents == turnEvents-1 || n == *events-1 {
 			send(ofStop, turn, nothing)
 		}

@@ -33,7 +33,7 @@ const installLimit = 5 * time.Minute
 // measureNode installs claude-mem for Node by npm, times its hook of a tool event, and counts
 // what kills leave. What cannot be had is said in the report.
 func measureNode(t *testing.T, r *report, empty string) {
-	what := theNode
+	what := forNode
 	if *node == "none" {
 		r.notRun(what, "it was left out by `-node none`")
 		return
@@ -62,7 +62,7 @@ func measureNode(t *testing.T, r *report, empty string) {
 	path := filepath.Dir(buns[0]) + ":" + filepath.Dir(nodeProgram) + ":/usr/bin:/bin"
 	packaged := filepath.Join(dir, "node_modules", "claude-mem")
 	r.Programs = append(r.Programs, programRow{
-		Name: theNode, From: "npm, without peer dependencies and scripts of packages", Bytes: sizeOf(filepath.Join(dir, "node_modules")), Bun: sizeOf(buns[0]),
+		Name: forNode, From: "npm, without peer dependencies and scripts of packages", Bytes: sizeOf(filepath.Join(dir, "node_modules")), Bun: sizeOf(buns[0]),
 		Version: fmt.Sprintf("%s, with Bun %s and Node %s", packageVersion(t, packaged), output(t, buns[0], "--version"), strings.TrimPrefix(output(t, nodeProgram, "--version"), "v")),
 	})
 	for _, answersAfter := range []time.Duration{0, time.Second} {
@@ -74,7 +74,7 @@ func measureNode(t *testing.T, r *report, empty string) {
 			return
 		}
 		if answersAfter == 0 {
-			r.timeHook(t, theNode, "PostToolUse", "does not wait (async)", "/bin/bash", n.lines["PostToolUse"], empty, n.env, toolPayload("compare-hooks", n.home))
+			r.timeHook(t, forNode, "PostToolUse", "does not wait (async)", "/bin/bash", n.lines["PostToolUse"], empty, n.env, toolPayload("compare-hooks", n.home))
 		}
 		r.Kills = append(r.Kills, n.kill(t, answersAfter))
 		stop()
@@ -86,7 +86,7 @@ func measureNode(t *testing.T, r *report, empty string) {
 // kill counts the observations of events that were sent while the worker was killed.
 func (n *nodeProgramHome) kill(t *testing.T, answersAfter time.Duration) killRow {
 	t.Helper()
-	u := under{name: theNode, pid: n.pid, start: n.start, cwd: n.home, hook: func(kind string, input []byte) *exec.Cmd {
+	u := under{name: forNode, pid: n.pid, start: n.start, cwd: n.home, hook: func(kind string, input []byte) *exec.Cmd {
 		cmd := exec.Command("/bin/bash", "-c", n.lines[hostEvents[kind]])
 		cmd.Env, cmd.Dir, cmd.Stdin = n.env, n.home, bytes.NewReader(input)
 		return cmd

@@ -19,7 +19,7 @@ import (
 )
 
 // hostEvents is what Claude Code calls the events.
-var hostEvents = map[string]string{ofHook: "PostToolUse", ofPrompt: "UserPromptSubmit", ofStop: "Stop"}
+var hostEvents = map[string]string{ofTool: "PostToolUse", ofPrompt: "UserPromptSubmit", ofStop: "Stop"}
 
 // lines reads the commands of a hooks.json, by event: the last one of each.
 func lines(t *testing.T, hooksJSON []byte) map[string]string {

@@ -61,7 +61,7 @@ func measureRetrieval(t *testing.T, r *report, folder, program string) {
 		r.Sets = append(r.Sets, setRow{
 			Name: name, Documents: len(documents), Queries: len(drawn),
 			Dated: slices.ContainsFunc(drawn, func(q relevance.Query) bool { return q.Before != "" }),
-			By:    map[string]scores{ours: search.mean(), plainBM: plain.mean(), dejaVu: session.mean()},
+			By:    map[string]scores{ours: search.mean(), plainBM25: plain.mean(), dejaVu: session.mean()},
 		})
 	}
 }
