@@ -3,6 +3,7 @@
 package history
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -147,6 +148,12 @@ func TestBackfill(t *testing.T) {
 		t.Errorf("a dry run counts %+v and %+v, the import %+v and %+v", foreseen.Added, foreseen.Present, first.Added, first.Present)
 	}
 	if diff := cmp.Diff(want, remembers(past, sessions)); diff != "" {
+		live.Query(func(r *sql.Rows) error {
+			var event string
+			err := r.Scan(&event)
+			t.Log(event)
+			return err
+		}, "SELECT concat_ws(' ', id, session_id, kind, tool_name, prompt_number, occurred_at, received_at, outcome, processed_seq, delivery_id) FROM events ORDER BY session_id, occurred_at, id")
 		t.Errorf("a backfill remembers something else than live capture (-live +backfill):\n%s", diff)
 	}
 	second := importTranscripts(past, filepath.Join(past.Home, ".claude", "projects"))
