@@ -120,6 +120,10 @@ func (a *Verbs) goAhead(o *installOptions) (bool, error) {
 // "no" are no errors. With an agent it installs into that one only (installAgent).
 func (a *Verbs) install(ctx context.Context, agent *install.Agent, o *installOptions) error {
 	if o.again {
+		if o.dry || o.settings || o.disable || o.host != "" || a.JSON {
+			return memory.Errorf(memory.CodeInvalid, "--again takes no other flag").
+				WithHint("`claude-mem install --dry-run` shows what this program would change")
+		}
 		return a.installAgain(ctx, o.dataDir)
 	}
 	if agent != nil {
