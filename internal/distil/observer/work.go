@@ -74,7 +74,7 @@ func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p pl
 	}
 	o.opts.Mark(session, claim.Events)
 	for len(claim.Events) > 0 {
-		n := backfilledTurn(claim.Events)
+		n := firstTurn(claim.Events)
 		turn := subClaim(claim, 0, n)
 		claim = subClaim(claim, n, len(claim.Events))
 		if o.finishClaim(ctx, turn) {
@@ -89,19 +89,22 @@ func (o *Observer) workBatch(ctx context.Context, session memory.SessionID, p pl
 	return result
 }
 
-// backfilledTurn returns how many of a claim's events are distilled first. Events of a
-// transcript arrive many turns at once, and are distilled turn by turn like those that hooks
-// report at each turn's end; others all at once.
-func backfilledTurn(events []memory.PendingEvent) int {
-	if events[0].Event.Backfill == "" {
-		return len(events)
-	}
-	for i := 1; i < len(events); i++ {
-		if events[i-1].Event.Kind == memory.KindStop || events[i].PromptNumber != events[0].PromptNumber {
-			return i
+// firstTurn returns how many of a claim's events are distilled first: those up to the first stop, or
+// of the first turn and of the turns whose events lie among its own. So an observer that was late
+// makes the same records as one that was called at each turn's end.
+func firstTurn(events []memory.PendingEvent) int {
+	n := 1
+	for i := 0; i < n; i++ {
+		if events[i].Event.Kind == memory.KindStop {
+			return i + 1
+		}
+		for j := n; j < len(events); j++ {
+			if events[j].PromptNumber == events[i].PromptNumber {
+				n = j + 1
+			}
 		}
 	}
-	return len(events)
+	return n
 }
 
 // renew returns a claim as the settings have it now: events that the user no longer wants
