@@ -343,10 +343,14 @@ func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	})}, nil
 }
 
-// learnings answers Memory.Learnings.
+// learnings answers Memory.Learnings; CodeInvalid for an unknown category that no learning has.
 func (l *Local) learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
 	q := memory.LearningQuery{Project: r.Project, Category: r.Category, Retired: r.All, Limit: r.Limit, Offset: r.Offset}
-	return pageOf(ctx, q, r.Paged, l.Store.Learnings, l.Store.CountLearnings, LearningOf)
+	p, err := pageOf(ctx, q, r.Paged, l.Store.Learnings, l.Store.CountLearnings, LearningOf)
+	if known := memory.LearningCategories(); err == nil && p.Total == 0 && r.Category != "" && !slices.Contains(known, r.Category) {
+		return p, memory.Errorf(memory.CodeInvalid, "%w", misread("category", r.Category, known)).WithHint("the categories are " + strings.Join(known, ", "))
+	}
+	return p, err
 }
 
 // LearningOf makes the shape of a learning.

@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -215,16 +217,31 @@ func (m Memory) NoteLookups(ctx context.Context, n LookupNote) (Status, error) {
 
 // RootsOf returns the roots of the projects with records that have this name or this root, none for
 // an unknown one. It reads all projects, page by page.
-func (m Memory) RootsOf(ctx context.Context, name string) (roots []string, err error) {
-	for offset := 0; ; {
-		page, err := m.Projects(ctx, ProjectsRequest{Brief: true, Limit: MaxLimit, Offset: offset})
-		for _, p := range page.Results {
-			if p.Project == name || p.ProjectPath == name {
-				roots = append(roots, p.ProjectPath)
-			}
-		}
-		if offset += len(page.Results); err != nil || len(page.Results) < MaxLimit {
-			return roots, err
+func (m Memory) RootsOf(ctx context.Context, name string) ([]string, error) {
+	all, err := m.allProjects(ctx)
+	return collect.MapPtr(collect.Keep(all, func(p Project) bool { return p.Project == name || p.ProjectPath == name }),
+		func(p *Project) string { return p.ProjectPath }), err
+}
+
+// CheckProject returns CodeNotFound for a name that no project with records has, with the nearest or
+// else the latest names; nil for "". It reads all projects.
+func (m Memory) CheckProject(ctx context.Context, name string) error {
+	all, err := m.allProjects(ctx)
+	if err != nil || name == "" || slices.ContainsFunc(all, func(p Project) bool { return p.Project == name || p.ProjectPath == name }) {
+		return err
+	}
+	wrong := misread("project", name, collect.Unique(collect.MapPtr(all, func(p *Project) string { return p.Project })))
+	wrong.Meant = wrong.Meant[:min(len(wrong.Meant), 5)]
+	return memory.Errorf(memory.CodeNotFound, "%w", wrong).WithHint("nothing is remembered of a project with this name")
+}
+
+// allProjects returns all projects, the one that was worked on last first.
+func (m Memory) allProjects(ctx context.Context) (all []Project, err error) {
+	for {
+		page, err := m.Projects(ctx, ProjectsRequest{Brief: true, Limit: MaxLimit, Offset: len(all)})
+		all = append(all, page.Results...)
+		if err != nil || len(page.Results) < MaxLimit {
+			return all, err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -131,6 +132,9 @@ func (d Param) parse(field reflect.Value, sent url.Values, missing string) error
 		field.SetBool(on)
 	default:
 		n, err := d.parseNumber(v)
+		if named, ok := errors.AsType[*memory.Error](err); ok && named.Err == nil && !d.InPath {
+			named.Err = &Misread{d.Name, v, nil}
+		}
 		if err != nil {
 			return err
 		}
@@ -217,8 +221,28 @@ func (d Param) parseRange(sent url.Values) (start, end string, err error) {
 }
 
 func (d Param) wrong(value, is string) error {
-	return memory.Errorf(memory.CodeInvalid, "%s is %.40q", d.Name, value).WithHint(d.Name + " " + is)
+	return memory.Errorf(memory.CodeInvalid, "%w", &Misread{d.Name, value, nil}).WithHint(d.Name + " " + is)
 }
+
+// Misread is the cause of an error about the value of a parameter. It names both, so that a form
+// can mark the word and go on without it.
+type Misread struct {
+	Name, Value string
+	// Meant is what was probably meant: the nearest known value, else all of them; nil for a value
+	// that may be anything of a form.
+	Meant []string
+}
+
+// misread returns the cause of an error about a value that is not among those that are known.
+func misread(name, value string, known []string) *Misread {
+	if near := Nearest(value, known); near != "" {
+		known = []string{near}
+	}
+	return &Misread{name, value, known}
+}
+
+// Error implements error.
+func (m *Misread) Error() string { return fmt.Sprintf("%s is %.40q", m.Name, m.Value) }
 
 func (d Param) wrongNumber(value string) error {
 	return d.wrong(value, "is a whole number from "+strconv.Itoa(d.Least)+" to "+strconv.Itoa(d.Most))
@@ -257,7 +281,7 @@ func (d Param) meant(text string) string {
 func (d Param) checkChoice(text string) (string, error) {
 	chosen := d.meant(text)
 	if !slices.Contains(d.Choices, chosen) {
-		return chosen, d.wrong(text, "is "+strings.Join(d.Choices, " or "))
+		return chosen, memory.Errorf(memory.CodeInvalid, "%w", misread(d.Name, text, d.Choices)).WithHint(d.Name + " is " + strings.Join(d.Choices, " or "))
 	}
 	return chosen, nil
 }
@@ -480,8 +504,9 @@ func distance(a, b string) int {
 func Unknown(name, value string, known []string) error {
 	last := len(known) - 1
 	hint := name + " is " + strings.Join(known[:max(last, 0)], ", ") + " or " + strings.Join(known[max(last, 0):], "") + ", or several with commas between"
-	if meant := Nearest(value, known); meant != "" {
-		hint = "did you mean " + meant + "? " + hint
+	wrong := misread(name, value, known)
+	if len(wrong.Meant) == 1 {
+		hint = "did you mean " + wrong.Meant[0] + "? " + hint
 	}
-	return memory.Errorf(memory.CodeInvalid, "%s is %.40q", name, value).WithHint(hint)
+	return memory.Errorf(memory.CodeInvalid, "%w", wrong).WithHint(hint)
 }

@@ -4,6 +4,7 @@
 package filter
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -84,12 +85,12 @@ func (f Filter) String() string {
 	return strings.Join(parts, " ")
 }
 
+// Short returns the name that a token is written with.
+func (t Token) Short() string { return cmp.Or(shortNames[Canonical(t.Name)], t.Name) }
+
 // String returns a token as it is typed.
 func (t Token) String() string {
-	name, value := t.Name, t.Value
-	if short, ok := shortNames[name]; ok {
-		name = short
-	}
+	name, value := t.Short(), t.Value
 	if strings.ContainsFunc(value, unicode.IsSpace) {
 		value = `"` + strings.ReplaceAll(value, `"`, "") + `"`
 	}
@@ -124,6 +125,31 @@ func (f Filter) Without(t Token) Filter {
 	f.Tokens = slices.DeleteFunc(slices.Clone(f.Tokens), func(o Token) bool { return o == t })
 	return f
 }
+
+// Reword returns the filter with another value in the place of one that the API did not take, or
+// without that for "". A token of several values keeps the others.
+func (f Filter) Reword(wrong *api.Misread, value string) Filter {
+	kept := f
+	kept.Tokens = nil
+	for _, t := range f.Tokens {
+		if Canonical(t.Name) == Canonical(wrong.Name) {
+			values := collect.Map(strings.Split(t.Value, ","), func(v string) string {
+				if v = strings.TrimSpace(v); strings.EqualFold(v, wrong.Value) {
+					return value
+				}
+				return v
+			})
+			t.Value = strings.Join(slices.DeleteFunc(values, func(v string) bool { return v == "" }), ",")
+		}
+		if t.Value != "" {
+			kept.Tokens = append(kept.Tokens, t)
+		}
+	}
+	return kept
+}
+
+// Canonical returns the name of the parameter that a token's name stands for, another name as it is.
+func Canonical(name string) string { return cmp.Or(tokenNames[strings.ToLower(name)], name) }
 
 // With returns the filter with a token more.
 func (f Filter) With(t Token) Filter {

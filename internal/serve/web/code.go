@@ -45,6 +45,7 @@ type codeChange struct {
 func (v *visit) code() view {
 	q := request[api.SymbolsRequest](v, url.Values{"limit": {strconv.Itoa(codeLimit)}})
 	found := ask(v, api.Memory.Symbols, q)
+	v.checkProject(q.Project, found.Total)
 	sent := withoutPage(q)
 	shown := codeView{Symbol: q.Name, Files: byFile(found.Results), menu: v.projectMenu("/code", sent, q.Project),
 		pager: pagerOf("/code", sent, q.Offset, codeLimit, found.Count, found.Total)}

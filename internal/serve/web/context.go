@@ -72,6 +72,9 @@ func (v *visit) context() view {
 	shown.Session = v.goingOn(&q)
 	shown.Sources = collect.Map(sources, func(s string) option { return option{s, s, s == q.Source} })
 	shown.Preview = ask(v, api.Memory.Preview, q)
+	if !strings.ContainsAny(asked, `/\`) { // a directory need not have records
+		v.checkProject(asked, len(shown.Text))
+	}
 	shown.Lines, shown.Cut = contextLines(&shown.Preview)
 	return view{Title: "Context " + line(path), JSON: inAPI(api.Memory.Preview, q), Data: shown}
 }

@@ -127,7 +127,10 @@ func fixture(t *testing.T, records string) *web.Viewer {
 	if records == "" {
 		log.Path = filepath.Join(dir, "worker.log") // there is none yet
 	}
-	return web.New((&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock}).Memory(),
+	return web.New((&api.Local{Store: s, Searcher: searcher, Blocks: builder, Clock: clock,
+		Vocabulary: func() (types, concepts []string) {
+			return []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}, []string{"gotcha", "pattern"}
+		}}).Memory(),
 		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: []web.Log{log}})
 }
 

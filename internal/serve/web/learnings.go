@@ -41,6 +41,7 @@ type learningRow struct {
 func (v *visit) learnings() view {
 	q := request[api.LearningsRequest](v, url.Values{"limit": {strconv.Itoa(learningsLimit)}})
 	found := ask(v, api.Memory.Learnings, q)
+	v.checkProject(q.Project, found.Total)
 	sent := withoutPage(q)
 	shown := learningsView{Groups: byProject(found.Results), Filtered: q.Project != "" || q.Category != "", menu: v.projectMenu("/learnings", sent, q.Project),
 		All: choose("/learnings", sent, "all", "true"), pager: pagerOf("/learnings", sent, q.Offset, learningsLimit, found.Count, found.Total),

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -74,6 +75,7 @@ type list struct {
 	Path    string
 	Filter  filter.Filter
 	Text    string // of the field
+	Wrong   bool   // a part of the text was not understood
 	Chips   []choice
 	Types   []choice
 	Kinds   []choice
@@ -85,7 +87,7 @@ func (v *visit) listOf(path string, f filter.Filter) list {
 	value := func(name, value, class string) choice {
 		return toggle(f, path, filter.Token{Name: name, Value: value}, value, class)
 	}
-	return list{Path: path, Filter: f, Text: f.String(),
+	return list{Path: path, Filter: f, Text: cmp.Or(v.typed.Get("q"), f.String()), Wrong: v.typed != nil,
 		Chips:   collect.Map(f.Tokens, func(t filter.Token) choice { return toggle(f, path, t, t.String(), "") }),
 		Types:   collect.Map(types, func(t memory.ObservationType) choice { return value("type", string(t), hue(t)) }),
 		Kinds:   collect.Map(memory.RecordKinds(), func(k memory.RecordKind) choice { return value("kind", string(k), "") }),
@@ -213,6 +215,7 @@ func (v *visit) feed() view {
 	v.fail(continueAt(&q, from))
 	q.Format = api.FormatFull
 	page := ask(v, api.Memory.Search, q)
+	v.checkProject(q.Project, page.Total)
 	head := v.listOf("/", f)
 	rows := collect.MapPtr(page.Results, rowOf)
 	times := collect.MapPtr(rows, func(r *row) memory.Millis { return r.CreatedAtEpoch })
@@ -272,6 +275,7 @@ func (v *visit) search() view {
 	q := request[api.SearchRequest](v, sent)
 	q.Explain, q.Format = true, api.FormatFull
 	found := ask(v, api.Memory.Search, q)
+	v.checkProject(q.Project, found.Total)
 	for i := range found.Results {
 		r := rowOf(&found.Results[i])
 		r.Dated = true

@@ -15,7 +15,7 @@ import (
 
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
-	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
 )
 
 // Log is a log that the viewer shows: lines of JSON, the newest at the end.
@@ -77,7 +77,7 @@ func (v *visit) logs() view {
 	q := v.URL.Query()
 	f := logFilter{Text: strings.TrimSpace(q.Get("q")), Log: q.Get("log"), Level: slog.LevelDebug}
 	if level := q.Get("level"); level != "" && f.Level.UnmarshalText([]byte(level)) != nil {
-		v.fail(memory.Errorf(memory.CodeInvalid, "level is %.40q", level).WithHint("debug, info, warn or error"))
+		v.fail(api.Unknown("level", level, []string{"debug", "info", "warn", "error"}))
 	}
 	var lines []logLine
 	var logs []choice

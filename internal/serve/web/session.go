@@ -78,6 +78,7 @@ func turnsOf(records *api.SessionRecords) []turn {
 func (v *visit) sessions() view {
 	q := request[api.SessionsRequest](v, nil)
 	found := ask(v, api.Memory.Sessions, q)
+	v.checkProject(q.Project, found.Total)
 	older := pagerOf("/sessions", api.Values(q), q.Offset, q.Limit, found.Count, found.Total).Older
 	return view{Title: "Sessions", JSON: inAPI(api.Memory.Sessions, q), Data: struct {
 		api.Page[api.SessionDigest]

@@ -43,6 +43,7 @@ func (v *visit) stats() view {
 	q.Brief = false
 	sent := api.Values(q)
 	shown := statsView{Days: q.Days, Stats: ask(v, api.Memory.Stats, q), menu: v.projectMenu("/stats", sent, q.Project)}
+	v.checkProject(q.Project, shown.Totals.Sessions)
 	for _, days := range slices.Sorted(slices.Values(periods)) {
 		c := choose("/stats", sent, "days", strconv.Itoa(days))
 		c.Label = text.Count(days, "day")

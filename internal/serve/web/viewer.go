@@ -152,11 +152,18 @@ func (v *Viewer) serveIf(w http.ResponseWriter, visit *visit, p page) bool {
 		visit.SetPathValue(strings.TrimSuffix(name, "}"), value)
 	}
 	shown := p.load(visit)
+	for range maxNotices {
+		if next := visit.without(); next != nil {
+			visit, shown = next, p.load(next)
+		}
+	}
 	switch {
 	case visit.err != nil:
 		v.showError(w, visit, api.StatusOf(memory.CodeOf(visit.err)), visit.err)
 	case shown.Redirect != "":
 		http.Redirect(w, visit.Request, shown.Redirect, http.StatusSeeOther)
+	case visit.notices != nil:
+		v.render(w, visit, http.StatusBadRequest, p, shown)
 	default:
 		v.render(w, visit, http.StatusOK, p, shown)
 	}
@@ -186,6 +193,7 @@ type frame struct {
 	Theme   string
 	Token   string
 	Version string
+	Notices []notice
 }
 
 // showError answers with the page of an error. Only the text of a *memory.Error is shown.
@@ -204,7 +212,7 @@ func (v *Viewer) showError(w http.ResponseWriter, visit *visit, status int, err 
 // before the first byte is sent, so that an error does not end in the middle.
 func (v *Viewer) render(w http.ResponseWriter, visit *visit, status int, p page, shown view) {
 	nav := collect.Keep(pages, func(other page) bool { return other.Nav != "" })
-	f := frame{view: shown, Page: p, Nav: nav, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version}
+	f := frame{view: shown, Page: p, Nav: nav, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version, Notices: visit.notices}
 	block := "layout"
 	if t := v.templates()[p.Name]; visit.URL.Query().Get("fragment") != "" && t.Lookup("fragment") != nil {
 		block = "fragment"
@@ -286,6 +294,10 @@ type visit struct {
 	token string
 	// err is the first error. After it nothing is asked any more, and answers are empty.
 	err error
+	// typed are the parameters of the address, nil if all of them were understood; notices are about
+	// the others.
+	typed   url.Values
+	notices []notice
 }
 
 // fail notes an error, unless there already is one.
