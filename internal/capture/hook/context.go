@@ -132,7 +132,7 @@ var errNothing = errors.New("no memory yet")
 // until workerTime is over. Its errors: errNotNow, errBusy for an answer that is no block, a wire
 // version that differs, an answer that is no JSON.
 func (r *run) askWorker(request *memory.ContextRequest) (wire.ContextAnswer, error) {
-	until := r.arrived.Add(workerTime + r.slack)
+	until := r.arrived.Add(workerTime + r.slack/2) // the other half is the fallback's
 	client := wire.Client{Address: wire.Find(r.DataDir, r.Getenv), Deadline: until}
 	target := wire.ContextTarget(request)
 	started := false
