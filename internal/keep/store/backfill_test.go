@@ -43,7 +43,7 @@ func TestBackfilledRepeats(t *testing.T) {
 	said := func(text string) func(*memory.Arrival) {
 		return func(a *memory.Arrival) {
 			a.Event.Prompt, a.Event.LastAssistantMessage = text, text
-			a.Key += ":" + text
+			a.Key = string(a.Event.Kind) + ":claude-code:s:" + a.Key + ":" + text // as package intake makes it
 		}
 	}
 	m := newMemory(t)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/books"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
@@ -331,6 +332,8 @@ func TestPlansUseIndexes(t *testing.T) {
 		{"newest symbols", "SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50", nil, "function_map_newest"},
 		{"newest symbols of a project", `SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' AND m.project = ?
 			ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50`, []any{"p"}, "function_map_project"},
+		{"repeated stop", books.RepeatedStop, []any{"a", "b", 1, 1, 2, 1, "c", ""}, "(event_key>? AND event_key<?)"},
+		{"repeated call", books.RepeatedTool, []any{"a", "b", 1, 1, 2, "c"}, "(event_key>? AND event_key<?)"},
 		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},
 	}
 	for _, test := range tests {

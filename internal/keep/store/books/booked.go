@@ -189,23 +189,36 @@ func (s *bookedSession) repeats(t *db.Tx, e *memory.Event) int {
 	return int(n)
 }
 
+// Queries for a second delivery among the events of a session, whose keys are between ?1 and ?2: no index
+// of events begins with the session and has all of its events.
+const (
+	RepeatedStop = `SELECT 1 FROM events WHERE event_key > ?1 AND event_key < ?2 AND session_id = ?3 AND kind = 'stop'
+		AND occurred_at BETWEEN ?4 AND ?5 AND substr(event_key, -?6) = ?7 AND (?8 = '' OR prompt_id = '') LIMIT 1`
+	RepeatedTool = `SELECT 1 FROM events WHERE event_key > ?1 AND event_key < ?2 AND session_id = ?3 AND kind = 'tool'
+		AND occurred_at BETWEEN ?4 AND ?5 AND tool_name = ?6 AND substr(event_key, -length(delivery_id)) = delivery_id LIMIT 1`
+)
+
 // repeatsStop reports whether a backfilled stop with this key is one that a hook has reported
 // without the prompt's id, or that has none itself: one with the same message within 10 s. What
 // follows the last colon of a stop's key is the hash of its message.
 func (s *bookedSession) repeatsStop(t *db.Tx, e *memory.Event, key string) bool {
-	n := t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'stop' AND occurred_at BETWEEN ?2 AND ?3
-		AND substr(event_key, -?4) = ?5 AND (?6 = '' OR prompt_id = '') LIMIT 1`,
-		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt),
-		len(key)-strings.LastIndexByte(key, ':'), key[strings.LastIndexByte(key, ':'):], e.PromptID)
-	return n != 0
+	message := key[strings.LastIndexByte(key, ':'):]
+	return s.isThere(t, RepeatedStop, e, key, len(message), message, e.PromptID)
 }
 
 // repeatsTool reports whether a backfilled call is one that a hook of Gemini CLI has reported, which gives
 // calls no ids: one of the same tool within 10 s that is named by its delivery.
-func (s *bookedSession) repeatsTool(t *db.Tx, e *memory.Event) bool {
-	return e.Host == memory.HostGemini && t.Number(`SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool' AND tool_name = ?2
-		AND occurred_at BETWEEN ?3 AND ?4 AND substr(event_key, -length(delivery_id)) = delivery_id LIMIT 1`,
-		int64(s.id), e.ToolName, int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt)) != 0
+func (s *bookedSession) repeatsTool(t *db.Tx, e *memory.Event, key string) bool {
+	return e.Host == memory.HostGemini && s.isThere(t, RepeatedTool, e, key, e.ToolName)
+}
+
+// isThere reports whether a query finds an event of the session within 10 s of e. A key begins with the
+// kind, the host and the session, none of which has a colon.
+func (s *bookedSession) isThere(t *db.Tx, query string, e *memory.Event, key string, more ...any) bool {
+	parts := strings.SplitAfterN(key, ":", 4)
+	first := strings.Join(parts[:len(parts)-1], "")
+	return t.Number(query, append([]any{first, strings.TrimSuffix(first, ":") + ";", int64(s.id),
+		int64(e.OccurredAt - repeatedPrompt), int64(e.OccurredAt + repeatedPrompt)}, more...)...) != 0
 }
 
 // addPrompt stores a prompt under its number and gives this number to events

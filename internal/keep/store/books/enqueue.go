@@ -216,7 +216,7 @@ func (b *bookkeeper) bookArrival(t *db.Tx, a *arrival) memory.Receipt {
 	case e.Kind == memory.KindSessionEnd:
 		r.Status = memory.StatusProcessed
 	case e.Backfill != "":
-		if e.Kind == memory.KindStop && s.repeatsStop(t, e, a.Key) || e.Kind == memory.KindTool && s.repeatsTool(t, e) {
+		if e.Kind == memory.KindStop && s.repeatsStop(t, e, a.Key) || e.Kind == memory.KindTool && s.repeatsTool(t, e, a.Key) {
 			b.counts[counterDuplicates]++
 			return memory.Receipt{Session: s.id, PromptNumber: r.PromptNumber, Status: memory.StatusDuplicate}
 		}
