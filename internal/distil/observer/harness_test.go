@@ -32,8 +32,8 @@ type harness struct {
 	claimedAt time.Time    // when it was asked for
 	outcomes  []memory.Outcome
 	backlogs  int
-	// claimTakes delays the answer to a claim.
-	claimTakes time.Duration
+	// claimTakes and backlogTakes delay the answer to a claim and to a look at the backlog.
+	claimTakes, backlogTakes time.Duration
 	// confirmErrs are returned by the next Confirm calls, in order; the others likewise.
 	confirmErrs, backlogErrs, releaseErrs []error
 }
@@ -154,6 +154,7 @@ func (h *harness) Backlog(ctx context.Context, now memory.Millis) ([]memory.Back
 	if err := h.fault(&h.backlogErrs); err != nil {
 		return nil, err
 	}
+	time.Sleep(h.backlogTakes)
 	return h.Store.Backlog(ctx, now)
 }
 

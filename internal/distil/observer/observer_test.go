@@ -248,6 +248,28 @@ func TestSessionsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestDueSessionsNeedNoLook: while the observer rests from a slow look at the backlog, the sessions
+// that the look found due follow each other at once.
+func TestDueSessionsNeedNoLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newHarness(t)
+		q.backlogTakes = time.Second // so it rests for 19
+		for id := range memory.SessionID(4) {
+			q.tools(id+1, fmt.Sprint("a", id))
+			q.stop(id+1, fmt.Sprint("s", id))
+		}
+		start := time.Now()
+		d := &fakeDistiller{do: func(context.Context, memory.Batch) error { time.Sleep(time.Second); return nil }}
+		open(t, q, d, Options{BatchingEnabled: true, MaxObservers: 1})
+		for strings.Count(q.in("processed"), "a") < 4 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("four batches of a second took %v after a look", took)
+		}
+	})
+}
+
 func TestFailures(t *testing.T) {
 	bad := func(key string) func(context.Context, memory.Batch) error {
 		return func(_ context.Context, b memory.Batch) error {

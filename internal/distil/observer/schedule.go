@@ -125,6 +125,7 @@ func (s *scheduler) run(ctx context.Context) {
 		timer.Stop()
 		start := time.Now()
 		if early := rested.Sub(start); early > 0 {
+			s.startWaiting(ctx) // they are due since the last look
 			timer.Reset(early)
 			continue
 		}
@@ -182,11 +183,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 	if s.running+len(s.line) >= s.o.opts.MaxObservers && len(s.line) > 0 && s.redo.cancel != nil {
 		s.redo.cancel()
 	}
-	for s.running < s.o.opts.MaxObservers && len(s.line) > 0 {
-		id := s.line[0]
-		s.line = s.line[1:]
-		s.start(ctx, id, s.lanes[id])
-	}
+	s.startWaiting(ctx)
 	if s.running == 0 && !held {
 		for _, idle := range waiters {
 			close(idle)
@@ -227,6 +224,15 @@ func (s *scheduler) apply(requests []flushRequest, backlog []memory.Backlog) {
 		if l := s.lanes[r.session]; r.session != 0 && l != nil {
 			l.flush++
 		}
+	}
+}
+
+// startWaiting starts the sessions that are due, as many as may run.
+func (s *scheduler) startWaiting(ctx context.Context) {
+	for s.running < s.o.opts.MaxObservers && len(s.line) > 0 {
+		id := s.line[0]
+		s.line = s.line[1:]
+		s.start(ctx, id, s.lanes[id])
 	}
 }
 
