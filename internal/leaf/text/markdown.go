@@ -51,21 +51,19 @@ func (f *Fence) Holds(s string) bool {
 	return true
 }
 
-var (
-	// bold matches bold text. Powers and the stars of file patterns are none.
-	bold = regexp.MustCompile(`(^|[^\w*/])\*\*([^*\s/](?:[^*]*[^*\s])?)\*\*`)
-	// link matches a link, an image or an address in brackets. An index before a call is none.
-	link = regexp.MustCompile(`(^|[^\w\])])!?\[([^]]*)\]\([^)]*\)|<(https?://[^<>\s]+)>`)
-	// headline matches a heading, and a line that is one bold phrase, as agents like to head lists.
-	headline = regexp.MustCompile(`^(?:#+ (.*?)[# ]*|\*\*([^*]+)\*\*:?)$`)
-)
+// headline matches a heading, and a line that is one bold phrase, as agents like to head lists.
+var headline = regexp.MustCompile(`^(?:#+ (.*?)[# ]*|\*\*([^*]+)\*\*:?)$`)
 
 // Unmark takes bold marks and links out of Markdown; code keeps its backquotes.
 func Unmark(s string) string {
-	if ContainsAny(s, "**", "](", "<http") {
-		s = link.ReplaceAllString(bold.ReplaceAllString(s, "$1$2"), "$1$2$3")
+	if !ContainsAny(s, "**", "](", "<http") {
+		return s
 	}
-	return s
+	var out strings.Builder
+	for _, span := range spansOf(s, true) {
+		out.WriteString(span.Text)
+	}
+	return out.String()
 }
 
 const (

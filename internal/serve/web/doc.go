@@ -9,7 +9,8 @@
 // Guarantees:
 //
 //   - Text of records is shown as text: html/template escapes it, show.go cuts it, leaves out
-//     invisible characters and isolates its direction.
+//     invisible characters and isolates its direction. Its Markdown is parsed by text.Blocks and shown
+//     by the template "prose"; nothing in it becomes an element that is not there.
 //   - A page loads nothing from elsewhere, and has no inline script or style; the
 //     Content-Security-Policy refuses both.
 //   - A page works without JavaScript for reading; scripts replace parts of it by fragments

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/filter"
@@ -16,18 +17,29 @@ import (
 // at its limit stays below 150 KB, escaped.
 const (
 	maxLine  = 280
+	maxBrief = 2 << 10
 	maxBlock = 16 << 10
 )
 
 // functions are those of the templates.
 func (v *Viewer) functions() template.FuncMap {
 	return template.FuncMap{
-		"line":    line,
-		"lines":   block,
+		"line":  line,
+		"lines": block,
+		"prose": func(s string) []*text.Block { return text.Blocks(block(s)) },
+		"brief": func(s string) []*text.Block {
+			return text.Blocks(fit(text.Terminal(text.FirstBytes(s, 2*maxBrief)), maxBrief))
+		},
+		"written": func(s string) []*text.Block {
+			return text.Written(fit(text.Terminal(text.FirstBytes(s, 2*maxBrief)), maxBrief))
+		},
+		"spans":   func(s string) []text.Span { return text.Spans(line(s)) },
+		"href":    hrefTo,
+		"local":   func(ref string) bool { return strings.HasPrefix(hrefTo(ref), "/") },
 		"fields":  func(s string) string { return fit(text.TerminalLine(text.FirstBytes(s, 4*maxLine)), 2*maxLine) },
 		"cut":     isCut,
 		"long":    long,
-		"mark":    func(s string, words []string) []text.Piece { return text.Mark(line(s), words) },
+		"mark":    mark,
 		"count":   text.GroupedCount,
 		"glyph":   func(t memory.ObservationType) string { return t.Glyph() },
 		"hue":     hue,
@@ -51,6 +63,32 @@ func line(s string) string {
 // block returns a foreign text with its line breaks, cut, without invisible characters.
 func block(s string) string {
 	return fit(text.Terminal(text.FirstBytes(s, 2*maxBlock)), maxBlock)
+}
+
+// passage is a piece of a line: code or not, with the words marked that were searched for.
+type passage struct {
+	Code   bool
+	Pieces []text.Piece
+}
+
+// mark returns a foreign text on one line, as line does, in passages.
+func mark(s string, words []string) []passage {
+	return collect.Map(text.Spans(line(s)), func(s text.Span) passage { return passage{s.Code, text.Mark(s.Text, words)} })
+}
+
+// hrefTo returns the address of what a piece of a text refers to: a page of the viewer, or elsewhere; ""
+// for nothing.
+func hrefTo(ref string) string {
+	place, _, isPlace := strings.Cut(ref, ":")
+	switch {
+	case ref == "" || strings.HasPrefix(ref, "http") && strings.Contains(ref, "://") || place == "mailto":
+		return ref
+	case isPlace:
+		return filtered("/", filter.Filter{Tokens: []filter.Token{{Name: "files", Value: strings.TrimPrefix(place, "./")}}})
+	case ref[0] == '#':
+		return "/observation/" + ref[1:]
+	}
+	return "/session/" + ref[1:]
 }
 
 // isCut reports whether block cuts s.
