@@ -23,6 +23,8 @@ func TestRecorded(t *testing.T) {
 		}
 		return o.ID
 	}
+	add("/p/tally", "bugfix", night.AddDate(0, 0, -371))
+	add("/p/tally", "bugfix", night.AddDate(0, 0, -370))
 	add("/p/tally", "bugfix", night.AddDate(0, 0, -9))
 	add("/p/tally", "bugfix", night.AddDate(0, 0, -1))
 	add("/p/tally", "bugfix", night)
@@ -38,10 +40,12 @@ func TestRecorded(t *testing.T) {
 			Days: []accounts.RecordedOn{
 				{Name: "2026-03-03", Observations: 1, Types: map[memory.ObservationType]int{"bugfix": 1}},
 				{Name: "2026-03-04", Observations: 2, Types: map[memory.ObservationType]int{"bugfix": 1, "decision": 1}}},
-			Types: []accounts.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}}}},
+			Types: []accounts.RecordedAs{{Name: "bugfix", Observations: 2}, {Name: "decision", Observations: 1}},
+			Year:  map[string]int{"2025-02-27": 1, "2026-02-23": 1, "2026-03-03": 1, "2026-03-04": 2}}},
 		{"other", accounts.Recorded{
 			Days:  []accounts.RecordedOn{{Name: "2026-03-04", Observations: 1, Types: map[memory.ObservationType]int{"decision": 1}}},
-			Types: []accounts.RecordedAs{{Name: "decision", Observations: 1}}}},
+			Types: []accounts.RecordedAs{{Name: "decision", Observations: 1}},
+			Year:  map[string]int{"2026-03-04": 1}}},
 		{"nowhere", accounts.EmptyRecorded()},
 	} {
 		got, err := m.Recorded(t.Context(), tt.project, night, 3)

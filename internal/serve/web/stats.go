@@ -29,6 +29,8 @@ type statsView struct {
 	// Activity and Types draw the observations, Tokens and Cost the model calls, Saved what
 	// memory saved.
 	Activity, Types, Tokens, Cost, Saved chart
+	// Year has a square for each day of 53 weeks.
+	Year squares
 	// Step says what a column is: day, week or 30 days.
 	Step string
 }
@@ -59,6 +61,7 @@ func (s *statsView) draw(now time.Time) {
 	s.Step = days.step
 	if s.Recorded != nil {
 		s.drawRecorded(&days)
+		s.Year = drawYear(now, s.Recorded.Year, s.Chosen)
 	}
 	if s.Ledger == nil {
 		return

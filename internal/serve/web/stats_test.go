@@ -19,7 +19,8 @@ func (f *fake) stats(q api.StatsRequest) api.Stats {
 	recorded := accounts.Recorded{
 		Days: []accounts.RecordedOn{{Name: day(2), Observations: 3, Types: map[memory.ObservationType]int{"bugfix": 2, other: 1}}, {Name: day(0), Observations: 12,
 			Types: map[memory.ObservationType]int{"decision": 12}}},
-		Types: []accounts.RecordedAs{{Name: "decision", Observations: 12}, {Name: "bugfix", Observations: 2}, {Name: other, Observations: 1}}}
+		Types: []accounts.RecordedAs{{Name: "decision", Observations: 12}, {Name: "bugfix", Observations: 2}, {Name: other, Observations: 1}},
+		Year:  map[string]int{day(366): 1, day(2): 3, day(0): 12, day(400): 9}}
 	ledger := accounts.EmptyAccount(noon, q.Days)
 	for ago := q.Days; ago >= 0; ago-- {
 		s := accounts.Spent{Calls: 1, TokensIn: 3000, TokensCached: 1000, TokensOut: 500, USD: 0.5}
@@ -53,6 +54,40 @@ func TestCharts(t *testing.T) {
 	}
 	if n := strings.Count(charts[2], "<g>"); n != 7 {
 		t.Errorf("%d columns of tokens, want one for each day of the period", n)
+	}
+}
+
+// TestYear: each day of 53 weeks is one square of its week, with the figure that the table has, and
+// both lead to that day; what is older and what is to come is not there.
+func TestYear(t *testing.T) {
+	s := drawYear(noon, (&fake{text: "x"}).stats(api.StatsRequest{}).Recorded.Year, `a "b`)
+	days := 0
+	for i, week := range s.Rows {
+		if first, err := time.Parse("2 Jan 2006", week.Label); err != nil || first.Weekday() != time.Monday || i < 52 && len(week.Squares) != 7 {
+			t.Errorf("week %s has %d days", week.Label, len(week.Squares))
+		}
+		days += len(week.Squares)
+	}
+	if days != 52*7+3 || len(s.Rows) != 53 || s.Peak != 12 {
+		t.Errorf("%d days of %d weeks, at most %d", days, len(s.Rows), s.Peak)
+	}
+	href := "/?q=since:2026-03-02%20until:2026-03-02%20project:%22a%20b%22"
+	if got, want := s.Rows[52].Squares[0], (square{Count: 3, Level: 3, Href: href, Tip: "Mon 2 Mar 2026: 3", Path: "M625 1h10v10h-10z"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	body := (&fake{text: "x"}).get(t, "/stats?project=tally").Body.String()
+	_, body, _ = strings.Cut(body, `<figure class="chart year">`)
+	picture, table, _ := strings.Cut(body, "</svg>")
+	table, _, _ = strings.Cut(table, "</figure>")
+	link := `<a href="/?q=since:2026-03-04%20until:2026-03-04%20project:tally"`
+	for _, want := range []string{link + ` tabindex="-1"><path class="level-5" d="M625 25h10v10h-10z"><title>Wed 4 Mar 2026: 12</title>`,
+		`<desc id="year-about">The observations of each day of the last 53 weeks. At most 12.`, `<title>Tue 4 Mar 2025`, `<span>Mar</span>`} {
+		if strings.Contains(picture, want) == strings.Contains(want, "2025") { // 365 days ago there were none
+			t.Errorf("the picture has, or has no, %s", want)
+		}
+	}
+	if squares := strings.Count(picture, "<a "); squares != 3 || strings.Count(table, "<a ") != squares || !strings.Contains(table, link+">12</a>") {
+		t.Errorf("%d squares lead to a day, and the table: %s", squares, table)
 	}
 }
 

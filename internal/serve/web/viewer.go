@@ -98,7 +98,7 @@ var contentTypes = map[string]string{".js": "text/javascript; charset=utf-8", ".
 
 // parseTemplates returns the template of each page with the parts that all share.
 func (v *Viewer) parseTemplates() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(v.functions()).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	shared := template.Must(template.New("").Funcs(v.functions()).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/pictures.html"))
 	all := map[string]*template.Template{}
 	for _, p := range append(pages, errorPage) {
 		all[p.Name] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+p.Name+".html"))

@@ -16,7 +16,13 @@ type Recorded struct {
 	Days []RecordedOn `json:"days"`
 	// Types are by their number, the most first.
 	Types []RecordedAs `json:"types"`
+	// Year has the number of observations of each day of the last 53 weeks with any, whatever the
+	// time before.
+	Year map[string]int `json:"year"`
 }
+
+// yearDays are those of Recorded.Year.
+const yearDays = 53 * 7
 
 // RecordedOn counts the observations of a day.
 type RecordedOn struct {
@@ -33,13 +39,17 @@ type RecordedAs struct {
 }
 
 // EmptyRecorded returns the counts of a memory without observations.
-func EmptyRecorded() Recorded { return Recorded{Days: []RecordedOn{}, Types: []RecordedAs{}} }
+func EmptyRecorded() Recorded {
+	return Recorded{Days: []RecordedOn{}, Types: []RecordedAs{}, Year: map[string]int{}}
+}
 
 // Recorded counts the observations of a project, named by its root or label, "" for all, on the
 // days that end with that of now, in now's location; days below 1 count as 1. It reads an index alone.
 func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, days int) (sum Recorded, err error) {
 	defer db.Wrap(&err, "count observations by day")
-	bounds, names := daysUntil(now, days)
+	days = max(days, 1)
+	bounds, names := daysUntil(now, max(days, yearDays))
+	sum.Year = map[string]int{}
 	each, condition := []string{""}, ""
 	if project != "" {
 		if each, err = records.ProjectsNamed(ctx, s.Reader, project); err != nil {
@@ -51,6 +61,12 @@ func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, 
 	for _, project := range each {
 		if err := s.recordedIn(ctx, condition, project, bounds, func(day int, kind memory.ObservationType, n int) {
 			name := names[day]
+			if day >= len(names)-yearDays {
+				sum.Year[name] += n
+			}
+			if day < len(names)-days {
+				return
+			}
 			if on[name] == nil {
 				on[name] = &RecordedOn{Name: name, Types: map[memory.ObservationType]int{}}
 			}
@@ -75,7 +91,7 @@ func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, 
 // their dates.
 func daysUntil(now time.Time, days int) (bounds [][2]memory.Millis, names []string) {
 	y, m, d := now.Date()
-	for n := max(days, 1) - 1; n >= 0; n-- {
+	for n := days - 1; n >= 0; n-- {
 		day := time.Date(y, m, d-n, 0, 0, 0, 0, now.Location())
 		from, to := dayOf(day)
 		bounds, names = append(bounds, [2]memory.Millis{from, to - 1}), append(names, day.Format(time.DateOnly))
