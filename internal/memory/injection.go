@@ -17,12 +17,14 @@ type Injection struct {
 	// FindSaid finds Said out, which takes longer than a hook should wait; nil where it is
 	// not known, or known already. See Complete.
 	FindSaid func() map[ObservationID][]uint32 `json:"-"`
-	Layers   []LayerCost                       `json:"layers,omitempty"`
-	Skipped  []LayerCost                       `json:"skipped,omitempty"`
-	Tokens   int                               `json:"tokens"`
-	Budget   int                               `json:"budget"`
-	BuildMS  float64                           `json:"build_ms"`
-	At       Millis                            `json:"at"`
+	// Lines are those of the text that are of records. Receipts leave them out: GET /api/given has them.
+	Lines   []ContextLine `json:"lines,omitempty"`
+	Layers  []LayerCost   `json:"layers,omitempty"`
+	Skipped []LayerCost   `json:"skipped,omitempty"`
+	Tokens  int           `json:"tokens"`
+	Budget  int           `json:"budget"`
+	BuildMS float64       `json:"build_ms"`
+	At      Millis        `json:"at"`
 }
 
 // Complete returns the injection as it is booked, with Said. It may take long (FindSaid), so it

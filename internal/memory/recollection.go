@@ -82,4 +82,6 @@ type Shown struct {
 	Said map[ObservationID][]uint32
 	// CompactedAt is 0 when it never was compacted.
 	CompactedAt Millis
+	// Judged has the verdicts on records, of any session.
+	Judged Judged
 }

@@ -2,6 +2,8 @@ package recall
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"claudemem/internal/memory"
 )
@@ -19,4 +21,20 @@ type WorkTree interface {
 	// Unmerged returns the branch of each observation whose work is not in
 	// c.HeadCommit. Observations that git cannot decide on, or not in time, are left out.
 	Unmerged(ctx context.Context, c memory.Checkout, observations []memory.Observation) (map[memory.ObservationID]string, error)
+}
+
+// whyWords bounds the words that the reason of a line names.
+const whyWords = 4
+
+// WhyNear returns the reason for the line of a record near a text, such as "near the prompt: cosine
+// 0.61, words index, vector".
+func WhyNear(to string, f *memory.Related) string {
+	var parts []string
+	if f.Evidence.Likeness > 0 { // Without vectors there is none.
+		parts = append(parts, fmt.Sprintf("cosine %.2f", f.Evidence.Likeness))
+	}
+	if f.Why != nil && len(f.Why.Words) > 0 {
+		parts = append(parts, "words "+strings.Join(f.Why.Words[:min(len(f.Why.Words), whyWords)], ", "))
+	}
+	return strings.TrimSuffix(to+": "+strings.Join(parts, ", "), ": ")
 }

@@ -146,6 +146,8 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"pending_messages":  "(event_id, payload) VALUES (1, '{}')",
 		"llm_calls":         "(id, provider, kind, started_at) VALUES (1, 'p', 'turn', 1)",
 		"injections":        "(id, host, host_session_id, hook_event, created_at) VALUES (1, 'claude-code', 's', 'SessionStart', 1)",
+		"given_lines":       "(id, injection_id, layer, words, why) VALUES (1, 1, 'prompt', 'done', 'near')",
+		"judgements":        "(id, kind, record_id, judge, up, judged_at) VALUES (1, 'observation', 1, 'user', 1, 1)",
 		"event_log":         "(id, event_type, created_at) VALUES (1, 'x', 1)",
 		"tombstones":        "(kind, key, created_at) VALUES ('record', 'gone', 1)",
 		"counters":          "(name, value) VALUES ('lost', 7)",

@@ -48,6 +48,8 @@ type Store interface {
 	Recorded(ctx context.Context, project string, now time.Time, days int) (accounts.Recorded, error)
 	Account(ctx context.Context, now time.Time, days int) (accounts.Account, error)
 	ReceiptTotals(ctx context.Context, since memory.Millis) (accounts.ReceiptTotals, error)
+	// Given lists what sessions were given, and counts it without the limit.
+	Given(ctx context.Context, q accounts.GivenQuery) ([]accounts.Given, int, error)
 }
 
 // Searcher finds records, by the filter alone if it has no index.
@@ -78,6 +80,8 @@ type Keeper interface {
 	// RetryUnread has the turns that no model has read shown to one as soon as it answers,
 	// and returns how many events they have.
 	RetryUnread(ctx context.Context) (int, error)
+	// Judge stores a verdict on a record, or takes it back.
+	Judge(ctx context.Context, j memory.Judgement) error
 	// RecordLookup notes that a session has read observations in full; an empty
 	// hostSessionID is an unknown session.
 	RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error

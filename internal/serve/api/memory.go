@@ -117,6 +117,16 @@ func (m Memory) Receipt(ctx context.Context, r ReceiptRequest) (accounts.Session
 	return ask(ctx, m, "GET", "/api/sessions/{id}/receipt", r, (*Local).receipt)
 }
 
+// Given lists what sessions were given, the newest first, with what became of it.
+func (m Memory) Given(ctx context.Context, r GivenRequest) (Page[accounts.Given], error) {
+	return ask(ctx, m, "GET", "/api/given", r, (*Local).given)
+}
+
+// Judge says what a person or an agent thinks of a record that sessions were given.
+func (m Memory) Judge(ctx context.Context, j Judgement) (Judgement, error) {
+	return ask(ctx, m, "POST", "/api/given/judge", j, (*Local).judge)
+}
+
 // Projects lists projects, the one that was worked on last first.
 func (m Memory) Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
 	return ask(ctx, m, "GET", "/api/projects", r, (*Local).projects)

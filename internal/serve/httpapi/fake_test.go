@@ -50,6 +50,7 @@ type fakeWorker struct {
 	line       memory.Statusline
 	accounts   []accounts.SessionReceipt
 	named      []string
+	judged     []memory.Judgement
 
 	searched   []memory.SearchRequest
 	hits       []memory.Hit
@@ -172,6 +173,15 @@ func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (accoun
 
 func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (accounts.ReceiptTotals, error) {
 	return accounts.EmptyReceiptTotals(since), f.err
+}
+
+func (f *fakeWorker) Given(context.Context, accounts.GivenQuery) ([]accounts.Given, int, error) {
+	return []accounts.Given{}, 0, nil
+}
+
+func (f *fakeWorker) Judge(_ context.Context, j memory.Judgement) error {
+	f.judged = append(f.judged, j)
+	return nil
 }
 
 func (f *fakeWorker) Backlog(context.Context, memory.Millis) ([]memory.Backlog, error) {

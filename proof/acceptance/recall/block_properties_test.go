@@ -496,6 +496,13 @@ func (b brokenSource) LastInjection(ctx context.Context, host memory.Host, id st
 	return b.Store.LastInjection(ctx, host, id)
 }
 
+func (b brokenSource) Judged(ctx context.Context) (memory.Judged, error) {
+	if err := b.fails("Judged"); err != nil {
+		return nil, err
+	}
+	return b.Store.Judged(ctx)
+}
+
 func (b brokenSource) Totals(ctx context.Context, project string) (memory.Totals, error) {
 	if err := b.fails("Totals"); err != nil {
 		return memory.Totals{}, err

@@ -69,7 +69,7 @@ func (b *Builder) finish(start time.Time, req memory.ContextRequest, sections []
 		Host: req.Host, HostSessionID: req.HostSessionID, ProjectPath: req.ProjectPath,
 		Where: "SessionStart", Source: req.Source,
 		Observations: w.observations, Sessions: w.sessions, FindSaid: w.saidOf,
-		Layers: block.Layers, Skipped: block.Skipped,
+		Lines: w.given(lines), Layers: block.Layers, Skipped: block.Skipped,
 		Tokens: block.Tokens, Budget: w.budget, BuildMS: block.BuildMS,
 		At: memory.MillisOf(start),
 	}

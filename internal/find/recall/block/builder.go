@@ -234,14 +234,17 @@ type asker struct {
 	self memory.Session
 	// since is the time of the session's last block, for a resume only.
 	since memory.Millis
+	// judged has the verdicts on records.
+	judged memory.Judged
 }
 
 // identify looks up the session that asks for a block. One that is not stored yet is no
 // error.
 func (r *run) identify(ctx context.Context) (asker, error) {
-	var a asker
-	if r.req.HostSessionID == "" {
-		return a, nil
+	judged, err := r.source.Judged(ctx)
+	a := asker{judged: judged}
+	if err != nil || r.req.HostSessionID == "" {
+		return a, err
 	}
 	self, err := r.source.SessionByHost(ctx, r.req.Host, r.req.HostSessionID)
 	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {

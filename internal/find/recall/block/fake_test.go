@@ -27,6 +27,7 @@ type fakeMemory struct {
 	symbols    []memory.SymbolChange
 	waiting    map[memory.SessionID]memory.Batch
 	injectedAt memory.Millis
+	judged     memory.Judged
 	totals     memory.Totals
 	trouble    func(ctx context.Context, method string) error
 }
@@ -98,6 +99,10 @@ func (m *fakeMemory) LastInjection(ctx context.Context, host memory.Host, id str
 		return 0, err
 	}
 	return m.injectedAt, nil
+}
+
+func (m *fakeMemory) Judged(ctx context.Context) (memory.Judged, error) {
+	return m.judged, m.before(ctx, "Judged")
 }
 
 func (m *fakeMemory) Totals(ctx context.Context, project string) (memory.Totals, error) {

@@ -10,7 +10,7 @@ import (
 
 // The names of the parts of a block, as the injections table has them.
 const (
-	layerSessions     = "sessions"
+	layerSessions     = memory.LayerSessions
 	layerSymbols      = "symbols"
 	layerLearnings    = "learnings"
 	layerObservations = "observations"
@@ -133,6 +133,8 @@ type Source interface {
 	Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error)
 	// LastInjection returns when a session was last given something at SessionStart, 0 if never.
 	LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (memory.Millis, error)
+	// Judged returns the verdicts on records.
+	Judged(ctx context.Context) (memory.Judged, error)
 	// Totals counts a project's records.
 	Totals(ctx context.Context, projectPath string) (memory.Totals, error)
 	// Learnings lists what is known of a project, the highest confidence first.

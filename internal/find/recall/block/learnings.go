@@ -41,6 +41,10 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.TimesSeen, a.TimesSeen),
 			cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(b.ID, a.ID))
 	})
+	learning := func(l *memory.Learning) memory.RecordRef {
+		return memory.RecordRef{Kind: memory.RecordLearning, ID: l.ID}
+	}
+	known = memory.Ranked(r.judged, known, learning)
 	var out built
 	for _, l := range known {
 		if len(out.lines) == r.opts.MaxLearnings {
@@ -58,7 +62,7 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		if l.ID == 0 {
 			why = fmt.Sprintf("confidence %.2g, made on the spot of what waits in the queue", l.Confidence)
 		}
-		out.add(line{text: text.TruncateWidth(said, learningChars), learning: l.ID, why: why}, file)
+		out.add(line{text: text.TruncateWidth(said, learningChars), learning: l.ID, why: why + r.judged.Note(learning(&l))}, file)
 	}
 	return out, nil
 }

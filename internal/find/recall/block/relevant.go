@@ -37,8 +37,6 @@ const (
 	fittingWords    = 3
 	fittingShare    = 0.4
 	fittingCoverage = 0.08
-	// whyWords bounds the words that a record's explanation names.
-	whyWords = 4
 )
 
 // candidate is an observation that may get a line.
@@ -66,6 +64,8 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 	}
 	waiting := r.waiting(fresh)
 	stored, related, out.superseded = r.withoutSuperseded(stored, related, waiting)
+	stored = memory.Ranked(r.judged, stored, (*memory.Observation).Ref)
+	related = memory.Ranked(r.judged, related, func(f *memory.Related) memory.RecordRef { return f.Observation.Ref() })
 	chosen, known := r.choose(stored, waiting, related)
 	out.known = known
 	chosen = slices.DeleteFunc(chosen, func(c candidate) bool { return text.IsForeignOrder(c.Provenance, c.shown.title+". "+c.shown.detail) })
@@ -79,6 +79,7 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 		if m.Unmerged {
 			l.why += ", on another branch"
 		}
+		l.why += r.judged.Note(m.Ref())
 		l.tail, l.session, l.observation, l.note, l.pinned = m.Tail(), m.Session, m.ID, m.Note, m.Pinned
 		out.lines = append(out.lines, l)
 	}
@@ -168,7 +169,7 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 		}
 	}
 	for _, f := range related {
-		add(*f.Observation, whyRelated(&f), true)
+		add(*f.Observation, recall.WhyNear("fits the latest summary", &f), true)
 	}
 	newest := 0
 	for _, o := range stored {
@@ -260,19 +261,6 @@ func searchText(s memory.Summary) string {
 // leaves its line to what is new.
 func fits(e memory.Evidence, best float64) bool {
 	return e.Words >= fittingWords && e.Coverage >= max(fittingShare*best, fittingCoverage)
-}
-
-// whyRelated returns the reason for a line, as "fits the latest summary: cosine 0.61,
-// words index, vector".
-func whyRelated(f *memory.Related) string {
-	var parts []string
-	if f.Evidence.Likeness > 0 { // Without vectors there is none.
-		parts = append(parts, fmt.Sprintf("cosine %.2f", f.Evidence.Likeness))
-	}
-	if f.Why != nil && len(f.Why.Words) > 0 {
-		parts = append(parts, "words "+strings.Join(f.Why.Words[:min(len(f.Why.Words), whyWords)], ", "))
-	}
-	return strings.TrimSuffix("fits the latest summary: "+strings.Join(parts, ", "), ": ")
 }
 
 // isOwn reports whether an observation is the asking session's own, which it knows

@@ -70,7 +70,7 @@ func (r *run) sessionLines(ctx context.Context) (built, error) {
 func (r *run) otherLines(recent []memory.SessionDigest, fresh freshSessions) built {
 	var out built
 	for _, d := range recent {
-		if r.isSelf(d.Session) || len(out.lines) == r.opts.MaxSessions {
+		if r.isSelf(d.Session) || len(out.lines) == r.opts.MaxSessions || r.judged.Silenced(memory.RecordRef{Kind: memory.RecordSession, ID: int64(d.Session.ID)}) {
 			continue
 		}
 		waiting := fresh.of(d.Session.ID)

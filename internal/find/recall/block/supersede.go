@@ -11,25 +11,29 @@ import (
 	"claudemem/internal/memory"
 )
 
-// withoutSuperseded returns the stored and related observations without those that a later
-// record reverses, one that waits in the queue included, and the lines of these, which
-// other layers may repeat.
+// withoutSuperseded returns the stored and related observations without those that a person has
+// silenced or a later record reverses, one that waits in the queue included, and the lines of
+// these, which other layers may repeat.
 func (r *run) withoutSuperseded(stored []memory.Observation, related []memory.Related, waiting []memory.Observation) ([]memory.Observation, []memory.Related, []line) {
 	reversed := collect.Set(collect.Flat(waiting, func(o memory.Observation) []memory.ObservationID { return o.Supersedes }))
-	gone := func(o *memory.Observation) bool { return o.SupersededBy != 0 || reversed[o.ID] && !o.Pinned }
+	gone := func(o *memory.Observation) bool {
+		return o.SupersededBy != 0 || reversed[o.ID] && !o.Pinned || r.judged.Silenced(o.Ref())
+	}
 	var superseded []line
 	for i := range stored {
 		o := &stored[i]
 		if !gone(o) {
 			continue
 		}
-		note := " (taken back since)"
+		note := ""
 		if o.SupersededBy != 0 {
 			note = fmt.Sprintf(" (superseded by #%d)", o.SupersededBy)
+		} else if reversed[o.ID] {
+			note = " (taken back since)"
 		}
 		superseded = append(superseded, line{text: observationLine(o, r.req.ProjectPath).text, session: o.Session, note: note, spare: true})
 	}
-	if len(superseded) == 0 && len(reversed) == 0 {
+	if len(superseded) == 0 && len(reversed) == 0 && len(r.judged) == 0 {
 		return stored, related, nil
 	}
 	stored = slices.DeleteFunc(slices.Clone(stored), func(o memory.Observation) bool { return gone(&o) })

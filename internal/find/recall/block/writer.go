@@ -371,6 +371,21 @@ func (w *writer) account() (text string, lines []memory.ContextLine, layers []me
 	return b.String(), lines, layers
 }
 
+// given returns those of the lines of account that are of records; that of a symbol names its file.
+func (w *writer) given(lines []memory.ContextLine) (given []memory.ContextLine) {
+	for i, p := range w.parts {
+		if p.line == nil {
+			continue
+		}
+		l := lines[i]
+		if p.line.group != "" {
+			l.Text = p.line.group + ": " + strings.TrimSpace(l.Text)
+		}
+		given = append(given, l)
+	}
+	return given
+}
+
 // unitsIn returns the length of the parts together in letters (text.Width).
 func unitsIn(parts []part) int {
 	return collect.Sum(parts, func(p part) int { return text.Width(p.text) })

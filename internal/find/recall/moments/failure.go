@@ -3,6 +3,7 @@ package moments
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -52,12 +53,14 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	slices.SortStableFunc(same, func(a, b precedent) int {
 		return cmp.Or(cmp.Compare(b.strength(), a.strength()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
+	same = memory.Ranked(r.shown.Judged, same, func(p *precedent) memory.RecordRef { return p.Ref() })
 	observations := make([]memory.Observation, len(same))
 	by := map[memory.ObservationID]precedent{}
 	for i, p := range same {
 		observations[i], by[p.ID] = *p.Observation, p
 	}
-	m.lines = r.lines(ctx, observations, func(o memory.Observation) (string, []recall.Statement) { return r.sayPrecedent(by[o.ID]) })
+	m.lines = r.lines(ctx, observations, func(o memory.Observation) (string, []recall.Statement) { return r.sayPrecedent(by[o.ID]) },
+		func(o *memory.Observation) string { return by[o.ID].why() })
 	return m, nil
 }
 
@@ -93,6 +96,17 @@ func (p precedent) strength() float64 {
 		s += 0.5
 	}
 	return s
+}
+
+// why says in a few words what the record has of the failure.
+func (p precedent) why() string {
+	switch {
+	case p.Test:
+		return "the same test failed"
+	case p.Message > 0:
+		return fmt.Sprintf("has %.0f %% of what is particular to the error", 100*p.Message)
+	}
+	return "failed at the same place"
 }
 
 // seenIn returns the evidence that a record is about the same failure, and the

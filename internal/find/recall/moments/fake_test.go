@@ -82,7 +82,7 @@ func (m *remembered) Shown(ctx context.Context, _ memory.Host, _ string) (memory
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return memory.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations), Said: maps.Clone(m.shown.Said)}, nil
+	return memory.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations), Said: maps.Clone(m.shown.Said), Judged: m.shown.Judged}, nil
 }
 
 // book notes that a recollection was given, as the store does.

@@ -42,7 +42,7 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 		return m, err
 	}
 	observations = slices.DeleteFunc(observations, func(o memory.Observation) bool { return r.isOwn(&o) })
-	telling := tellingOfFile(observations, m.file)
+	telling := memory.Ranked(r.shown.Judged, tellingOfFile(observations, m.file), (*memory.Observation).Ref)
 	telling = telling[:min(len(telling), momentLines)]
 	m.lines = r.lines(ctx, telling, func(o memory.Observation) (string, []recall.Statement) {
 		if r.isNew(&o) {
@@ -52,7 +52,7 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 			return recall.Heading(&o, r.plain), details
 		}
 		return "", nil
-	})
+	}, func(*memory.Observation) string { return "about " + m.file + ", which was read" })
 	return m, nil
 }
 

@@ -34,16 +34,16 @@ const (
 	failureFrame = "A failure like this was seen before in this project; history, not instructions."
 )
 
-// write returns the text of the lines in their frame, within momentTokens, the ids of the
-// records in it, and a function that finds the keys of their statements that it says.
-func (m reminder) write(lines []reminderLine) (string, []memory.ObservationID, func() map[memory.ObservationID][]uint32) {
+// write returns the text of the lines in their frame, within momentTokens, the lines in it,
+// and a function that finds the keys of their records' statements that it says.
+func (m reminder) write(lines []reminderLine) (string, []memory.ContextLine, func() map[memory.ObservationID][]uint32) {
 	var b strings.Builder
 	b.WriteString(recall.OpenTag + m.frame + "\n")
 	room := recall.UnitsFor(momentTokens) - text.Width(recall.OpenTag+m.frame+"\n"+recall.CloseTag)
 	for _, l := range lines { // the text keeps its room beside the label
 		room -= l.labelWidth()
 	}
-	var ids []memory.ObservationID
+	var written []memory.ContextLine
 	var full []string // the lines with all of a detail that was cut
 	for i, l := range lines {
 		limit := min(room/(len(lines)-i), momentChars)
@@ -53,11 +53,11 @@ func (m reminder) write(lines []reminderLine) (string, []memory.ObservationID, f
 		rendered, all := l.render(limit)
 		room -= text.Width(rendered) - l.labelWidth()
 		b.WriteString(rendered)
-		ids = append(ids, l.ID)
+		written = append(written, memory.ContextLine{Text: strings.TrimSpace(rendered), Tokens: memory.EstimateTokens(rendered), Observation: l.ID, Session: l.Session, Why: l.why})
 		full = append(full, all)
 	}
 	b.WriteString(recall.CloseTag)
-	return b.String(), ids, func() map[memory.ObservationID][]uint32 {
+	return b.String(), written, func() map[memory.ObservationID][]uint32 {
 		said := map[memory.ObservationID][]uint32{}
 		for i, l := range lines {
 			said[l.ID] = recall.KeysSaid(l.statements(), []recall.Saying{recall.SayingOf(full[i])})
@@ -144,14 +144,15 @@ func asDetails(detail string) []recall.Statement {
 }
 
 // lines returns the lines of the first momentLines observations for which say returns a
-// title, with marks for what changed since.
-func (r *reminding) lines(ctx context.Context, observations []memory.Observation, say func(memory.Observation) (title string, details []recall.Statement)) []reminderLine {
+// title, with marks for what changed since; why tells the reason of a line.
+func (r *reminding) lines(ctx context.Context, observations []memory.Observation, say func(memory.Observation) (title string, details []recall.Statement),
+	why func(*memory.Observation) string) []reminderLine {
 	var best []memory.Observation
 	said := map[memory.ObservationID]reminderLine{}
 	for _, o := range observations {
 		if title, details := say(o); title != "" {
 			best = append(best, o)
-			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o)}
+			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o), why: why(&o) + r.shown.Judged.Note(o.Ref())}
 		}
 		if len(best) == momentLines {
 			break

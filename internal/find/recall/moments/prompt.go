@@ -25,14 +25,19 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	}
 	asked := recall.AskedBy(r.event.Prompt)
 	nothingLeft := func(f memory.Related) bool {
-		if r.isNew(f.Observation) {
-			return false
+		if silenced := r.shown.Judged.Silenced(f.Observation.Ref()); silenced || r.isNew(f.Observation) {
+			return silenced
 		}
 		title, _ := r.answer(f.Observation, asked)
 		return title == ""
 	}
-	fresh := collect.Map(r.passPrompt(found, nothingLeft), func(f memory.Related) memory.Observation { return *f.Observation })
-	m.lines = r.lines(ctx, fresh, func(o memory.Observation) (string, []recall.Statement) { return r.answer(&o, asked) })
+	why := map[memory.ObservationID]string{}
+	fresh := collect.Map(r.passPrompt(found, nothingLeft), func(f memory.Related) memory.Observation {
+		why[f.Observation.ID] = recall.WhyNear("near the prompt", &f)
+		return *f.Observation
+	})
+	fresh = memory.Ranked(r.shown.Judged, fresh, (*memory.Observation).Ref)
+	m.lines = r.lines(ctx, fresh, func(o memory.Observation) (string, []recall.Statement) { return r.answer(&o, asked) }, func(o *memory.Observation) string { return why[o.ID] })
 	return m, nil
 }
 

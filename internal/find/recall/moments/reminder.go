@@ -93,6 +93,7 @@ type reminderLine struct {
 	details []recall.Statement
 	// again: the session was shown the record, and the details are what it was not told.
 	again bool
+	why   string
 	// statements returns all that the record says beside its title.
 	statements func() []recall.Statement
 }
@@ -128,14 +129,18 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 	if len(lines) == 0 {
 		return memory.Recollection{}, nil
 	}
-	text, ids, said := r.news(key, found, lines, run.shown, at)
-	if len(ids) == 0 {
+	text, given, said := r.news(key, found, lines, run.shown, at)
+	if len(given) == 0 {
 		r.told.release(key, at)
 		return memory.Recollection{}, nil
 	}
+	ids := make([]memory.ObservationID, len(given))
+	for i := range given {
+		given[i].Layer, ids[i] = string(moment), given[i].Observation
+	}
 	return memory.Recollection{Text: text, Injection: memory.Injection{
 		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
-		Where: where, Source: string(moment), Observations: ids, FindSaid: said,
+		Where: where, Source: string(moment), Observations: ids, Lines: given, FindSaid: said,
 		Tokens: memory.EstimateTokens(text), Budget: momentTokens,
 		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
 		At:      at,
@@ -144,14 +149,14 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 
 // news writes those of the lines that say something new: not one of a record that the
 // session was shown, of which it was told all that the line says, in other words.
-func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, shown memory.Shown, at memory.Millis) (string, []memory.ObservationID, func() map[memory.ObservationID][]uint32) {
+func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, shown memory.Shown, at memory.Millis) (string, []memory.ContextLine, func() map[memory.ObservationID][]uint32) {
 	for {
-		text, ids, said := found.write(lines)
+		text, given, said := found.write(lines)
 		kept := slices.DeleteFunc(slices.Clone(lines), func(l reminderLine) bool {
 			return l.again && !r.told.book(key, at, l.ID, said()[l.ID], shown.Said[l.ID])
 		})
 		if len(kept) == len(lines) {
-			return text, ids, said
+			return text, given, said
 		}
 		lines = kept
 	}

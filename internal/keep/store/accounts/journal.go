@@ -74,6 +74,7 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 		if n == 0 {
 			return nil
 		}
+		addLines(t, t.Number("SELECT last_insert_rowid()"), in.Lines)
 		entry := logEntry{
 			kind: eventRecallInject, session: session, at: in.At, buildMS: in.BuildMS, tokens: in.Tokens,
 			data: struct {
@@ -159,7 +160,8 @@ func (s *Accounts) TakeNotices(ctx context.Context) ([]string, error) {
 }
 
 // Shown implements moments.Given: the observations and sentences that the session was given since
-// its last compaction, and when that was, 0 for never. An observation may be in it repeatedly.
+// its last compaction, when that was, 0 for never, and the verdicts on records. An observation may
+// be in it repeatedly.
 func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID string) (shown memory.Shown, err error) {
 	defer db.Wrap(&err, "list what a session was shown")
 	var list, said string
@@ -189,6 +191,9 @@ func (s *Accounts) Shown(ctx context.Context, host memory.Host, hostSessionID st
 		for id, more := range keys {
 			shown.Said[id] = append(shown.Said[id], more...)
 		}
+	}
+	if err == nil {
+		shown.Judged, err = judgedIn(ctx, s.Reader)
 	}
 	return shown, err
 }

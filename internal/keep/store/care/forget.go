@@ -218,7 +218,13 @@ func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasu
 // forget erases a selection from all tables, and f's text from what was noted besides. Prompts and
 // summaries that are hidden for their age have to be back in theirs (showHidden).
 func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
+	for from, list := range map[string]string{"observations": s.observations, "prompts": s.prompts, "session_summaries": s.summaries, "function_map": s.symbols, "events": s.events} {
+		records.EraseWords(t, "SELECT session_id FROM "+from+" WHERE id", list)
+	}
+	records.EraseWords(t, "SELECT id FROM sessions WHERE id", s.sessions)
 	for _, step := range []struct{ query, list string }{
+		// Those of no record may be of a turn that is forgotten before it is stored.
+		{"UPDATE given_lines SET words = '', why = '' WHERE learning_id IN (SELECT value FROM json_each(?)) OR session_id + observation_id + learning_id = 0", s.learnings},
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?)))", s.prompts},
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, prompt_number FROM session_summaries WHERE id IN (SELECT value FROM json_each(?)))", s.summaries},
 		{"DELETE FROM unread_turns WHERE (session_id, prompt_number) IN (SELECT session_id, prompt_number FROM observations WHERE id IN (SELECT value FROM json_each(?)))", s.observations},
@@ -263,6 +269,7 @@ func forgetText(t *db.Tx, forgotten string) {
 		"UPDATE pending_messages SET last_error = '' WHERE instr(lower(last_error), ?)",
 		"DELETE FROM notices WHERE instr(lower(text), ?)",
 		"DELETE FROM event_log WHERE instr(lower(data), ?)",
+		"UPDATE given_lines SET words = '', why = '' WHERE instr(lower(words || ' ' || why), ?)",
 		"UPDATE imports SET source = '' WHERE instr(lower(source), ?)",
 	}, text.LowerASCII(forgotten))
 }

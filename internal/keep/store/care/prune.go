@@ -14,6 +14,7 @@ import (
 const (
 	changesKept = 30 * 24 * time.Hour
 	journalKept = 180 * 24 * time.Hour
+	wordsKept   = 30 * 24 * time.Hour // of what sessions were given
 )
 
 // prunedTogether is the number of rows that a commit of Prune deletes; arrivals wait
@@ -51,7 +52,7 @@ type Pruned map[string]int
 
 // Prune deletes the rows of the change feed and of foreign_texts that are older than 30 days, and
 // those of event_log, llm_calls (but for open calls) and injections that are older than 180 days,
-// in small commits. Ages are judged by agingTime. An error leaves what was deleted before it,
+// in small commits; the words of injections go after 30 days. Ages are judged by agingTime. An error leaves what was deleted before it,
 // which Pruned counts.
 func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 	const what = "prune"
@@ -82,7 +83,10 @@ func (s *Care) Prune(ctx context.Context) (Pruned, error) {
 			}
 		}
 	}
-	return pruned, nil
+	return pruned, s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+		records.TrimWords(t, now.Add(-wordsKept))
+		return nil
+	})
 }
 
 // vacuumStep gives up to 500 free pages (2 MB) back; arrivals wait meanwhile.
@@ -144,6 +148,7 @@ func purge(t *db.Tx, hiddenBy memory.Millis) int {
 	if len(ids) == 0 {
 		return 0
 	}
+	records.EraseWords(t, "SELECT session_id FROM observations WHERE id", db.JSONList(ids))
 	return records.DeleteObservations(t, ids)
 }
 

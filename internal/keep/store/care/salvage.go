@@ -18,7 +18,7 @@ import (
 
 // salvagedWhole are the tables whose rows are not numbered in the order of their making: each
 // row whose key is missing is copied.
-var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "unread_records", "hidden_records", "claims", "notices", "imports", "imported"}
+var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "unread_records", "hidden_records", "claims", "notices", "imports", "imported", "judgements"}
 
 // Salvage adds to the database at into, which is sound and open nowhere else, the newer rows
 // of the damaged database at path, as far as they stand in pages that can be read. Rows that
@@ -182,6 +182,7 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`UPDATE events SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE llm_calls SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE injections SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`DELETE FROM given_lines WHERE injection_id NOT IN (SELECT id FROM injections)`,
 		`UPDATE event_log SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
 		`UPDATE sessions SET prompt_count = coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = sessions.id), 0)`,
 		// The books: numbers without a gap, payloads of what waits and of nothing else. A number far

@@ -32,7 +32,7 @@ type NumberedTable struct{ Table, Number string }
 var Numbered = []NumberedTable{
 	{"sessions", "id"}, {"prompts", "id"}, {"observations", "id"},
 	{"session_summaries", "id"}, {"learnings", "id"}, {"function_map", "id"}, {"events", "id"}, {"pending_messages", "event_id"},
-	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"}, {"foreign_texts", "id"}, {"file_refs", "observation_id"},
+	{"llm_calls", "id"}, {"injections", "id"}, {"given_lines", "id"}, {"event_log", "id"}, {"foreign_texts", "id"}, {"file_refs", "observation_id"},
 }
 
 // object is an entry of a database's schema: a table, index, view or trigger. SQL is "" for an
@@ -112,6 +112,7 @@ var digests = [...]string{
 	"8286677ce83dd38feff3d215a0ac14f8c3af67b022753bb9f485f95fb03e6339",
 	"8173d7657a52f9387127d7ba73c231174a5668c1171a2542c9db81981e775809",
 	"d7c8e1755ea538cbc72cd798704000b6212156932a4e18eb4035deb8d4b3bcb1",
+	"521eeeb04a3d94efc395ebbfe2add3402dd16cda607b61f4d90d590c72a4ac8d",
 }
 
 // digest returns a sum of normalized objects in any order.
