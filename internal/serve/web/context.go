@@ -32,6 +32,7 @@ type contextView struct {
 	// Session is the one that a session which goes on is, "" for a new one.
 	Session           string
 	Lines             []contextLine
+	Segments          []segment
 	Least, Most, Step int
 	// Cut says that the text is longer than a page shows.
 	Cut bool
@@ -41,6 +42,14 @@ type contextView struct {
 type option struct {
 	Value, Label string
 	On           bool
+}
+
+// segment is a layer of a block as a part of the bar of its budget, which is barWidth wide; Href leads to
+// its first line.
+type segment struct {
+	memory.LayerCost
+	Class, Href string
+	X, Width    int
 }
 
 // contextLine is a line of a block, with the reason for it.
@@ -76,6 +85,7 @@ func (v *visit) context() view {
 		v.checkProject(asked, len(shown.Text))
 	}
 	shown.Lines, shown.Cut = contextLines(&shown.Preview)
+	shown.Segments = segmentsOf(&shown.Preview)
 	return view{Title: "Context " + line(path), JSON: inAPI(api.Memory.Preview, q), Data: shown}
 }
 
@@ -151,6 +161,23 @@ func contextLines(p *api.Preview) (lines []contextLine, cut bool) {
 		lines = append(lines, l)
 	}
 	return lines, len(lines) <= strings.Count(p.Text, "\n") || isCut(p.Text)
+}
+
+// segmentsOf returns the layers of a block as parts of the bar of its budget, in their order; the last is
+// what frames them.
+func segmentsOf(p *api.Preview) (segments []segment) {
+	tokens, scale := 0, float64(barWidth)/float64(max(p.EffectiveBudget, p.Tokens, 1))
+	frame := memory.LayerCost{Name: "frame", Tokens: p.Tokens - collect.Sum(p.Layers, func(l memory.LayerCost) int { return l.Tokens })}
+	for i, layer := range append(slices.Clone(p.Layers), frame) {
+		s := segment{LayerCost: layer, Class: fmt.Sprintf("level-%d", 5-i%5), X: int(float64(tokens) * scale)}
+		tokens += layer.Tokens
+		s.Width = max(1, int(float64(tokens)*scale)-s.X)
+		if at := slices.IndexFunc(p.Lines, func(l api.PreviewLine) bool { return l.Layer == layer.Name }); at >= 0 {
+			s.Href = fmt.Sprintf("#line-%d", p.Lines[at].Number)
+		}
+		segments = append(segments, s)
+	}
+	return segments
 }
 
 // linksOf returns the pages of the records that a line shows.

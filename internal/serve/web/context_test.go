@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,29 @@ func TestContextRequest(t *testing.T) {
 		}
 		if link := strings.ReplaceAll(asked, "&", "&amp;"); !strings.Contains(w.Body.String(), `href="`+link+`" rel="nofollow">This page as JSON`) {
 			t.Errorf("%s does not link %s", tt.path, link)
+		}
+	}
+}
+
+// TestBudgetBar: the layers are parts of the bar of the budget and rows of the table, with the same tokens,
+// and lead to their first line; what frames them is the rest of the block.
+func TestBudgetBar(t *testing.T) {
+	p := (&fake{text: "x"}).preview(api.ContextRequest{Budget: 1000})
+	p.Layers = append(p.Layers, memory.LayerCost{Name: "closing", Tokens: 5})
+	p.Lines[1].Layer = "x"
+	want := []segment{
+		{LayerCost: p.Layers[0], Class: "level-5", Href: "#line-4", Width: 80},
+		{LayerCost: p.Layers[1], Class: "level-4", X: 80, Width: 5},
+		{LayerCost: memory.LayerCost{Name: "frame", Tokens: 5}, Class: "level-3", X: 85, Width: 5},
+	}
+	if got := segmentsOf(&p); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	body := (&fake{text: "x"}).get(t, "/context?budget=1000").Body.String()
+	for _, want := range []string{"<h2>90 of 1,000 tokens</h2>", `<rect class="level-5" x="0" width="80" height="10"><title>x: 80 tokens`, `<rect class="level-4" x="80" width="10" height="10"><title>frame: 10 tokens`,
+		"of its budget of 1,000 tokens: x 80, frame 10</title>", `<th scope="row">x</th><td>80</td><td>2</td>`, `<th scope="row">frame</th><td>10</td>`, `<th scope="row">block</th><td>90</td>`, `<li id="line-4"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
 		}
 	}
 }
