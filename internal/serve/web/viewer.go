@@ -268,6 +268,7 @@ var pages = []page{
 	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
 	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings},
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
+	{Path: "/add", Name: "add", Script: "add.js", load: (*visit).add},
 	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},
 	{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation},
 	{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session},

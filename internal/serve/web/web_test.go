@@ -195,7 +195,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
 	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
-	"/queue", "/queue?fragment=1", "/doctor", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
+	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

@@ -5,6 +5,18 @@ const token = document.querySelector("meta[name=page-token]")?.content ?? "";
 /** writable says whether this page may change anything. */
 export const writable = token !== "";
 
+/** why says why a page may not. */
+export const why = "Read only: run claude-mem open to make changes";
+
+/** lock disables the controls of a page that may only read, with the reason. */
+export function lock() {
+  if (writable) return;
+  for (const control of document.querySelectorAll("[data-do], [data-forget], [data-retry], [data-writes]")) {
+    control.disabled = true;
+    control.title = why;
+  }
+}
+
 /** call sends a change to the API and returns its answer; it throws an Error with the API's
  * message and hint. */
 export async function call(method, path, body) {

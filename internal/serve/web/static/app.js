@@ -1,5 +1,7 @@
 // What every page has: theme, keyboard, help. Reading works without it.
 import { undo } from "./api.js";
+import { open } from "./palette.js";
+import { act } from "./rows.js";
 
 const root = document.documentElement;
 
@@ -16,10 +18,11 @@ document.querySelector("nav a[aria-current]")?.scrollIntoView({ block: "nearest"
 
 const help = document.getElementById("help");
 document.getElementById("help-button").addEventListener("click", () => help.showModal());
+document.getElementById("palette-button").addEventListener("click", open);
 
 /** move sets the focus on the row after or before the one that has it. */
 function move(step) {
-  const titles = [...document.querySelectorAll(".row a.title")];
+  const titles = [...document.querySelectorAll(".row:not([hidden]) a.title")];
   if (titles.length === 0) return;
   const row = document.activeElement.closest(".row");
   const at = row ? titles.indexOf(row.querySelector("a.title")) : (step > 0 ? -1 : titles.length);
@@ -42,9 +45,13 @@ document.querySelector("main > .day .row.anchor")?.scrollIntoView({ block: "cent
 let waitingForPage = false;
 
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key === "k") {
+    event.preventDefault();
+    return open();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const typing = event.target.closest("input, textarea, select");
-  if (typing) {
+  if (typing && typing.type !== "checkbox") {
     if (event.key === "Escape") event.target.blur();
     return;
   }
@@ -54,7 +61,8 @@ document.addEventListener("keydown", (event) => {
     const page = document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
     if (page) return page.click();
   }
-  const keys = { "/": search, j: () => move(1), k: () => move(-1), "?": () => help.showModal(), u: undo, g: () => { waitingForPage = true; } };
+  const keys = { "/": search, j: () => move(1), k: () => move(-1), "?": () => help.showModal(), u: undo,
+    p: () => act("pin"), x: () => act("hide"), e: () => act("edit"), g: () => { waitingForPage = true; } };
   if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();

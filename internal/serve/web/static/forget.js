@@ -1,6 +1,6 @@
 // Erases a record or a session for good: `claude-mem forget`, which stops the worker that
 // serves this page and starts it again.
-import { call, say, writable } from "./api.js";
+import { call, lock, say } from "./api.js";
 
 const path = "/api/admin/forget";
 
@@ -78,14 +78,5 @@ document.addEventListener("click", (event) => {
   }, { once: true });
   dialog.showModal();
 });
-
-/** lock disables the buttons of a page that may only read. */
-export function lock() {
-  if (writable) return;
-  for (const button of document.querySelectorAll("[data-forget]")) {
-    button.disabled = true;
-    button.title = "Run claude-mem open to make changes";
-  }
-}
 
 lock();

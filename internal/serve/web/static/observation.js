@@ -1,6 +1,6 @@
 // Changes of an observation: edit, pin, hide, each with its undo.
-import { call, fragment, say, writable } from "./api.js";
-import { lock } from "./forget.js";
+import { call, fragment, lock, say, writable } from "./api.js";
+import "./forget.js";
 
 const place = document.getElementById("observation");
 const record = () => place.querySelector("[data-observation]");
@@ -73,11 +73,10 @@ function wire() {
   };
   for (const button of place.querySelectorAll("button[data-do]")) {
     if (button.dataset.do === "pin") button.textContent = pinned ? "Unpin" : "Pin";
-    button.disabled = !writable;
-    if (!writable) button.title = "Run claude-mem open to make changes";
     button.addEventListener("click", attempt(actions[button.dataset.do]));
   }
   lock();
 }
 
 wire();
+if (location.hash === "#edit" && writable) edit();

@@ -1,5 +1,5 @@
 // The queue: retries, and what the doctor finds, which takes a second or two.
-import { call, fragment, say, writable } from "./api.js";
+import { call, fragment, lock, say } from "./api.js";
 
 const queue = document.getElementById("queue");
 const doctor = document.getElementById("doctor");
@@ -22,15 +22,6 @@ async function examine() {
   again.addEventListener("click", examine);
   doctor.append(again);
   doctor.setAttribute("aria-busy", "false");
-}
-
-/** lock disables the retries of a page that may only read. */
-function lock() {
-  if (writable) return;
-  for (const button of queue.querySelectorAll("[data-retry]")) {
-    button.disabled = true;
-    button.title = "Run claude-mem open to make changes";
-  }
 }
 
 queue.addEventListener("click", async (event) => {
