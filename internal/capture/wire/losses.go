@@ -12,6 +12,7 @@ import (
 
 	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 )
 
@@ -20,7 +21,10 @@ import (
 // on a full disk. Where that file cannot be written, a second one is used: in a directory
 // of the data directory's own under $XDG_RUNTIME_DIR or the temporary one, usually on
 // another disk.
-type Losses struct{ paths []string }
+type Losses struct {
+	paths []string
+	wait  time.Duration // for another process that counts, for each place
+}
 
 const (
 	lossesName = "lost-events"
@@ -32,7 +36,7 @@ const (
 	lossesEnd = lossHead + lossSlots*lossSlot
 	// longestReason bounds a reason, in bytes.
 	longestReason = 100
-	// lossWait bounds the wait for another process that counts.
+	// lossWait bounds the wait for another process that counts, beside settings.Slack.
 	lossWait = 200 * time.Millisecond
 	// lossPause is the time without a loss after which Recent starts anew.
 	lossPause = 24 * time.Hour
@@ -45,7 +49,7 @@ func LossesOf(dataDir string, getenv func(string) string) Losses {
 	if other != "" {
 		other = filepath.Join(other, lossesName)
 	}
-	return Losses{inBoth(filepath.Join(dataDir, lossesName), other)}
+	return Losses{inBoth(filepath.Join(dataDir, lossesName), other), lossWait + settings.Slack(getenv)}
 }
 
 // Reserve makes the file in the data directory with its full length, unless it is there. A shorter
@@ -54,7 +58,7 @@ func (l Losses) Reserve(now time.Time) error {
 	if info, err := os.Lstat(l.paths[0]); err == nil && info.Size() == lossesEnd {
 		return nil
 	}
-	return inLosses(l.paths[0], func(f *os.File) error {
+	return l.in(l.paths[0], func(f *os.File) error {
 		record := readLosses(f)
 		record.ID = cmp.Or(record.ID, lossesID(memory.MillisOf(now)))
 		whole := bytes.Repeat([]byte{' '}, lossesEnd)
@@ -72,15 +76,15 @@ func (l Losses) Reserve(now time.Time) error {
 	})
 }
 
-// Add counts a lost event. An error says that no place takes it. It waits at most lossWait for
+// Add counts a lost event. An error says that no place takes it. It waits at most l.wait for
 // each place.
 func (l Losses) Add(loss memory.Loss) error {
 	add := func(f *os.File) error { return addLoss(f, loss) }
-	err := inLosses(l.paths[0], add)
+	err := l.in(l.paths[0], add)
 	if err == nil || len(l.paths) == 1 || !makeAlone(filepath.Dir(l.paths[1])) {
 		return err
 	}
-	if second := inLosses(l.paths[1], add); second != nil {
+	if second := l.in(l.paths[1], add); second != nil {
 		return errors.Join(err, second)
 	}
 	return nil
@@ -105,11 +109,11 @@ func (l Losses) Read() (records []memory.LossRecord) {
 	return records
 }
 
-// inLosses calls do with the file at path, locked; unlocked where the file system has no locks. The
+// in calls do with the file at path, locked; unlocked where the file system has no locks. The
 // file is made if it is not there, its directory is not. errTempBusy when another process holds
-// the lock for lossWait.
-func inLosses(path string, do func(*os.File) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lossWait)
+// the lock for l.wait.
+func (l Losses) in(path string, do func(*os.File) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), l.wait)
 	defer cancel()
 	f, err := orUnlocked(openfile.Lock(ctx, path))
 	if err != nil {
