@@ -56,18 +56,16 @@ type TrainOptions struct {
 // are enough of them, and has the follower put vectors of the new table in the place of the
 // old ones, all at once; until then the old table answers. It returns when that is done, or
 // at once when there is nothing to do: what the table was trained on has not changed, or it
-// is not to be trained. After an error the old table stays.
+// is not to be trained. It waits for another training. After an error the old table stays.
 //
-// The codes of its errors: CodeConflict while another training or a rebuild runs,
+// The codes of its errors: CodeConflict while a rebuild runs,
 // CodeStorage, CodeUnavailable.
 func (ix *Index) Train(ctx context.Context, o TrainOptions) error {
 	const what = "train embedding table"
 	if ix.readOnly || ix.untrained {
 		return nil
 	}
-	if !ix.training.TryLock() {
-		return fault(what, errTraining)
-	}
+	ix.training.Lock() // one that is under way ends with the worker, too
 	defer ix.training.Unlock()
 	err := ix.train(ctx, &pace{share: o.Share, ix: ix, ctx: ctx})
 	ix.state.update(func(s *state) {
@@ -79,10 +77,7 @@ func (ix *Index) Train(ctx context.Context, o TrainOptions) error {
 	return fault(what, err)
 }
 
-var (
-	errTraining = memory.Errorf(memory.CodeConflict, "the table is being trained already")
-	errReplaced = memory.Errorf(memory.CodeConflict, "the index was replaced meanwhile")
-)
+var errReplaced = memory.Errorf(memory.CodeConflict, "the index was replaced meanwhile")
 
 // TrainingDue reports whether Train has something to do because observations came.
 func (ix *Index) TrainingDue() bool {

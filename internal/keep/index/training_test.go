@@ -465,7 +465,8 @@ func TestTrainOnFullDisk(t *testing.T) {
 	checkTables(t, ix, feed)
 }
 
-// A training ends with its context, and with the index; one at a time runs.
+// A training ends with its context, and with the index. One at a time runs: another one waits for
+// its end, and then the table is trained.
 func TestTrainEnds(t *testing.T) {
 	feed, path := trainableFeed(), filepath.Join(t.TempDir(), "index.db")
 	paused := make(chan struct{}, 1)
@@ -497,15 +498,17 @@ func TestTrainEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- ix.Train(ctx, TrainOptions{Share: .25}) }()
 	<-paused
-	if err := ix.Train(t.Context(), TrainOptions{}); memory.CodeOf(err) != memory.CodeConflict {
-		t.Errorf("a second training: %v", err)
-	}
+	second := make(chan error, 1)
+	go func() { second <- ix.Train(t.Context(), TrainOptions{}) }()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 	if s := ix.Status(); s.TrainError != "" {
 		t.Errorf("an end that was wanted is told as an error: %s", s.TrainError)
+	}
+	if err := <-second; err != nil || ix.Status().Trained != trainable {
+		t.Errorf("a second training: %v, %+v", err, ix.Status())
 	}
 	go func() { ended <- ix.Train(t.Context(), TrainOptions{Share: .25}) }()
 	<-paused

@@ -189,7 +189,7 @@ func (f *finder) StartReindex() error {
 		if err == nil {
 			err = ix.Train(f.life, index.TrainOptions{})
 			if memory.CodeOf(err) == memory.CodeConflict {
-				err = nil // it is being trained already
+				err = nil // it is being rebuilt once more
 			}
 		}
 		status := ix.Status()

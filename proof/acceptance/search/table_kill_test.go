@@ -40,10 +40,13 @@ const (
 // nobody disturbed.
 func TestTableKill(t *testing.T) {
 	m := world.NewMemory(t)
+	m.MustCommand("config", "set", "CLAUDE_MEM_EMBEDDER_TRAINING", "off") // else a slow run is trained by itself before the first answers
 	m.MustCommand("worker", "start")
 	fillTable(t, m.API())
 	m.Indexed(time.Minute)
 	_, old := tableAnswers(t, m)
+	m.MustCommand("config", "set", "CLAUDE_MEM_EMBEDDER_TRAINING", "on")
+	m.MustCommand("worker", "restart")
 	began := time.Now()
 	m.MustCommand("reindex")
 	took := time.Since(began)
