@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -137,18 +135,11 @@ func (a *app) printFound(ctx context.Context, m api.Memory, p *print.Printer, r 
 			p.Explanation(h.Why)
 		}
 	}
-	for _, line := range understoodNotes(found.Understood) {
-		a.Note("%s", line)
+	for _, note := range found.Notes(lines, time.Local, func(said string) string { return print.Line(said, 0) }) {
+		a.Note("%s", note)
 	}
 	if len(found.Results) == 0 {
 		return a.nothingFound(ctx, m, r, found.Total)
-	}
-	switch n := found.Unscored(lines); {
-	case !found.Searched() || n == 0:
-	case n < len(lines):
-		a.Note("The last %s do not match the text; they are the newest that pass the filter.", text.Count(n, "result"))
-	default:
-		a.Note("No result matches the text; these are the newest that pass the filter.")
 	}
 	left := found.Total - r.Offset - len(found.Results)
 	shown := shownIDs(found.Results, 3)
@@ -170,11 +161,7 @@ func resultLines(found *api.SearchPage, r api.SearchRequest) []api.Line {
 	if mergesTurns(r) {
 		return found.Lines(r.Limit)
 	}
-	lines := make([]api.Line, len(found.Results))
-	for i := range lines {
-		lines[i] = api.Line{Entry: found.Results[i].Entry(), First: i, Shown: i}
-	}
-	return lines
+	return found.Hits()
 }
 
 // nothingFound says that nothing was found: that the page is behind the end (total), or whether
@@ -206,21 +193,6 @@ func shownIDs(hits []api.Hit, most int) []string {
 		return strings.TrimPrefix(entry.Name(), "#")
 	})...)
 	return ids[:min(len(ids), most)]
-}
-
-// understoodNotes returns the notes about changes that the search made to the query.
-func understoodNotes(u *memory.Understood) []string {
-	if u == nil {
-		return nil
-	}
-	notes := u.Reading(time.Local, func(said string) string { return print.Line(said, 40) })
-	for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
-		notes = append(notes, fmt.Sprintf("No record has %q; searched for %q.", print.Line(wrong, 40), print.Line(u.Corrected[wrong], 40)))
-	}
-	for _, note := range u.Notes {
-		notes = append(notes, print.Line(note, 0))
-	}
-	return notes
 }
 
 // timelineCommand returns the command `claude-mem timeline`: show the records before and

@@ -25,32 +25,6 @@ func TestShownIDs(t *testing.T) {
 	}
 }
 
-func TestUnderstoodNotes(t *testing.T) {
-	day := func(d int) memory.Millis {
-		return memory.MillisOf(time.Date(2026, 3, d, 12, 0, 0, 0, time.Local))
-	}
-	tests := []struct {
-		name string
-		u    *memory.Understood
-		want []string
-	}{
-		{"word for word", nil, nil},
-		{"only the text", &memory.Understood{Text: "x"}, nil},
-		{"a range", &memory.Understood{Since: day(2), Until: day(8)}, []string{"Understood: 2026-03-02 to 2026-03-08."}},
-		{"since", &memory.Understood{Since: day(2)}, []string{"Understood: since 2026-03-02."}},
-		{"until and types", &memory.Understood{Until: day(2), Types: []memory.ObservationType{"bugfix", "change"}},
-			[]string{"Understood: until 2026-03-02.", "Understood: only bugfix, change."}},
-		{"typing errors", &memory.Understood{Corrected: map[string]string{"totl": "total", "cnet": "cent"}},
-			[]string{`No record has "cnet"; searched for "cent".`, `No record has "totl"; searched for "total".`}},
-		{"notes", &memory.Understood{Notes: []string{"no vectors\x1b at the moment"}}, []string{"no vectors at the moment"}},
-	}
-	for _, tt := range tests {
-		if got := understoodNotes(tt.u); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestTimelineTarget(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	tests := []struct {

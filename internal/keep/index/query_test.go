@@ -139,6 +139,25 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
+// TestMadeUpWord: a word that nobody has is near no record, a word that means something is, and so are
+// several that only records' meaning has.
+func TestMadeUpWord(t *testing.T) {
+	ix := shop(t)
+	for text, want := range map[string]bool{
+		"xyzzyqwv": false, "what is xyzzyqwv?": false, "QWV_XYZZ17": false,
+		"basket": true, "shopping basket xyzzyqwv": true, "webhoks": true, "getUserByEmail": true,
+	} {
+		a, err := ix.Rank(t.Context(), Request{Text: text, Limit: 10})
+		if err != nil || len(a.Matches) > 0 != want {
+			t.Errorf("%q finds %s, %v; want any: %v", text, names(a.Matches), err, want)
+		}
+	}
+	a, err := ix.Rank(t.Context(), Request{Text: "xyzzyqwv", Limit: 10, Also: []memory.RecordRef{ref(memory.RecordObservation, 1)}})
+	if err != nil || len(a.Matches) == 0 {
+		t.Errorf("a record that was asked for by name is left out: %v", err)
+	}
+}
+
 // TestForms: a word finds a record that has another form of it and not the word, behind one
 // that has the word.
 func TestForms(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/keep/index/embed"
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/vectors"
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -73,7 +74,20 @@ func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 		vector = b.tableVectors(ix.table, asked, r.Untrained) // of the tables that b's vectors are from
 	}
 	answer, err := b.rank(ctx, asked, r, vector, ix.table)
+	lexical := func(m Match) bool { return m.Lexical }
+	if ix.local && !r.Prose && len(r.Also) == 0 && !slices.ContainsFunc(answer.Matches, lexical) && madeUp(asked, ix.table) {
+		answer.Matches = nil
+	}
 	return answer, fault(what, ix.sound(ctx, b, err))
+}
+
+// madeUp reports whether a text is a single word, and one that the table does not have: the pieces that it
+// is cut into tell nothing of its meaning, though some record is always near them.
+func madeUp(text string, table *embed.Table) bool {
+	list := slices.DeleteFunc(words.Query(text), func(w words.QueryWord) bool { return w.Stop })
+	return !slices.ContainsFunc(list, func(w words.QueryWord) bool {
+		return w.Position != list[0].Position || inTable(table, w.Raw)
+	})
 }
 
 // tableVectors returns the text's vectors by the tables, zero without pieces; untrained is
@@ -413,7 +427,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 // matches returns the candidates in the form of an answer.
 func (b *base) matches(q *query, list []candidate) []Match {
 	c := b.cat
-	words := map[uint64][]string{}
+	matched := map[uint64][]string{}
 	matches := make([]Match, len(list))
 	for i, x := range list {
 		e := &c.entries[x.document]
@@ -426,10 +440,10 @@ func (b *base) matches(q *query, list []candidate) []Match {
 		if x.semantic {
 			m.Fragment = fragmentName(x.fragment)
 		}
-		list, ok := words[x.matched]
+		list, ok := matched[x.matched]
 		if !ok && x.matched != 0 {
 			list = q.words(x.matched)
-			words[x.matched] = list
+			matched[x.matched] = list
 		}
 		m.Words = list
 	}

@@ -1,7 +1,14 @@
 package api
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -40,14 +47,40 @@ type SearchPage struct {
 	Results    []Hit              `json:"results"`
 }
 
-// Unscored returns the number of lines at the end whose hits only passed the filter. The lines are
-// those of p.Lines.
-func (p *SearchPage) Unscored(lines []Line) int {
+// Notes tells in sentences how the text was read (dates in zone, types, corrections), what else there is
+// to know of the search, and which of the lines, those of p.Lines, only passed the filter. Every front end
+// shows them. clean makes a harmless line of what the text said.
+func (p *SearchPage) Notes(lines []Line, zone *time.Location, clean func(string) string) (notes []string) {
+	if u := p.Understood; u != nil {
+		notes = u.Reading(zone, clean)
+		for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
+			notes = append(notes, fmt.Sprintf("No record has %q; searched for %q.", clean(wrong), clean(u.Corrected[wrong])))
+		}
+		for _, note := range u.Notes {
+			notes = append(notes, strings.TrimSuffix(clean(note), ".")+".")
+		}
+	}
 	n := 0
 	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {
 		n++
 	}
-	return n
+	switch {
+	case !p.Searched() || n == 0:
+	case n < len(lines):
+		notes = append(notes, fmt.Sprintf("The last %s did not match the text and only passed the filter.", text.Count(n, "result")))
+	default:
+		notes = append(notes, "No result matches the text; these are the newest that pass the filter.")
+	}
+	return notes
+}
+
+// Hits returns each hit as a line.
+func (p *SearchPage) Hits() []Line {
+	lines := make([]Line, len(p.Results))
+	for i := range lines {
+		lines[i] = Line{Entry: p.Results[i].Entry(), First: i, Shown: i}
+	}
+	return lines
 }
 
 // Lines returns the hits as at most so many lines, those of a turn as one, and cuts the

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -120,11 +122,57 @@ func TestPageLines(t *testing.T) {
 		{Kind: memory.RecordPrompt, Prompt: &Prompt{TurnHead: head(3)}},
 		{Kind: memory.RecordObservation, Observation: &Observation{ID: 4}},
 	}
-	for _, tt := range []struct{ most, lines, used, unscored int }{{1, 1, 1, 0}, {2, 2, 3, 1}, {5, 3, 4, 2}} {
-		page := SearchPage{Results: slices.Clone(hits)}
+	for _, tt := range []struct {
+		most, lines, used int
+		notes             []string
+	}{
+		{1, 1, 1, nil},
+		{2, 2, 3, []string{"The last 1 result did not match the text and only passed the filter."}},
+		{5, 3, 4, []string{"The last 2 results did not match the text and only passed the filter."}},
+	} {
+		query := "fix"
+		page := SearchPage{Query: &query, Results: slices.Clone(hits)}
 		lines := page.Lines(tt.most)
-		if len(lines) != tt.lines || len(page.Results) != tt.used || page.Unscored(lines) != tt.unscored {
-			t.Errorf("at most %d: got %d lines of %d hits, %d unscored, want %+v", tt.most, len(lines), len(page.Results), page.Unscored(lines), tt)
+		if len(lines) != tt.lines || len(page.Results) != tt.used || !slices.Equal(page.Notes(lines, time.UTC, text.TerminalLine), tt.notes) {
+			t.Errorf("at most %d: got %d lines of %d hits, %q, want %+v", tt.most, len(lines), len(page.Results), page.Notes(lines, time.UTC, text.TerminalLine), tt)
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	day := func(d int) memory.Millis {
+		return memory.MillisOf(time.Date(2026, 3, d, 12, 0, 0, 0, time.Local))
+	}
+	tests := []struct {
+		name string
+		u    *memory.Understood
+		want []string
+	}{
+		{"word for word", nil, nil},
+		{"only the text", &memory.Understood{Text: "x"}, nil},
+		{"a range", &memory.Understood{Since: day(2), Until: day(8)}, []string{"Understood: 2026-03-02 to 2026-03-08."}},
+		{"since", &memory.Understood{Since: day(2)}, []string{"Understood: since 2026-03-02."}},
+		{"until and types", &memory.Understood{Until: day(2), Types: []memory.ObservationType{"bugfix", "change"}},
+			[]string{"Understood: until 2026-03-02.", "Understood: only bugfix, change."}},
+		{"typing errors", &memory.Understood{Corrected: map[string]string{"totl": "total", "cnet": "cent"}},
+			[]string{`No record has "cnet"; searched for "cent".`, `No record has "totl"; searched for "total".`}},
+		{"notes", &memory.Understood{Notes: []string{"no vectors\x1b at the moment"}}, []string{"no vectors at the moment."}},
+	}
+	for _, tt := range tests {
+		if got := (&SearchPage{Understood: tt.u}).Notes(nil, time.Local, text.TerminalLine); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestNoMatch: a page of which no hit matches the text says so, one without a text does not.
+func TestNoMatch(t *testing.T) {
+	hits := []Hit{{Kind: memory.RecordObservation, Observation: &Observation{ID: 2}}}
+	for query, want := range map[string]int{"xyzzyqwv": 1, "": 0} {
+		page := SearchPage{Query: &query, Results: hits}
+		notes := page.Notes(page.Hits(), time.UTC, text.TerminalLine)
+		if len(notes) != want || want == 1 && notes[0] != "No result matches the text; these are the newest that pass the filter." {
+			t.Errorf("%q: %q", query, notes)
 		}
 	}
 }

@@ -192,6 +192,19 @@ func TestSearchAsYouType(t *testing.T) {
 	r.shows("Feed", "30 records")
 }
 
+// TestNoMatch: hits that only pass the filter are said to be none, as on the command line.
+func TestNoMatch(t *testing.T) {
+	const said = "No result matches the text; these are the newest that pass the filter."
+	f := filled(30)
+	r := run(t, f)
+	r.press("/", "R", "e", "c", "o", "r", "d", " ", "2")
+	r.shows("Record 2")
+	r.lacks(said)
+	f.noMatch = true
+	r.press("9")
+	r.shows("Record 29", said)
+}
+
 // TestReading reads records one after the other.
 func TestReading(t *testing.T) {
 	r := run(t, filled(30))

@@ -26,6 +26,7 @@ type fake struct {
 	asked   []string
 	err     error
 	away    bool
+	noMatch bool // the hits of a search only passed its filter
 }
 
 type fakeRecord struct {
@@ -124,11 +125,14 @@ func (f *fake) search(q api.SearchRequest) (page api.SearchPage) {
 		}
 		return order
 	})
-	page.Total = len(all)
+	page.Total, page.Query = len(all), &q.Query
 	from := min(q.Offset, len(all))
 	page.Results = all[from:min(from+q.Limit, len(all))]
 	if q.Explain {
 		for i := range page.Results {
+			if !f.noMatch {
+				page.Results[i].Score = 1
+			}
 			page.Results[i].Why = &memory.Explanation{Words: strings.Fields(q.Query)}
 		}
 	}

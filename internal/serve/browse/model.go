@@ -248,8 +248,8 @@ func (m *Model) pageArrived(a pageAnswer) tea.Cmd {
 		return nil
 	}
 	a.of.add(a.at, a.page)
-	if a.at == atStart && len(a.page.notes) > 0 {
-		m.say(plain, line(a.page.notes[0]))
+	if n := len(a.page.notes); a.at == atStart && n > 0 {
+		m.say(plain, line(a.page.notes[n-1])) // whether the hits match is last
 	} else if a.at == atStart && m.editing {
 		m.say(plain, "")
 	}

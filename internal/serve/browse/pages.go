@@ -152,9 +152,7 @@ func (p byRelevance) load(ctx context.Context, m api.Memory, at place, e edge) (
 	if at == atEnd || at == before {
 		out.more = q.Offset > 0
 	}
-	if u := found.Understood; u != nil {
-		out.notes = append(u.Reading(p.zone, line), u.Notes...)
-	}
+	out.notes = found.Notes(found.Hits(), p.zone, line)
 	return out, nil
 }
 

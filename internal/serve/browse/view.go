@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -216,7 +217,7 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 		return p.paint(st, lead+glyph+name+star+title+mark+gap+tail)
 	}
 	var b strings.Builder
-	for _, piece := range text.Mark(title, r.words) {
+	for _, piece := range words.Mark(title, r.words) {
 		st := plain
 		if piece.Marked {
 			st = marked

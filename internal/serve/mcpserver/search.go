@@ -3,10 +3,8 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -48,26 +46,22 @@ func searchMemory(ctx context.Context, c *call) *answer {
 			ids = append(ids, o.ID)
 		}
 	}
-	for _, note := range understoodNotes(page.Understood, c.now.Location()) {
+	if listed < len(lines) { // the rest did not fit
+		lines = page.Lines(listed)
+	}
+	notes := page.Notes(lines, c.now.Location(), func(said string) string { return line(said, 200) })
+	for _, note := range notes[max(0, len(notes)-maxNotes):] {
 		a.tail("%s", note)
 	}
 	if listed == 0 {
 		c.nothingFound(ctx, a, q)
 		return a
 	}
-	if listed < len(lines) { // the rest did not fit
-		lines = page.Lines(listed)
-	}
 	shown, over := len(page.Results), ""
 	if open {
 		over = "over "
 	}
 	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.Project), q.Offset+1, q.Offset+shown)
-	if n := page.Unscored(lines); page.Searched() && n == listed {
-		a.tail("None of these match the text: they are the newest that pass the filters.")
-	} else if page.Searched() && n > 0 {
-		a.tail("Only the first %d match the text; the others are the newest that pass the filters.", listed-n)
-	}
 	next := ""
 	if len(ids) > 0 {
 		next = fmt.Sprintf("get_observations(ids: [%s]) reads in full. ", csv(ids))
@@ -115,24 +109,8 @@ func nothingYet() *answer {
 	return a
 }
 
-// understoodNotes returns how a query was understood where that differs from its words.
-func understoodNotes(u *memory.Understood, zone *time.Location) []string {
-	if u == nil {
-		return nil
-	}
-	notes := u.Reading(zone, func(said string) string { return line(said, 40) })
-	for _, said := range slices.Sorted(maps.Keys(u.Corrected)) {
-		if len(notes) < 6 {
-			notes = append(notes, fmt.Sprintf("No record has %q; taken for %q.", line(said, 40), line(u.Corrected[said], 40)))
-		}
-	}
-	for _, note := range u.Notes {
-		if len(notes) < 8 {
-			notes = append(notes, "Note: "+line(note, 200)+".")
-		}
-	}
-	return notes
-}
+// maxNotes bounds what an answer says of its search: of many, the last.
+const maxNotes = 8
 
 // maxDepth bounds the records on each side of an anchor.
 const maxDepth = 50

@@ -281,9 +281,7 @@ func (v *visit) search() view {
 		r.Dated = true
 		data.Rows = append(data.Rows, r)
 	}
-	if found.Understood != nil {
-		data.Reading = append(found.Understood.Reading(v.opts.Location, line), found.Understood.Notes...)
-	}
+	data.Reading = found.Notes(found.Hits(), v.opts.Location, line)
 	data.pager = pagerOf("/search", url.Values{"q": {head.Text}}, q.Offset, searchLimit, len(data.Rows), found.Total)
 	q.Format = ""
 	return view{Title: "Search", JSON: inAPI(api.Memory.Search, q), Data: data}

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -68,12 +69,12 @@ func block(s string) string {
 // passage is a piece of a line: code or not, with the words marked that were searched for.
 type passage struct {
 	Code   bool
-	Pieces []text.Piece
+	Pieces []words.Piece
 }
 
 // mark returns a foreign text on one line, as line does, in passages.
-func mark(s string, words []string) []passage {
-	return collect.Map(text.Spans(line(s)), func(s text.Span) passage { return passage{s.Code, text.Mark(s.Text, words)} })
+func mark(s string, searched []string) []passage {
+	return collect.Map(text.Spans(line(s)), func(s text.Span) passage { return passage{s.Code, words.Mark(s.Text, searched)} })
 }
 
 // hrefTo returns the address of what a piece of a text refers to: a page of the viewer, or elsewhere; ""
