@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -133,40 +134,72 @@ func TestExamplesParse(t *testing.T) {
 	}
 }
 
-// What a hint or a help says to type is there.
+// typed finds what a text says to type: all in backticks, or set off by a colon, a bracket or
+// the word run, or at the beginning of a hint. A word that the text fills in is an argument.
+var typed = regexp.MustCompile("(?:`|: |\\(|[Rr]un |\"|<code>)claude-mem ([a-z][a-z-]*(?: [^`\n\"<>|&;,()]*)?)")
+
+// checkTyped returns what is wrong with a command line that a text names: a command or a flag that
+// there is not. Prose such as "claude-mem is installed" is no command line unless it is quoted.
+func checkTyped(t *testing.T, line string, quoted bool) error {
+	t.Helper()
+	a, _, _ := testApp(t, nil)
+	root := a.rootCommand()
+	words := strings.Fields(strings.NewReplacer("\\n", " ", "'", "", "[", "", "]", "").Replace(line))
+	found, rest, err := root.Find(words)
+	if topic := found.HasParent() || words[0] == "help"; err != nil || !topic {
+		if quoted && words[0] != "given" { // which is being written
+			return fmt.Errorf("there is no such command")
+		}
+		return nil
+	}
+	for i, word := range rest {
+		if word == "--" {
+			return nil
+		}
+		if i == 0 && found.HasSubCommands() && regexp.MustCompile("^[a-z]+$").MatchString(word) && quoted && words[0] != "help" {
+			return fmt.Errorf("%q is no subcommand", word)
+		}
+		word = strings.TrimRight(word, ".:,…")
+		if name, long := strings.CutPrefix(word, "--"); long {
+			name, _, _ = strings.Cut(name, "=")
+			if found.Flags().Lookup(name) == nil && name != "help" {
+				return fmt.Errorf("there is no flag %s", word)
+			}
+		} else if len(word) == 2 && word[0] == '-' && found.Flags().ShorthandLookup(word[1:]) == nil {
+			return fmt.Errorf("there is no flag %s", word)
+		}
+	}
+	return nil
+}
+
+// What any text of the program, of the plugin and of the documents says to type is there: the
+// commands and the flags.
 func TestCommandsInTextsExist(t *testing.T) {
-	var texts []string
-	for _, pattern := range []string{"*.go", "../../docs/cli.md", "../../internal/run/daemon/*.go", "../../internal/keep/store/*.go", "../../internal/leaf/settings/*.go", "../../internal/find/search/*.go", "../../internal/keep/index/*.go", "../../provider/*.go", "../../internal/distil/observer/*.go"} {
-		files, err := filepath.Glob(pattern)
-		must(t, err)
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			raw, err := os.ReadFile(file)
-			must(t, err)
-			texts = append(texts, string(raw))
-		}
-	}
-	named := regexp.MustCompile("`claude-mem ([a-z][a-z -]*)")
 	checked := 0
-	for _, text := range texts {
-		for _, m := range named.FindAllStringSubmatch(text, -1) {
-			words := strings.Fields(m[1])
-			if words[0] == "help" {
-				continue
+	for _, top := range []string{"cmd", "internal", "plugin", "docs", "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"} {
+		must(t, filepath.WalkDir(filepath.Join("..", "..", top), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() && entry.Name() == "testdata" || entry.IsDir() && entry.Name() == "decisions" {
+				return cmp.Or(err, filepath.SkipDir)
 			}
-			a, _, _ := testApp(t, nil)
-			found, rest, err := a.rootCommand().Find(words)
-			if err != nil || !found.HasParent() && !found.IsAdditionalHelpTopicCommand() {
-				t.Errorf("`claude-mem %s`: there is no such command", m[1])
-			} else if found.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-				t.Errorf("`claude-mem %s`: %q is no subcommand", m[1], rest[0])
+			if !slices.Contains([]string{".go", ".md", ".html", ".js", ".json"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
+				return nil
 			}
-			checked++
-		}
+			raw, err := os.ReadFile(path)
+			for line := range strings.Lines(string(raw)) {
+				if strings.HasPrefix(strings.TrimSpace(line), "//") {
+					continue
+				}
+				for _, m := range typed.FindAllStringSubmatch(line, -1) {
+					if wrong := checkTyped(t, m[1], m[0][0] == '`'); wrong != nil {
+						t.Errorf("%s: %s: %v", path, m[0], wrong)
+					}
+					checked++
+				}
+			}
+			return err
+		}))
 	}
-	if checked < 50 {
+	if checked < 400 {
 		t.Errorf("only %d commands found in texts", checked)
 	}
 }

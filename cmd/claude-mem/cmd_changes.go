@@ -201,7 +201,7 @@ func readSource(path string) ([]byte, error) {
 	src, _, err := openfile.Beginning(path, outline.MaxSize+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no file %s", shown)
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no file %s", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
 	case errors.Is(err, openfile.ErrNotRegular):
 		return nil, memory.Errorf(memory.CodeInvalid, "%s is not a regular file", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
 	case err != nil:

@@ -411,6 +411,7 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 			}
 		})
 		if err == nil && !ok {
+			a.Note("`claude-mem mode show code --json` shows the form of a mode's file, `claude-mem mode list` lists the modes")
 			err = cli.Quietly(memory.CodeInvalid)
 		}
 		return err

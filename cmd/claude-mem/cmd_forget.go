@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,10 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 		}
 		if done, err = forget(); err != nil {
 			return err
+		}
+		if done.Empty() && done.Files == 0 && !selected.Filters() {
+			return memory.Errorf(memory.CodeNotFound, "there is no record %s", cmp.Or(strings.Join(given, ", "), *f.session)).
+				WithHint("`claude-mem recent --all` lists the observations, `claude-mem sessions --all` the sessions")
 		}
 		return a.showForgetting(&done, *yes)
 	})

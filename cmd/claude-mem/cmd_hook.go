@@ -63,6 +63,9 @@ func runHook(args []string) (done bool) {
 		if args[0] != string(v.verb) {
 			continue
 		}
+		if len(args) > 1 && !strings.HasPrefix(args[1], "-") {
+			return false // no host names an argument: a person takes it for another command
+		}
 		if v.verb == hook.VerbContext && previewing(args) {
 			return false
 		}
@@ -88,6 +91,14 @@ func (a *app) hookCommands() []*cobra.Command {
 It reads one JSON payload from standard input, always exits 0, and prints nothing or ` + prints + `.`,
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
+			Args: func(cmd *cobra.Command, given []string) error {
+				if len(given) == 0 {
+					return nil
+				}
+				err := memory.Errorf(memory.CodeInvalid, "`%s` is run by an agent's hooks: it takes no argument and saves no text", cmd.CommandPath())
+				return err.WithHint(print.Or(v.verb == hook.VerbContext, "did you mean `claude-mem context --preview`?",
+					"did you mean `"+cli.CommandLine("claude-mem remember", given)+"`?"))
+			},
 		}
 		cmd.Flags().String("host", string(memory.HostClaudeCode), "the host of the payload: "+setup.AgentNames()+" or raw")
 		if v.verb == hook.VerbContext {
@@ -229,9 +240,6 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 	host := cmd.Flags().Lookup("host")
 	cmd.Run = nil
 	a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
-		if *budget < 0 {
-			return memory.Errorf(memory.CodeInvalid, "--budget %d: want at least 0", *budget)
-		}
 		if !slices.Contains(contextSources, *source) {
 			return memory.Errorf(memory.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
 		}

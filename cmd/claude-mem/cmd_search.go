@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/filter"
 
 	"github.com/spf13/cobra"
 )
@@ -138,6 +139,10 @@ func (a *app) printFound(ctx context.Context, m api.Memory, p *print.Printer, r 
 	for _, note := range found.Notes(lines, time.Local, func(said string) string { return print.Line(said, 0) }) {
 		a.Note("%s", note)
 	}
+	for _, t := range filter.Parse(r.Query).Tokens {
+		name, _, _ := strings.Cut(t.String(), ":")
+		a.Note("%s is searched for as words; the filter is --%s %s", print.Line(t.String(), 60), name, cli.ShellWord(print.Line(t.Value, 60)))
+	}
 	if len(found.Results) == 0 {
 		return a.nothingFound(ctx, m, r, found.Total)
 	}
@@ -226,9 +231,6 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 	cli.CompleteFlag(cmd, "project", a.ProjectChoices())
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.RecordChoices()))
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
-		if *before < 0 || *after < 0 {
-			return memory.Errorf(memory.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
-		}
 		r := timelineTarget(strings.Join(words, " "), a.Now())
 		r.Before, r.After = *before, *after
 		var home string

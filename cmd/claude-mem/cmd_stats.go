@@ -53,7 +53,7 @@ price is known), "unpriced_calls".`,
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		if *days < 1 || *days > api.MaxDays {
-			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
+			return memory.Errorf(memory.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays).WithHint("such as --days 30")
 		}
 		stats, err := a.gatherStats(ctx, m, *days)
 		return a.Done(stats, err, func(p *print.Printer) {
@@ -200,7 +200,7 @@ will be shown to the model.`,
 				WithHint("`claude-mem queue` lists the failed events with their keys")
 		}
 		return a.Show(done, func(p *print.Printer) {
-			p.Printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
+			p.Printf("%s\n", print.Or(done.Revived > 0, text.Count(done.Revived, "event")+" put back in the queue", "No event has failed."))
 			if done.Unread > 0 {
 				p.Printf("%s that no model has read: shown to it when it answers\n", text.Count(done.Unread, "event"))
 			}

@@ -14,7 +14,7 @@ import (
 const (
 	groupMemory = "memory"
 	groupRun    = "run"
-	groupHook   = "hook"
+	groupHook   = cli.GroupHook
 	groupSeldom = "seldom"
 )
 
@@ -22,14 +22,22 @@ const (
 // root's help has both in one line.
 const undoneBy = "undone by"
 
-// help returns the help function: the root's help fits a screen, the others have cobra's.
+// help returns the help function: the root's help fits a screen, the others have cobra's. The form
+// of a command's JSON, the last paragraph of its text, is for programs: with --json it is shown alone.
 func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
-		if cmd.HasParent() {
-			others(cmd, args)
+		about, form, _ := strings.Cut(cmd.Long, "\n\nJSON: ")
+		switch asked := cmd.Flags().Lookup("json"); {
+		case !cmd.HasParent():
+			rootHelp(cmd.OutOrStdout(), cmd)
 			return
+		case asked != nil && asked.Changed:
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "JSON: %s\n", form)
+			return
+		case asked != nil:
+			cmd.Long = about
 		}
-		rootHelp(cmd.OutOrStdout(), cmd)
+		others(cmd, args)
 	}
 }
 
@@ -99,7 +107,7 @@ func scriptingTopic() *cobra.Command {
 		Short: "JSON, exit codes and environment variables",
 		Long: `Data is on standard output, everything else on standard error.
 
-JSON: every command that prints data has --json; its help lists the fields, and
+JSON: every command that prints data has --json; --json --help lists its fields, and
 docs/cli.md has every field with its type. Times are milliseconds since 1970 in UTC,
 except in fields that end in _iso. Fields may be added; they are not renamed or removed.
 A question mark marks a field that may be absent. With --json an error is the

@@ -90,7 +90,7 @@ func (s *Searcher) scan(ctx context.Context, p *plan, cause error) (index.Answer
 		matches[i].Keyword /= largest
 	}
 	s.opts.Logger.Warn("a search was answered without the index", "error", cause)
-	p.note(fmt.Sprintf("the index cannot be asked (%v; `claude-mem doctor` tells more): the words were looked for in the %s", cause, text.Count(len(refs), "newest record")))
+	p.note(fmt.Sprintf("the index is not available (%v; `claude-mem doctor` tells more): the words were looked for in the %s", cause, text.Count(len(refs), "newest record")))
 	return index.Answer{Matches: matches}, nil
 }
 

@@ -36,7 +36,7 @@ func TestWithoutIndex(t *testing.T) {
 			if names(got.Hits) != want {
 				t.Errorf("%s: %q finds %s, want %s", name, text, names(got.Hits), want)
 			}
-			if notes := strings.Join(got.Understood.Notes, "\n"); !strings.Contains(notes, "the index cannot be asked") {
+			if notes := strings.Join(got.Understood.Notes, "\n"); !strings.Contains(notes, "the index is not available") {
 				t.Errorf("%s: the notes are %q", name, notes)
 			}
 		}

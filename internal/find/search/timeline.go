@@ -25,7 +25,7 @@ const (
 // start of a session.
 const KindAnchor memory.RecordKind = "anchor"
 
-const anchorHint = "an anchor is the number of an observation (123 or #123), a session (S12), a date or time (2026-01-02, 2026-01-02T15:04:05Z) or a text to search for"
+const anchorHint = "an anchor is an observation (123 or #123), a session (S12), a time (2026-01-02, 2026-01-02T15:04:05Z) or a text to search for; `claude-mem recent` lists observations"
 
 // Timeline returns what happened around an anchor. An anchor of no known form is
 // searched for, as Text is, in the request's project; an anchor that names a record may be of
@@ -34,7 +34,7 @@ const anchorHint = "an anchor is the number of an observation (123 or #123), a s
 func (s *Searcher) Timeline(ctx context.Context, r memory.TimelineRequest) (memory.Timeline, error) {
 	item, name, err := s.anchor(ctx, r)
 	if err != nil {
-		return memory.Timeline{}, fmt.Errorf("read timeline: %w", err)
+		return memory.Timeline{}, err
 	}
 	ref := item.RecordRef
 	if ref.Kind == KindAnchor {

@@ -61,7 +61,7 @@ func Find(dataDir, named string) (Backup, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return Backup{}, memory.Errorf(memory.CodeNotFound, "there is no backup %q", named).
-			WithHint("`claude-mem restore --list` lists the backups")
+			WithHint("`claude-mem restore --list` lists the backups; `claude-mem backup` makes one")
 	}
 	return Backup{Name: info.Name(), Path: path, At: memory.MillisOf(info.ModTime()), Bytes: info.Size()}, nil
 }

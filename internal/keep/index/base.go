@@ -171,7 +171,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int, tr
 // CodeUnavailable for one that is damaged or of another version.
 func openBaseReadOnly(ctx context.Context, path string, tableFor func(model string) (*embed.Table, bool)) (b *base, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, memory.Errorf(memory.CodeNoMemory, "open index: there is no index yet").
+		return nil, memory.Errorf(memory.CodeNoMemory, "there is no index yet").
 			WithHint("the worker builds it: claude-mem worker start")
 	}
 	b = &base{path: path, cat: newCatalogue()}

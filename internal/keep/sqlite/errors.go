@@ -25,14 +25,18 @@ type File struct {
 }
 
 // Fault wraps err with what was attempted and gives it the code that tells others
-// what to do about it; nil stays nil. Errors that have a code keep it, and those of a context
-// get none; a statement that was interrupted is context.Canceled.
+// what to do about it; nil stays nil. Errors that have a code keep it, those of a caller's mistake
+// also their words, and those of a context get none; a statement that was interrupted is
+// context.Canceled.
 func (f File) Fault(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var coded *memory.Error
-	if errors.As(err, &coded) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &coded) && (coded.Code == memory.CodeNotFound || coded.Code == memory.CodeInvalid || coded.Code == memory.CodeConflict) {
+		return err
+	}
+	if coded != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if Code(err) == codes.SQLITE_INTERRUPT {

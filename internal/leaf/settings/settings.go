@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -266,7 +267,7 @@ func (s Setting) Check(text string) error {
 // was set for the wrong key.
 func (s Setting) wrong(want string) error {
 	return invalid("setting "+s.Key+" must be "+want, nil).
-		WithHint("claude-mem config set " + s.Key + " VALUE")
+		WithHint("`claude-mem config set " + s.Key + " ''` restores the default: " + cmp.Or(s.Default, "nothing"))
 }
 
 // parseBool parses true, on, yes, 1 and their opposites in any letter case; ok is false

@@ -110,7 +110,7 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 	// PowerShell writes UTF-16, or UTF-8 with a mark.
 	r := &Reader{from: text.NewLines(transform.NewReader(from, unicode.BOMOverride(transform.Nop)), MaxLine)}
 	var h Header
-	other := memory.Errorf(memory.CodeInvalid, "this is no export of claude-mem").WithHint("`claude-mem export FILE` writes what this command reads")
+	other := memory.Errorf(memory.CodeInvalid, "not a claude-mem export, transcript or database").WithHint("`claude-mem export FILE` writes an export; Claude Code's transcripts are in ~/.claude/projects")
 	line, err := r.next()
 	if bad := (*LineError)(nil); errors.As(err, &bad) || errors.Is(err, io.EOF) {
 		return nil, h, other

@@ -120,17 +120,17 @@ func TestBehindTheEnd(t *testing.T) {
 
 func TestOtherFormats(t *testing.T) {
 	for name, tt := range map[string]struct{ file, want string }{
-		"nothing":                 {"", "no export"},
-		"JSON":                    {`{"a":1}`, "no export"},
-		"text":                    {"hello\nworld", "no export"},
-		"a list":                  {"[]", "no export"},
-		"sqlite":                  {"SQLite format 3\x00" + strings.Repeat("\x00", 100), "no export"},
-		"endless":                 {strings.Repeat("x", 3*exchange.MaxLine), "no export"},
+		"nothing":                 {"", "not a claude-mem export"},
+		"JSON":                    {`{"a":1}`, "not a claude-mem export"},
+		"text":                    {"hello\nworld", "not a claude-mem export"},
+		"a list":                  {"[]", "not a claude-mem export"},
+		"sqlite":                  {"SQLite format 3\x00" + strings.Repeat("\x00", 100), "not a claude-mem export"},
+		"endless":                 {strings.Repeat("x", 3*exchange.MaxLine), "not a claude-mem export"},
 		"gzip":                    {"\x1f\x8b\x08\x00\x00\nrest", "compressed"},
 		"newer":                   {`{"claude_mem_export":2}`, "format 2"},
 		"newer, with other types": {`{"claude_mem_export":2,"schema":"7b"}`, "format 2"},
 		"newer, behind a mark":    {"\ufeff" + `{"claude_mem_export":2}`, "format 2"},
-		"a string":                {`{"claude_mem_export":"1"}`, "no export"},
+		"a string":                {`{"claude_mem_export":"1"}`, "not a claude-mem export"},
 	} {
 		_, _, err := exchange.NewReader(strings.NewReader(tt.file))
 		if memory.CodeOf(err) != memory.CodeInvalid || !strings.Contains(err.Error(), tt.want) {

@@ -42,7 +42,7 @@ func (b *NewObservation) checked() (memory.NewObservation, error) {
 		Facts: b.Facts, Concepts: b.Concepts, Origin: cmp.Or(b.Origin, memory.OriginAgent),
 	}
 	if n.Title == "" && strings.TrimSpace(n.Narrative) == "" {
-		return n, memory.Errorf(memory.CodeInvalid, "nothing to remember: no text was given").WithHint("send narrative, the text to be remembered, or at least a title")
+		return n, memory.Errorf(memory.CodeInvalid, "nothing to remember: no text was given").WithHint("give a text: claude-mem remember 'We keep UTC everywhere'; programs send narrative or title")
 	}
 	n.Title = cmp.Or(n.Title, firstSentence(n.Narrative))
 	if n.Origin != memory.OriginUser && n.Origin != memory.OriginAgent {

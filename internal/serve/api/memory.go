@@ -242,7 +242,11 @@ func (m Memory) CheckProject(ctx context.Context, name string) error {
 	}
 	wrong := misread("project", name, collect.Unique(collect.MapPtr(all, func(p *Project) string { return p.Project })))
 	wrong.Meant = wrong.Meant[:min(len(wrong.Meant), 5)]
-	return memory.Errorf(memory.CodeNotFound, "%w", wrong).WithHint("nothing is remembered of a project with this name")
+	hint := "`claude-mem projects` lists the projects"
+	if len(wrong.Meant) == 1 {
+		hint = "did you mean " + wrong.Meant[0] + "? " + hint
+	}
+	return memory.Errorf(memory.CodeNotFound, "%w", wrong).WithHint(hint)
 }
 
 // allProjects returns all projects, the one that was worked on last first.

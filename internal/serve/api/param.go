@@ -242,7 +242,12 @@ func misread(name, value string, known []string) *Misread {
 }
 
 // Error implements error.
-func (m *Misread) Error() string { return fmt.Sprintf("%s is %.40q", m.Name, m.Value) }
+func (m *Misread) Error() string {
+	if m.Meant == nil {
+		return fmt.Sprintf("%s cannot be %.40q", m.Name, m.Value)
+	}
+	return fmt.Sprintf("unknown %s %.40q", m.Name, m.Value)
+}
 
 func (d Param) wrongNumber(value string) error {
 	return d.wrong(value, "is a whole number from "+strconv.Itoa(d.Least)+" to "+strconv.Itoa(d.Most))
@@ -281,7 +286,7 @@ func (d Param) meant(text string) string {
 func (d Param) checkChoice(text string) (string, error) {
 	chosen := d.meant(text)
 	if !slices.Contains(d.Choices, chosen) {
-		return chosen, memory.Errorf(memory.CodeInvalid, "%w", misread(d.Name, text, d.Choices)).WithHint(d.Name + " is " + strings.Join(d.Choices, " or "))
+		return chosen, memory.Errorf(memory.CodeInvalid, "%w", misread(d.Name, text, d.Choices)).WithHint(d.Name + " is " + oneOf(d.Choices))
 	}
 	return chosen, nil
 }
@@ -499,11 +504,16 @@ func distance(a, b string) int {
 	return rows[len(from)][len(to)]
 }
 
+// oneOf returns words as a choice: "relevance, newest or oldest".
+func oneOf(known []string) string {
+	last := max(len(known)-1, 0)
+	return strings.Join(known[:last], ", ") + " or " + strings.Join(known[last:], "")
+}
+
 // Unknown returns a CodeInvalid error that refuses a value outside known, with the one
 // that was probably meant.
 func Unknown(name, value string, known []string) error {
-	last := len(known) - 1
-	hint := name + " is " + strings.Join(known[:max(last, 0)], ", ") + " or " + strings.Join(known[max(last, 0):], "") + ", or several with commas between"
+	hint := name + " is " + oneOf(known) + ", or several with commas between"
 	wrong := misread(name, value, known)
 	if len(wrong.Meant) == 1 {
 		hint = "did you mean " + wrong.Meant[0] + "? " + hint

@@ -51,7 +51,8 @@ func (a *App) Place(dataDir string) access.Place {
 	return access.Place{DataDir: dataDir, Getenv: a.Getenv, Clock: a.Now}
 }
 
-// WithMemory completes a command that reads or changes the memory, and has --json.
+// WithMemory completes a command that reads or changes the memory, and has --json. One that lists
+// projects (ScopeFlags) ends with CodeNotFound for a name that none has.
 func (a *App) WithMemory(cmd *cobra.Command, run func(context.Context, *access.Memory, []string) error) *cobra.Command {
 	a.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
@@ -60,6 +61,11 @@ func (a *App) WithMemory(cmd *cobra.Command, run func(context.Context, *access.M
 			return err
 		}
 		defer m.Close()
+		if named := cmd.Flags().Lookup("project"); named != nil && named.Changed && cmd.Flags().Lookup("all") != nil && !IsPath(named.Value.String()) {
+			if err := m.CheckProject(cmd.Context(), named.Value.String()); err != nil && memory.CodeOf(err) != memory.CodeNoMemory {
+				return err
+			}
+		}
 		return run(cmd.Context(), m, given)
 	}
 	return cmd
@@ -157,7 +163,7 @@ func IfChanged[T any](cmd *cobra.Command, flag string, value *T) *T {
 
 // JSONFlag adds --json.
 func (a *App) JSONFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON for programs")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON for programs; --json --help lists its fields")
 }
 
 // Confirm asks a person and returns whether the answer was yes; CodeForbidden where
@@ -186,7 +192,7 @@ func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))
 // NotConfirmed returns the error of a change that was not confirmed; the error says why.
 func NotConfirmed(why string) error {
 	return memory.Errorf(memory.CodeForbidden, "not confirmed: %s", why).
-		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
+		WithHint("--yes goes ahead without asking")
 }
 
 // progressEvery and toldEvery are the shortest times between two updates of the line of progress on a

@@ -74,6 +74,13 @@ func WithDefaults(cmd *cobra.Command) {
 	if cmd.Args == nil {
 		cmd.Args = argsOf(cmd.Use)
 	}
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if err := checkFlags(cmd); err != nil {
+			return err
+		}
+		return check(cmd, given)
+	}
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}

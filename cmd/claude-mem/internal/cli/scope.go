@@ -155,7 +155,7 @@ func ParseObservations(given []string) ([]memory.ObservationID, error) {
 	var numbers []memory.ObservationID
 	for _, id := range ids {
 		if id.Session || id.ULID != "" {
-			return nil, memory.Errorf(memory.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'")
+			return nil, memory.Errorf(memory.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'; `claude-mem show S12` lists those of a session")
 		}
 		numbers = append(numbers, memory.ObservationID(id.Number))
 	}
@@ -236,6 +236,9 @@ func (id RecordID) Read(ctx context.Context, m api.Memory) (*api.Observation, *a
 	return nil, &s, err
 }
 
+// limitHint is the hint of an error about --limit.
+const limitHint = "such as -n 20"
+
 // Page is the shown part of a list.
 type Page struct{ Limit, Offset int }
 
@@ -251,7 +254,7 @@ func PageFlags(cmd *cobra.Command, limit int) *Page {
 // CodeInvalid for a limit or offset below its least value. That a limit is too large the API says.
 func (p *Page) Paged(of *Scope) (paged api.Paged, err error) {
 	if p.Limit < 1 || p.Offset < 0 {
-		return paged, memory.Errorf(memory.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.Limit, p.Offset)
+		return paged, memory.Errorf(memory.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.Limit, p.Offset).WithHint(limitHint)
 	}
 	paged.Limit, paged.Offset = p.Limit, p.Offset
 	if of != nil {
@@ -294,7 +297,7 @@ func ReadListing[T any](of *Scope, limit int, page func(api.Paged) ([]T, int, er
 		}
 	}
 	if limit < 1 {
-		return out, memory.Errorf(memory.CodeInvalid, "--limit %d: want at least 1", limit)
+		return out, memory.Errorf(memory.CodeInvalid, "--limit %d: want at least 1", limit).WithHint(limitHint)
 	}
 	for {
 		results, total, err := page(api.Paged{Project: out.Project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
@@ -27,10 +29,24 @@ func DidYouMean(word string, candidates []string, format, other string) string {
 }
 
 // otherWords maps the command names of other programs to ours.
-var otherWords = map[string]string{
-	"add": "remember", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
-	"memory": "recent", "note": "remember", "query": "search", "save_memory": "remember", "settings": "config", "stat": "stats", "update": "version",
-}
+var otherWords = func() map[string]string {
+	words := map[string]string{}
+	for ours, others := range map[string]string{
+		"browse": "tui", "config list": "env settings", "doctor": "check diagnose health status verify", "export": "dump", "import": "load",
+		"forget": "clear delete del drop erase prune purge remove reset rm wipe", "install": "init setup", "open": "dashboard gui ui viewer web",
+		"recent": "history list ls memories memory observations records", "remember": "add create note save_memory store write",
+		"search": "ask find grep query", "show": "cat get inspect read view", "stats": "cost info stat tokens usage", "worker logs": "log",
+		"worker start": "daemon run serve server", "worker status": "ps", "upgrade": "self-update update",
+	} {
+		for _, word := range strings.Fields(others) {
+			words[word] = ours
+		}
+	}
+	return words
+}()
+
+// GroupHook is the group of the commands that the host runs. Of these people are shown context alone.
+const GroupHook = "hook"
 
 // KnownCommand is the Args of a command with subcommands: an argument is an unknown command.
 func KnownCommand(cmd *cobra.Command, args []string) error {
@@ -38,14 +54,19 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := memory.Errorf(memory.CodeInvalid, "unknown command %q for %q", print.Line(args[0], 40), cmd.CommandPath())
-	meant := meantCommand(cmd, args[0])
+	meant, given := meantCommand(cmd, args[0]), args[1:]
 	if _, noID := ParseID(args[0]); noID == nil && slices.ContainsFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == "show" }) {
-		meant = cmd.CommandPath() + " show " + args[0]
+		meant, given = cmd.CommandPath()+" show", args
 	}
 	if meant != "" {
-		return err.WithHint(fmt.Sprintf("did you mean `%s`?", meant))
+		return err.WithHint(fmt.Sprintf("did you mean `%s`?", CommandLine(meant, given)))
 	}
 	return err.WithHint(fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath()))
+}
+
+// CommandLine returns a command with its arguments, to be pasted into a shell.
+func CommandLine(command string, given []string) string {
+	return strings.Join(append([]string{command}, collect.Map(given, ShellWord)...), " ")
 }
 
 // meantCommand returns the command line of the command below cmd nearest to a word, "" when there is
@@ -54,7 +75,7 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 func meantCommand(cmd *cobra.Command, word string) string {
 	var names, below []string
 	for _, sub := range cmd.Commands() {
-		if !sub.IsAvailableCommand() {
+		if !sub.IsAvailableCommand() || sub.GroupID == GroupHook && sub.Name() != "context" {
 			continue
 		}
 		names = append(names, sub.Name())
@@ -79,12 +100,24 @@ var flagValues = map[string]string{"int": "a whole number", "float64": "a number
 
 // WrongFlag returns the error about a flag, with the nearest flag as hint.
 func WrongFlag(cmd *cobra.Command, err error) error {
+	if given := cmd.Flags().Args(); len(given) > 0 && cmd.HasSubCommands() {
+		return KnownCommand(cmd, given) // the flag is probably one of the command that was meant
+	}
 	e := memory.Errorf(memory.CodeInvalid, "%w", err)
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && flagValues[wrong.GetFlag().Value.Type()] != "" {
 		e = memory.Errorf(memory.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, print.Line(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
 	}
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		e = memory.Errorf(memory.CodeInvalid, "--%s needs a value: %s", missing.GetFlag().Name, missing.GetFlag().Usage)
+	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			e = memory.Errorf(memory.CodeInvalid, "unknown flag: -%s", print.Line(short, 40))
+			if n, notNumber := strconv.Atoi(short); notNumber == nil && cmd.Flags().ShorthandLookup("n") != nil {
+				return e.WithHint(fmt.Sprintf("did you mean -n %d? %s", n, hint))
+			}
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
@@ -97,6 +130,24 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return e.WithHint(hint)
 }
 
+// checkFlags returns the error about flags that exclude each other, or about a number below 0,
+// which no flag takes.
+func checkFlags(cmd *cobra.Command) (err error) {
+	var together []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Annotations["cobra_annotation_mutually_exclusive"] != nil {
+			together = append(together, "--"+f.Name)
+		}
+		if f.Value.Type() == "int" && strings.HasPrefix(f.Value.String(), "-") {
+			err = memory.Errorf(memory.CodeInvalid, "--%s %s: want at least 0", f.Name, f.Value).WithHint(fmt.Sprintf("such as --%s 5", f.Name))
+		}
+	})
+	if cmd.ValidateFlagGroups() != nil {
+		return memory.Errorf(memory.CodeInvalid, "%s exclude each other", strings.Join(together, " and ")).WithHint("leave one of them out")
+	}
+	return err
+}
+
 // Args wraps a cobra check of the number of arguments: its error names the arguments and
 // has a code and a hint.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
@@ -105,12 +156,22 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		_, takes, some := strings.Cut(cmd.Use, " ")
-		err := memory.Errorf(memory.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, text.Count(len(given), "argument"))
-		if !some {
-			err = memory.Errorf(memory.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), print.Line(given[0], 40))
+		hint := fmt.Sprintf("usage: %s %s; for example: %s", cmd.CommandPath(), takes, Example(cmd))
+		switch {
+		case !some:
+			return memory.Errorf(memory.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), print.Line(given[0], 40)).
+				WithHint(fmt.Sprintf("usage: %s; `%s --help` explains the flags", cmd.UseLine(), cmd.CommandPath()))
+		case len(given) == 0:
+			return memory.Errorf(memory.CodeInvalid, "`%s` needs %s", cmd.CommandPath(), takes).WithHint(hint)
 		}
-		return err.WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
+		return memory.Errorf(memory.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, text.Count(len(given), "argument")).WithHint(hint)
 	}
+}
+
+// Example returns the first example of a command.
+func Example(cmd *cobra.Command) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	return line
 }
 
 // argsOf returns the check of the arguments that the Use of a command names: ID is one,

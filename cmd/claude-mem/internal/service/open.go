@@ -61,7 +61,7 @@ func (a *Verbs) viewerAddress(ctx context.Context, dataDir, page string) (string
 	}
 	if worker.Info.Port == 0 {
 		return "", memory.Errorf(memory.CodeUnavailable, "the worker has no TCP port").
-			WithHint("set CLAUDE_MEM_WORKER_PORT to a port and run `claude-mem worker restart`")
+			WithHint("`claude-mem config set CLAUDE_MEM_WORKER_PORT 37777`, then `claude-mem worker restart`")
 	}
 	var code api.OpenCode
 	if err := worker.Do(ctx, http.MethodPost, api.OpenPath, nil, &code); err != nil {

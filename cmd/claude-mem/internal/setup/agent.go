@@ -67,7 +67,7 @@ func (a *Verbs) agentOf(name string, given []string, dataDir string) (*install.A
 		return agent, nil
 	}
 	return nil, memory.Errorf(memory.CodeInvalid, "unknown host %q", name).
-		WithHint("--host takes " + AgentNames() + ", mcp NAME; docs/hosts.md says how another one is connected")
+		WithHint(cli.DidYouMean(name, strings.Split(AgentNames(), ", "), "--host %s", "--host takes "+AgentNames()+", mcp NAME; docs/hosts.md says how another one is connected"))
 }
 
 // agentInstaller returns the installer of this program into an agent whose configuration

@@ -105,8 +105,8 @@ func Check(file string) []Problem {
 	if !ok {
 		return []Problem{{"", "a mode's file is named NAME.json"}}
 	}
-	if _, err := os.Stat(file); err != nil {
-		return []Problem{{"", "cannot be read: " + err.Error()}}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return []Problem{{"", "cannot be read: there is no file " + file}}
 	}
 	_, err := source{dir: filepath.Dir(file)}.load(name)
 	found, ok := errors.AsType[mistakes](err)

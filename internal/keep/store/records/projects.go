@@ -146,7 +146,7 @@ func (s *Records) OneProject(ctx context.Context, name string) (string, error) {
 			WithHint("name one by its directory: " + strings.Join(projects, ", "))
 	case len(projects) == 0:
 		return "", memory.Errorf(memory.CodeNotFound, "no project is called %.60q", name).
-			WithHint("name it by its directory")
+			WithHint("name it by its directory; `claude-mem projects` lists those that have records")
 	}
 	return projects[0], nil
 }

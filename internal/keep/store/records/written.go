@@ -165,7 +165,7 @@ func observation(t *db.Tx, id memory.ObservationID) (memory.Observation, error) 
 }
 
 func noObservation(id memory.ObservationID) error {
-	return memory.Errorf(memory.CodeNotFound, "there is no observation #%d", id)
+	return memory.Errorf(memory.CodeNotFound, "there is no observation #%d", id).WithHint("`claude-mem recent --all` lists the observations")
 }
 
 // EditObservation changes an observation as a person wants it and returns it. One that is
