@@ -39,6 +39,7 @@ type Store interface {
 	// Symbols lists changes of functions and types with a name, "" for any, and counts those
 	// that there are without the limit.
 	Symbols(ctx context.Context, q memory.Query, name string) (changes []memory.SymbolChange, total int, err error)
+	FileWeeks(ctx context.Context, project string, now time.Time) (memory.FileWeeks, error)
 	Totals(ctx context.Context, project string) (memory.Totals, error)
 	Books(ctx context.Context) (memory.Books, error)
 	Backlog(ctx context.Context, now memory.Millis) ([]memory.Backlog, error)
@@ -452,6 +453,11 @@ type Symbol struct {
 func (s *Symbol) Change() memory.SymbolChange {
 	return memory.SymbolChange{ID: s.ID, FilePath: s.File, QualifiedName: s.Name, Kind: s.Kind, Signature: s.Signature,
 		LineStart: s.LineStart, LineEnd: s.LineEnd, ChangeType: s.ChangeType, RenamedFrom: s.RenamedFrom, Session: s.SessionDBID, SnapshotAt: s.CreatedAtEpoch}
+}
+
+// FileWeeksRequest counts the observations of a project, "" for all.
+type FileWeeksRequest struct {
+	Project string `param:"project"`
 }
 
 // symbols answers Memory.Symbols.

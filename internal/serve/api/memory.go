@@ -147,6 +147,13 @@ func (m Memory) Symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], er
 	return ask(ctx, m, "GET", "/api/symbols", r, (*Local).symbols)
 }
 
+// FileWeeks counts observations by file and week: the 30 files with the most in 26 weeks.
+func (m Memory) FileWeeks(ctx context.Context, r FileWeeksRequest) (memory.FileWeeks, error) {
+	return ask(ctx, m, "GET", "/api/files", r, func(l *Local, ctx context.Context, r FileWeeksRequest) (memory.FileWeeks, error) {
+		return l.Store.FileWeeks(ctx, r.Project, l.now())
+	})
+}
+
 // Stats returns the numbers of records and events, and the cost of model calls.
 func (m Memory) Stats(ctx context.Context, r StatsRequest) (Stats, error) {
 	return ask(ctx, m, "GET", "/api/stats", r, (*Local).stats)

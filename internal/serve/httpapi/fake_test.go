@@ -250,6 +250,10 @@ func (f *fakeWorker) Symbols(_ context.Context, q memory.Query, name string) ([]
 	return found[:min(q.Limit, len(found))], len(f.symbols), f.err
 }
 
+func (f *fakeWorker) FileWeeks(context.Context, string, time.Time) (memory.FileWeeks, error) {
+	return memory.FileWeeks{Weeks: []string{}, Files: []memory.FileWeek{}}, f.err
+}
+
 func (f *fakeWorker) Learnings(_ context.Context, q memory.LearningQuery) ([]memory.Learning, error) {
 	f.listed = append(f.listed, q)
 	return f.learnings, f.err

@@ -214,6 +214,7 @@ func (a *server) recordRoutes() []route {
 			`{"from":"label:tally","into":"/home/ada/tally","dry_run":true}`)),
 		endpoint(a, api.Memory.Symbols, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
 			"project=tally&file=money&since=2026-03-01"),
+		endpoint(a, api.Memory.FileWeeks, "observations by file and week: the 30 files with the most in the last 26 weeks", memory.FileWeeks{Files: []memory.FileWeek{{}}}, "project=tally"),
 
 		endpoint(a, api.Memory.Learnings, "learnings: active ones first, by project, the most certain first",
 			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),

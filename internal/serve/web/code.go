@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"net/url"
+	"reflect"
 	"strconv"
 
 	"claudemem/internal/leaf/collect"
@@ -20,6 +21,8 @@ type codeView struct {
 	// File and Symbol are those that the page is restricted to, "" for none.
 	File, Symbol string
 	Files        []codeFile
+	// Weeks are the squares of files by week, on the first page of a whole project or of all.
+	Weeks squares
 	// All is the page without a filter, "" if it is that one.
 	All string
 }
@@ -54,6 +57,9 @@ func (v *visit) code() view {
 	}
 	if len(sent) > 0 {
 		shown.All = "/code"
+	}
+	if whole := (api.SymbolsRequest{Dated: api.Dated{Paged: api.Paged{Project: q.Project, Limit: q.Limit}}}); found.Count > 0 && reflect.DeepEqual(q, whole) {
+		shown.Weeks = drawFiles(ask(v, api.Memory.FileWeeks, api.FileWeeksRequest{Project: q.Project}), q.Project)
 	}
 	return view{Title: "Code " + line(shown.File), JSON: inAPI(api.Memory.Symbols, q), Data: shown}
 }

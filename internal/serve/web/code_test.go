@@ -26,6 +26,34 @@ func (f *fake) symbols(q api.SymbolsRequest) api.Page[api.Symbol] {
 	return out
 }
 
+// fileWeeks returns two files in two weeks.
+func (f *fake) fileWeeks() memory.FileWeeks {
+	return memory.FileWeeks{Weeks: []string{"2026-02-23", "2026-03-02"}, Files: []memory.FileWeek{{Path: f.text, Observations: 5, Weeks: []int{1, 4}}, {Path: "b.go", Observations: 1, Weeks: []int{1, 0}}}}
+}
+
+// TestFilesByWeek: each file and week with observations is a square that leads to them, with the figure of
+// the table; pages with another filter have none.
+func TestFilesByWeek(t *testing.T) {
+	f := &fake{text: "a b.go", total: 4}
+	body := html.UnescapeString(f.get(t, "/code?project=tally").Body.String())
+	for _, want := range []string{
+		`<a href="/?q=since:2026-02-23%20until:2026-03-01%20project:tally%20file:%22a%20b.go%22" tabindex="-1"><path class="level-3" d="M1 1h10v10h-10z"><title>23 Feb 2026: 1</title>`,
+		`<a href="/?q=since:2026-03-02%20until:2026-03-08%20project:tally%20file:%22a%20b.go%22" tabindex="-1"><path class="level-5" d="M13 1h10v10h-10z"><title>2 Mar 2026: 4</title>`,
+		`<path class="level-0" d="M13 13h10v10h-10z"/>`, `<span></span><span>Mar</span>`,
+		`<th scope="row"><a href="/?q=project:tally%20file:%22a%20b.go%22">a b.go</a></th><td>1</td><td>4</td>`,
+		`<th scope="row"><a href="/?q=project:tally%20file:b.go">b.go</a></th><td>1</td><td>0</td>`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	for _, path := range []string{"/code?files=b.go", "/code?offset=2", "/code?name=x"} {
+		if body := f.get(t, path).Body.String(); strings.Contains(body, "Files by week") {
+			t.Errorf("%s has files by week", path)
+		}
+	}
+}
+
 // TestCodeByFile: each file stands once on a page, with its changes in their order and links
 // that lead to it and to its symbols alone.
 func TestCodeByFile(t *testing.T) {

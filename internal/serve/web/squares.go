@@ -3,10 +3,13 @@ package web
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 	"claudemem/internal/serve/filter"
 )
 
@@ -22,7 +25,9 @@ type squares struct {
 	Heads, Marks []string
 	Rows         []squareRow
 	// Ground is the path of the squares of 0. Peak is the highest count.
-	Ground        string
+	Ground string
+	// Linked: the figures of the table lead where the squares lead, else the rows lead to all of theirs.
+	Linked        bool
 	Peak          int
 	Width, Height int
 }
@@ -76,16 +81,13 @@ func (s *squares) draw(place func(row, i int) (x, y int)) {
 // a week is a column of the picture and a row of the table. A square leads to the feed of its day, in
 // the project if one is chosen.
 func drawYear(now time.Time, counts map[string]int, project string) squares {
-	s := squares{ID: "year", Title: "A year", About: "The observations of each day of the last 53 weeks.", Corner: "week of"}
+	s := squares{ID: "year", Title: "A year", About: "The observations of each day of the last 53 weeks.", Corner: "week of", Linked: true}
 	today := (int(now.Weekday()) + 6) % 7 // Monday is the first
 	for n := -52*7 - today; n <= 0; n++ {
 		day := now.AddDate(0, 0, n)
 		if len(s.Rows) == 0 || day.Weekday() == time.Monday {
 			s.Rows = append(s.Rows, squareRow{Label: day.Format("2 Jan 2006")})
-			s.Marks = append(s.Marks, "")
-			if before := day.AddDate(0, 0, -7); before.Month() != day.Month() {
-				s.Marks[len(s.Marks)-1] = day.Format("Jan")
-			}
+			s.addMark(day)
 		}
 		if len(s.Rows) == 1 {
 			s.Heads = append(s.Heads, day.Format("Mon"))
@@ -101,18 +103,50 @@ func drawYear(now time.Time, counts map[string]int, project string) squares {
 	return s
 }
 
-// feedOf returns the address of the feed from one date to another, of a project unless that is "", with
+// drawFiles returns the squares of files by week, a row of the picture and of the table for each file. A
+// square leads to the feed of its file and week, in the project if one is chosen, a file to all of it.
+func drawFiles(counts memory.FileWeeks, project string) squares {
+	s := squares{ID: "files", Title: "Files by week", About: "The observations of the files with the most, by week.", Corner: "file"}
+	mondays := collect.Map(counts.Weeks, func(name string) time.Time {
+		monday, _ := time.Parse(time.DateOnly, name) // the store wrote it
+		return monday
+	})
+	for _, monday := range mondays {
+		s.addMark(monday)
+		s.Heads = append(s.Heads, monday.Format("2 Jan 2006"))
+	}
+	for _, f := range counts.Files {
+		file := filter.Token{Name: "files", Value: text.TerminalLine(f.Path)}
+		row := squareRow{Label: f.Path, Href: feedOf(project, "", "", file), Squares: make([]square, len(f.Weeks))}
+		for i, n := range f.Weeks {
+			if n > 0 {
+				row.Squares[i] = square{Count: n, Tip: s.Heads[i] + ": " + whole(float64(n)),
+					Href: feedOf(project, counts.Weeks[i], mondays[i].AddDate(0, 0, 6).Format(time.DateOnly), file)}
+			}
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	s.draw(func(file, week int) (x, y int) { return week, file })
+	return s
+}
+
+// addMark adds the mark of a week: the month if it is another than a week before.
+func (s *squares) addMark(monday time.Time) {
+	mark := ""
+	if monday.AddDate(0, 0, -7).Month() != monday.Month() {
+		mark = monday.Format("Jan")
+	}
+	s.Marks = append(s.Marks, mark)
+}
+
+// feedOf returns the address of the feed from one date to another, of a project, each unless it is "", with
 // more tokens; "" if it would cut a value.
 func feedOf(project, since, until string, more ...filter.Token) string {
-	if project != "" {
-		more = append(more, filter.Token{Name: "project", Value: text.TerminalLine(project)})
+	named := []filter.Token{{Name: "since", Value: since}, {Name: "until", Value: until}, {Name: "project", Value: text.TerminalLine(project)}}
+	f := filter.Filter{Tokens: collect.Keep(append(named, more...), func(t filter.Token) bool { return t.Value != "" })}
+	if slices.ContainsFunc(f.Tokens, func(t filter.Token) bool { return long(t.Value) }) {
+		return ""
 	}
-	for _, t := range more {
-		if long(t.Value) {
-			return ""
-		}
-	}
-	f := filter.Filter{Tokens: append([]filter.Token{{Name: "since", Value: since}, {Name: "until", Value: until}}, more...)}
 	return shorter.Replace(filtered("/", f))
 }
 

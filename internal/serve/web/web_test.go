@@ -66,6 +66,8 @@ func (f *fake) memory() api.Memory {
 			*answer = f.learnings(c.Request.(api.LearningsRequest))
 		case *api.Page[api.Symbol]:
 			*answer = f.symbols(c.Request.(api.SymbolsRequest))
+		case *memory.FileWeeks:
+			*answer = f.fileWeeks()
 		case *api.Stats:
 			*answer = f.stats(c.Request.(api.StatsRequest))
 		case *api.Preview:

@@ -6,10 +6,17 @@
 //   - reports only read; lists in them are never null in JSON.
 package accounts
 
-import "claudemem/internal/keep/store/db"
+import (
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/memory"
+)
 
 // Accounts are those of an open memory.
-type Accounts struct{ *db.DB }
+type Accounts struct {
+	*db.DB
+	weeks records.CountMemory[memory.FileWeeks]
+}
 
 // New returns the accounts of a memory.
-func New(d *db.DB) *Accounts { return &Accounts{d} }
+func New(d *db.DB) *Accounts { return &Accounts{DB: d} }

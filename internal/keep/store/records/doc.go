@@ -23,8 +23,8 @@ import (
 // Records are those of an open memory.
 type Records struct {
 	*db.DB
-	counts countMemory[int]
-	totals countMemory[memory.Totals]
+	counts CountMemory[int]
+	totals CountMemory[memory.Totals]
 	sets   sets
 	paths  pathForms
 }

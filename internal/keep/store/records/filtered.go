@@ -141,7 +141,7 @@ func (s *Records) CountRecords(ctx context.Context, q memory.Query, kinds []memo
 	if err != nil {
 		return 0, db.Fault(what, err)
 	}
-	return countOnce(ctx, s, &s.counts, what, key, func(reader db.Querier, seq int64) (int, error) {
+	return CountOnce(ctx, s.DB, &s.counts, what, key, func(reader db.Querier, seq int64) (int, error) {
 		f, err := s.resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return 0, err
@@ -155,10 +155,10 @@ func (s *Records) CountRecords(ctx context.Context, q memory.Query, kinds []memo
 	})
 }
 
-// countOnce returns what count counts at a change of the feed; it is kept under key in memory
+// CountOnce returns what count counts at a change of the feed; it is kept under key in memory
 // until something changes.
-func countOnce[T any](ctx context.Context, s *Records, mem *countMemory[T], what, key string, count func(reader db.Querier, seq int64) (T, error)) (T, error) {
-	return db.InSnapshot(ctx, s.DB, what, func(reader db.Querier) (T, error) {
+func CountOnce[T any](ctx context.Context, d *db.DB, mem *CountMemory[T], what, key string, count func(reader db.Querier, seq int64) (T, error)) (T, error) {
+	return db.InSnapshot(ctx, d, what, func(reader db.Querier) (T, error) {
 		seq, err := feedPosition(ctx, reader)
 		if err != nil {
 			return *new(T), err
@@ -361,8 +361,8 @@ func beyond(sources []source, o order, at memory.Millis, ref memory.RecordRef) [
 // paged through.
 const rememberedCounts = 256
 
-// countMemory keeps counts, a T each, for as long as nothing changes.
-type countMemory[T any] struct {
+// CountMemory keeps counts, a T each, for as long as nothing changes.
+type CountMemory[T any] struct {
 	mu    sync.Mutex
 	seq   int64 // of the change feed
 	known map[string]T
@@ -370,7 +370,7 @@ type countMemory[T any] struct {
 
 // get returns the count that was put under key at the change seq; false if none was or
 // the store has changed since.
-func (c *countMemory[T]) get(seq int64, key string) (n T, ok bool) {
+func (c *CountMemory[T]) get(seq int64, key string) (n T, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if seq == c.seq {
@@ -381,7 +381,7 @@ func (c *countMemory[T]) get(seq int64, key string) (n T, ok bool) {
 
 // put remembers a count as of the change seq. A newer seq, or a full memory, makes it forget all
 // others; an older seq is ignored.
-func (c *countMemory[T]) put(seq int64, key string, n T) {
+func (c *CountMemory[T]) put(seq int64, key string, n T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || seq > c.seq || len(c.known) >= rememberedCounts {

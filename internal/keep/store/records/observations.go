@@ -108,7 +108,7 @@ var observationsOnly = []memory.RecordKind{memory.RecordObservation}
 // Totals implements block.Source and api.Store. The project is a root
 // path or a label; "" counts everything. The counts are kept until something changes.
 func (s *Records) Totals(ctx context.Context, projectPath string) (memory.Totals, error) {
-	return countOnce(ctx, s, &s.totals, "count records", projectPath, func(reader db.Querier, _ int64) (memory.Totals, error) {
+	return CountOnce(ctx, s.DB, &s.totals, "count records", projectPath, func(reader db.Querier, _ int64) (memory.Totals, error) {
 		return totals(ctx, reader, projectPath)
 	})
 }

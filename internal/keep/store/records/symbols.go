@@ -100,7 +100,7 @@ func (s *Records) countSymbols(ctx context.Context, q memory.Query, name string)
 	if err != nil {
 		return 0, db.Fault(what, err)
 	}
-	return countOnce(ctx, s, &s.counts, what, key, func(reader db.Querier, _ int64) (int, error) {
+	return CountOnce(ctx, s.DB, &s.counts, what, key, func(reader db.Querier, _ int64) (int, error) {
 		c, err := s.symbolFilter(ctx, reader, q, name)
 		if err != nil {
 			return 0, err
