@@ -153,14 +153,14 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 	if err != nil {
 		block.SystemMessage = troubleText(err)
 	}
-	if block.Text == "" && block.SystemMessage == "" {
-		return nil, errNoBlock
-	}
-	if block.Text != "" {
+	if block.Text != "" || block.Injection.Arm != "" { // of a trial what is withheld is booked too
 		var random [8]byte
 		_, _ = rand.Read(random[:]) // never fails (crypto/rand)
 		// The next worker books it. If this fails, a resumed session may be shown some of it again.
 		_ = wire.SpoolOf(dataDir).WriteInjection(memory.NewDeliveryID(time.Now(), random), new(block.Injection.Complete()))
+	}
+	if block.Text == "" && block.SystemMessage == "" {
+		return nil, errNoBlock
 	}
 	var reply bytes.Buffer
 	hook.PrintBlock(&reply, &block)

@@ -57,9 +57,10 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 		}
 		switch group.ID {
 		case groupHook: // people do not run them: their names do
-			fmt.Fprintf(&b, "\n%s %s\n", group.Title, strings.Join(names, ", "))
-		case groupSeldom:
 			fmt.Fprintf(&b, "%s %s\n", group.Title, strings.Join(names, ", "))
+		case groupSeldom:
+			half := (len(names) + 1) / 2
+			fmt.Fprintf(&b, "%s %s,\n  %s\n", group.Title, strings.Join(names[:half], ", "), strings.Join(names[half:], ", "))
 		default:
 			fmt.Fprintf(&b, "\n%s\n%s", group.Title, strings.Join(lines, ""))
 		}

@@ -93,7 +93,7 @@ func (a *app) rootCommand() *cobra.Command {
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
 		moving.ImportCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), setting.UpgradeCommand(), a.versionCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.experimentCommand(), a.impactCommand(), setting.UpgradeCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root

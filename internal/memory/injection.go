@@ -8,6 +8,8 @@ type Injection struct {
 	// Where is the hook event that carried it, SessionStart for a context block.
 	Where  string `json:"where"`
 	Source string `json:"source,omitempty"`
+	// Arm is that of a session at whose start a trial ran.
+	Arm Arm `json:"arm,omitempty"`
 	// Observations and Sessions are the records that the text shows.
 	Observations []ObservationID `json:"observations,omitempty"`
 	Sessions     []SessionID     `json:"sessions,omitempty"`

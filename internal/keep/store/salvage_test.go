@@ -148,6 +148,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"injections":        "(id, host, host_session_id, hook_event, created_at) VALUES (1, 'claude-code', 's', 'SessionStart', 1)",
 		"given_lines":       "(id, injection_id, layer, words, why) VALUES (1, 1, 'prompt', 'done', 'near')",
 		"judgements":        "(id, kind, record_id, judge, up, judged_at) VALUES (1, 'observation', 1, 'user', 1, 1)",
+		"trials":            "(id, share, placebo, secret, started_at) VALUES (1, 50, 0, x'01', 1)",
 		"event_log":         "(id, event_type, created_at) VALUES (1, 'x', 1)",
 		"tombstones":        "(kind, key, created_at) VALUES ('record', 'gone', 1)",
 		"counters":          "(name, value) VALUES ('lost', 7)",

@@ -193,6 +193,7 @@ func RecallOptions(s *settings.Settings, mem *store.Store) block.Options {
 		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
 		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
 		StartLine:       func() bool { return s.Bool(settings.KeyStartLine) },
+		Trial:           mem.Trial,
 		Slack:           settings.Slack(os.Getenv),
 	}
 }
@@ -218,5 +219,6 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 		Clock:    w.cfg.Clock,
 		Slack:    settings.Slack(os.Getenv),
 		On:       func() bool { return w.settings.get().Bool(settings.KeyRecall) },
+		Trial:    w.store.Trial,
 	})
 }

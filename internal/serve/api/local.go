@@ -51,6 +51,9 @@ type Store interface {
 	ReceiptTotals(ctx context.Context, since memory.Millis) (accounts.ReceiptTotals, error)
 	// Given lists what sessions were given, and counts it without the limit.
 	Given(ctx context.Context, q accounts.GivenQuery) ([]accounts.Given, int, error)
+	Trial(ctx context.Context) (memory.Trial, error)
+	// TrialSessions lists sessions by their beginning, in the order in which they ended.
+	TrialSessions(ctx context.Context, from, to, idle memory.Millis) ([]accounts.TrialSession, error)
 }
 
 // Searcher finds records, by the filter alone if it has no index.
@@ -86,6 +89,9 @@ type Keeper interface {
 	// RecordLookup notes that a session has read observations in full; an empty
 	// hostSessionID is an unknown session.
 	RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error
+	// BeginTrial begins a trial with shares in percent; CodeConflict while one runs.
+	BeginTrial(ctx context.Context, share, placebo int) (memory.Trial, error)
+	EndTrial(ctx context.Context) error
 }
 
 // Local answers the calls of a Memory in this process. With a nil Keeper, only the methods that read

@@ -232,6 +232,16 @@ func (m Memory) NoteLookups(ctx context.Context, n LookupNote) (Status, error) {
 	return ask(ctx, m, "POST", NotePath, n, (*Local).noteLookups)
 }
 
+// Impact returns what the memory changes in the user's sessions, as far as an experiment tells.
+func (m Memory) Impact(ctx context.Context, r ImpactRequest) (Impact, error) {
+	return ask(ctx, m, "GET", "/api/impact", r, (*Local).impact)
+}
+
+// SetTrial begins or ends an experiment and returns it.
+func (m Memory) SetTrial(ctx context.Context, r TrialRequest) (memory.Trial, error) {
+	return ask(ctx, m, "POST", "/api/trial", r, (*Local).setTrial)
+}
+
 // RootsOf returns the roots of the projects with records that have this name or this root, none for
 // an unknown one. It reads all projects, page by page.
 func (m Memory) RootsOf(ctx context.Context, name string) ([]string, error) {

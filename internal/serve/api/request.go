@@ -66,6 +66,8 @@ var params = map[string]Param{
 	"purge":         {Kind: FlagParam, About: "false: it stays hidden and is never deleted", Default: "true", Example: "false"},
 	"brief":         {Kind: FlagParam, About: "leave out the counts by day, ledger and receipts, which take time to sum up", Example: "1"},
 	"days":          {Kind: NumberParam, About: "days of the counts by day, ledger and receipts, today included", Default: "7", Least: 1, Most: MaxDays, Example: "30"},
+	"trial_share":   {Name: "share", Kind: NumberParam, About: "percent of the sessions that a new experiment would give nothing", Default: "50", Least: 5, Most: 95, Example: "30"},
+	"trial_placebo": {Name: "placebo", Kind: NumberParam, About: "percent that it would give a placebo", Default: "0", Most: 90, Example: "20"},
 	"host":          {Also: []string{"platformSource"}, About: "the session's host", Default: string(memory.HostRaw), Example: "claude-code"},
 	"project_path":  {Also: []string{"project", "cwd"}, About: "the project's root directory", Example: "/home/ada/tally"},
 	"source":        {About: "startup, clear, compact or resume", Default: "startup", Example: "resume"},

@@ -25,7 +25,8 @@ const bookTime = 5 * time.Second
 // session would never get it again; a process that dies between the two shows something
 // twice at worst.
 func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what memory.Injection) (given bool, err error) {
-	if text != "" {
+	booked := text != "" || what.Arm != "" // of a trial what is withheld is booked too
+	if booked {
 		defer a.bookings.begin(what.Host, what.HostSessionID)()
 	}
 	if err := writeJSON(w, status, v); err != nil {
@@ -34,8 +35,8 @@ func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any,
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return false, nil // the client has left
 	}
-	if text == "" {
-		return true, nil // nothing to book
+	if !booked {
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), bookTime)
 	defer cancel()

@@ -171,6 +171,20 @@ func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (accoun
 	return accounts.EmptyAccount(now, days), f.err
 }
 
+func (f *fakeWorker) Trial(context.Context) (memory.Trial, error) {
+	return memory.Trial{ID: 1, Share: 50}, f.err
+}
+
+func (f *fakeWorker) TrialSessions(context.Context, memory.Millis, memory.Millis, memory.Millis) ([]accounts.TrialSession, error) {
+	return []accounts.TrialSession{{Arm: memory.ArmMemory, Calls: 3, Ended: true}}, f.err
+}
+
+func (f *fakeWorker) BeginTrial(_ context.Context, share, placebo int) (memory.Trial, error) {
+	return memory.Trial{ID: 2, Share: share, Placebo: placebo}, f.err
+}
+
+func (f *fakeWorker) EndTrial(context.Context) error { return f.err }
+
 func (f *fakeWorker) ReceiptTotals(_ context.Context, since memory.Millis) (accounts.ReceiptTotals, error) {
 	return accounts.EmptyReceiptTotals(since), f.err
 }

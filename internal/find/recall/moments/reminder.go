@@ -40,6 +40,9 @@ type Options struct {
 	WorkTree recall.WorkTree
 	// On reports whether moments are switched on; nil = always.
 	On func() bool
+	// Trial returns the trial that runs, of which only the arm with the memory is given lines; nil =
+	// there is none.
+	Trial func(ctx context.Context) (memory.Trial, error)
 	// Slack is added to all time limits, for tests.
 	Slack time.Duration
 	// Clock tells the time; default time.Now.
@@ -98,6 +101,16 @@ type reminderLine struct {
 	statements func() []recall.Statement
 }
 
+// withheld reports whether a trial gives the session of an event no lines.
+func (r *Reminder) withheld(ctx context.Context, e *memory.Event) (bool, error) {
+	if r.opts.Trial == nil {
+		return false, nil
+	}
+	t, err := r.opts.Trial(ctx)
+	arm := t.ArmOf(e.Host, e.HostSessionID)
+	return arm != "" && arm != memory.ArmMemory, err
+}
+
 // Recall returns what the session should be reminded of at this event, an empty
 // Text for nothing. An error means that nothing is known of it; a part that is
 // still at work when ctx ends is not waited for.
@@ -105,6 +118,9 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 	moment := event.Moment()
 	if moment == memory.MomentNone || event.HostSessionID == "" || event.ProjectPath == "" || r.opts.On != nil && !r.opts.On() {
 		return memory.Recollection{}, nil
+	}
+	if withheld, err := r.withheld(ctx, &event); err != nil || withheld {
+		return memory.Recollection{}, err
 	}
 	start := r.opts.Clock()
 	run := &reminding{Reminder: r, event: event, session: session}

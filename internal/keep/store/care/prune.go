@@ -44,14 +44,14 @@ var prunedTables = []prunedTable{
 	{"foreign_texts", records.ForeignKept,
 		"SELECT id FROM foreign_texts WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2"},
 	{"injections", journalKept,
-		"SELECT id FROM injections WHERE created_at < ?1 AND ?3 > 0 LIMIT ?2"},
+		"SELECT id FROM injections WHERE created_at < ?1 AND ?3 > 0 AND arm = '' LIMIT ?2"},
 }
 
 // Pruned are the numbers of rows that Prune has deleted, by table.
 type Pruned map[string]int
 
 // Prune deletes the rows of the change feed and of foreign_texts that are older than 30 days, and
-// those of event_log, llm_calls (but for open calls) and injections that are older than 180 days,
+// those of event_log, llm_calls (but for open calls) and injections (but for those of trials) that are older than 180 days,
 // in small commits; the words of injections go after 30 days. Ages are judged by agingTime. An error leaves what was deleted before it,
 // which Pruned counts.
 func (s *Care) Prune(ctx context.Context) (Pruned, error) {

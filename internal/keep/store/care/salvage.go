@@ -18,7 +18,7 @@ import (
 
 // salvagedWhole are the tables whose rows are not numbered in the order of their making: each
 // row whose key is missing is copied.
-var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "unread_records", "hidden_records", "claims", "notices", "imports", "imported", "judgements"}
+var salvagedWhole = []string{"tombstones", "unread_turns", "unread_messages", "unread_records", "hidden_records", "claims", "notices", "imports", "imported", "judgements", "trials"}
 
 // Salvage adds to the database at into, which is sound and open nowhere else, the newer rows
 // of the damaged database at path, as far as they stand in pages that can be read. Rows that

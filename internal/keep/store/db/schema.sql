@@ -247,7 +247,7 @@ CREATE TABLE injections (
     tokens          INTEGER NOT NULL DEFAULT 0,
     budget          INTEGER NOT NULL DEFAULT 0,
     build_ms        REAL    NOT NULL DEFAULT 0,
-    created_at      INTEGER NOT NULL, said TEXT NOT NULL DEFAULT '',
+    created_at      INTEGER NOT NULL, said TEXT NOT NULL DEFAULT '', arm TEXT NOT NULL DEFAULT '',
     -- The same injection may come twice, from the worker and from a spool file.
     UNIQUE (host, host_session_id, hook_event, created_at)
 ) STRICT;
@@ -878,5 +878,17 @@ END;
 CREATE TRIGGER learnings_unjudged AFTER DELETE ON learnings BEGIN
     DELETE FROM judgements WHERE kind = 'learning' AND record_id = OLD.id;
 END;
+
+CREATE TABLE trials (
+    id         INTEGER PRIMARY KEY,
+    -- In percent of the sessions.
+    share      INTEGER NOT NULL,
+    placebo    INTEGER NOT NULL,
+    -- The secret decides which session is given what. It is in no export.
+    secret     BLOB    NOT NULL,
+    started_at INTEGER NOT NULL,
+    -- 0 while it runs.
+    ended_at   INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 INSERT INTO counters (name, value) VALUES ('memory_id', random() & 0x7fffffffffffffff);

@@ -113,6 +113,7 @@ var digests = [...]string{
 	"8173d7657a52f9387127d7ba73c231174a5668c1171a2542c9db81981e775809",
 	"d7c8e1755ea538cbc72cd798704000b6212156932a4e18eb4035deb8d4b3bcb1",
 	"521eeeb04a3d94efc395ebbfe2add3402dd16cda607b61f4d90d590c72a4ac8d",
+	"a2ec882f9a5d18d277c05db3bc3aba00ea4b41ad27db9169a824d903bb3226a7",
 }
 
 // digest returns a sum of normalized objects in any order.

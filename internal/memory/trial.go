@@ -1,0 +1,63 @@
+package memory
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Trial is an experiment on the user's own sessions: Share percent of them are given nothing,
+// Placebo percent a text of the same length that says nothing of the project, the others what
+// they are given always.
+type Trial struct {
+	ID      int64 `json:"id"`
+	Share   int   `json:"share"`
+	Placebo int   `json:"placebo"`
+	// Secret decides which session is given what. It is in the database and its backups alone.
+	Secret    []byte `json:"-"`
+	StartedAt Millis `json:"started_at_epoch"`
+	EndedAt   Millis `json:"ended_at_epoch,omitempty"`
+}
+
+// Runs reports whether the trial goes on.
+func (t *Trial) Runs() bool { return t.ID != 0 && t.EndedAt == 0 }
+
+// Arm is what a session is given by a trial; "" outside of one.
+type Arm string
+
+// The arms.
+const (
+	ArmMemory  Arm = "memory"
+	ArmNothing Arm = "nothing"
+	ArmPlacebo Arm = "placebo"
+)
+
+// ArmOf returns the arm of the session that a host names so, "" if the trial does not run. It
+// depends on the name and the secret alone, so that the worker, a hook without one, and a
+// session that was resumed or compacted agree.
+func (t *Trial) ArmOf(host Host, session string) Arm {
+	if !t.Runs() || session == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, t.Secret)
+	_, _ = mac.Write([]byte(string(host) + "\x00" + session)) // it cannot fail
+	at := float64(binary.BigEndian.Uint64(mac.Sum(nil))>>11) / (1 << 53) * 100
+	switch {
+	case at < float64(t.Share):
+		return ArmNothing
+	case at < float64(t.Share+t.Placebo):
+		return ArmPlacebo
+	}
+	return ArmMemory
+}
+
+// Chance returns the probability of an arm.
+func (t *Trial) Chance(arm Arm) float64 {
+	switch arm {
+	case ArmNothing:
+		return float64(t.Share) / 100
+	case ArmPlacebo:
+		return float64(t.Placebo) / 100
+	}
+	return 1 - float64(t.Share+t.Placebo)/100
+}

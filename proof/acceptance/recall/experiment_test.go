@@ -1,0 +1,141 @@
+//go:build unix
+
+package recall
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"claudemem/internal/memory"
+	"claudemem/internal/serve/api"
+	"claudemem/proof/acceptance/world"
+)
+
+// TestExperiment starts 20 sessions of an experiment with a worker, and all of them again without
+// one, resumed and compacted, and after the worker was killed: each is given what its arm says,
+// each time the same, with the same line for the user; and each is logged in its arm.
+func TestExperiment(t *testing.T) {
+	m := world.NewMemory(t)
+	project := filepath.Join(m.Home, "till")
+	m.MustCommand("worker", "start")
+	for _, said := range []string{"Amounts are whole cents, floats lose some", "The ledger is append only since the audit"} {
+		if _, err := m.API().Add(world.Note{Project: project, Type: "decision", Title: said, Narrative: said + ".", Files: []string{"basket.go"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Indexed(30 * time.Second)
+	m.MustCommand("experiment", "on", "--share", "40", "--placebo", "30")
+	if out, err := m.Command("experiment", "on"); err == nil {
+		t.Errorf("a second experiment begins: %s", out)
+	}
+	start := func(session, source string) (arm memory.Arm, userLine string) {
+		t.Helper()
+		r := m.Send("context", map[string]any{"session_id": session, "cwd": project, "hook_event_name": "SessionStart", "source": source})
+		var reply struct{ SystemMessage string }
+		if len(r.Stdout) > 0 {
+			if err := json.Unmarshal(r.Stdout, &reply); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch text := world.InjectedText(t, r); {
+		case strings.Contains(text, "whole cents"):
+			arm = memory.ArmMemory
+		case strings.Contains(text, "does one thing"):
+			arm = memory.ArmPlacebo
+			if strings.Contains(text, "cents") || strings.Contains(text, "till") {
+				t.Errorf("the placebo of %s speaks of the project: %s", session, text)
+			}
+		case text == "":
+			arm = memory.ArmNothing
+		default:
+			t.Errorf("%s is given %q", session, text)
+		}
+		return arm, reply.SystemMessage
+	}
+	arms, count := map[string]memory.Arm{}, map[memory.Arm]int{}
+	lines := map[string]bool{}
+	for i := range 20 {
+		name := fmt.Sprint("session-", i)
+		arm, line := start(name, "startup")
+		arms[name] = arm
+		count[arm]++
+		lines[line] = true
+	}
+	for name := range arms {
+		m.Send("new", map[string]any{"session_id": name, "cwd": project, "hook_event_name": "UserPromptSubmit", "prompt_id": name, "prompt": "Why are amounts whole cents, and what of the ledger?"})
+	}
+	if len(lines) != 1 || lines[""] {
+		t.Errorf("the arms have other lines for the user: %v", lines)
+	}
+	if count[memory.ArmMemory]*count[memory.ArmNothing]*count[memory.ArmPlacebo] == 0 {
+		t.Logf("an arm has no session: %v", count) // one run of 60 has none of the placebo
+	}
+	again := func(how, source string) {
+		t.Helper()
+		of := map[memory.Arm]int{}
+		for name, was := range arms {
+			// Without a worker a hook waits for one as long as the slack allows.
+			if of[was]++; of[was] > 2 && source == "clear" {
+				continue
+			}
+			if arm, _ := start(name, source); arm != was {
+				t.Errorf("%s is in the arm %s %s, and was in %s", name, arm, how, was)
+			}
+		}
+	}
+	again("after a compaction", "compact")
+	world.Must(t, syscall.Kill(m.WorkerPID(), syscall.SIGKILL))
+	again("after a kill", "startup")
+	m.MustCommand("worker", "stop")
+	release := m.HoldLock() // so that none can start
+	again("without a worker", "clear")
+	release()
+	m.MustCommand("worker", "start")
+	m.Settle(30 * time.Second)
+	logged := 0
+	m.Query(func(row *sql.Rows) error {
+		var name string
+		var arm memory.Arm
+		if err := row.Scan(&name, &arm); err != nil {
+			return err
+		}
+		logged++
+		if arms[name] != arm {
+			t.Errorf("%s is logged in the arm %q, and was given that of %q", name, arm, arms[name])
+		}
+		return nil
+	}, "SELECT DISTINCT host_session_id, arm FROM injections WHERE hook_event = 'SessionStart'")
+	if logged != len(arms) {
+		t.Errorf("%d sessions and arms are logged, want %d", logged, len(arms))
+	}
+	if n := m.QueryOne("SELECT count(*) FROM injections i JOIN given_lines l ON l.injection_id = i.id WHERE i.arm IN ('nothing', 'placebo') AND l.observation_id <> 0"); n != 0 {
+		t.Errorf("%d lines of records are booked as given to sessions that were given none", n)
+	}
+	// Lines at prompts are withheld, too.
+	for name, arm := range arms {
+		n := m.QueryOne("SELECT count(*) FROM injections WHERE host_session_id = ? AND hook_event = 'UserPromptSubmit'", name)
+		if arm != memory.ArmMemory && n != 0 {
+			t.Errorf("%s of the arm %s was given lines at a prompt", name, arm)
+		}
+	}
+	var found api.Impact
+	if err := json.Unmarshal(m.MustCommand("impact", "--json"), &found); err != nil {
+		t.Fatal(err)
+	}
+	if !found.Trial.Runs() || found.Running != 20 || len(found.Outcomes) != 6 || found.Outcomes[0].Low != nil {
+		t.Errorf("impact says %+v", found)
+	}
+	m.MustCommand("experiment", "off")
+	for name := range arms {
+		if arm, _ := start(name, "startup"); arm != memory.ArmMemory {
+			t.Errorf("%s is still in the arm %s", name, arm)
+		}
+	}
+	world.Figure(t, 4, "20 sessions, %v: the same arm with a worker, without, compacted, after a kill; %d logged", count, logged)
+}
