@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,45 +25,29 @@ type Line struct {
 // stands where the first of them stands. It stops at the first entry that needs more than
 // most lines (0: any number) and returns how many entries the lines are made of.
 func Lines(entries []Entry, most int) (lines []Line, used int) {
-	type turn struct {
-		session memory.SessionID
-		prompt  int
-	}
-	known := map[turn]int{}
-	for i, e := range entries {
-		t := turn{e.SessionDBID, e.PromptNumber}
-		ofTurn := t.session != 0 && t.prompt != 0 && (e.Kind == memory.RecordPrompt || e.Kind == memory.RecordSummary)
-		if at, ok := known[t]; ofTurn && ok && lines[at].add(e, i) {
-			continue
-		}
-		if most > 0 && len(lines) == most {
-			return lines, i
-		}
-		if ofTurn {
-			known[t] = len(lines)
-		}
-		lines = append(lines, Line{Entry: e, First: i, Shown: i})
-	}
-	return lines, len(entries)
+	units, used := unitsOf(entries, most, true)
+	return collect.Map(units, func(unit []int) Line {
+		return lineOf(entries, slices.DeleteFunc(unit, func(i int) bool { return i >= used }))
+	}), used
 }
 
-// add makes the line of a prompt or of a summary that of the turn; e is the other one, at
-// position i. It returns false for a second record of a kind, which gets a line of its own. The
-// line keeps its place and time.
-func (l *Line) add(e Entry, i int) bool {
-	if l.Shown != l.First || l.Asked != "" || l.Kind == e.Kind {
-		return false
+// lineOf returns the line of a record, or of a prompt and a summary. It keeps the place and time of
+// the first.
+func lineOf(entries []Entry, unit []int) Line {
+	l := Line{Entry: entries[unit[0]], First: unit[0], Shown: unit[0]}
+	if len(unit) == 1 {
+		return l
 	}
-	prompt := e
+	prompt, e := entries[unit[1]], entries[unit[1]]
 	if e.Kind == memory.RecordSummary {
 		prompt = l.Entry
 		e.IsAnchor, e.CreatedAtEpoch, e.CreatedAtISO = l.IsAnchor, l.CreatedAtEpoch, l.CreatedAtISO
-		l.Entry, l.Shown = e, i
+		l.Entry, l.Shown = e, unit[1]
 	}
 	if !repeats(l.Title, prompt.Title) {
 		l.Asked = prompt.Title
 	}
-	return true
+	return l
 }
 
 // repeats reports whether one of two titles begins with the words of the other, in any letter case
@@ -97,26 +80,5 @@ func (r TimelineRequest) Widened() TimelineRequest {
 // the anchor's. A turn's line stands at whichever of its records is nearer to the anchor,
 // so that nothing near leaves for a farther place.
 func (t *Timeline) Lines(before, after int) []Line {
-	anchor := max(slices.IndexFunc(t.Timeline, func(e Entry) bool { return e.IsAnchor || e.Kind == KindAnchor }), 0)
-	order := make([]int, len(t.Timeline))
-	for i := range order {
-		order[i] = i
-	}
-	away := func(i int) int { return max(i-anchor, anchor-i) }
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(away(i), away(j)) })
-	outwards := collect.Map(order, func(i int) Entry { return t.Timeline[i] })
-	merged, _ := Lines(outwards, 0)
-	var lines []Line
-	left := map[bool]int{true: before, false: after}
-	for _, l := range merged {
-		l.First, l.Shown = order[l.First], order[l.Shown]
-		if earlier := l.First < anchor; l.First != anchor {
-			if left[earlier]--; left[earlier] < 0 {
-				continue
-			}
-		}
-		lines = append(lines, l)
-	}
-	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.First, b.First) })
-	return lines
+	return collect.Map(t.units(before, after, true), func(unit []int) Line { return lineOf(t.Timeline, unit) })
 }

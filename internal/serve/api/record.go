@@ -82,10 +82,14 @@ func (o Observation) Whole() Observation {
 	return o
 }
 
-// Entry returns the observation as one line of a list.
+// Entry returns the observation as one line of a list, with its turn if there is a detail.
 func (o *Observation) Entry() Entry {
-	return Entry{Kind: memory.RecordObservation, ID: int64(o.ID), Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
+	e := Entry{Kind: memory.RecordObservation, ID: int64(o.ID), Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
 		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts, Foreign: o.Foreign, SupersededBy: o.SupersededBy}
+	if o.ObservationDetail != nil {
+		e.SessionDBID, e.PromptNumber = o.SessionDBID, o.PromptNumber
+	}
+	return e
 }
 
 // TurnHead has the fields that a summary and a prompt share; PromptNumber counts

@@ -19,50 +19,111 @@ import (
 
 // row is a record in a list.
 type row struct {
-	api.Entry
-	// Note is a second line: a subtitle, or how far a turn came.
-	Note string
+	api.TurnRecord
 	// Words are those of the record that were searched for.
 	Words   []string
 	Pinned  bool
 	Foreign bool
-	// Dated rows show the day too: they do not stand below its heading.
-	Dated bool
-	Why   *memory.Explanation
-	Href  string
+	// Dated rows show the day too: they do not stand below its heading. Rows Within a turn leave out
+	// what the turn says.
+	Dated, Within bool
+	Why           *memory.Explanation
+	Href          string
 }
 
-// group is the rows of one day.
-type group struct {
-	Day  string
+// turn is a turn in a list, folded: its observations stand below its heading.
+type turn struct {
+	api.Turn
 	Rows []row
+	// Lone is the record of a turn that is Alone, nil for others.
+	Lone *row
+	// Besides are the prompt and the summary.
+	Besides []row
+	Words   []string
+	// Signs are the types of the observations, each once.
+	Signs []memory.ObservationType
+	// Open turns are not folded. Dated is that of row.
+	Open, Dated bool
+	Href        string
 }
 
-// rowOf returns a hit as a row.
-func rowOf(h *api.Hit) row {
-	r := row{Entry: h.Entry(), Note: h.Note(), Why: h.Why}
-	if h.Why != nil {
-		r.Words = h.Why.Words
-	}
-	if o := h.Observation; o != nil && o.ObservationDetail != nil {
-		r.Pinned, r.Foreign = o.Pinned, o.Provenance.Foreign()
-		r.SessionDBID, r.PromptNumber = o.SessionDBID, o.PromptNumber
-	}
-	r.Href = hrefOf(&r.Entry)
-	return r
+// group is the turns of one day.
+type group struct {
+	Day   string
+	Turns []turn
 }
 
-// hrefOf returns the page of a record: its own, or its place on that of its session.
-func hrefOf(e *api.Entry) string {
-	if e.Kind == memory.RecordObservation {
-		return "/observation/" + strconv.FormatInt(e.ID, 10)
+// rowOf returns a record of a turn as a row.
+func rowOf(r api.TurnRecord) row {
+	out := row{TurnRecord: r}
+	if r.Hit != nil {
+		if out.Why = r.Hit.Why; out.Why != nil {
+			out.Words = out.Why.Words
+		}
+		if o := r.Hit.Observation; o != nil && o.ObservationDetail != nil {
+			out.Pinned, out.Foreign = o.Pinned, o.Provenance.Foreign()
+		}
 	}
-	return sessionHref(e.SessionDBID, e.PromptNumber)
+	if out.Href = sessionHref(r.SessionDBID, r.PromptNumber); r.Kind == memory.RecordObservation {
+		out.Href = "/observation/" + strconv.FormatInt(r.ID, 10)
+	}
+	return out
 }
 
-// byDay groups rows, which are in the order of their time.
-func byDay(now time.Time, rows []row) []group {
-	days, of := collect.Group(rows, func(r *row) string { return text.Day(now, r.CreatedAtEpoch.Time()) })
+// turnOf returns a turn as a list shows it.
+func turnOf(t api.Turn, dated bool) turn {
+	out := turn{Turn: t, Dated: dated, Href: sessionHref(t.Session, t.Number)}
+	for _, r := range t.Records {
+		r := rowOf(r)
+		out.Words = append(out.Words, r.Words...)
+		out.Open = out.Open || r.IsAnchor
+		r.Dated, r.Within = dated && t.Alone(), !t.Alone()
+		if t.Alone() {
+			out.Lone = &r
+		}
+		if r.Kind == memory.RecordObservation {
+			out.Rows = append(out.Rows, r)
+		} else {
+			out.Besides = append(out.Besides, r)
+		}
+	}
+	out.Signs = collect.Unique(collect.MapPtr(out.Rows, func(r *row) memory.ObservationType { return r.Type }))
+	return out
+}
+
+// turnsOf returns a page of records as at most so many turns, how many of the records they use up,
+// and the query parameter shown of the next page: the records behind these that its turns leave out,
+// as they are in a turn of this page or of one before. The last turn is left to the next page if it
+// may go on there. offset is that of the page.
+func (v *visit) turnsOf(found *api.SearchPage, offset, most int, dated bool) (turns []turn, used int, shown string) {
+	id := func(h *api.Hit) string { e := h.Entry(); return fmt.Sprintf("%s-%d", e.Kind, e.ID) }
+	all, before := found.Results, collect.Set(strings.Split(v.URL.Query().Get("shown"), ","))
+	var places []int // of what is left of all
+	found.Results = nil
+	for i := range all {
+		if !before[id(&all[i])] {
+			found.Results, places = append(found.Results, all[i]), append(places, i)
+		}
+	}
+	made, n := found.Turns(most)
+	if last := len(made) - 1; n == len(places) && last > 0 && offset+len(all) < found.Total {
+		made, n = made[:last], made[last].Records[0].At
+	}
+	for _, t := range made {
+		turns = append(turns, turnOf(t, dated))
+		for _, r := range t.Records {
+			before[id(r.Hit)] = true
+		}
+	}
+	if used = len(all); n < len(places) {
+		used = places[n]
+	}
+	return turns, used, strings.Join(collect.Keep(collect.MapPtr(all[used:], id), func(id string) bool { return before[id] }), ",")
+}
+
+// byDay groups turns, which are in the order of their time.
+func byDay(now time.Time, turns []turn) []group {
+	days, of := collect.Group(turns, func(t *turn) string { return text.Day(now, t.CreatedAt.Time()) })
 	return collect.Map(days, func(day string) group { return group{day, of[day]} })
 }
 
@@ -197,8 +258,12 @@ func filtered(path string, f filter.Filter) string {
 	return address(path, params("q", f.String()))
 }
 
-// feedLimit is the number of records on a page of the feed.
-const feedLimit = 50
+// feedTurns is the number of turns on a page of the feed: a screen of them. feedLimit is the number
+// of records that are read for it at once, and at most twice.
+const (
+	feedTurns = 20
+	feedLimit = 70
+)
 
 // feed lists the newest records that pass the filter q. The page before=AT.N continues
 // after the Nth record of the millisecond AT, so that records which come in meanwhile
@@ -209,19 +274,23 @@ func (v *visit) feed() view {
 		return view{Redirect: filtered("/search", f)}
 	}
 	sent := f.Feed()
-	sent.Set("limit", strconv.Itoa(feedLimit))
 	q := request[api.SearchRequest](v, sent)
 	from := v.URL.Query().Get("before")
 	v.fail(continueAt(&q, from))
-	q.Format = api.FormatFull
+	q.Format, q.Limit = api.FormatFull, feedLimit
 	page := ask(v, api.Memory.Search, q)
 	v.checkProject(q.Project, page.Total)
-	head := v.listOf("/", f)
-	rows := collect.MapPtr(page.Results, rowOf)
-	times := collect.MapPtr(rows, func(r *row) memory.Millis { return r.CreatedAtEpoch })
+	timesOf := func() []memory.Millis {
+		return collect.MapPtr(page.Results, func(h *api.Hit) memory.Millis { return h.Entry().CreatedAtEpoch })
+	}
+	if turns, _ := page.Turns(feedTurns); len(turns) < feedTurns && q.Offset+len(page.Results) < page.Total {
+		page.Results = append(page.Results, ask(v, api.Memory.Search, q.After(timesOf())).Results...)
+	}
+	head, times := v.listOf("/", f), timesOf()
+	turns, used, shown := v.turnsOf(&page, q.Offset, feedTurns, false)
 	older := ""
-	if q.Offset+len(rows) < page.Total && len(rows) > 0 {
-		older = address("/", params("before", placeOf(q.After(times)), "q", f.String()))
+	if q.Offset+used < page.Total && used > 0 {
+		older = address("/", params("before", placeOf(q.After(times[:used])), "shown", shown, "q", f.String()))
 	}
 	q.Format = ""
 	return view{Title: "Feed", JSON: inAPI(api.Memory.Search, q), Data: struct {
@@ -230,7 +299,7 @@ func (v *visit) feed() view {
 		Older      string
 		Live, Rest bool
 		Total      int
-	}{head, byDay(v.now, rows), older, from == "", from != "", page.Total}}
+	}{head, byDay(v.now, turns), older, from == "", from != "", page.Total}}
 }
 
 // continueAt makes q the request for the page that begins at a place of placeOf, "" for the first
@@ -253,8 +322,12 @@ func continueAt(q *api.SearchRequest, before string) error {
 // records of that millisecond are on pages before it.
 func placeOf(q api.SearchRequest) string { return fmt.Sprintf("%d.%d", q.Until, q.Offset) }
 
-// searchLimit is the number of hits on a page of the search.
-const searchLimit = 20
+// searchLimit is the number of hits that are read for a page of the search, searchTurns that of the
+// turns that it shows.
+const (
+	searchLimit = 40
+	searchTurns = 20
+)
 
 // search shows what the API's search finds for the filter q, in its order, from offset on.
 func (v *visit) search() view {
@@ -264,7 +337,7 @@ func (v *visit) search() view {
 		list
 		pager
 		Empty   bool
-		Rows    []row
+		Turns   []turn
 		Reading []string
 	}{list: head, Empty: f.String() == ""}
 	if data.Empty {
@@ -276,13 +349,10 @@ func (v *visit) search() view {
 	q.Explain, q.Format = true, api.FormatFull
 	found := ask(v, api.Memory.Search, q)
 	v.checkProject(q.Project, found.Total)
-	for i := range found.Results {
-		r := rowOf(&found.Results[i])
-		r.Dated = true
-		data.Rows = append(data.Rows, r)
-	}
 	data.Reading = found.Notes(found.Hits(), v.opts.Location, line)
-	data.pager = pagerOf("/search", url.Values{"q": {head.Text}}, q.Offset, searchLimit, len(data.Rows), found.Total)
+	used, shown := 0, ""
+	data.Turns, used, shown = v.turnsOf(&found, q.Offset, searchTurns, true)
+	data.pager = pagerOf("/search", params("q", head.Text, "shown", shown), q.Offset, searchTurns, used, found.Total)
 	q.Format = ""
 	return view{Title: "Search", JSON: inAPI(api.Memory.Search, q), Data: data}
 }

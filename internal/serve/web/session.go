@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"claudemem/internal/keep/store/accounts"
-	"claudemem/internal/memory"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/serve/api"
 )
 
@@ -13,21 +13,13 @@ import (
 // parameter turn on.
 const maxTurns = 50
 
-// turn is what one prompt of a session led to.
-type turn struct {
-	Number       int
-	Prompt       *api.Prompt
-	Summary      *api.Summary
-	Observations []row
-}
-
 // session shows a session by turns, and its receipt.
 func (v *visit) session() view {
 	q := request[api.SessionRequest](v, nil)
 	q.Format = api.FormatFull
 	records := ask(v, api.Memory.Session, q)
 	receipt := ask(v, api.Memory.Receipt, api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)})
-	turns := turnsOf(&records)
+	turns := collect.Map(records.Turns(), func(t api.Turn) turn { return turnOf(t, false) })
 	after, _ := strconv.Atoi(v.URL.Query().Get("turn")) // a word is as none
 	after = min(max(0, after), len(turns))
 	shown := turns[after:]
@@ -42,36 +34,6 @@ func (v *visit) session() view {
 		Turns       []turn
 		Next        string
 	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
-}
-
-// turnsOf returns the records of a session by turn: turns with a prompt in order, then those of
-// which only other records are there.
-func turnsOf(records *api.SessionRecords) []turn {
-	var turns []turn
-	at := map[int]int{}
-	of := func(n int) *turn {
-		i, known := at[n]
-		if !known {
-			i = len(turns)
-			at[n] = i
-			turns = append(turns, turn{Number: n})
-		}
-		return &turns[i]
-	}
-	for i := range records.Prompts {
-		p := &records.Prompts[i]
-		of(p.PromptNumber).Prompt = p
-	}
-	for i := range records.Observations {
-		o := &records.Observations[i]
-		t := of(o.Whole().PromptNumber)
-		t.Observations = append(t.Observations, rowOf(&api.Hit{Kind: memory.RecordObservation, Observation: o}))
-	}
-	for i := range records.Summaries {
-		s := &records.Summaries[i]
-		of(s.PromptNumber).Summary = s
-	}
-	return turns
 }
 
 // sessions lists the sessions, the most recently updated first.

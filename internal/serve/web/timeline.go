@@ -13,7 +13,7 @@ import (
 	"claudemem/internal/serve/api"
 )
 
-// timelineSide is the number of lines on each side of the timeline's anchor.
+// timelineSide is the number of turns on each side of the timeline's anchor.
 const timelineSide = 20
 
 // timeline lists what happened around the record, session, time or text that the parameter
@@ -23,15 +23,16 @@ func (v *visit) timeline() view {
 	anchor := cmp.Or(around, v.now.Format(time.RFC3339))
 	n := strconv.Itoa(timelineSide)
 	q := request[api.TimelineRequest](v, url.Values{"anchor": {anchor}, "depth_before": {n}, "depth_after": {n}})
-	found, rows := v.linesAround(q)
-	shown := timelineView{Around: around, Project: q.Project, Groups: byDay(v.now, rows),
-		Records: collect.Count(rows, func(r row) bool { return r.Kind != api.KindAnchor })}
-	at := max(slices.IndexFunc(rows, func(r row) bool { return r.IsAnchor }), 0)
+	found, turns := v.turnsAround(q, false)
+	shown := timelineView{Around: around, Project: q.Project, Groups: byDay(v.now, turns),
+		Records: collect.Count(turns, func(t turn) bool { return t.Records[0].Kind != api.KindAnchor })}
+	at := max(slices.IndexFunc(turns, func(t turn) bool { return t.Open }), 0)
 	if at >= timelineSide {
-		shown.Earlier = timelineHref(&rows[0].Entry, q.Project)
+		shown.Earlier = timelineHref(&turns[0].Records[0].Entry, q.Project)
 	}
-	if len(rows)-1-at >= timelineSide {
-		shown.Later = timelineHref(&rows[len(rows)-1].Entry, q.Project)
+	if last := len(turns) - 1; last-at >= timelineSide {
+		records := turns[last].Records
+		shown.Later = timelineHref(&records[len(records)-1].Entry, q.Project)
 	}
 	return view{Title: "Timeline " + found.Anchor, JSON: inAPI(api.Memory.Timeline, q), Data: shown}
 }
@@ -42,20 +43,15 @@ type timelineView struct {
 	Around, Project string
 	Groups          []group
 	Records         int
-	// Earlier and Later lead to the windows around the first and the last line, "" at an end.
+	// Earlier and Later lead to the windows around the first and the last turn, "" at an end.
 	Earlier, Later string
 }
 
-// linesAround returns a timeline and its lines, at most as many on each side of the anchor as
+// turnsAround returns a timeline and its turns, at most as many on each side of the anchor as
 // q asks for records.
-func (v *visit) linesAround(q api.TimelineRequest) (found api.Timeline, rows []row) {
-	found = ask(v, api.Memory.Timeline, q.Widened())
-	for _, l := range found.Lines(q.Before, q.After) {
-		r := row{Entry: l.Entry, Note: l.Asked}
-		r.Href = hrefOf(&r.Entry)
-		rows = append(rows, r)
-	}
-	return found, rows
+func (v *visit) turnsAround(q api.TimelineRequest, dated bool) (api.Timeline, []turn) {
+	found := ask(v, api.Memory.Timeline, q.Widened())
+	return found, collect.Map(found.Turns(q.Before, q.After), func(t api.Turn) turn { return turnOf(t, dated) })
 }
 
 // timelineHref returns the timeline around a record.
@@ -63,7 +59,7 @@ func timelineHref(e *api.Entry, project string) string {
 	return address("/timeline", params("around", e.Anchor(), "project", project))
 }
 
-// around is the number of lines of the timeline on each side of an observation.
+// around is the number of turns of the timeline on each side of an observation.
 const around = 5
 
 // observation shows one observation in full, with what happened around it. That it is shown is not
@@ -75,12 +71,9 @@ func (v *visit) observation() view {
 	}
 	own := o.Entry()
 	near := api.TimelineRequest{Anchor: strconv.FormatInt(int64(o.ID), 10), Before: around, After: around, Project: o.ProjectPath}
-	_, rows := v.linesAround(near)
+	_, turns := v.turnsAround(near, true)
 	if memory.CodeOf(v.err) == memory.CodeNotFound {
 		v.err = nil // it was hidden in between: the page shows what it was
-	}
-	for i := range rows {
-		rows[i].Dated = true
 	}
 	choices := slices.Clone(types)
 	if !slices.Contains(choices, o.Type) {
@@ -91,12 +84,12 @@ func (v *visit) observation() view {
 		api.Observation
 		Session      string
 		Types        []memory.ObservationType
-		Timeline     []row
+		Timeline     []turn
 		TimelineHref string
 		MoreFacts    int
 		MoreFiles    int
 		MoreConcepts int
-	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, rows, timelineHref(&own, ""), facts, files, concepts}}
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, turns, timelineHref(&own, ""), facts, files, concepts}}
 }
 
 // maxItems bounds the items of a list that a page shows.

@@ -52,6 +52,7 @@ func (f *fake) memory() api.Memory {
 			for n := -min(f.total, q.Before); n <= min(f.total, q.After); n++ {
 				o := f.observation(memory.ObservationID(1000 + n))
 				e := o.Entry()
+				e.PromptNumber = int(o.ID) // each is a turn of its own
 				e.IsAnchor, e.CreatedAtEpoch = n == 0, e.CreatedAtEpoch.Add(time.Duration(n)*time.Hour)
 				answer.Timeline = append(answer.Timeline, e)
 			}
@@ -173,8 +174,11 @@ func (f *fake) page(q api.SearchRequest) api.SearchPage {
 		}
 		o := f.observation(memory.ObservationID(id))
 		o.CreatedAtEpoch = at
-		out.Results = append(out.Results, api.Hit{Kind: memory.RecordObservation, Observation: &o,
-			Why: &memory.Explanation{Words: []string{"round"}, Parts: []memory.ScorePart{{Name: "keyword", Value: 1, Note: f.text}}}})
+		hit := api.Hit{Kind: memory.RecordObservation, Observation: &o}
+		if q.Explain {
+			hit.Why = &memory.Explanation{Words: []string{"round"}, Parts: []memory.ScorePart{{Name: "keyword", Value: 1, Note: f.text}}}
+		}
+		out.Results = append(out.Results, hit)
 	}
 	out.Count = len(out.Results)
 	return out

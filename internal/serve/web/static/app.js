@@ -20,12 +20,13 @@ const help = document.getElementById("help");
 document.getElementById("help-button").addEventListener("click", () => help.showModal());
 document.getElementById("palette-button").addEventListener("click", open);
 
-/** move sets the focus on the row after or before the one that has it. */
+/** move sets the focus on the row after or before the one that has it: a turn, or a record of one
+ * that is not folded. */
 function move(step) {
-  const titles = [...document.querySelectorAll(".row:not([hidden]) a.title")];
+  const titles = [...document.querySelectorAll("summary.row, .row:not([hidden]) a.title")].filter((e) => e.matches("summary") || !e.closest("details:not([open])"));
   if (titles.length === 0) return;
   const row = document.activeElement.closest(".row");
-  const at = row ? titles.indexOf(row.querySelector("a.title")) : (step > 0 ? -1 : titles.length);
+  const at = row ? titles.findIndex((e) => e.closest(".row") === row) : (step > 0 ? -1 : titles.length);
   const next = titles[Math.min(titles.length - 1, Math.max(0, at + step))];
   next.focus();
   next.closest(".row").scrollIntoView({ block: "nearest" });
@@ -40,7 +41,7 @@ function search() {
 }
 
 // What a timeline is about stands in its middle.
-document.querySelector("main > .day .row.anchor")?.scrollIntoView({ block: "center" });
+document.querySelector("main > .day .anchor")?.scrollIntoView({ block: "center" });
 
 let waitingForPage = false;
 

@@ -6,11 +6,14 @@ const live = document.getElementById("live");
 let loading = false;
 let again = false;
 
-/** key returns the record of a row, which is the same in each rendering. */
-const key = (row) => row.dataset.id;
+/** key returns the turn or record of a row, which is the same in each rendering. */
+const key = (row) => row.closest("[data-id]").dataset.id;
 
-/** update puts the first page in place of the one that is shown and marks the rows that are
- * new. Who has a row in focus keeps it. */
+/** records returns the turns and records that an element has, itself included. */
+const records = (element) => [element, ...element.querySelectorAll("[data-id]")].map((e) => e.dataset.id).filter(Boolean);
+
+/** update puts the first page in place of the one that is shown and marks the turns that are
+ * new or have a new record. Who has a row in focus keeps it, and turns that are open stay so. */
 async function update() {
   if (loading) {
     again = true;
@@ -21,13 +24,17 @@ async function update() {
     again = false;
     try {
       const html = await fragment(location.href);
-      const known = new Set([...results.querySelectorAll(".row")].map(key));
+      const known = new Set(records(results));
+      const open = new Set([...results.querySelectorAll(".turn > details[open]")].map(key));
       const focused = document.activeElement?.closest("#results .row");
       const at = focused && key(focused);
       results.innerHTML = html;
-      for (const row of results.querySelectorAll(".row")) {
-        if (!known.has(key(row))) row.classList.add("new");
-        if (at && key(row) === at) row.querySelector("a.title").focus({ preventScroll: true });
+      for (const turn of results.querySelectorAll(".day > .rows > li")) {
+        turn.classList.toggle("new", records(turn).some((id) => !known.has(id)));
+        if (open.has(key(turn))) turn.firstElementChild.open = true;
+      }
+      for (const row of at ? results.querySelectorAll(".row") : []) {
+        if (key(row) === at) (row.matches("summary") ? row : row.querySelector("a.title")).focus({ preventScroll: true });
       }
     } catch {
       again = false; // the stream says when the worker is back

@@ -59,9 +59,13 @@ async function hide(ids) {
 
 /** act does what a key means to the row that has the focus, or else to the page's own record. */
 export async function act(action) {
-  const row = document.activeElement.closest("[data-id]");
+  let row = document.activeElement.closest("[data-id]");
   if (!row) return document.querySelector(`[data-do=${action}]:enabled`)?.click();
   if (!writable) return say(why);
+  if (row.matches(".turn")) { // it means its only observation
+    const [only, second] = row.querySelectorAll("[data-id^=observation-]");
+    row = second ? row : only ?? row;
+  }
   if (!row.dataset.id.startsWith("observation-")) return say("Only observations are pinned, hidden and edited");
   const id = idOf(row);
   try {
