@@ -1,10 +1,13 @@
 package text
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // listItem is a list item of Markdown: its mark, its task box and its text.
@@ -77,18 +80,18 @@ const (
 
 // prose makes statements of Markdown, line by line.
 type prose struct {
-	out []string
+	out [][]byte // bytes, which grow without being copied for each line
 	// lead leads to list: a heading, or a sentence that ends in a colon. list are items, rows of
 	// a table, lines of code; top is the indentation of the first.
 	lead   string
-	list   []string
+	list   [][]byte
 	top    int
 	header []string // of a table
 	fence  string
 	quoted bool // the fence stands in a quotation, with which it ends
 	code   int  // lines of code so far
 	// last is what the line before was added to, if it may go on in the next; width is its length.
-	last  *string
+	last  *[]byte
 	width int
 }
 
@@ -101,7 +104,7 @@ func Prose(md string) []string {
 		p.read(line)
 	}
 	p.flush()
-	return p.out
+	return collect.Map(p.out, func(said []byte) string { return string(said) })
 }
 
 // OneLine returns what Markdown says as one line, as Plain has it.
@@ -156,7 +159,7 @@ func (p *prose) read(line string) {
 	case last == nil && indent >= 4 && p.lead != "":
 		p.addCode(s, indent)
 	case last != nil && (p.width >= wrapped || startsLower(s)):
-		*last += " " + Unmark(s)
+		*last = append(append(*last, ' '), Unmark(s)...)
 		p.last, p.width = last, len(line)
 	default:
 		p.say(Unmark(s))
@@ -182,7 +185,7 @@ func (p *prose) say(s string) {
 			return
 		}
 	}
-	p.out = append(p.out, s)
+	p.out = append(p.out, []byte(s))
 	p.last = &p.out[len(p.out)-1]
 }
 
@@ -191,14 +194,14 @@ func (p *prose) add(s string, indent int) {
 	if len(p.list) == 0 {
 		p.top = indent
 	} else if last := &p.list[len(p.list)-1]; indent > p.top {
-		if strings.Contains(*last, ": ") {
-			*last += ", " + s
+		if bytes.Contains(*last, []byte(": ")) {
+			*last = append(append(*last, ", "...), s...)
 		} else {
-			*last = strings.TrimRight(*last, ".:") + ": " + s
+			*last = append(append(bytes.TrimRight(*last, ".:"), ": "...), s...)
 		}
 		return
 	}
-	p.list = append(p.list, s)
+	p.list = append(p.list, []byte(s))
 }
 
 // addCode adds a line of code to what leads to it.
@@ -235,18 +238,18 @@ func (p *prose) row(cells []string) {
 
 // flush ends a list.
 func (p *prose) flush() {
-	for i := range p.list {
-		p.list[i] = Unstopped(p.list[i])
+	for i, entry := range p.list {
+		p.list[i] = entry[:len(Unstopped(string(entry)))]
 	}
-	joined := p.lead + " " + strings.Join(p.list, "; ")
+	joined := p.lead + " " + string(bytes.Join(p.list, []byte("; ")))
 	switch {
 	case p.lead == "":
 		p.out = append(p.out, p.list...)
 	case len(p.list) == 0 || len(joined) <= listed:
-		p.out = append(p.out, strings.TrimRight(joined, ": "))
+		p.out = append(p.out, []byte(strings.TrimRight(joined, ": ")))
 	default:
 		for _, s := range p.list {
-			p.out = append(p.out, p.lead+" "+s)
+			p.out = append(p.out, []byte(p.lead+" "+string(s)))
 		}
 	}
 	p.lead, p.list, p.header = "", nil, nil

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,24 @@ func TestUnstopped(t *testing.T) {
 	got := Sentences("Run go run . docs first. Then go test ./... passes. Wait... then go. See v1. Next", func(string) bool { return true })
 	if want := []string{"Run go run . docs first.", "Then go test ./... passes.", "Wait... then go.", "See v1.", "Next"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProseOfManyLines: a line that goes on a paragraph or an entry of a list does not copy all before it.
+func TestProseOfManyLines(t *testing.T) {
+	for name, md := range map[string]string{
+		"paragraph": strings.Repeat("a\n", 32<<10),
+		"entry":     "- a\n" + strings.Repeat("  - b\n", 32<<10),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		said := Prose(md)
+		runtime.ReadMemStats(&after)
+		if len(said) != 1 || len(said[0]) < 64<<10-1 {
+			t.Errorf("%s: %d statements", name, len(said))
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 500*uint64(len(md)) {
+			t.Errorf("%s of %d bytes takes %d", name, len(md), took)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func TestSweepWithoutWorkWritesNothing(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the sweep waits for the writer")
 		defer func() { <-swept }()
 	}
