@@ -87,13 +87,13 @@ func (a *app) rootCommand() *cobra.Command {
 		}
 		root.AddCommand(commands...)
 	}
-	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.reopenCommand(), a.projectsCommand(),
+	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.givenCommand(), a.reopenCommand(), a.projectsCommand(),
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
-		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.agentFilesCommand(), a.statsCommand(), running.DemoCommand())
+		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.agentFilesCommand(), a.statsCommand())
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
 		moving.ImportCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.experimentCommand(), a.impactCommand(), setting.UpgradeCommand(), a.versionCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.experimentCommand(), a.impactCommand(), setting.UpgradeCommand(), running.DemoCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root

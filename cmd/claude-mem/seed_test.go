@@ -79,6 +79,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 	arrive(memory.Arrival{Key: "x1", Event: memory.Event{Kind: memory.KindSessionEnd}})
 	must(t, s.RecordInjection(ctx, memory.Injection{Host: memory.HostClaudeCode, HostSessionID: "9d2e", ProjectPath: project, Where: "SessionStart", Source: "startup",
 		Observations: []memory.ObservationID{1, 2}, Sessions: []memory.SessionID{1}, Layers: []memory.LayerCost{{Name: "observations", Tokens: 200, Items: 2}},
+		Lines:   []memory.ContextLine{{Layer: "observations", Text: "- The limiter counted its burst twice (#1)", Observation: 1, Session: 1, Why: "pinned"}},
 		Skipped: []memory.LayerCost{{Name: "learnings", Reason: "budget", Tokens: 20, Items: 1}}, Tokens: 300, Budget: 2000, BuildMS: 1.5, At: now}))
 	arrive(
 		memory.Arrival{Key: "p2", Event: memory.Event{Kind: memory.KindPrompt, HostSessionID: "9d2e", Prompt: "Document the limiter"}},

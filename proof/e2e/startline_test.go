@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// startLine is the line that the user reads in the second session of play.
-var startLine = regexp.MustCompile(`^claude-mem: 1 observation; last: The bucket is now capped at its burst on refill.*, (just now|\d+m ago)$`)
+// startLine is the line that the user reads in the second session of play, with the address of what the agent was given.
+var startLine = regexp.MustCompile(`^claude-mem: 1 observation; last: The bucket is now capped at its burst on refill.*, (just now|\d+m ago)\nWhat the agent was given: http://127\.0\.0\.1:\d+/given$`)
 
 // TestStartLine checks the line that the user reads at the start of a session: in the real
 // CLI's message of the hook, in none of its requests; none of an empty memory, and none

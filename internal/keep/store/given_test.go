@@ -83,13 +83,13 @@ func TestGiven(t *testing.T) {
 		}
 	}
 	want := []string{
-		"failure #1 - line of #1 cured=true opened=true touched=false",
-		"failure #2 - line of #2 opened=false touched=false",
-		"file #4 - line of #4 opened=false touched=true",
-		"prompt #1 - line of #1 opened=true touched=false",
-		"block S1 - done (S1, #2)",
-		"block #1 - line of #1 opened=true touched=false",
-		"block L1 - Gotcha: Learnt",
+		"failure #1 line of #1 cured=true opened=true touched=false",
+		"failure #2 line of #2 opened=false touched=false",
+		"file #4 line of #4 opened=false touched=true",
+		"prompt #1 line of #1 opened=true touched=false",
+		"block S1 done (S1, #2)",
+		"block #1 line of #1 opened=true touched=false",
+		"block L1 Gotcha: Learnt",
 		"block  a.go: func f",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

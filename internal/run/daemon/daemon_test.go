@@ -295,7 +295,8 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	if err := spool.Write("00corrupt", []byte("{\x00")); err != nil {
 		t.Fatal(err)
 	}
-	if err := spool.WriteInjection("ffffffff", &memory.Injection{Host: memory.HostClaudeCode, HostSessionID: "s", Where: "SessionStart", Tokens: 7, At: 5}); err != nil {
+	if err := spool.WriteInjection("ffffffff", &memory.Injection{Host: memory.HostClaudeCode, HostSessionID: "s", Where: "SessionStart", Tokens: 7, At: 5,
+		Lines: []memory.ContextLine{{Layer: "observations", Text: "- It was told", Observation: 3, Why: "pinned"}}}); err != nil {
 		t.Fatal(err)
 	}
 	w := open(t, config(dir))
@@ -304,6 +305,9 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	}
 	if at, err := w.store.LastInjection(t.Context(), memory.HostClaudeCode, "s"); err != nil || at != 5 {
 		t.Errorf("last injection %d, %v, want 5", at, err)
+	}
+	if given, _, err := w.store.Given(t.Context(), accounts.GivenQuery{}); err != nil || len(given) != 1 || len(given[0].Lines) != 1 || given[0].Lines[0].Words != "It was told" {
+		t.Errorf("given %+v, %v", given, err)
 	}
 	if names := spoolNames(t, spool); len(names) != 0 {
 		t.Errorf("left in the spool: %v", names)
@@ -317,6 +321,34 @@ func TestSpoolBeforeRequests(t *testing.T) {
 	var notices []accounts.Notice
 	if !eventually(func() bool { notices, _ = w.store.Standing(t.Context(), time.Now()); return len(notices) > 0 }) || !strings.Contains(notices[0].Text, "could not be read") {
 		t.Errorf("notices %+v, want one of the corrupt file", notices)
+	}
+}
+
+// TestStartLineLeadsToGiven: the user's line at a start has the address of what the agent was given, if there is a port and
+// anything was given.
+func TestStartLineLeadsToGiven(t *testing.T) {
+	w := open(t, config(t.TempDir()))
+	ask := func() string {
+		t.Helper()
+		block, err := w.Context(t.Context(), memory.ContextRequest{Host: memory.HostClaudeCode, HostSessionID: "s", ProjectPath: "/home/ada/tally", Source: "startup"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return block.SystemMessage
+	}
+	w.port = 4711
+	if said := ask(); said != "" {
+		t.Errorf("an empty memory says %q", said)
+	}
+	if _, err := w.store.AddObservation(t.Context(), memory.NewObservation{ProjectPath: "/home/ada/tally", Type: memory.TypeDecision, Title: "Amounts are whole cents", Origin: memory.OriginUser}); err != nil {
+		t.Fatal(err)
+	}
+	if said := ask(); !strings.HasPrefix(said, "claude-mem: 1 observation") || !strings.HasSuffix(said, "\nWhat the agent was given: http://127.0.0.1:4711/given") {
+		t.Errorf("it says %q", said)
+	}
+	w.port = 0
+	if said := ask(); strings.Contains(said, "http") {
+		t.Errorf("without a port it says %q", said)
 	}
 }
 

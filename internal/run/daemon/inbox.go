@@ -270,13 +270,18 @@ const spoolBeforeContext = 300 * time.Millisecond
 const spoolBeforeEvent = 2 * time.Second
 
 // Context implements api.Blocks: it stores the spool's events, for at most 300 ms (and
-// settings.Slack), then builds a session's context block with what is stored by then.
+// settings.Slack), then builds a session's context block with what is stored by then. The user's line
+// gets the address at which the block can be read.
 func (w *Worker) Context(ctx context.Context, request memory.ContextRequest) (memory.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext+settings.Slack(os.Getenv))
 	// An unreadable spool is reported by health; the block is built without it.
 	_ = w.inbox.takeNew(waiting)
 	cancel()
-	return w.builder.Context(ctx, request)
+	block, err := w.builder.Context(ctx, request)
+	if block.Text != "" && block.SystemMessage != "" && w.port != 0 {
+		block.SystemMessage += fmt.Sprintf("\nWhat the agent was given: http://127.0.0.1:%d/given", w.port)
+	}
+	return block, err
 }
 
 // Ingest implements httpapi.Ingester. It stores the spool's events first: they happened

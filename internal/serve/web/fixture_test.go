@@ -47,6 +47,7 @@ var fixtures = map[string]string{
 	"timeline":       "/timeline?around=%2324",
 	"observation":    "/observation/25",
 	"learnings":      "/learnings",
+	"given":          "/given?project=ratelimit",
 	"code":           "/code",
 	"stats":          "/stats",
 	"context":        "/context?project_path=/home/ada/ratelimit",
@@ -58,7 +59,7 @@ var fixtures = map[string]string{
 }
 
 // canBeEmpty are those that look otherwise without records.
-var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "code", "stats", "context", "logs"}
+var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "given", "code", "stats", "context", "logs"}
 
 // TestFixturePages compares the main part of each page with its outline in testdata/pages, and
 // testdata/observation.html with a page as a whole.
@@ -115,6 +116,7 @@ func fixture(t *testing.T, records string) *web.Viewer {
 	t.Cleanup(func() { must(t, s.Close()) })
 	if records != "" {
 		load(t, s, records)
+		give(t, s)
 	}
 	ix, err := index.Open(t.Context(), filepath.Join(dir, "index.db"), s, index.Options{Clock: clock})
 	must(t, err)
@@ -132,6 +134,24 @@ func fixture(t *testing.T, records string) *web.Viewer {
 			return []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}, []string{"gotcha", "pattern"}
 		}}).Memory(),
 		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: []web.Log{log}})
+}
+
+// give books what session 9 was given at its start and at a failure, and a verdict.
+func give(t *testing.T, s *store.Store) {
+	t.Helper()
+	for i, in := range []memory.Injection{
+		{Where: "SessionStart", Source: "startup", Tokens: 60, Lines: []memory.ContextLine{
+			{Layer: memory.LayerSessions, Text: "- [1h ago] The limiter was written (S8)", Session: 8, Why: "session 1 of 1, summary of turn 1"},
+			{Layer: "observations", Text: "- The bucket is capped at its burst (#24)", Observation: 24, Session: 8, Why: "fits the latest summary: words bucket, burst"},
+			{Layer: "symbols", Text: "limiter.go: func refill", Session: 8, Why: "changed"}}},
+		{Where: "PostToolUseFailure", Source: "failure", Tokens: 31, Observations: []memory.ObservationID{24}, Lines: []memory.ContextLine{
+			{Layer: "failure", Text: "- The bucket is capped at its burst: <b>error</b> then (#24)", Observation: 24, Session: 8, Why: "the same test failed"}}},
+	} {
+		in.Host, in.HostSessionID, in.ProjectPath = memory.HostClaudeCode, "6f1c2a80-4b1e-4d55-9a3e-0c5b7a1d2e01", "/home/ada/ratelimit"
+		in.At = memory.MillisOf(afternoon.Add(time.Duration(i) * time.Minute))
+		must(t, s.RecordInjection(t.Context(), in))
+	}
+	must(t, s.Judge(t.Context(), memory.Judgement{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: 24}, By: memory.OriginUser, Verdict: memory.Up}))
 }
 
 // load imports the records of a file.

@@ -30,10 +30,11 @@ func (v *visit) session() view {
 	return view{Title: fmt.Sprintf("S%d %s", records.ID, line(records.Title)), JSON: fmt.Sprintf("/api/sessions/%d", records.ID), Data: struct {
 		api.SessionRecords
 		Receipt     accounts.SessionReceipt
+		Given       givenTexts
 		ReceiptJSON string
 		Turns       []turn
 		Next        string
-	}{records, receipt, fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
+	}{records, receipt, v.givenTo(records.ID), fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
 }
 
 // sessions lists the sessions, the most recently updated first.

@@ -47,6 +47,7 @@ func (v *Viewer) functions() template.FuncMap {
 		"at":      v.at,
 		"iso":     func(at memory.Millis) string { return at.Time().UTC().Format(time.RFC3339) },
 		"clock":   func(at memory.Millis) string { return at.Time().In(v.opts.Location).Format("15:04") },
+		"thumb":   thumbOf,
 		"asset":   func(name string) string { return "/static/" + name + "?v=" + v.static[name].version },
 		"foreign": func(p memory.Provenance) bool { return p.Foreign() },
 		"number":  text.Grouped,
@@ -86,6 +87,8 @@ func hrefTo(ref string) string {
 		return ref
 	case isPlace:
 		return filtered("/", filter.Filter{Tokens: []filter.Token{{Name: "files", Value: strings.TrimPrefix(place, "./")}}})
+	case ref[0] == 'L':
+		return "/learnings?all=true#learning-" + ref[1:]
 	case ref[0] == '#':
 		return "/observation/" + ref[1:]
 	}

@@ -262,6 +262,7 @@ var pages = []page{
 	{Path: "/sessions", Name: "sessions", Nav: "Sessions", Key: "e", load: (*visit).sessions},
 	{Path: "/timeline", Name: "timeline", Nav: "Timeline", Key: "t", load: (*visit).timeline},
 	{Path: "/learnings", Name: "learnings", Nav: "Learnings", Key: "l", Script: "learnings.js", load: (*visit).learnings},
+	{Path: "/given", Name: "given", Nav: "Given", Key: "v", load: (*visit).given},
 	{Path: "/code", Name: "code", Nav: "Code", Key: "c", load: (*visit).code},
 	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
 	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},

@@ -65,6 +65,8 @@ func (f *fake) memory() api.Memory {
 			*answer = api.Page[api.Project]{Count: 1, Total: 1, Results: []api.Project{{Project: f.text, ProjectPath: f.text}}}
 		case *api.Page[api.Learning]:
 			*answer = f.learnings(c.Request.(api.LearningsRequest))
+		case *api.Page[accounts.Given]:
+			*answer = f.given(c.Request.(api.GivenRequest))
 		case *api.Page[api.Symbol]:
 			*answer = f.symbols(c.Request.(api.SymbolsRequest))
 		case *memory.FileWeeks:
@@ -200,7 +202,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
+	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/given", "/given?session_id=S3&since=2d", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
 	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 func TestHostileText(t *testing.T) {

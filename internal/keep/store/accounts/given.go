@@ -53,14 +53,13 @@ type GivenLine struct {
 	Cured *bool `json:"cured,omitempty"`
 }
 
-// Fate says in words what is known to have become of the line, and the verdicts on its record.
+// Fate says in words what is known to have become of the line, and what an agent thinks of its record.
 func (l *GivenLine) Fate() (fate []string) {
 	for _, f := range []struct {
 		is    bool
 		words string
 	}{
 		{l.Opened != nil && *l.Opened, "opened"}, {l.Touched != nil && *l.Touched, "its file touched"}, {l.Cured != nil, "the cure was run"},
-		{l.Person == memory.Up, "thumbed up"}, {l.Person == memory.Down, "thumbed down"},
 		{l.Agent == memory.Up, "thumbed up by an agent"}, {l.Agent == memory.Down, "thumbed down by an agent"},
 	} {
 		if f.is {
@@ -123,6 +122,11 @@ func (s *Accounts) Given(ctx context.Context, q GivenQuery) (list []Given, total
 			if err == nil {
 				err = fillLines(ctx, r, &list[i], judged)
 			}
+			if err == nil && list[i].Session != 0 {
+				session := memory.Session{ID: list[i].Session, Title: list[i].Title}
+				err = records.Entitle(ctx, r, &session)
+				list[i].Title = session.Title
+			}
 		}
 		return list, err
 	})
@@ -146,7 +150,7 @@ func fillLines(ctx context.Context, q db.Querier, g *Given, judged memory.Judged
 		FROM given_lines g WHERE injection_id = ?1 ORDER BY id`, g.ID, int64(g.At), int64(g.Session)).
 		Into(&l.Layer, &l.Observation, &l.Session, &l.Learning, &l.Tokens, &l.Text, &l.Why, &opened, &names, &touched) {
 		ref := l.Record()
-		line := GivenLine{RecordRef: ref, Record: ref.Name(), Layer: l.Layer, Words: l.Text, Why: l.Why, Tokens: l.Tokens,
+		line := GivenLine{RecordRef: ref, Record: ref.Name(), Layer: l.Layer, Words: strings.TrimPrefix(l.Text, "- "), Why: l.Why, Tokens: l.Tokens,
 			Person: judged[ref][memory.OriginUser], Agent: judged[ref][memory.OriginAgent]}
 		if ref.Kind == memory.RecordObservation {
 			line.Opened = new(opened)
