@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/service"
+	"claudemem/internal/run/control"
 	"claudemem/internal/serve/browse"
 	"claudemem/internal/serve/filter"
 
@@ -21,8 +23,9 @@ func (a *app) browseCommand() *cobra.Command {
 		Use:   "browse [FILTER...]",
 		Short: "Browse the memory in the terminal",
 		Long: `Browse the memory in the terminal, full screen: the newest records, a search as you type,
-a record in full, the timeline around it. An observation can be pinned and hidden, with
-undo. Keys do everything; ? lists them, q quits.
+a record in full, the timeline around it; Tab leads to sessions, learnings, the context
+block and the queue. An observation can be pinned, hidden and edited, with undo. Keys do
+everything; ? lists them, q quits.
 
 FILTER is words, which are searched for, and tokens: type:bugfix project:tally
 concept:gotcha file:src/auth since:2026-03-01 until:2026-03-31 kind:summary session:S3.
@@ -50,7 +53,8 @@ colours off.
 		}
 		m := a.Place(dataDir).Live()
 		defer m.Close()
-		return browse.Run(ctx, browse.Options{Memory: m.Memory, Away: m.Away, Name: homeShort(dataDir, a.Getenv("HOME")), Filter: f.String(),
+		open := func(ctx context.Context, page string) error { return service.OpenPage(ctx, dataDir, page) }
+		return browse.Run(ctx, browse.Options{Memory: m.Memory, Away: m.Away, Open: open, Scratch: func() (string, func() error, error) { return control.EditFolder(dataDir) }, Name: homeShort(dataDir, a.Getenv("HOME")), Filter: f.String(),
 			Colours: print.WantsColor(a.Stdout, a.Getenv), Clock: a.Now, Location: time.Local, In: in, Out: out, Env: os.Environ()})
 	})
 }

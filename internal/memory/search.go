@@ -207,6 +207,7 @@ type NewObservation struct {
 type ObservationEdit struct {
 	Title     *string          `json:"title,omitempty"`
 	Narrative *string          `json:"narrative,omitempty"`
+	Facts     *[]string        `json:"facts,omitempty"`
 	Type      *ObservationType `json:"type,omitempty"`
 	Pinned    *bool            `json:"pinned,omitempty"`
 }

@@ -300,8 +300,9 @@ func TestEditObservation(t *testing.T) {
 		t.Fatal(err)
 	}
 	pinned, bugfix := true, memory.TypeBugfix
-	got, err := m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str(" new "), Narrative: str("texts"), Type: &bugfix, Pinned: &pinned})
+	got, err := m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str(" new "), Narrative: str("texts"), Facts: &[]string{"one", "two"}, Type: &bugfix, Pinned: &pinned})
 	want := kept
+	want.Facts = []string{"one", "two"}
 	want.Title, want.Narrative, want.Type, want.Pinned, want.ContentHash = "new", "texts", bugfix, true, got.ContentHash
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || got.ContentHash == kept.ContentHash {
 		t.Errorf("edited (%v) -want +got:\n%s", err, diff)
@@ -324,7 +325,7 @@ func TestEditObservation(t *testing.T) {
 		t.Errorf("the feed has %q", changes)
 	}
 	decision := memory.TypeDecision
-	_, err = m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str("other"), Narrative: str(""), Type: &decision})
+	_, err = m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str("other"), Narrative: str(""), Facts: &[]string{}, Type: &decision})
 	wantCode(t, err, memory.CodeConflict)
 	_, err = m.EditObservation(ctx, kept.ID, memory.ObservationEdit{Title: str("\t")})
 	wantCode(t, err, memory.CodeInvalid)

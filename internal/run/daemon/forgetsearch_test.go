@@ -35,7 +35,7 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 	_, _ = z.Write([]byte("{\"x\":\"NIGHTJAR\"}")) // a buffer takes all
 	failOn(t, z.Close())
 	long := strings.Repeat("x", chunk+overlap-3) + "nightjar"
-	deleted := map[string]string{"backups/.memory-1-1.tmp": "no database", "spool/corrupt/1.json": "nightjar", ".config.json.claude-mem-1-x": "NightJar", "index.vec.new": "nightjar", "import-1.tmp/000001.jsonl": "nightjar"}
+	deleted := map[string]string{"backups/.memory-1-1.tmp": "no database", "spool/corrupt/1.json": "nightjar", ".config.json.claude-mem-1-x": "NightJar", "index.vec.new": "nightjar", "import-1.tmp/000001.jsonl": "nightjar", "edit-1.tmp/12.md": "nightjar", "edit-1.tmp/.12.md.swp": "nightjar"}
 	named := map[string]string{"notes.txt": "Nightjar", "long.log": long, "exported.jsonl.gz": zipped.String(), "modes/mine.md": "nightjar"}
 	kept := map[string]string{"other.txt": "night jar"}
 	for _, files := range []map[string]string{deleted, named, kept} {

@@ -77,6 +77,9 @@ func (k keeper) EditObservation(ctx context.Context, id memory.ObservationID, ed
 			*field = new(k.intake.Text(**field))
 		}
 	}
+	if edit.Facts != nil {
+		edit.Facts = new(k.texts(*edit.Facts))
+	}
 	if edit.Type != nil {
 		edit.Type = new(memory.ObservationType(k.intake.Text(string(*edit.Type))))
 	}

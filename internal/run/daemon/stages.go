@@ -71,6 +71,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	if err := w.began(ctx, mark, told); err != nil {
 		return err
 	}
+	control.RemoveEdits(w.cfg.DataDir)
 	w.completeForgetting(ctx)
 
 	w.queue = queue.New(w.store, queue.Options{Clock: w.cfg.Clock, Logger: w.log})

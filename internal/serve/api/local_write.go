@@ -138,10 +138,13 @@ func firstLine(s string) string {
 func (l *Local) editObservation(ctx context.Context, r ObservationEdit) (Observation, error) {
 	edit := r.ObservationEdit
 	if edit == (memory.ObservationEdit{}) {
-		return Observation{}, memory.Errorf(memory.CodeInvalid, "nothing is to be changed").WithHint("send title, narrative, type or pinned")
+		return Observation{}, memory.Errorf(memory.CodeInvalid, "nothing is to be changed").WithHint("send title, narrative, facts, type or pinned")
 	}
 	if edit.Title != nil && strings.TrimSpace(*edit.Title) == "" {
 		return Observation{}, memory.Errorf(memory.CodeInvalid, "the title is empty").WithHint("leave title out to keep it")
+	}
+	if edit.Facts != nil && len(*edit.Facts) > maxFacts {
+		return Observation{}, memory.Errorf(memory.CodeInvalid, "%d facts", len(*edit.Facts)).WithHint("at most " + strconv.Itoa(maxFacts) + "; write several memories")
 	}
 	if edit.Type != nil {
 		lower := memory.ObservationType(strings.ToLower(strings.TrimSpace(string(*edit.Type))))

@@ -1,11 +1,15 @@
 package browse
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
+	"claudemem/internal/serve/filter"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -13,25 +17,31 @@ import (
 // key acts on a key.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	if name == "ctrl+c" {
+	switch name {
+	case "ctrl+c":
 		return tea.Quit
+	case "alt+esc": // Esc twice, which came in one read
+		esc := tea.KeyPressMsg{Code: tea.KeyEscape}
+		return tea.Batch(m.key(esc), m.key(esc))
 	}
 	m.say(plain, "")
 	switch {
 	case m.editing:
-		return m.edit(name, k.Text)
+		return m.inField(name, k.Text)
 	case m.helping:
 		return m.inHelp(actionOf(name))
+	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(panes):
+		return m.goTo(int(name[0] - '1'))
 	case m.reading:
 		return m.inRecord(actionOf(name))
 	}
 	return m.inList(actionOf(name))
 }
 
-// edit acts on a key in the field of the filter: Enter searches and leaves it, unless the filter
+// inField acts on a key in the field of the filter: Enter searches and leaves it, unless the filter
 // has an error, Esc leaves it and returns to the former filter, other keys change the text, which is
 // searched for once typing pauses.
-func (m *Model) edit(name, typed string) tea.Cmd {
+func (m *Model) inField(name, typed string) tea.Cmd {
 	switch name {
 	case "enter", "down":
 		m.typed++ // what was typed is searched for now
@@ -118,14 +128,14 @@ func (m *Model) inList(a action) tea.Cmd {
 		return m.step(n)
 	}
 	l := m.list()
-	switch a { // the ends of a timeline cannot be read at once, those of the base can
+	switch a { // the ends of a timeline cannot be read at once: its first is not known
 	case first:
-		if l == m.base && l.first != 0 {
+		if l.first > 0 {
 			return m.ask(l, atStart)
 		}
 		l.cursor, l.owed = 0, 0
 	case last:
-		if l == m.base && l.more {
+		if l.first >= 0 && l.more {
 			return m.ask(l, atEnd)
 		}
 		l.cursor, l.owed = max(len(l.rows)-1, 0), 0
@@ -139,11 +149,19 @@ func (m *Model) inList(a action) tea.Cmd {
 	return m.afterMove()
 }
 
-// open reads the chosen record.
+// open reads the chosen record, or lists those of the chosen session.
 func (m *Model) open() tea.Cmd {
 	r := m.list().chosen()
 	if r == nil || !r.isRecord() {
 		return nil
+	}
+	if r.Kind == kindSession {
+		p, err := pagesOf(filter.Filter{Tokens: []filter.Token{{Name: "session_id", Value: r.name}}}, m.opts.Location)
+		if err != nil {
+			m.fail(err)
+			return nil
+		}
+		return m.push(&list{title: r.name + " " + r.Title, pages: p})
 	}
 	m.reading = true
 	if m.reader.shown && m.reader.row.key() == r.key() {
@@ -153,11 +171,22 @@ func (m *Model) open() tea.Cmd {
 	return m.readNow()
 }
 
-// back leaves the timeline, or the filter of the feed.
+// push shows a list over the others.
+func (m *Model) push(l *list) tea.Cmd {
+	l.first, l.total = -1, -1
+	l.restart()
+	m.over, m.reading = append(m.over, l), false
+	return m.ask(l, atStart)
+}
+
+// back leaves the list that was opened last, the pane, or the filter of the feed.
 func (m *Model) back() tea.Cmd {
-	if m.timeline != nil {
-		m.timeline = nil
+	if n := len(m.over); n > 0 {
+		m.over = m.over[:n-1]
 		return m.afterMove()
+	}
+	if m.pane > 0 {
+		return m.goTo(0)
 	}
 	m.say(plain, "")
 	if m.filter != m.opts.Filter {
@@ -170,7 +199,7 @@ func (m *Model) back() tea.Cmd {
 func (m *Model) act(a action) tea.Cmd {
 	switch a {
 	case search:
-		m.timeline, m.reading = nil, false
+		m.over, m.pane, m.reading = nil, 0, false
 		m.editing, m.former = true, m.filter
 		if m.field.set(m.filter); m.filter != "" {
 			m.field.insert(" ")
@@ -183,8 +212,22 @@ func (m *Model) act(a action) tea.Cmd {
 		return m.alter("hidden", true)
 	case undo:
 		return m.undo()
+	case edit:
+		return m.editText()
 	case copyID:
 		return m.copyID()
+	case copyText:
+		return m.copyText()
+	case openPage:
+		return m.openPage()
+	case nextPane:
+		return m.goTo((m.pane + 1) % len(panes))
+	case formerPane:
+		return m.goTo((m.pane + len(panes) - 1) % len(panes))
+	case retry:
+		if m.pane == len(panes)-1 {
+			return m.retryAll()
+		}
 	case reload:
 		return m.reload()
 	case help:
@@ -208,20 +251,17 @@ func (m *Model) current() *row {
 // openTimeline shows the timeline around the current row, in its project.
 func (m *Model) openTimeline() tea.Cmd {
 	r := m.current()
-	if r == nil {
+	if r == nil || r.anchor == "" {
 		return nil
 	}
-	title := "Timeline around " + r.Name()
-	if r.Name() == "" {
+	title := "Timeline around " + r.name
+	if r.name == "" {
 		title = "Timeline"
 	}
 	if r.Project != "" {
 		title += " in " + r.Project
 	}
-	m.timeline = &list{title: title, pages: inTimeline{r.Anchor(), r.Project}, first: -1, total: -1}
-	m.timeline.restart()
-	m.reading = false
-	return m.ask(m.timeline, atStart)
+	return m.push(&list{title: title, pages: inTimeline{r.anchor, r.Project}})
 }
 
 // reload reads the list and the record again. What is shown stays until the answers arrive.
@@ -239,12 +279,51 @@ func (m *Model) reload() tea.Cmd {
 // some terminals do not copy.
 func (m *Model) copyID() tea.Cmd {
 	r := m.current()
-	if r == nil || r.Name() == "" {
+	if r == nil || r.name == "" {
 		return nil
 	}
-	id := strings.TrimPrefix(r.Name(), "#")
+	id := strings.TrimPrefix(r.name, "#")
 	m.say(plain, fmt.Sprintf("Copied %s: `claude-mem show %s` prints the record.", id, id))
 	return tea.SetClipboard(id)
+}
+
+// copyText copies the text of the current row as it is read.
+func (m *Model) copyText() tea.Cmd {
+	r := m.current()
+	if r == nil || !r.isRecord() {
+		return nil
+	}
+	ctx, mem, at, now := m.ctx, m.opts.Memory, *r, m.now()
+	return func() tea.Msg {
+		text, err := textOf(ctx, mem, at, now)
+		copied := strings.Join(collect.Map(text, func(p paragraph) string { return p.text }), "\n")
+		return doneAnswer{"Copied the text.", copied, err}
+	}
+}
+
+// openPage shows the page of the current row in the browser.
+func (m *Model) openPage() tea.Cmd {
+	page := ""
+	if r := m.current(); r != nil {
+		page = r.page
+	}
+	ctx, open := m.ctx, m.opts.Open
+	return func() tea.Msg {
+		return doneAnswer{said: "The browser shows " + cmp.Or(page, "the feed") + ".", err: open(ctx, page)}
+	}
+}
+
+// done says what was done, or why it was not.
+func (m *Model) done(a doneAnswer) tea.Cmd {
+	if a.err != nil {
+		m.fail(a.err)
+		return nil
+	}
+	m.say(success, a.said)
+	if a.copied == "" {
+		return nil
+	}
+	return tea.SetClipboard(a.copied)
 }
 
 // alter pins or unpins the observation that the keys act on, or hides it; verb is the past of that.
@@ -254,7 +333,7 @@ func (m *Model) alter(verb string, hidden bool) tea.Cmd {
 	switch {
 	case r == nil || m.busy:
 		return nil
-	case r.Kind != memory.RecordObservation:
+	case r.Kind != memory.RecordObservation && (r.Kind != kindLearning || !hidden):
 		m.say(warning, "Only observations can be "+verb+".")
 		return nil
 	}
@@ -281,20 +360,27 @@ func (m *Model) change(c undoable, undoes bool) tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		switch {
+		case c.row.Kind == kindLearning:
+			_, err = mem.EditLearning(ctx, api.LearningEdit{ID: c.row.ID, LearningEdit: memory.LearningEdit{Active: &undoes}})
 		case c.hidden && undoes:
 			_, err = mem.RestoreObservation(ctx, api.RestoreRequest{ID: id})
 		case c.hidden:
 			_, err = mem.HideObservation(ctx, api.HideRequest{ID: id, Purge: true})
 		default:
-			if !undoes { // a timeline does not know, and a list may be old
-				var o api.Observation
+			var o api.Observation
+			if c.edit == (memory.ObservationEdit{}) { // a timeline does not know whether it is pinned, and a list may be old
 				if o, err = mem.Observation(ctx, api.ObservationRequest{Name: number(c.row.ID)}); err != nil {
 					break
 				}
-				c.pinned = o.Whole().Pinned
+				was := o.Whole().Pinned
+				c.edit.Pinned, c.former.Pinned = new(!was), &was
 			}
-			pinned := c.pinned == undoes
-			_, err = mem.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
+			e := c.edit
+			if undoes {
+				e = c.former
+			}
+			o, err = mem.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: e})
+			c.after = hitRow(&api.Hit{Observation: &o})
 		}
 		return changeAnswer{c, undoes, err}
 	}
@@ -309,35 +395,46 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	if a.undoes && (a.err == nil || memory.CodeOf(a.err) == memory.CodeNotFound) { // undone, or deleted for good
 		m.undoables = m.undoables[:len(m.undoables)-1]
 	}
+	c, k := a.change, a.change.row.key()
 	if a.err != nil {
+		m.drafts[k] = c.draft
 		m.fail(a.err)
 		return nil
 	}
-	c, k := a.change, a.change.row.key()
+	delete(m.drafts, k)
 	switch {
 	case c.hidden && a.undoes:
 		for _, r := range c.from {
 			r.list.putBack(c.row, r.at)
 		}
-		m.say(success, c.row.Name()+" is back.")
+		m.say(success, c.row.name+" is back.")
 	case c.hidden:
 		for _, l := range m.lists() {
 			c.from = append(c.from, removal{l, l.remove(k)})
 		}
 		m.reading = m.reading && m.wide() && m.list().chosen() != nil
 		m.reader = reader{asked: m.reader.asked + 1}
-		m.say(success, c.row.Name()+" is hidden and will be deleted in 10 minutes; u brings it back.")
+		said := c.row.name + " is hidden and will be deleted in 10 minutes; u brings it back."
+		if c.row.Kind == kindLearning {
+			said = c.row.name + " is retired; u brings it back."
+		}
+		m.say(success, said)
 	default:
-		now := c.pinned == a.undoes
 		for _, l := range m.lists() {
 			if at := l.find(k); at >= 0 {
-				l.rows[at].pinned = now
+				l.rows[at].Title, l.rows[at].pinned = c.after.Title, c.after.pinned
 			}
 		}
-		if m.reader.row.key() == k { // it may have gone on to another one
-			m.reader.row.pinned = now
+		said := " is changed; u brings the former text back."
+		switch {
+		case c.edit.Pinned == nil && a.undoes:
+			said = " has its former text."
+		case c.after.pinned && c.edit.Pinned != nil:
+			said = " is pinned."
+		case c.edit.Pinned != nil:
+			said = " is not pinned any more."
 		}
-		m.say(success, c.row.Name()+map[bool]string{true: " is pinned.", false: " is not pinned any more."}[now])
+		m.say(success, c.row.name+said)
 	}
 	if !a.undoes {
 		m.undoables = append(m.undoables, c)
@@ -349,10 +446,7 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// lists returns the lists that there are: base, then the timeline.
+// lists returns the lists that there are.
 func (m *Model) lists() []*list {
-	if m.timeline == nil {
-		return []*list{m.base}
-	}
-	return []*list{m.base, m.timeline}
+	return slices.DeleteFunc(slices.Concat(m.panes[:], m.over), func(l *list) bool { return l == nil })
 }

@@ -187,7 +187,7 @@ func TestSearchAsYouType(t *testing.T) {
 	r.press("esc")
 	r.shows("Feed", "30 records")
 	r.press("/", "s", "i", "n", "c", "e", ":", "x", "enter")
-	r.shows("since is \"x\"", "/ since:x") // the text can be corrected
+	r.shows("since cannot be \"x\"", "/ since:x") // the text can be corrected
 	r.press("esc")
 	r.shows("Feed", "30 records")
 }
@@ -256,7 +256,7 @@ func TestTimeline(t *testing.T) {
 	r.shows("Record 200")
 	want := newestFirst(200)
 	slices.Reverse(want)
-	if got := titles(r.model.timeline); !slices.Equal(got, want) {
+	if got := titles(r.model.list()); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	r.press("esc")
@@ -457,11 +457,6 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 	if n := len(helpLines()); n > 20 {
 		t.Errorf("the help has %d lines, a screen of 24 lines has room for 20", n)
-	}
-	for _, h := range []string{hints(false, false), hints(true, false), hints(false, true)} {
-		if len(h) > 80 {
-			t.Errorf("%q does not fit in 80 columns", h)
-		}
 	}
 	used := map[string]action{}
 	for a, keys := range bindings {

@@ -116,6 +116,15 @@ func between(left, right string, n int) string {
 	return left + strings.Repeat(" ", max(n-width(left)-width(right), 0)) + right
 }
 
+// fit returns the words of a line that stand in n columns, two blanks between them; those at the
+// end are left out.
+func fit(words []string, n int) string {
+	for len(words) > 0 && width(strings.Join(words, "  ")) > n {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, "  ")
+}
+
 // wrap breaks a text into lines of at most n columns, at words where it can. A line keeps its
 // indentation; what follows is indented like it, by hang more columns.
 func wrap(s string, n, hang int) (lines []string) {

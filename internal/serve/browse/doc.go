@@ -1,6 +1,7 @@
 // Package browse is a full-screen terminal program over the memory: a feed of the newest
-// records, a search as you type, a record in full, and the timeline around it. An observation
-// can be pinned and hidden, with undo.
+// records, a search as you type, a record in full, and the timeline around it; sessions, learnings,
+// the context block and the queue as further panes. An observation can be pinned, hidden and edited, a
+// learning retired, with undo.
 //
 // A Model holds what is shown; Update changes it by a key or an answer, and View draws it. The
 // records are read by commands that run beside it, page by page as the reader moves, so that

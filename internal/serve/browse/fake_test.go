@@ -27,6 +27,21 @@ type fake struct {
 	err     error
 	away    bool
 	noMatch bool // the hits of a search only passed its filter
+
+	sessions  []api.SessionDigest
+	learnings []api.Learning
+	block     api.Preview
+	queue     api.Queue
+	// scratch is the folder for an editor, "" once it was removed.
+	scratch string
+	// opened are the pages that a browser was shown.
+	opened []string
+}
+
+// pageOf returns a page of a list.
+func pageOf[T any](all []T, p api.Paged) api.Page[T] {
+	from := min(p.Offset, len(all))
+	return api.Page[T]{Total: len(all), Results: all[from:min(from+p.Limit, len(all))]}
 }
 
 type fakeRecord struct {
@@ -88,11 +103,39 @@ func (f *fake) memory() api.Memory {
 			}
 			*c.Answer.(*api.Observation) = *r.hit().Observation
 		case api.ObservationEdit:
-			f.find(int64(q.ID)).Pinned = *q.Pinned
+			o := f.find(int64(q.ID))
+			for _, field := range []struct{ to, from *string }{{&o.Title, q.Title}, {&o.Narrative, q.Narrative}} {
+				if field.from != nil {
+					*field.to = *field.from
+				}
+			}
+			if q.Facts != nil {
+				o.Facts = *q.Facts
+			}
+			if q.Pinned != nil {
+				o.Pinned = *q.Pinned
+			}
+			*c.Answer.(*api.Observation) = *o.hit().Observation
 		case api.HideRequest:
 			f.hidden[int64(q.ID)] = true
 		case api.RestoreRequest:
 			delete(f.hidden, int64(q.ID))
+		case api.SessionsRequest:
+			*c.Answer.(*api.Page[api.SessionDigest]) = pageOf(f.sessions, q.Paged)
+		case api.LearningsRequest:
+			*c.Answer.(*api.Page[api.Learning]) = pageOf(slices.DeleteFunc(slices.Clone(f.learnings), func(l api.Learning) bool { return !l.Active }), q.Paged)
+		case api.LearningEdit:
+			f.learnings[q.ID-1].Active = *q.Active
+		case api.ProjectsRequest:
+			*c.Answer.(*api.Page[api.Project]) = pageOf([]api.Project{{Project: "harbor", ProjectPath: "/home/ada/harbor"}, {Project: "tally", ProjectPath: "/home/ada/tally"}}, api.Paged{Limit: q.Limit})
+		case api.ContextRequest:
+			f.asked = append(f.asked, q.ProjectPath)
+			*c.Answer.(*api.Preview) = f.block
+		case api.QueueRequest:
+			*c.Answer.(*api.Queue) = f.queue
+		case api.RetryRequest:
+			*c.Answer.(*api.Revived) = api.Revived{Revived: len(f.queue.DeadLetters), Unread: 2}
+			f.queue.DeadLetters = nil
 		default:
 			return fmt.Errorf("unexpected call of %s", c.Path)
 		}
@@ -165,6 +208,10 @@ type rig struct {
 func run(t *testing.T, f *fake) *rig {
 	t.Helper()
 	m := newModel(t.Context(), Options{Memory: f.memory(), Away: func() bool { return f.away }, Name: "~/.claude-mem", Colours: true,
+		Scratch: func() (string, func() error, error) {
+			return f.scratch, func() error { f.scratch = ""; return nil }, f.err
+		},
+		Open:  func(_ context.Context, page string) error { f.opened = append(f.opened, page); return f.err },
 		Clock: func() time.Time { return start.AddDate(1, 0, 0) }, Location: time.UTC})
 	r := &rig{t: t, model: m, fake: f}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
@@ -206,13 +253,18 @@ func (r *rig) send(msg tea.Msg) {
 
 // keys are the codes of keys that are no characters.
 var keys = map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp,
-	"home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace, "left": tea.KeyLeft, "right": tea.KeyRight}
+	"tab": tea.KeyTab, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace, "left": tea.KeyLeft, "right": tea.KeyRight}
 
 // press presses keys one after the other.
 func (r *rig) press(names ...string) {
 	for _, name := range names {
 		k := tea.KeyPressMsg{Code: keys[name]}
-		if k.Code == 0 {
+		switch {
+		case name == "alt+esc":
+			k = tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt}
+		case name == "shift+tab":
+			k = tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
+		case k.Code == 0:
 			c := []rune(name)[0]
 			k = tea.KeyPressMsg{Code: c, Text: name}
 		}

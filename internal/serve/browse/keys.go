@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
 )
 
 // action is what a key does.
@@ -29,8 +30,14 @@ const (
 	around
 	pin
 	hide
+	edit
 	undo
 	copyID
+	copyText
+	openPage
+	nextPane
+	formerPane
+	retry
 	reload
 	help
 	suspend
@@ -40,28 +47,34 @@ const (
 // bindings are the keys of each action, as the library names them. The field of the filter has
 // others.
 var bindings = map[action][]string{
-	down:      {"j", "down", "ctrl+n"},
-	up:        {"k", "up", "ctrl+p"},
-	pageDown:  {"pgdown", "space", "ctrl+f"},
-	pageUp:    {"pgup", "ctrl+b"},
-	halfDown:  {"ctrl+d"},
-	halfUp:    {"ctrl+u"},
-	first:     {"g", "home"},
-	last:      {"G", "end", "shift+g"},
-	open:      {"enter", "l", "right"},
-	back:      {"esc", "h", "left", "backspace"},
-	following: {"n", "tab"},
-	preceding: {"N", "shift+n", "shift+tab"},
-	search:    {"/"},
-	around:    {"t"},
-	pin:       {"p"},
-	hide:      {"x"},
-	undo:      {"u"},
-	copyID:    {"c"},
-	reload:    {"r", "ctrl+l"},
-	help:      {"?"},
-	suspend:   {"ctrl+z"},
-	quit:      {"q", "ctrl+c"},
+	down:       {"j", "down", "ctrl+n"},
+	up:         {"k", "up", "ctrl+p"},
+	pageDown:   {"pgdown", "space", "ctrl+f"},
+	pageUp:     {"pgup", "ctrl+b"},
+	halfDown:   {"ctrl+d"},
+	halfUp:     {"ctrl+u"},
+	first:      {"g", "home"},
+	last:       {"G", "end", "shift+g"},
+	open:       {"enter", "l", "right"},
+	back:       {"esc", "h", "left", "backspace"},
+	following:  {"n"},
+	preceding:  {"N", "shift+n"},
+	search:     {"/"},
+	around:     {"t"},
+	pin:        {"p"},
+	hide:       {"x"},
+	edit:       {"e"},
+	undo:       {"u"},
+	copyID:     {"c"},
+	copyText:   {"y"},
+	openPage:   {"o"},
+	nextPane:   {"tab"},
+	formerPane: {"shift+tab"},
+	retry:      {"R", "shift+r"},
+	reload:     {"r", "ctrl+l"},
+	help:       {"?"},
+	suspend:    {"ctrl+z"},
+	quit:       {"q", "ctrl+c"},
 }
 
 // actionOf returns the action of a key.
@@ -76,20 +89,20 @@ func actionOf(key string) action {
 
 // explained are the keys as the help and docs/viewer.md say them.
 var explained = []struct{ keys, about string }{
-	{"j k ↓ ↑", "move by a line"},
+	{"j k ↓ ↑", "move by a line; g, G to the first, the last one"},
 	{"PgDn PgUp", "move by a page; Ctrl-D, Ctrl-U by half a page"},
-	{"g G", "to the first, the last line"},
-	{"Enter", "read the record; n, N the next, the previous one"},
+	{"Enter", "read the record, or the session's; n, N the next, the previous one"},
 	{"Esc", "back; in the feed: drop the filter"},
+	{"Tab", "the next list; Shift-Tab the one before, 1 to 6 each of them"},
 	{"/", "search as you type, or filter the feed"},
 	{"t", "timeline around the record"},
 	{"p", "pin or unpin the observation"},
-	{"x", "hide the observation; it is deleted after 10 minutes"},
-	{"u", "undo the last pin or hide"},
-	{"c", "copy the record's number"},
-	{"r", "read everything again"},
-	{"?", "this help"},
-	{"q", "quit; Ctrl-C too, Ctrl-Z suspends"},
+	{"x", "hide the observation, deleted after 10 minutes; retire the learning"},
+	{"e", "edit the observation's text in $VISUAL or $EDITOR"},
+	{"u", "undo the last change"},
+	{"c y o", "copy the record's number, its text; open its page in a browser"},
+	{"r", "read everything again; R has failed events of the queue tried again"},
+	{"? q", "this help; quit, as Ctrl-C does; Ctrl-Z suspends"},
 }
 
 // helpLines are the lines of the help: 20, as many as a screen of 24 lines has room for.
@@ -104,15 +117,40 @@ func helpLines() (lines []string) {
 		" § summary of a turn  › prompt  ▶ the anchor of a timeline  ★ pinned")
 }
 
-// hints are the keys that the last line of the screen names; they fit in 80 columns.
-func hints(reading, inTimeline bool) string {
+// hints are the keys that the last line of the screen names, the most needed first: those that do
+// something here and to the current row.
+func (m *Model) hints() []string {
 	switch {
-	case reading:
-		return "? help  Esc back  n next  t timeline  p pin  x hide  u undo  c copy  q quit"
-	case inTimeline:
-		return "? help  / search  Enter read  Esc back  p pin  x hide  u undo  c copy  q quit"
+	case m.editing:
+		return []string{"Enter shows what was found", "Esc drops the search", "Ctrl-U clears it"}
+	case m.helping:
+		return []string{"Esc back", "q quit"}
 	}
-	return "? help  / search  Enter read  t timeline  p pin  x hide  u undo  c copy  q quit"
+	keys, r, top := []string{"? help"}, m.current(), m.list()
+	if m.reading {
+		keys = append(keys, "Esc back", "n next")
+	} else {
+		keys = append(keys, "/ search", "Enter read")
+	}
+	if top != m.base && !m.reading {
+		keys = append(keys, "Esc back")
+	}
+	if _, ok := top.pages.(inTimeline); !ok && r != nil && r.anchor != "" {
+		keys = append(keys, "t timeline")
+	}
+	switch {
+	case r == nil:
+	case r.Kind == memory.RecordObservation:
+		keys = append(keys, "p pin", "x hide", "e edit")
+	case r.Kind == kindLearning:
+		keys = append(keys, "x retire")
+	case r.Kind == kindQueue:
+		keys = append(keys, "R retry")
+	}
+	if len(m.undoables) > 0 {
+		keys = append(keys, "u undo")
+	}
+	return append(keys, "q quit", "y copy", "o open")
 }
 
 // maxInput bounds the text of a filter, in characters.

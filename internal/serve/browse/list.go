@@ -16,6 +16,8 @@ type list struct {
 	pages pages
 	// dated: rows have their day on their own line, since they are not in the order of time.
 	dated bool
+	// live lists are read again every two seconds.
+	live bool
 
 	rows []row
 	// first is the number of records before the window and total that of the whole list; -1
@@ -36,11 +38,14 @@ type list struct {
 	// loaded says that an answer has arrived; err is why the last one did not.
 	loaded bool
 	err    error
+	// slow says that the answer lets the reader wait.
+	slow bool
 }
 
 // restart makes the answers to all former questions stale.
 func (l *list) restart() {
 	l.generation++
+	l.slow = false
 	l.asked = map[place]bool{}
 }
 
@@ -274,6 +279,11 @@ type row struct {
 	mark      string // "superseded by #34", or how far a turn came
 	words     []string
 	pinned    bool
+	// glyph, name, anchor and page are the sign, the name, what its timeline is around and its
+	// page in the viewer; "" for none.
+	glyph, name, anchor, page string
+	// about is the text of a row whose list has all of it, nil for a record.
+	about []paragraph
 }
 
 // key is the identity of a row.
@@ -294,7 +304,7 @@ func (r *row) isRecord() bool { return r.Kind != api.KindAnchor }
 
 // rowOf returns an entry as a row.
 func rowOf(e api.Entry) row {
-	r := row{Entry: e, own: e.CreatedAtEpoch, mark: e.Mark()}
+	r := row{Entry: e, own: e.CreatedAtEpoch, mark: e.Mark(), glyph: e.Glyph(), name: e.Name(), anchor: e.Anchor(), page: e.Name()}
 	if e.Kind == memory.RecordObservation {
 		r.hue = hues[e.Type]
 	}

@@ -23,9 +23,13 @@ type Model struct {
 	ctx  context.Context
 
 	width, height int
-	// base is the feed or the search; timeline is shown over it, nil if there is none.
-	base     *list
-	timeline *list
+	// panes are the lists that Tab leads to, nil for one that was not shown yet, and pane is the
+	// place of the shown one; base, the first, is the feed or the search. over are the lists that
+	// were opened from it, the shown one last.
+	panes [len(panes)]*list
+	pane  int
+	base  *list
+	over  []*list
 	// filter is that of base, in the form in which it was typed.
 	filter string
 
@@ -51,6 +55,8 @@ type Model struct {
 	// busy says that a change is on its way; changes counts them.
 	busy    bool
 	changes int
+	// drafts are the texts of edits that failed.
+	drafts map[key]string
 
 	// later sends a message after a while.
 	later func(time.Duration, tea.Msg) tea.Cmd
@@ -60,21 +66,26 @@ type Model struct {
 type reader struct {
 	row    row
 	shown  bool
-	record api.Hit
+	text   []paragraph
 	err    error
 	loaded bool
 	top    int
 	asked  int // counts the questions; answers to former ones are dropped
 
-	lines   []string // of record, in a width
+	lines   []string // of text, in a width
 	columns int
 }
 
 // undoable is a change that can be undone.
 type undoable struct {
 	row    row
-	hidden bool
-	pinned bool // before the change
+	hidden bool // or retired
+	// edit is the change of an observation, former what takes it back; empty for a pin until it is known
+	// whether it was pinned. after is how the row then is.
+	edit, former memory.ObservationEdit
+	after        row
+	// draft is the text of an edit, which the next one begins with if this one fails.
+	draft string
 	// from are the lists from which the row was removed.
 	from []removal
 }
@@ -87,8 +98,9 @@ type removal struct {
 
 // newModel returns the model that shows the memory of opts.
 func newModel(ctx context.Context, opts Options) *Model {
-	m := &Model{opts: opts, ctx: ctx, width: 80, height: 24, filter: opts.Filter}
+	m := &Model{opts: opts, ctx: ctx, width: 80, height: 24, filter: opts.Filter, drafts: map[key]string{}}
 	m.base = &list{total: -1, first: -1}
+	m.panes[0] = m.base
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	return m
 }
@@ -112,9 +124,19 @@ type (
 	pollTime     struct{}
 	typedAnswer  struct{ typed int }
 	recordAnswer struct {
-		asked  int
-		record api.Hit
-		err    error
+		asked int
+		text  []paragraph
+		err   error
+	}
+	// slowTime says that a list is being read for slowAfter, in a generation of it.
+	slowTime struct {
+		of         *list
+		generation int
+	}
+	// doneAnswer is what is said of something that was done, with a text for the clipboard.
+	doneAnswer struct {
+		said, copied string
+		err          error
 	}
 	recordTime   struct{ asked int }
 	changeAnswer struct {
@@ -157,8 +179,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case recordAnswer:
 		if msg.asked == m.reader.asked {
-			m.reader.record, m.reader.err, m.reader.loaded, m.reader.lines = msg.record, msg.err, true, nil
+			m.reader.text, m.reader.err, m.reader.loaded, m.reader.lines = msg.text, msg.err, true, nil
 		}
+	case slowTime:
+		msg.of.slow = msg.generation == msg.of.generation && len(msg.of.asked) > 0
+	case doneAnswer:
+		return m, m.done(msg)
+	case edited:
+		return m, m.editorAnswer(msg)
 	case changeAnswer:
 		return m, m.changeMade(msg)
 	}
@@ -167,10 +195,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // list returns the list that is on the screen.
 func (m *Model) list() *list {
-	if m.timeline != nil {
-		return m.timeline
+	if n := len(m.over); n > 0 {
+		return m.over[n-1]
 	}
-	return m.base
+	return m.panes[m.pane]
 }
 
 // show makes base the list of a filter and reads its first page. What it showed stays until
@@ -182,9 +210,9 @@ func (m *Model) show(s string) tea.Cmd {
 		m.fail(err)
 		return nil
 	}
-	m.filter = s
+	m.filter, m.pane, m.panes = s, 0, [len(panes)]*list{m.base}
 	m.base.restart()
-	m.base.pages, m.base.dated, m.base.title = p, f.Words != "", "Feed"
+	m.base.pages, m.base.dated, m.base.live, m.base.title = p, f.Words != "", f.Words == "", "Feed"
 	if f.Words != "" {
 		m.base.title = "Search"
 	}
@@ -216,10 +244,10 @@ func (m *Model) ask(l *list, at place) tea.Cmd {
 	}
 	l.asked[at] = true
 	p, e, generation, mem := l.pages, edgeOf(l.rows, at, l.first), l.generation, m.opts.Memory
-	return func() tea.Msg {
+	return tea.Batch(func() tea.Msg {
 		found, err := p.load(ctx, mem, at, e)
 		return pageAnswer{l, generation, at, found, err}
-	}
+	}, m.later(slowAfter, slowTime{l, generation}))
 }
 
 // pageArrived puts a page into its list, unless the list was begun anew since it was asked for. After
@@ -229,6 +257,7 @@ func (m *Model) pageArrived(a pageAnswer) tea.Cmd {
 	if a.generation != a.of.generation {
 		return nil
 	}
+	a.of.slow = false
 	if a.err != nil {
 		delete(a.of.asked, a.at)
 		if a.at == atStart || a.at == atEnd {
@@ -280,6 +309,8 @@ func (m *Model) afterMove() tea.Cmd {
 const (
 	typingPause = 120 * time.Millisecond
 	movingPause = 40 * time.Millisecond
+	// slowAfter is how long an answer may take until the status says that it is waited for.
+	slowAfter = 300 * time.Millisecond
 )
 
 // changed asks for the search of the field's text once typing pauses.
@@ -313,10 +344,10 @@ func (m *Model) readNow() tea.Cmd {
 	if !m.reader.shown {
 		return nil
 	}
-	ctx, mem, r, asked := m.ctx, m.opts.Memory, m.reader.row, m.reader.asked
+	ctx, mem, r, asked, now := m.ctx, m.opts.Memory, m.reader.row, m.reader.asked, m.now()
 	return func() tea.Msg {
-		rec, err := readRecord(ctx, mem, r)
-		return recordAnswer{asked, rec, err}
+		text, err := textOf(ctx, mem, r, now)
+		return recordAnswer{asked, text, err}
 	}
 }
 
@@ -329,17 +360,16 @@ func (m *Model) readAgain() tea.Cmd {
 // pollLater looks for new records after a while.
 func (m *Model) pollLater() tea.Cmd { return m.later(pollPause, pollTime{}) }
 
-// poll reads the newest page of the feed again. While another list is base, or a page is on its way,
+// poll reads the first page of the shown pane again. While that is a search, or a page is on its way,
 // it only looks whether the worker answers.
 func (m *Model) poll() tea.Cmd {
-	l, mem, ctx := m.base, m.opts.Memory, m.ctx
-	p, ok := l.pages.(byTime)
-	if !ok || !l.loaded || len(l.asked) > 0 {
+	l, mem, ctx := m.panes[m.pane], m.opts.Memory, m.ctx
+	p, generation, changes := l.pages, l.generation, m.changes
+	if !l.live || !l.loaded || len(l.asked) > 0 {
 		// A search stays as it is; where the records come from is still looked up.
 		p = byTime{api.SearchRequest{Kinds: []string{string(memory.RecordObservation)}, Order: string(memory.OrderNewest), Dated: api.Dated{Paged: api.Paged{Limit: 1}}}}
 		l = nil
 	}
-	generation, changes := m.base.generation, m.changes
 	return func() tea.Msg {
 		found, err := p.load(ctx, mem, atStart, edge{})
 		return pollAnswer{pageAnswer{l, generation, atStart, found, err}, changes}
@@ -409,8 +439,12 @@ type Options struct {
 	// Filter is the text of the filter to begin with.
 	Filter string
 	// Colours allows colours.
-	Colours  bool
-	Clock    func() time.Time
+	Colours bool
+	Clock   func() time.Time
+	// Open shows a page of the viewer, or that of a record (#12, S3), in the user's browser.
+	Open func(ctx context.Context, page string) error
+	// Scratch makes a folder for a text that an editor has, and a function that removes it.
+	Scratch  func() (dir string, remove func() error, err error)
 	Location *time.Location
 	In, Out  *os.File
 	// Env is the environment of the terminal.

@@ -76,12 +76,6 @@ type pages interface {
 // byTime reads the newest records that pass a filter, the newest first.
 type byTime struct{ newest api.SearchRequest }
 
-// byRelevance reads what the API's search finds, in its order.
-type byRelevance struct {
-	request api.SearchRequest
-	zone    *time.Location // of the days that notes name
-}
-
 // pagesOf returns the pages of a filter: those of a search if it has words, else of the feed.
 func pagesOf(f filter.Filter, zone *time.Location) (pages, error) {
 	var q api.SearchRequest
@@ -96,8 +90,7 @@ func pagesOf(f filter.Filter, zone *time.Location) (pages, error) {
 	if f.Words == "" {
 		return byTime{q}, nil
 	}
-	q.Explain = true
-	return byRelevance{q, zone}, nil
+	return byRelevance(q, zone), nil
 }
 
 // load implements pages.
@@ -126,34 +119,43 @@ func (p byTime) load(ctx context.Context, m api.Memory, at place, e edge) (page,
 	return out, nil
 }
 
+// byOffset reads a list that the API pages by offset: the rows of a page, how many there are in all
+// and what is to be said of them.
+type byOffset func(context.Context, api.Memory, api.Paged) (page, error)
+
 // load implements pages.
-func (p byRelevance) load(ctx context.Context, m api.Memory, at place, e edge) (page, error) {
-	q := p.request
+func (read byOffset) load(ctx context.Context, m api.Memory, at place, e edge) (page, error) {
+	p := api.Paged{Limit: pageLimit}
 	switch at {
 	case after:
-		q.Offset = e.first + e.count
+		p.Offset = e.first + e.count
 	case before:
-		q.Offset = max(e.first-pageLimit, 0)
-		q.Limit = max(e.first-q.Offset, 1)
+		p.Offset = max(e.first-pageLimit, 0)
+		p.Limit = max(e.first-p.Offset, 1)
 	case atEnd:
-		probe := q
-		probe.Limit, probe.Format, probe.Explain = 1, api.FormatIndex, false
-		found, err := m.Search(ctx, probe)
+		found, err := read(ctx, m, api.Paged{Limit: 1})
 		if err != nil {
 			return page{}, err
 		}
-		q.Offset = max(found.Total-pageLimit, 0)
+		p.Offset = max(found.total-pageLimit, 0)
 	}
-	found, err := m.Search(ctx, q)
-	if err != nil {
-		return page{}, err
-	}
-	out := page{rows: hitRows(found.Results), total: found.Total, first: q.Offset, more: q.Offset+len(found.Results) < found.Total && len(found.Results) > 0}
+	out, err := read(ctx, m, p)
+	out.first, out.more = p.Offset, p.Offset+len(out.rows) < out.total && len(out.rows) > 0
 	if at == atEnd || at == before {
-		out.more = q.Offset > 0
+		out.more = p.Offset > 0
 	}
-	out.notes = found.Notes(found.Hits(), p.zone, line)
-	return out, nil
+	return out, err
+}
+
+// byRelevance reads what the API's search finds, in its order. Notes name days of the zone.
+func byRelevance(q api.SearchRequest, zone *time.Location) byOffset {
+	q.Explain = true
+	return func(ctx context.Context, m api.Memory, p api.Paged) (page, error) {
+		q := q
+		q.Limit, q.Offset = p.Limit, p.Offset
+		found, err := m.Search(ctx, q)
+		return page{rows: hitRows(found.Results), total: found.Total, notes: found.Notes(found.Hits(), zone, line)}, err
+	}
 }
 
 func hitRows(hits []api.Hit) []row {

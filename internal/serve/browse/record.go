@@ -30,6 +30,18 @@ func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
 	return found.Results[i], nil
 }
 
+// textOf returns a row as it is read: what its list knows of it, or its record in full.
+func textOf(ctx context.Context, m api.Memory, r row, now time.Time) ([]paragraph, error) {
+	if r.about != nil {
+		return r.about, nil
+	}
+	h, err := readRecord(ctx, m, r)
+	if err != nil {
+		return nil, err
+	}
+	return paragraphsOf(&h, now), nil
+}
+
 // paragraph is a part of a record as it is read: lines in a style.
 type paragraph struct {
 	style style
@@ -143,10 +155,10 @@ const maxItems = 100
 // maxReading is the longest line of a record on a wide screen: longer ones are hard to read.
 const maxReading = 100
 
-// linesOf returns a record in lines of at most n columns, painted.
-func linesOf(h *api.Hit, p painter, now time.Time, n int) (lines []string) {
+// linesOf returns a text in lines of at most n columns, painted.
+func linesOf(all []paragraph, p painter, n int) (lines []string) {
 	n = min(n, maxReading)
-	for _, part := range paragraphsOf(h, now) {
+	for _, part := range all {
 		if part.text == "" {
 			lines = append(lines, "")
 			continue

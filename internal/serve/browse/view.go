@@ -18,11 +18,16 @@ import (
 const (
 	// wideFrom is the width from which the record is shown beside the list.
 	wideFrom = 120
+	// projectFrom is the width from which rows show their project; below, the status does.
+	projectFrom = 60
 	// around the body are the title with its rule, the status and the keys.
 	frameLines = 4
 	minColumns = 20
 	minLines   = 6
 )
+
+// reading is shown while an answer is waited for.
+const reading = "Reading…"
 
 // wide reports whether the record is shown beside the list.
 func (m *Model) wide() bool { return m.width >= wideFrom }
@@ -53,18 +58,7 @@ func (m *Model) screen() []string {
 	p := painter{m.opts.Colours}
 	lines := []string{m.title(p), p.paint(dim, strings.Repeat("─", m.width))}
 	lines = append(lines, m.body(p)...)
-	return append(lines, m.status(p), p.paint(dim, cut(m.hints(), m.width)))
-}
-
-// hints are the keys that the last line names.
-func (m *Model) hints() string {
-	switch {
-	case m.editing:
-		return "Enter shows what was found  Esc drops the search  Ctrl-U clears it"
-	case m.helping:
-		return "Esc back  q quit"
-	}
-	return hints(m.reading, m.timeline != nil)
+	return append(lines, m.status(p), p.paint(dim, fit(m.hints(), m.width)))
 }
 
 // fieldMark stands before the field of the filter.
@@ -77,17 +71,25 @@ func (m *Model) title(p painter) string {
 	l := m.list()
 	count := ""
 	if l.loaded && l.total >= 0 && l.err == nil {
-		count = text.GroupedCount(l.total, "record")
+		noun := "record"
+		if l == m.panes[m.pane] {
+			noun = panes[m.pane].noun
+		}
+		count = text.GroupedCount(l.total, noun)
 	}
 	if m.editing {
 		shown, _ := m.field.view(m.fieldWidth())
 		return p.paint(bold, fieldMark) + shown + p.paint(dim, between("", count, m.width-len(fieldMark)-width(shown)))
 	}
 	name := l.title
-	if m.timeline == nil && m.filter != "" {
+	if l == m.base && m.filter != "" {
 		name += "  " + line(m.filter)
 	}
-	rest := between("", count, max(m.width-width(cut(name, m.width)), 0))
+	left, others := m.width-width(cut(name, m.width)), ""
+	if n := left - width(count) - 5; len(m.over) == 0 && (m.pane > 0 || m.filter == "") && n > 0 {
+		others = "   " + fit(m.otherPanes(), n)
+	}
+	rest := between(others, count, max(left, 0))
 	return p.paint(bold, cut(name, m.width)) + p.paint(dim, rest)
 }
 
@@ -133,7 +135,7 @@ func (m *Model) listLines(p painter, columns, n int) (lines []string) {
 		lines = collect.Map(m.emptyText(l), func(s string) string { return pad(s, columns) })
 	}
 	v := l.show(n, m.day)
-	shape := shapeOf(l, v, columns, strings.Contains(m.filter, "project:") && m.timeline == nil)
+	shape := shapeOf(l, v, columns, strings.Contains(m.filter, "project:") && len(m.over) == 0)
 	for i := v.from; i < v.to; i++ {
 		if day, ok := v.day[i]; ok {
 			lines = append(lines, p.paint(bold, pad(day, columns)))
@@ -153,11 +155,15 @@ func (m *Model) listLines(p painter, columns, n int) (lines []string) {
 func (m *Model) emptyText(l *list) []string {
 	switch {
 	case !l.loaded:
-		return []string{"Reading…"}
+		return []string{reading}
 	case l.err != nil && memory.CodeOf(l.err) != memory.CodeNoMemory:
 		return []string{"The records could not be read; r tries again."}
 	case l == m.base && m.filter == "":
 		return []string{"Nothing is remembered yet.", "", "`claude-mem install` connects it with Claude Code: sessions then appear here.", "`claude-mem demo` replays a recorded session."}
+	case l == m.panes[m.pane] && m.pane > 0:
+		return []string{panes[m.pane].empty}
+	case l != m.base:
+		return []string{"Nothing of it is remembered."}
 	}
 	return []string{"Nothing was found.", "", "Fewer words or filters find more."}
 }
@@ -167,13 +173,17 @@ type shape struct{ time, name, project int }
 
 // shapeOf returns the columns that fit the rows on the screen.
 func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
-	s := shape{time: len("15:04"), name: 3}
-	if l.dated {
-		s.time = len("2006-01-02")
-	}
+	s := shape{name: 3}
 	for _, r := range l.rows[v.from:v.to] {
-		s.name = max(s.name, width(r.Name()))
-		if columns >= 60 && !oneProject {
+		switch {
+		case r.CreatedAtEpoch == 0:
+		case l.dated:
+			s.time = len("2006-01-02")
+		default:
+			s.time = len("15:04")
+		}
+		s.name = max(s.name, width(r.name))
+		if columns >= projectFrom && !oneProject {
 			s.project = max(s.project, min(width(r.Project), columns/5))
 		}
 	}
@@ -187,7 +197,10 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 	if s.time > len(when) {
 		when = at.Format("2006-01-02")
 	}
-	glyph, st := r.Glyph(), r.hue
+	if r.CreatedAtEpoch == 0 {
+		when = ""
+	}
+	glyph, st := r.glyph, r.hue
 	if r.IsAnchor {
 		glyph, st = "▶", bold
 	}
@@ -196,7 +209,7 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 		star = "★ "
 	}
 	lead := " " + pad(when, s.time) + " "
-	name := " " + pad(r.Name(), s.name) + " "
+	name := " " + pad(r.name, s.name) + " "
 	room := columns - width(lead) - width(glyph) - width(name) - width(star)
 	tail := ""
 	if s.project > 0 {
@@ -241,10 +254,10 @@ func (m *Model) recordLines(p painter, columns, n int) []string {
 		}
 		return fill([]string{cut(said, columns)}, n)
 	case !r.loaded:
-		return fill([]string{p.paint(dim, cut("Reading…", columns))}, n)
+		return fill([]string{p.paint(dim, cut(reading, columns))}, n)
 	}
 	if r.lines == nil || r.columns != columns {
-		r.lines, r.columns = linesOf(&r.record, p, m.now(), columns), columns
+		r.lines, r.columns = linesOf(r.text, p, columns), columns
 	}
 	r.top = min(max(r.top, 0), max(len(r.lines)-n, 0))
 	return fill(slices.Clone(r.lines[r.top:]), n)
@@ -261,6 +274,12 @@ func (m *Model) status(p painter) string {
 		}
 	}
 	mem := line(m.opts.Name)
+	if r := m.current(); m.width < projectFrom && r != nil && r.Project != "" {
+		mem = r.Project // the rows have no room for it
+	}
+	if m.list().slow {
+		mem = reading
+	}
 	if m.away {
 		mem += " (worker away)"
 	}

@@ -139,7 +139,7 @@ func (d *demo) open(ctx context.Context, result *demoResult, keep bool) (string,
 	if err := d.configure(demoPort); err != nil {
 		return "", err
 	}
-	let, err := d.app.viewerAddress(ctx, d.dataDir, "")
+	let, err := viewerAddress(ctx, d.dataDir, "")
 	if err != nil {
 		return "", err
 	}

@@ -34,7 +34,7 @@ JSON: {"url"}.`,
 	a.JSONFlag(cmd)
 	only := cmd.Flags().Bool("print", false, "print the address and open nothing")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, args []string) error {
-		address, err := a.viewerAddress(ctx, dataDir, strings.Join(args, ""))
+		address, err := viewerAddress(ctx, dataDir, strings.Join(args, ""))
 		if err != nil {
 			return err
 		}
@@ -48,10 +48,24 @@ JSON: {"url"}.`,
 	})
 }
 
+// OpenPage shows a page of the viewer in a browser, as `claude-mem open PAGE` does. CodeUnavailable if
+// no browser could be started.
+func OpenPage(ctx context.Context, dataDir, page string) error {
+	address, err := viewerAddress(ctx, dataDir, page)
+	if err != nil {
+		return err
+	}
+	if err := openBrowser(address); err != nil {
+		return memory.Errorf(memory.CodeUnavailable, "no browser could be started: %w", err).
+			WithHint("`claude-mem open --print '" + page + "'` prints the address")
+	}
+	return nil
+}
+
 // viewerAddress starts the worker if none runs and returns an address of its viewer that lets
 // a browser in once, within a minute, at a page, "" for the first one. CodeUnavailable if the
 // worker has no TCP port.
-func (a *Verbs) viewerAddress(ctx context.Context, dataDir, page string) (string, error) {
+func viewerAddress(ctx context.Context, dataDir, page string) (string, error) {
 	if err := Start(ctx, dataDir); err != nil {
 		return "", err
 	}

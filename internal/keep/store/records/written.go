@@ -186,6 +186,7 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 		}
 		set(&o.Title, e.Title)
 		set(&o.Narrative, e.Narrative)
+		set(&o.Facts, e.Facts)
 		set(&o.Type, e.Type)
 		set(&o.Pinned, e.Pinned)
 		o.Title = strings.TrimSpace(o.Title)
@@ -198,9 +199,9 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 		if other != 0 {
 			return o, memory.Errorf(memory.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
 		}
-		t.Exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
+		t.Exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5, facts = ?7
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
-			o.Title, sqlite.Pack(o.Narrative), string(o.Type), o.Pinned, db.HashArg(o.ContentHash), int64(id))
+			o.Title, sqlite.Pack(o.Narrative), string(o.Type), o.Pinned, db.HashArg(o.ContentHash), int64(id), db.ToPackedList(&o.Facts))
 		if e.Pinned != nil && *e.Pinned {
 			o.SupersededBy = 0
 			t.Exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
