@@ -111,6 +111,9 @@ func TestGiven(t *testing.T) {
 			if g.Session == sessions[1] && l.Record != "" && (l.Record == down && l.Person != memory.Down || l.Record == up && l.Person != memory.Up) {
 				t.Errorf("verdict of %s: %d", l.Record, l.Person)
 			}
+			if g.Session == sessions[0] && l.Record == up && !strings.Contains(l.Why, ", thumbed up") {
+				t.Errorf("%s after its thumb up: %q", up, l.Why)
+			}
 			if g.Session == sessions[1] && g.Place == "file" && l.Touched == nil {
 				t.Errorf("it is not known whether the file of %s was touched", l.Record)
 			}
@@ -132,8 +135,8 @@ func TestGiven(t *testing.T) {
 	if places[sessions[1]]["down"] == 0 || places[sessions[0]]["down"] != 0 {
 		t.Errorf("%s was told %d times before the thumb down and %d times after it", down, places[sessions[1]]["down"], places[sessions[0]]["down"])
 	}
-	if places[sessions[0]]["failure"] == 0 {
-		t.Error("the session after the verdicts is told nothing at a failure")
+	if places[sessions[0]]["block"] == 0 {
+		t.Error("the session after the verdicts is told nothing at its start")
 	}
 	if !t.Failed() {
 		t.Log(fmt.Sprintf("given: block, prompt, file and failure of S%d with words, reasons and fates; %s silenced in S%d, %s thumbed up", sessions[1], down, sessions[0], up))
