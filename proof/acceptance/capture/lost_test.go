@@ -66,8 +66,12 @@ func TestLostEventsAreTold(t *testing.T) {
 			if books.Lost != lost || !books.Balanced() {
 				t.Errorf("books %+v, want %d lost", books, lost)
 			}
-			if want := fmt.Sprintf("%d events of ", lost); !strings.Contains(then, want) {
-				t.Errorf("told with room: %q, want %q", then, want)
+			// The write-ahead log of a database on a full disk may have room for the count: then it is
+			// told at once, and the log file has no room for its line.
+			want := fmt.Sprintf("%d events of ", lost)
+			early := alive && strings.Contains(now, want)
+			if early == strings.Contains(then, want) {
+				t.Errorf("told while full %q and with room %q, want %q once", now, then, want)
 			}
 			if again := sessionStart(m, "later"); strings.Contains(again, "could not be kept") {
 				t.Errorf("told twice: %q", again)
@@ -76,7 +80,7 @@ func TestLostEventsAreTold(t *testing.T) {
 			if !strings.Contains(string(report), `"event-lost"`) || !strings.Contains(string(report), fmt.Sprintf("%d events lost from", lost)) {
 				t.Errorf("doctor: %s", report)
 			}
-			if log := lossesLogged(m); log != lost {
+			if log := lossesLogged(m); log != lost && !(early && log == 0) {
 				t.Errorf("worker.log tells of %d lost events, want %d", log, lost)
 			}
 			world.Figure(t, 2, "disk full, worker alive %t: 500 events, %d received, %d lost and told", alive, books.Received, books.Lost)
