@@ -283,7 +283,7 @@ func (v *visit) feed() view {
 	timesOf := func() []memory.Millis {
 		return collect.MapPtr(page.Results, func(h *api.Hit) memory.Millis { return h.Entry().CreatedAtEpoch })
 	}
-	if turns, _ := page.Turns(feedTurns); len(turns) < feedTurns && q.Offset+len(page.Results) < page.Total {
+	if _, used := page.Turns(feedTurns); used == len(page.Results) && q.Offset+used < page.Total {
 		page.Results = append(page.Results, ask(v, api.Memory.Search, q.After(timesOf())).Results...)
 	}
 	head, times := v.listOf("/", f), timesOf()

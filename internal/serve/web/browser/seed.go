@@ -102,7 +102,7 @@ func (m Memory) turns(n int, f func(number, first int)) {
 func (m Memory) prompts(n int) (all []memory.Portable) {
 	m.turns(n, func(number, first int) {
 		all = append(all, memory.Portable{Prompt: &memory.PortablePrompt{ULID: id(1, first), Session: id(0, n), Number: number, Branch: "main",
-			Text: m.said(first+n, fmt.Sprintf("Why does the %s of customer %d fail? Mend it, with a test.", parts[first/perTurn%len(parts)], first)), CreatedAt: m.at(first) - 60_000}})
+			Text: m.said(first+n, fmt.Sprintf("Why does the %s of customer %d fail? Mend it, please.", parts[first/perTurn%len(parts)], first)), CreatedAt: m.at(first) - 60_000}})
 	})
 	return all
 }
@@ -111,7 +111,7 @@ func (m Memory) observations(n int, random *rand.Rand) (all []memory.Portable) {
 	for i := n * perSession; i < min((n+1)*perSession, m.Observations); i++ {
 		part, work := random.IntN(len(parts)), works[random.IntN(len(works))]
 		all = append(all, memory.Portable{Observation: &memory.PortableObservation{ULID: id(2, i), Session: id(0, n), ProjectPath: projects[n%len(projects)].path, PromptNumber: i%perSession/perTurn + 1,
-			Type: work.kind, Title: m.said(i, fmt.Sprintf(work.title, parts[part])), Subtitle: m.said(i, fmt.Sprintf("Seen in change %d", i)), Narrative: m.said(i, fmt.Sprintf(work.text, parts[part])),
+			Type: work.kind, Title: m.said(i, fmt.Sprintf(work.title, fmt.Sprintf("%s of customer %d", parts[part], i))), Subtitle: m.said(i, fmt.Sprintf("Seen in change %d", i)), Narrative: m.said(i, fmt.Sprintf(work.text, parts[part])),
 			Facts:    []string{m.said(i, fmt.Sprintf("%s: %s", parts[part], work.fact)), fmt.Sprintf("proven by TestChange%d", i)},
 			Concepts: []string{m.said(i, concepts[random.IntN(len(concepts))])},
 			Files:    []memory.FileRef{{Path: m.said(i, files[part]), Role: memory.FileModified}, {Path: "README.md", Role: memory.FileRead}},

@@ -19,23 +19,112 @@ import (
 // seeded is the memory of most tests.
 func seeded() Memory { return Memory{Observations: 2000, Until: time.Now(), Days: 60} }
 
-// shownIDs returns the records of the rows that a page shows, such as observation-12.
-const shownIDs = `[...document.querySelectorAll(".row")].map(r => r.dataset.id)`
+// shownIDs returns the records that a page shows, such as observation-12.
+const shownIDs = `[...document.querySelectorAll("[data-id^=observation-], [data-id^=summary-], [data-id^=prompt-]")].map(r => r.dataset.id)`
+
+// pageTurns is the number of turns on a page of the feed and of the search.
+const pageTurns = 20
+
+// hit is a record that the API finds.
+type hit struct {
+	Kind    string
+	ID      int
+	Session int `json:"session_db_id"`
+	Prompt  int `json:"prompt_number"`
+}
+
+func (h hit) name() string { return fmt.Sprint(h.Kind, "-", h.ID) }
+
+// hits returns the records that the API finds, and how many there are.
+func (r *rig) hits(query string) ([]hit, int) {
+	r.t.Helper()
+	var page struct {
+		Results []hit
+		Total   int
+	}
+	r.get("/api/search?format=full&"+query, &page)
+	return page.Results, page.Total
+}
 
 // found returns the records that the API finds, as rows name them.
 func (r *rig) found(query string) (ids []string) {
-	r.t.Helper()
-	var page struct {
-		Results []struct {
-			Kind string
-			ID   int
-		}
-	}
-	r.get("/api/search?"+query, &page)
-	for _, h := range page.Results {
-		ids = append(ids, fmt.Sprint(h.Kind, "-", h.ID))
+	all, _ := r.hits(query)
+	for _, h := range all {
+		ids = append(ids, h.name())
 	}
 	return ids
+}
+
+// foundByTurn returns the records that the API finds as a page shows them: those of a turn together,
+// observations first, of at most pageTurns turns, and of fewer without the last if more were found.
+func (r *rig) foundByTurn(query string) (ids []string) {
+	all, total := r.hits(query)
+	var turns [][]hit
+	at := map[[2]int]int{}
+	for _, h := range all {
+		key := [2]int{h.Session, h.Prompt}
+		n, known := at[key]
+		switch {
+		case known && h.Session*h.Prompt != 0:
+			turns[n] = append(turns[n], h)
+		case len(turns) < pageTurns:
+			at[key] = len(turns)
+			turns = append(turns, []hit{h})
+		}
+	}
+	if len(turns) < pageTurns && len(all) < total {
+		turns = turns[:len(turns)-1]
+	}
+	for _, turn := range turns {
+		slices.SortStableFunc(turn, func(a, b hit) int {
+			besides := map[bool]int{true: 1}
+			return besides[a.Kind != "observation"] - besides[b.Kind != "observation"]
+		})
+		for _, h := range turn {
+			ids = append(ids, h.name())
+		}
+	}
+	return ids
+}
+
+// TestTurns: twenty folded turns fit on a screen of 900 px and open in place without a request; a
+// turn that comes is seen to.
+func TestTurns(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	b.do(chromedp.EmulateViewport(1440, 900))
+	b.open("/")
+	b.await(`document.getElementById("live").hidden`)
+	if n := value[int](b, `document.querySelectorAll(".rows > li").length`); n != pageTurns {
+		t.Errorf("the feed shows %d turns, want %d", n, pageTurns)
+	}
+	high := value[float64](b, `Math.max(...[...document.querySelectorAll(".rows > li")].map(e => e.getBoundingClientRect().height))`)
+	if high > 44 {
+		t.Errorf("a folded turn is %v px high, at most 44 are allowed", high)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".day").scrollIntoView()`))
+	end := value[float64](b, `(() => { const all = [...document.querySelectorAll(".rows > li")].map(e => e.getBoundingClientRect()); return all.at(-1).bottom - all[0].top; })()`)
+	if end > 900 {
+		t.Errorf("%d folded turns are %v px high", pageTurns, end)
+	}
+	sent := len(b.sent)
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	b.await(`document.querySelector(".turn > details").open && document.querySelector(".turn .records a.title").checkVisibility()`)
+	if len(b.sent) != sent {
+		t.Errorf("a turn that opens asked %v", b.sent[sent:])
+	}
+	if twice := value[bool](b, `document.querySelector(".turn .outcome").checkVisibility()`); twice {
+		t.Error("the outcome of an open turn is shown beside its record")
+	}
+	open := value[string](b, `document.querySelector(".turn").dataset.id`)
+	id := r.remember("The zeppelin docks at noon")
+	b.await(fmt.Sprintf(`document.querySelector("[data-id='observation-%d'].new")`, id))
+	if news := value[int](b, `document.querySelectorAll(".new").length`); news != 1 {
+		t.Errorf("%d turns are marked as new", news)
+	}
+	b.await(fmt.Sprintf(`document.querySelector("[data-id='%s'] > details").open && document.activeElement.closest("[data-id='%s']")`, open, open))
+	b.clean()
+	t.Logf("%d folded turns are %.0f px high, each at most %.0f", pageTurns, end, high)
 }
 
 // pages are the addresses of all pages: those of the navigation, and of records.
@@ -44,6 +133,26 @@ func (b *tab) pages() []string {
 	b.visit("/")
 	all := value[[]string](b, `[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))`)
 	return append(all, "/?q=type:bugfix+project:tally", "/search?q=rate+limiter", "/observation/12", "/session/3", "/timeline?around=12", "/nowhere")
+}
+
+// TestSessionPages: no sentence of five words or more stands twice on the page of a session.
+func TestSessionPages(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	for id := 1; id <= 10; id++ {
+		b.visit(fmt.Sprintf("/session/%d", id))
+		said := value[[]string](b, `document.querySelector("main").innerText.split(/[.!?;:]+\s|\n/).map(s => s.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()).filter(s => s.split(" ").length >= 5)`)
+		slices.Sort(said)
+		if all := len(said); all < 10 {
+			t.Errorf("session %d has %d sentences", id, all)
+		}
+		for i := range said[1:] {
+			if said[i] == said[i+1] {
+				t.Errorf("session %d says twice: %s", id, said[i])
+			}
+		}
+	}
+	b.clean()
 }
 
 // TestLiveFeed: a record shows when it is stored; after the worker was away nothing is missing
@@ -69,7 +178,7 @@ func TestLiveFeed(t *testing.T) {
 		r.remember(fmt.Sprintf("Record %d while the page was away", i))
 	}
 	b.await(`document.getElementById("live").hidden`)
-	want := r.found("order=newest&limit=50&kind=observation,summary")
+	want := r.foundByTurn("order=newest&limit=100&kind=observation,summary")
 	b.await(fmt.Sprintf(`JSON.stringify(%s) === %q`, shownIDs, jsonOf(want)))
 	if ids := value[[]string](b, shownIDs); len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
 		t.Errorf("a record is shown twice: %v", ids)
@@ -85,7 +194,7 @@ func TestSearchAsYouType(t *testing.T) {
 	b.open("/search")
 	b.await(`document.activeElement.id === "q"`)
 	b.do(chromedp.KeyEvent("upload queue ends early"))
-	want := r.found(url.Values{"query": {"upload queue ends early"}, "limit": {"20"}}.Encode())
+	want := r.foundByTurn(url.Values{"query": {"upload queue ends early"}, "limit": {"40"}}.Encode())
 	if len(want) == 0 {
 		t.Fatal("the API finds nothing")
 	}
@@ -93,13 +202,13 @@ func TestSearchAsYouType(t *testing.T) {
 	b.await(`new URL(location).searchParams.get("q") === "upload queue ends early"`)
 
 	b.visit("/?q=" + url.QueryEscape("type:bugfix project:harbor"))
-	want = r.found("type=bugfix&project=harbor&order=newest&limit=50")
+	want = r.foundByTurn("type=bugfix&project=harbor&order=newest&limit=100")
 	if got := value[[]string](b, shownIDs); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("the feed shows %v, the API %v", got, want)
 	}
 	b.do(chromedp.Click(chromedp.CSS(`.chip.type-decision`)))
 	b.await(`new URL(location).searchParams.get("q")?.includes("type:decision")`)
-	want = r.found("type=bugfix,decision&project=harbor&order=newest&limit=50")
+	want = r.foundByTurn("type=bugfix,decision&project=harbor&order=newest&limit=100")
 	b.await(fmt.Sprintf(`JSON.stringify(%s) === %q`, shownIDs, jsonOf(want)))
 	b.clean()
 	t.Logf("point 1: search as you type and %d combined filters show the API's order", 3)
@@ -191,8 +300,12 @@ func TestKeyboard(t *testing.T) {
 	}
 	b.visit("/")
 	b.do(chromedp.KeyEvent("jj"))
-	b.await(`document.activeElement === document.querySelectorAll(".row a.title")[1]`)
+	b.await(`document.activeElement === document.querySelectorAll("summary.row")[1]`)
 	b.await(`getComputedStyle(document.activeElement).outlineStyle !== "none"`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(`document.activeElement.parentElement.open`)
+	b.do(chromedp.KeyEvent("j"))
+	b.await(`document.activeElement === document.querySelectorAll(".turn")[1].querySelector("a.title")`)
 	to := value[string](b, `document.activeElement.getAttribute("href")`)
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.await(fmt.Sprintf(`location.pathname + location.search + location.hash === %q`, to))
@@ -293,7 +406,7 @@ func TestPicture(t *testing.T) {
 	b := r.browser()
 	b.do(chromedp.EmulateViewport(1120, 760))
 	b.open("/")
-	b.await(`document.querySelectorAll(".row").length >= 10`)
+	b.await(`document.querySelectorAll(".turn").length >= 10`)
 	png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
 	must(t, err)
 	must(t, os.WriteFile(*picture, png, 0o644))

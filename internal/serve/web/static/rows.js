@@ -93,6 +93,7 @@ function show() {
   for (const box of results.querySelectorAll("input.choice")) {
     if (!on) box.remove();
   }
+  if (on) for (const folded of results.querySelectorAll(".turn > details")) folded.open = true;
   for (const row of on ? rows : []) {
     let box = row.querySelector("input.choice");
     if (!box) {
