@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
@@ -75,6 +76,34 @@ func TestAgents(t *testing.T) {
 				t.Errorf("fix %q", got.Fix)
 			}
 		})
+	}
+}
+
+// An agent that was used for over a day since the install, without a hook, is named; on the first day
+// it is not.
+func TestSilentAgent(t *testing.T) {
+	home := t.TempDir()
+	data, codex, program := filepath.Join(home, "memory"), filepath.Join(home, ".codex"), filepath.Join(home, "program")
+	write(t, program, "program")
+	agent := install.NewAgent(install.Options{Plugin: plugin.Files, DataDir: data, ConfigDir: codex, Program: program, HookProgram: program}, install.AgentOf(memory.HostCodex))
+	if _, err := agent.Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	session := filepath.Join(codex, "sessions", "2026", "11", "29", "rollout.jsonl")
+	write(t, session, "{}")
+	variable := "HOME"
+	if runtime.GOOS == "windows" {
+		variable = "USERPROFILE"
+	}
+	for _, after := range []time.Duration{time.Hour, 30 * time.Hour} {
+		at := time.Now().Add(after)
+		if err := os.Chtimes(session, at, at); err != nil {
+			t.Fatal(err)
+		}
+		r := Examine(t.Context(), Config{DataDir: data, HostDir: filepath.Join(home, ".claude"), Getenv: environment(variable, home), Version: "1.2.3"})
+		if got, want := r.has("agent-silent"), after > agentSilence; got != want {
+			t.Errorf("used %v after the install: agent-silent is %v, want %v", after, got, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
@@ -330,6 +330,9 @@ func checkAgents(ctx context.Context, e *exam) ([]Finding, string) {
 	var fine []string
 	for _, s := range e.agents() {
 		found := e.agent(ctx, s)
+		if len(found) == 0 && s.Hooks > 0 && e.lastEvent(s) == 0 && e.usedFor(ctx, s) > agentSilence {
+			found = []Finding{e.found("agent-silent", s.Label+" is used, and no hook ran: "+cmp.Or(s.Note, "its hooks may not be trusted"), "agent", s.Label)}
+		}
 		list = append(list, found...)
 		if len(found) == 0 {
 			has := []string{text.Count(s.Hooks, "hook"), "MCP server", e.lastHeard(s)}
@@ -380,17 +383,52 @@ func (e *exam) agent(ctx context.Context, s install.AgentState) []Finding {
 	return list
 }
 
+// agentSilence is for how long an agent must have been used since the install for its hooks to count as
+// silent.
+const agentSilence = 24 * time.Hour
+
+// usedFor returns how long after the install, by the age of the hooks' program, the agent last wrote a
+// session; 0 where that is not known.
+func (e *exam) usedFor(ctx context.Context, s install.AgentState) (used time.Duration) {
+	dir := s.History(e.Getenv, settings.HomeDir(e.Getenv))
+	if dir == "" || len(s.Programs) == 0 {
+		return 0
+	}
+	installed, err := os.Stat(s.Programs[0])
+	if err != nil {
+		return 0
+	}
+	n := 0
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read was not used
+		if n++; n > mostTranscripts || ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				used = max(used, info.ModTime().Sub(installed.ModTime()))
+			}
+		}
+		return nil
+	})
+	return used
+}
+
+// lastEvent returns when the agent's last event came, 0 if none has or the database cannot be read.
+func (e *exam) lastEvent(s install.AgentState) memory.Millis {
+	activity, _ := e.activity() // checkDatabase reports it
+	for _, h := range activity.Hosts {
+		if agent := install.AgentOf(h.Host); agent != nil && agent.Host == s.Host {
+			return h.LastAt
+		}
+	}
+	return 0
+}
+
 // lastHeard returns in words when the agent's last event came, and what the user may have to do if
 // none has come, or the database cannot be read.
 func (e *exam) lastHeard(s install.AgentState) string {
-	activity, err := e.activity()
-	if err == nil {
-		if i := slices.IndexFunc(activity.Hosts, func(h accounts.HostActivity) bool {
-			agent := install.AgentOf(h.Host)
-			return agent != nil && agent.Host == s.Host
-		}); i >= 0 {
-			return "last event " + e.ago(activity.Hosts[i].LastAt.Time())
-		}
+	if at := e.lastEvent(s); at != 0 {
+		return "last event " + e.ago(at.Time())
 	}
 	if s.Note != "" {
 		return "no event yet (" + s.Note + ")"

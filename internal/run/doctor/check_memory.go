@@ -177,6 +177,10 @@ func unreadText(missed []books.Unread) string {
 // memory, and more after a time without a worker.
 const fewBehind = 200
 
+// indexLate is how long ago the newest event must have come in for an index that lacks anything to
+// be behind: a worker adds it within seconds.
+const indexLate = 10 * time.Minute
+
 // checkIndex checks that the search index exists and is up to date, by the worker's word
 // if one runs.
 func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
@@ -273,8 +277,10 @@ func (e *exam) index(ix control.IndexHealth) ([]Finding, string) {
 	case ix.IsOpening():
 		return nil, "being opened"
 	}
+	activity, _ := e.activity() // checkDatabase reports it
+	late := ix.Behind > 0 && activity.NewestReceived > 0 && e.now.Sub(activity.NewestReceived.Time()) > indexLate
 	list := slices.Concat(
-		problem(ix.Behind > fewBehind && !ix.Building, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory")),
+		problem((ix.Behind > fewBehind || late) && !ix.Building, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory")),
 		problem(ix.UnknownLayout, e.found("index-layout", "the full-text index has a layout that this version does not know")),
 		problem(ix.EmbedError != "", e.found("embedder-failing", ix.Model+": "+ix.EmbedError)),
 		problem(ix.TrainError != "", e.found("training-failed", ix.TrainError)))

@@ -150,6 +150,8 @@ func Checks() []Check {
 				"claude-mem install --host {host}", ""},
 			{"agent-mcp", Warn, "The memory's MCP server is not registered with the agent, so that it cannot search the memory.",
 				"claude-mem install --host {host}", ""},
+			{"agent-silent", Warn, "The agent was used for over a day since the install, and none of its hooks has run: it may not trust them yet.",
+				"trust the hooks in {agent}, then start a new session there", ""},
 			{"agent-version", Warn, "The agent's hooks run another version of claude-mem.",
 				"claude-mem install --host {host}", ""},
 		}},

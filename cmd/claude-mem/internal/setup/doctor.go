@@ -105,6 +105,9 @@ func printReport(p *print.Printer, r doctor.Report) {
 	}
 	for i, f := range r.Findings {
 		g, check := glyphs[f.Status], f.Check
+		if f.Status == doctor.OK && strings.HasPrefix(f.Text, "not looked at") {
+			g.glyph, g.style = "?", styleYellow
+		}
 		if i > 0 && r.Findings[i-1].Check == check {
 			check = ""
 		}

@@ -21,7 +21,8 @@ type Activity struct {
 	LastCalls []LastCall
 }
 
-// HostActivity holds the time of a host's newest event.
+// HostActivity holds the time of a host's newest event. Sessions that an import added count only if
+// a hook was heard of them since.
 type HostActivity struct {
 	Host     memory.Host
 	Sessions int
@@ -73,7 +74,9 @@ func (s *Accounts) Activity(ctx context.Context, stuckBefore memory.Millis) (a A
 	a.Hosts, err = db.All(ctx, s.Reader, func(h *HostActivity) []any { return []any{&h.Host, &h.Sessions, &h.LastAt, &h.HeardAt} },
 		`SELECT host, count(*), max(last_event_at), max(max(updated_at),
 			coalesce((SELECT max(i.created_at) FROM injections i WHERE i.host = sessions.host), 0))
-		FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC`)
+		FROM sessions WHERE id NOT IN (SELECT id FROM imported WHERE kind = 'session' AND before IS NULL)
+			OR EXISTS (SELECT 1 FROM events e WHERE e.session_id = sessions.id AND e.id NOT IN (SELECT id FROM imported WHERE kind = 'event'))
+		GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC`)
 	if err != nil {
 		return a, err
 	}
