@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // The kinds of blocks.
@@ -331,4 +333,82 @@ func wholeRef(s string) string {
 		return s
 	}
 	return ""
+}
+
+// BlockLine is a line of a text on a terminal: spans behind an indentation. What does not fit goes on below
+// it, Hang columns further in.
+type BlockLine struct {
+	Indent, Hang int
+	Spans        []Span
+}
+
+// BlockLines returns blocks as lines, indented, with an empty one before each block that follows another
+// and is no list. width returns the columns of a text.
+func BlockLines(all []*Block, indent int, width func(string) int) (out []BlockLine) {
+	for i, b := range all {
+		mark := ""
+		switch {
+		case b.Number != "":
+			mark = b.Number + ". "
+		case b.Kind == Item:
+			mark = "- "
+		case i > 0 && b.Kind != Bullets && b.Kind != Numbers:
+			out = append(out, BlockLine{})
+		}
+		at, spans := BlockLine{Indent: indent, Hang: len(mark)}, append([]Span{{Text: mark}}, b.Spans...)
+		if b.Kind == Code {
+			at.Indent += 2
+		}
+		for i, s := range spans {
+			s.Code, s.Bold = s.Code || b.Kind == Code, s.Bold || b.Kind == Heading
+			if strings.Contains(s.Ref, "://") && s.Ref != s.Text && (i+1 == len(spans) || spans[i+1].Ref != s.Ref) {
+				s.Text += " (" + s.Ref + ")"
+			}
+			for n, part := range strings.Split(s.Text, "\n") {
+				if n > 0 {
+					out = append(out, at)
+					at.Spans, at.Indent, at.Hang = nil, at.Indent+at.Hang, 0
+				}
+				if s.Text = part; part != "" {
+					at.Spans = append(at.Spans, s)
+				}
+			}
+		}
+		if len(b.Rows) > 0 {
+			out = append(out, rowLines(b.Rows, indent, width)...)
+		} else if len(spans) > 1 {
+			out = append(out, at)
+		}
+		below := indent
+		if b.Kind == Item {
+			below += len(mark)
+		}
+		out = append(out, BlockLines(b.Blocks, below, width)...)
+	}
+	return out
+}
+
+// rowLines returns the rows of a table in columns.
+func rowLines(rows [][][]Span, indent int, columns func(string) int) (out []BlockLine) {
+	widths := map[int]int{}
+	width := func(cell []Span) int { return collect.Sum(cell, func(s Span) int { return columns(s.Text) }) }
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], width(cell))
+		}
+	}
+	for n, row := range rows {
+		at := BlockLine{Indent: indent, Hang: 2}
+		for i, cell := range row {
+			for _, s := range cell {
+				s.Bold = s.Bold || n == 0
+				at.Spans = append(at.Spans, s)
+			}
+			if i+1 < len(row) {
+				at.Spans = append(at.Spans, Span{Text: strings.Repeat(" ", widths[i]-width(cell)+2)})
+			}
+		}
+		out = append(out, at)
+	}
+	return out
 }

@@ -105,6 +105,32 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+func TestBlockLines(t *testing.T) {
+	md := "Use [the **guide**](https://x.dev):\n1. one\n   more\n   - `two`\n\n```\nx\n\ny\n```\n## End\n| a | b |\n|---|---|\n| 語 | c |\n| dddd | e |"
+	var got strings.Builder
+	for _, l := range BlockLines(Blocks(md), 0, func(s string) int { return len(strings.ReplaceAll(s, "語", "2 ")) }) {
+		fmt.Fprintf(&got, "%d+%d %s\n", l.Indent, l.Hang, shown(l.Spans))
+	}
+	want := `0+0 Use the →https://x.dev «guide (https://x.dev)»→https://x.dev :
+0+3 1. one
+3+0 more
+3+2 - ‹two›
+0+0 
+2+0 ‹x›
+2+0 
+2+0 ‹y›
+0+0 
+0+0 «End»
+0+0 
+0+2 «a»     «b»
+0+2 語    c
+0+2 dddd  e
+`
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
 // textOf returns the text of blocks, and how many parts they have.
 func textOf(all []*Block) (said string, parts int) {
 	var b strings.Builder

@@ -296,7 +296,7 @@ func (m *Model) copyText() tea.Cmd {
 	ctx, mem, at, now := m.ctx, m.opts.Memory, *r, m.now()
 	return func() tea.Msg {
 		text, err := textOf(ctx, mem, at, now)
-		copied := strings.Join(collect.Map(text, func(p paragraph) string { return p.text }), "\n")
+		copied := strings.Join(collect.Map(text, func(p paragraph) string { return p.text(false) }), "\n")
 		return doneAnswer{"Copied the text.", copied, err}
 	}
 }

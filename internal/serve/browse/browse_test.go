@@ -223,6 +223,28 @@ func TestReading(t *testing.T) {
 	}
 }
 
+// TestReadingMarkdown: lists hang, code is coloured and keeps its lines, a table has columns; without
+// colours code keeps its quotes.
+func TestReadingMarkdown(t *testing.T) {
+	f := filled(1)
+	f.records[0].Title = "`refill` caps"
+	f.records[0].Narrative = "Do **not**:\n- call `refill` of the bucket in bucket.go twice when the clock of the machine was set back an hour\n\n```go\nx :=  1\n```\n| a | b |\n|---|---|\n| 語 | c |\n| dddd | e |"
+	r := run(t, f)
+	r.press("enter")
+	r.shows("refill caps", "- call refill of", "\n  ", "  x :=  1", "a     b", "語    c", "dddd  e")
+	r.lacks("`", "**", "|--")
+	h := f.records[0].hit()
+	coloured := strings.Join(linesOf(paragraphsOf(&h, start), painter{colours: true}, 40), "\n")
+	for _, want := range []string{"- call \x1b[36mrefill\x1b[0m of the bucket", "\n  twice when", "\x1b[1mnot\x1b[0m", "  \x1b[36mx :=  1\x1b[0m"} {
+		if !strings.Contains(coloured, want) {
+			t.Errorf("%q is not in\n%q", want, coloured)
+		}
+	}
+	if plain := strings.Join(linesOf(paragraphsOf(&h, start), painter{}, 40), "\n"); !strings.Contains(plain, "- call `refill` of") {
+		t.Errorf("without colours:\n%s", plain)
+	}
+}
+
 // TestReadingSummary reads a summary, whose record has no page of its own.
 func TestReadingSummary(t *testing.T) {
 	f := filled(3)
@@ -523,6 +545,21 @@ func FuzzWrap(f *testing.F) {
 			}
 			if w := width(cut(l, n)); w > n {
 				t.Errorf("cut to %d: %d", n, w)
+			}
+		}
+	})
+}
+
+// FuzzReading: any text fits the columns, and its lines are those of its blocks.
+func FuzzReading(f *testing.F) {
+	f.Add("a `b c`\n- d **e**\n  1. f\n```\n  g\n```\n| h | i |\n|-|-|\n| j | k |", 9)
+	f.Fuzz(func(t *testing.T, md string, n int) {
+		n = max(n%120, 4)
+		h := filled(1).records[0].hit()
+		h.Observation.Narrative, h.Observation.Title, h.Observation.Facts = md, md, []string{md}
+		for _, l := range linesOf(paragraphsOf(&h, start), painter{colours: true}, n) {
+			if width(ansi.Strip(l)) > n {
+				t.Errorf("%q is wider than %d", l, n)
 			}
 		}
 	})

@@ -169,6 +169,7 @@ var (
 	warning  = style{"1", "33"}
 	failure  = style{"1", "31"}
 	success  = style{"", "32"}
+	code     = style{"", "36"}
 )
 
 // hues are the styles of the types' glyphs; types of other modes have none.

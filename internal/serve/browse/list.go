@@ -308,7 +308,11 @@ func rowOf(e api.Entry) row {
 	if e.Kind == memory.RecordObservation {
 		r.hue = hues[e.Type]
 	}
-	switch r.Title, r.Project = line(e.Title), line(e.Project); {
+	r.Title, r.Project = "", line(e.Project)
+	for _, piece := range text.Spans(line(e.Title)) {
+		r.Title += piece.Text
+	}
+	switch {
 	case r.Title != "":
 	case e.Kind == api.KindAnchor:
 		r.Title = "here"

@@ -90,10 +90,10 @@ func (s scope) row(e api.Entry, glyph, name string, facts []string, parts ...str
 		facts = append(facts, text.When(s.now, e.CreatedAtEpoch.Time()))
 	}
 	facts = slices.DeleteFunc(append([]string{r.name, r.Project}, facts...), func(s string) bool { return s == "" })
-	r.about = []paragraph{{bold, glyph + " " + strings.TrimSpace(block(e.Title)), 2}, {}, {dim, line(strings.Join(facts, " · ")), 0}}
+	r.about = []paragraph{said(bold, 2, glyph+" "+strings.TrimSpace(block(e.Title))), {}, said(dim, 0, line(strings.Join(facts, " · ")))}
 	for i := 0; i < len(parts); i += 2 {
-		if said := strings.TrimSpace(block(parts[i+1])); said != "" {
-			r.about = append(r.about, paragraph{}, paragraph{bold, parts[i], 0}, paragraph{plain, said, 0})
+		if s := strings.TrimSpace(block(parts[i+1])); s != "" {
+			r.about = append(r.about, paragraph{}, said(bold, 0, parts[i]), said(plain, 0, s))
 		}
 	}
 	return r

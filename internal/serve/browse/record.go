@@ -42,33 +42,56 @@ func textOf(ctx context.Context, m api.Memory, r row, now time.Time) ([]paragrap
 	return paragraphsOf(&h, now), nil
 }
 
-// paragraph is a part of a record as it is read: lines in a style.
+// paragraph is a part of a record as it is read: pieces on a line, those that are not code or bold in a style.
 type paragraph struct {
-	style style
-	text  string
-	// hang is the indentation of the lines after the first.
+	style  style
+	pieces []text.Span
+	indent int
+	// hang is how far the lines after the first are indented more.
 	hang int
+}
+
+// said returns text as a paragraph.
+func said(st style, hang int, s string) paragraph {
+	return paragraph{style: st, hang: hang, pieces: text.Spans(s)}
+}
+
+// text returns the text of a paragraph. Without colours code is in backquotes.
+func (p *paragraph) text(colours bool) string {
+	p.pieces = slices.Clone(p.pieces)
+	said := strings.Repeat(" ", p.indent)
+	for i := range p.pieces {
+		if s := &p.pieces[i]; s.Code && !colours {
+			s.Text = "`" + s.Text + "`"
+		}
+		said += p.pieces[i].Text
+	}
+	return said
 }
 
 // paragraphsOf returns a record as it is read. Its texts are clean.
 func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 	say := func(st style, hang int, s string) {
 		if s != "" {
-			all = append(all, paragraph{st, s, hang})
+			all = append(all, said(st, hang, s))
 		}
 	}
 	gap := func() {
-		if n := len(all); n > 0 && all[n-1].text != "" {
+		if n := len(all); n > 0 && all[n-1].pieces != nil {
 			all = append(all, paragraph{})
 		}
 	}
-	part := func(name, s string) {
-		if s = strings.TrimRight(block(s), " \n"); s != "" {
-			gap()
-			say(bold, 0, name)
-			say(plain, 0, s)
+	prose := func(name string, blocks []*text.Block) {
+		if len(blocks) == 0 {
+			return
+		}
+		gap()
+		say(bold, 0, name)
+		for _, l := range text.BlockLines(blocks, 0, width) {
+			all = append(all, paragraph{indent: l.Indent, hang: l.Hang, pieces: l.Spans})
 		}
 	}
+	part := func(name, s string) { prose(name, text.Blocks(block(s))) }
 	items := func(name string, list []string) {
 		if len(list) == 0 {
 			return
@@ -115,10 +138,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		if o.Provenance.Foreign() {
 			say(warning, 0, "from outside: it was made of text from outside the project")
 		}
-		if s := strings.TrimRight(block(o.Narrative), " \n"); s != "" {
-			gap()
-			say(plain, 0, s)
-		}
+		part("", o.Narrative)
 		items("Facts", o.Facts)
 		items("Modified", o.FilesModified)
 		items("Read", o.FilesRead)
@@ -143,8 +163,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		p := h.Prompt
 		say(bold, 2, "› "+line(p.Title))
 		facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch(p.Branch))
-		gap()
-		say(plain, 0, strings.TrimRight(block(p.Text), " \n"))
+		prose("", text.Written(block(p.Text)))
 	}
 	return all
 }
@@ -159,12 +178,35 @@ const maxReading = 100
 func linesOf(all []paragraph, p painter, n int) (lines []string) {
 	n = min(n, maxReading)
 	for _, part := range all {
-		if part.text == "" {
-			lines = append(lines, "")
-			continue
-		}
-		for _, l := range wrap(part.text, n, part.hang) {
-			lines = append(lines, p.paint(part.style, l))
+		said := part.text(p.colours)
+		lines = append(lines, p.paintPieces(wrap(said, n, part.hang), part)...)
+	}
+	return lines
+}
+
+// paintPieces paints the lines that the pieces of a paragraph were wrapped into, and returns them.
+func (p painter) paintPieces(lines []string, part paragraph) []string {
+	var piece text.Span // what is left of it
+	for i, l := range lines {
+		said := strings.TrimLeft(l, " ")
+		lines[i] = l[:len(l)-len(said)]
+		for begins := true; said != ""; {
+			if begins { // behind the blanks at which the line was broken
+				piece.Text = strings.TrimLeft(piece.Text, " \n")
+			}
+			if piece.Text == "" {
+				piece, part.pieces = part.pieces[0], part.pieces[1:]
+				continue
+			}
+			begins = false
+			st, n := part.style, min(len(said), len(piece.Text))
+			if piece.Code {
+				st = code
+			} else if piece.Bold {
+				st = bold
+			}
+			lines[i] += p.paint(st, said[:n])
+			said, piece.Text = said[n:], piece.Text[n:]
 		}
 	}
 	return lines

@@ -63,6 +63,7 @@ const (
 	Dim   = "2"
 	Red   = "31"
 	Green = "32"
+	Cyan  = "36" // code
 )
 
 // Style returns text in the ANSI style of code, unchanged without colours.
@@ -104,7 +105,7 @@ func (t Terminal) Write(b []byte) (int, error) {
 }
 
 // styles are the sequences that style writes.
-var styles = []string{styleStart(Bold), styleStart(Dim), styleStart(Red), styleStart(Green), styleEnd}
+var styles = []string{styleStart(Bold), styleStart(Dim), styleStart(Red), styleStart(Green), styleStart(Cyan), styleEnd}
 
 const styleEnd = "\x1b[0m"
 

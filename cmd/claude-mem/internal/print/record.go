@@ -33,9 +33,9 @@ func ShownOf(observations []api.Observation) []ShownObservation {
 // Observation prints an observation in full.
 func (p *Printer) Observation(found *api.Observation) {
 	o := found.Whole()
-	p.Printf("%s %s  %s\n", o.Type.Glyph(), p.Style(Bold, Line(text.Reported(o.Foreign, o.Title), 0)), p.Style(Dim, fmt.Sprintf("#%d", o.ID)))
+	p.Printf("%s %s  %s\n", o.Type.Glyph(), p.marked(Bold, Line(text.Reported(o.Foreign, o.Title), 0)), p.Style(Dim, fmt.Sprintf("#%d", o.ID)))
 	if o.Subtitle != "" {
-		p.Printf("%s\n", Line(o.Subtitle, 0))
+		p.Printf("%s\n", p.marked("", Line(o.Subtitle, 0)))
 	}
 	where := []string{Line(string(o.Type), 40), p.Ago(o.CreatedAtEpoch), Line(o.Project, 60), fmt.Sprintf("S%d", o.SessionDBID)}
 	if o.PromptNumber > 0 { // none when it was written down by hand
@@ -49,19 +49,53 @@ func (p *Printer) Observation(found *api.Observation) {
 		p.Printf("Superseded by #%d, which holds instead.\n", o.SupersededBy)
 	}
 	if o.Narrative != "" {
-		p.Printf("\n%s\n", text.Terminal(o.Narrative))
+		p.prose(o.Narrative, text.Blocks)
 	}
 	if len(o.Facts) > 0 {
 		p.Printf("\n")
 	}
 	for _, fact := range o.Facts {
-		p.Printf("- %s\n", Line(fact, 0))
+		p.Printf("- %s\n", p.marked("", Line(fact, 0)))
 	}
 	p.paths("Modified", o.FilesModified)
 	p.paths("Read", o.FilesRead)
 	if len(o.Concepts) > 0 {
 		p.Printf("%s %s\n", p.Style(Dim, "Concepts:"), Line(strings.Join(o.Concepts, ", "), 0))
 	}
+}
+
+// prose prints a text behind an empty line: without styles as it was written, else by the blocks that
+// parse makes of it.
+func (p *Printer) prose(s string, parse func(string) []*text.Block) {
+	if s = text.Terminal(s); !p.Color {
+		p.Printf("\n%s\n", s)
+		return
+	}
+	p.Printf("\n")
+	for _, l := range text.BlockLines(parse(s), 0, utf8.RuneCountInString) {
+		p.Printf("%s%s\n", strings.Repeat(" ", l.Indent), p.spans("", l.Spans, ""))
+	}
+}
+
+// marked returns a line in a style ("" for none), on a terminal its code and bold text in theirs.
+func (p *Printer) marked(style, line string) string { return p.spans(style, text.Spans(line), line) }
+
+// spans returns pieces in their styles and the others in style; without styles the line as it was written.
+func (p *Printer) spans(style string, pieces []text.Span, line string) string {
+	if !p.Color {
+		return line
+	}
+	return strings.Join(collect.Map(pieces, func(s text.Span) string {
+		switch {
+		case s.Code:
+			return p.Style(Cyan, s.Text)
+		case s.Bold:
+			return p.Style(Bold, s.Text)
+		case style == "":
+			return s.Text
+		}
+		return p.Style(style, s.Text)
+	}), "")
 }
 
 // paths prints a line with the label and paths; nothing without paths.
@@ -71,6 +105,9 @@ func (p *Printer) paths(label string, paths []string) {
 	}
 }
 
+// maxPrompt is how many characters of a prompt a session shows, with its lines.
+const maxPrompt = 1000
+
 // Session prints a session prompt by prompt, each with its summary and observations. Records before
 // the first prompt, or written by hand, come first.
 func (p *Printer) Session(s *api.SessionRecords) {
@@ -78,7 +115,8 @@ func (p *Printer) Session(s *api.SessionRecords) {
 	turns := map[int][]func(){} // what to print of each, by the number of its prompt
 	for _, prompt := range s.Prompts {
 		turns[prompt.PromptNumber] = append(turns[prompt.PromptNumber], func() {
-			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", prompt.PromptNumber)), Line(prompt.Text, 300))
+			said := text.TruncateRunes(strings.TrimSpace(text.Terminal(prompt.Text)), maxPrompt)
+			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", prompt.PromptNumber)), strings.ReplaceAll(said, "\n", "\n   "))
 		})
 	}
 	for _, y := range s.Summaries {
@@ -87,7 +125,7 @@ func (p *Printer) Session(s *api.SessionRecords) {
 	for _, o := range s.Observations {
 		entry := o.Entry()
 		about := p.Style(Dim, Join(", ", entry.Name(), entry.Mark()))
-		turns[o.PromptNumber] = append(turns[o.PromptNumber], func() { p.Printf("   %s %s  %s\n", o.Type.Glyph(), Line(entry.Reported(), 100), about) })
+		turns[o.PromptNumber] = append(turns[o.PromptNumber], func() { p.Printf("   %s %s  %s\n", o.Type.Glyph(), p.marked("", Line(entry.Reported(), 100)), about) })
 	}
 	for _, number := range slices.Sorted(maps.Keys(turns)) {
 		for _, show := range turns[number] {
@@ -107,7 +145,7 @@ func (p *Printer) summary(y *api.Summary) {
 		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
 	} {
 		if field.text != "" {
-			p.Printf("   %s %s\n", p.Style(Dim, field.name+":"), Line(text.Reported(y.Provenance, field.text), 400))
+			p.Printf("   %s %s\n", p.Style(Dim, field.name+":"), p.marked("", Line(text.Reported(y.Provenance, field.text), 400)))
 		}
 	}
 }
@@ -144,11 +182,11 @@ func (p *Printer) Hit(h *api.Hit) {
 		return
 	}
 	e := h.Entry()
-	p.Printf("%s %s  %s\n%s\n", e.Glyph(), p.Style(Bold, Line(e.Reported(), 0)), p.Style(Dim, e.Name()),
+	p.Printf("%s %s  %s\n%s\n", e.Glyph(), p.marked(Bold, Line(e.Reported(), 0)), p.Style(Dim, e.Name()),
 		p.Style(Dim, strings.Join([]string{string(e.Kind), p.Ago(e.CreatedAtEpoch), Line(e.Project, 60)}, " · ")))
 	switch {
 	case h.Prompt != nil:
-		p.Printf("\n%s\n", text.Terminal(h.Prompt.Text))
+		p.prose(h.Prompt.Text, text.Written)
 	case h.Summary != nil:
 		p.summary(h.Summary)
 	}

@@ -12,6 +12,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestProse: on a terminal the Markdown of a record has styles, elsewhere it is as it was written.
+func TestProse(t *testing.T) {
+	o := &api.Observation{ID: 12, Type: memory.TypeBugfix, Title: "`refill` caps", ObservationDetail: &api.ObservationDetail{SessionDBID: 4,
+		Narrative: "Do **not**:\n1. `a`\n\n```go\n\x1b[31mx\n```", Facts: []string{"`b` passes"}}}
+	prompt := &api.Prompt{TurnHead: api.TurnHead{PromptNumber: 1}, PromptDetail: &api.PromptDetail{Text: "First\n- one\n- two"}}
+	for colour, want := range map[bool]string{
+		false: "● `refill` caps  #12\nbugfix · never ·  · S4\n\nDo **not**:\n1. `a`\n\n```go\n[31mx\n```\n\n- `b` passes\n",
+		true:  "● {36}refill{0}{1} caps{0}  {2}#12{0}\n{2}bugfix · never ·  · S4{0}\n\nDo {1}not{0}:\n1. {36}a{0}\n\n  {36}[31mx{0}\n\n- {36}b{0} passes\n",
+	} {
+		var out bytes.Buffer
+		p := &Printer{W: &out, Color: colour}
+		p.Observation(o)
+		got := strings.NewReplacer("\x1b[36m", "{36}", "\x1b[1m", "{1}", "\x1b[2m", "{2}", "\x1b[0m", "{0}").Replace(out.String())
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("colour %v: -want +got:\n%s", colour, diff)
+		}
+	}
+	var out bytes.Buffer
+	(&Printer{W: &out}).Session(&api.SessionRecords{Prompts: []api.Prompt{*prompt}})
+	if want := "\n1. First\n   - one\n   - two\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("a prompt is %q, want %q at the end", out.String(), want)
+	}
+}
+
 func TestPrintHits(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(now.Add(-d)) }
