@@ -105,8 +105,8 @@ removes the setting, so that its default applies. The value - is read from stand
 input, so that a key stays out of the shell's history.
 A running worker applies settings of capture from the next event on; provider, key,
 model, mode, language and caps from the next batch on; RECALL from the next prompt on;
-START_LINE from the next session on; AGENT_FILES from the next summary on; all others
-after a restart.`,
+START_LINE and CONTEXT_… from the next session on; AGENT_FILES from the next summary on;
+all others after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 
 		ValidArgsFunction: a.CompleteSetting,
@@ -121,20 +121,12 @@ after a restart.`,
 					return err
 				}
 			}
-			pending, err := settings.PendingImport(dataDir)
-			if err != nil {
-				return err
-			}
-			if value == "" {
-				err = settings.Unset(dataDir, key)
-			} else {
-				err = settings.Set(dataDir, key, value)
-			}
+			notes, err := settings.Change(dataDir, key, value)
 			if err != nil {
 				return unknownValue(setting.Setting, value, err)
 			}
-			if len(pending) > 0 {
-				a.Note("settings.json is ignored from now on: its restricting settings were copied into config.json; `claude-mem config import` shows and imports the others")
+			for _, note := range notes {
+				a.Note("%s", note)
 			}
 			if value != "" {
 				setting.Value = value
@@ -149,7 +141,7 @@ after a restart.`,
 				a.Note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
 			_, _ = control.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
-			if appliesAtOnce(setting.Setting) {
+			if setting.AtOnce() {
 				a.Note("a running worker applies it at once")
 			} else {
 				a.Note("`claude-mem worker restart` applies it to a running worker")
@@ -157,18 +149,6 @@ after a restart.`,
 			return nil
 		},
 	}
-}
-
-// appliesAtOnce reports whether a running worker uses a new value without a restart.
-func appliesAtOnce(s settings.Setting) bool {
-	switch s.Key {
-	case settings.KeyMaxObservers, settings.KeyObserverContextTokens:
-		return false
-	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall, settings.KeyStartLine, settings.KeyAgentFiles,
-		settings.KeyRecencyDays, settings.KeyRetentionDays, settings.KeyBackupKeep:
-		return true
-	}
-	return s.Group == "capture" || s.Group == "observer"
 }
 
 // longestValue bounds a setting that is read from standard input, in bytes.

@@ -33,8 +33,8 @@ func TestAppliesAtOnce(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`(?:live|settings)\.get\(\)\.\w+\(settings\.(Key\w+)\)`).FindAllStringSubmatch(string(code), -1) {
 			asked++
-			if s, ok := settings.Lookup(keys[m[1]]); !ok || !appliesAtOnce(s) {
-				t.Errorf("%s asks for %s each time; appliesAtOnce does not list it", filepath.Base(path), m[1])
+			if s, ok := settings.Lookup(keys[m[1]]); !ok || !s.AtOnce() {
+				t.Errorf("%s asks for %s each time; AtOnce does not list it", filepath.Base(path), m[1])
 			}
 		}
 	}

@@ -17,6 +17,8 @@ type ContextRequest struct {
 	// block; without them nothing is known of that.
 	StartDir  string
 	ConfigDir string
+	// Settings are values in the place of settings of the block, KEY=VALUE,…, for a preview.
+	Settings string
 	// Explain asks for Lines.
 	Explain bool
 }

@@ -32,6 +32,24 @@ func Set(dataDir, name, value string) error {
 	})
 }
 
+// Change sets a value, or for "" has the default apply again, and returns what else there is to say
+// of it. The errors are those of Set.
+func Change(dataDir, name, value string) (notes []string, err error) {
+	pending, err := PendingImport(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if value == "" {
+		err = Unset(dataDir, name)
+	} else {
+		err = Set(dataDir, name, value)
+	}
+	if err == nil && len(pending) > 0 {
+		notes = append(notes, "settings.json is ignored from now on: its restricting settings were copied into config.json; `claude-mem config import` shows and imports the others")
+	}
+	return notes, err
+}
+
 // Unset removes a key from config.json, so that the default is in force. Without a settings file it
 // does nothing; with only an older one it makes config.json with what restricts in that, except
 // the key. The errors are those of Set.
@@ -205,6 +223,9 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	}
 	if err := change(d); err != nil {
 		return storage(err)
+	}
+	if len(d.Bytes()) > largestFile {
+		return invalid(path+" would be over 1 MB; it was not changed", errTooLarge)
 	}
 	if err := atomicfile.Write(path, d.Bytes(), mode); err != nil {
 		return storage(err)

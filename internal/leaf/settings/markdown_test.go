@@ -28,6 +28,9 @@ glob that begins with '/', '~' or a drive is matched from there, any other at an
 it names and everything below it; one without matches any directory in the path of a project, or a file, by its name. Links are
 resolved. Letter case matters for directories where it does for the system, and never for files.
 
+The page of settings in the viewer changes a setting as 'config set' does, but for those 'at a terminal only': what decides
+where text goes, who may read it, what is captured and what is erased.
+
 The data directory is '~/.claude-mem'; the environment variable '` + DataDirKey + `' moves it.
 `
 
@@ -48,6 +51,9 @@ func Markdown() string {
 		}
 		if s.Secret {
 			value += ", secret"
+		}
+		if !s.OnPage {
+			value += ", at a terminal only"
 		}
 		fallback := ""
 		if s.Default != "" {

@@ -163,6 +163,20 @@ func (s *Settings) env(key string) string {
 	return s.getenv(key)
 }
 
+// With returns the settings with other values, KEY=VALUE,…, for settings of a group. What is no value
+// of one is left out.
+func (s *Settings) With(group, values string) *Settings {
+	other := *s
+	other.fileFirst, other.entries = true, slices.Clone(s.entries)
+	for v := range strings.SplitSeq(values, ",") {
+		name, text, _ := strings.Cut(v, "=")
+		if setting, ok := Lookup(name); ok && setting.Group == group && setting.Check(text) == nil {
+			other.entries = append(other.entries, entry{key: setting.Key, text: text})
+		}
+	}
+	return &other
+}
+
 // Text returns the value of a key of the table; it panics for another key.
 func (s *Settings) Text(key string) string { return s.at(indexOf(key)).Value }
 

@@ -33,6 +33,21 @@ type Setting struct {
 	Safe string
 	// Secret values are never shown.
 	Secret bool
+	// OnPage lets a page of the viewer change it, as `config set` does. What decides where text
+	// goes, who may read it, what is captured and what is erased is changed at a terminal only, and
+	// so is a setting that does not say.
+	OnPage bool
+}
+
+// AtOnce reports whether a running worker uses a new value without a restart.
+func (s Setting) AtOnce() bool {
+	switch s.Key {
+	case KeyMaxObservers, KeyObserverContextTokens:
+		return false
+	case KeyDailyTokenCap, KeySessionTokenCap, KeyRecencyDays, KeyRetentionDays, KeyBackupKeep:
+		return true
+	}
+	return s.Group == "capture" || s.Group == "observer" || s.Group == "context"
 }
 
 // The keys, as they stand in the environment and in config.json.
@@ -130,51 +145,51 @@ var table = [...]Setting{
 	{Key: KeyOllamaAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider ollama, if the server needs one"},
 	{Key: KeyOllamaBaseURL, Group: "observer", Kind: Text, Help: "URL of the Ollama server; empty: http://127.0.0.1:11434/v1"},
 	{Key: KeyClaudeAuth, Default: "subscription", Group: "observer", Kind: Choice, Choices: "subscription inherit", Help: "account of the claude CLI; subscription: its own login; inherit: the ANTHROPIC_* variables are passed on"},
-	{Key: KeyMaxObservers, Default: "2", Group: "observer", Kind: Integer, Help: "number of sessions processed at the same time"},
-	{Key: KeyObserverContextTokens, Default: "12000", Group: "observer", Kind: Integer, Help: "tokens after which an observer compacts its conversation with the model"},
-	{Key: KeyRequestsPerMinute, Default: "0", Group: "observer", Kind: Integer, Help: "maximum requests per minute to the provider; 0: no limit"},
+	{Key: KeyMaxObservers, OnPage: true, Default: "2", Group: "observer", Kind: Integer, Help: "number of sessions processed at the same time"},
+	{Key: KeyObserverContextTokens, OnPage: true, Default: "12000", Group: "observer", Kind: Integer, Help: "tokens after which an observer compacts its conversation with the model"},
+	{Key: KeyRequestsPerMinute, OnPage: true, Default: "0", Group: "observer", Kind: Integer, Help: "maximum requests per minute to the provider; 0: no limit"},
 	{Key: KeyMode, Default: "code", Group: "observer", Kind: Text, Help: "what to look for in sessions: code, or the name of a file in modes/ of the data directory"},
-	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language of the records that a model writes, by name or code: German, de, pt-br; empty: the session's; without a model records keep the session's words"},
+	{Key: KeyLanguage, OnPage: true, Group: "observer", Kind: Text, Help: "language of the records that a model writes, by name or code: German, de, pt-br; empty: the session's; without a model records keep the session's words"},
 
-	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "send several events to the model in one request"},
-	{Key: KeyBatchMaxSize, Default: "40", Group: "cost", Kind: Integer, Help: "maximum events in one request"},
-	{Key: KeyDailyTokenCap, Default: "2000000", Group: "cost", Kind: Integer, Help: "maximum tokens per day; above it work goes on offline; 0: no limit"},
-	{Key: KeySessionTokenCap, Default: "400000", Group: "cost", Kind: Integer, Help: "maximum tokens per session; above it the session goes on offline; 0: no limit"},
-	{Key: KeyProviderWaitMinutes, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for an unreachable provider before they are processed offline"},
+	{Key: KeyBatchingEnabled, OnPage: true, Default: "true", Group: "cost", Kind: Bool, Help: "send several events to the model in one request"},
+	{Key: KeyBatchMaxSize, OnPage: true, Default: "40", Group: "cost", Kind: Integer, Help: "maximum events in one request"},
+	{Key: KeyDailyTokenCap, OnPage: true, Default: "2000000", Group: "cost", Kind: Integer, Help: "maximum tokens per day; above it work goes on offline; 0: no limit"},
+	{Key: KeySessionTokenCap, OnPage: true, Default: "400000", Group: "cost", Kind: Integer, Help: "maximum tokens per session; above it the session goes on offline; 0: no limit"},
+	{Key: KeyProviderWaitMinutes, OnPage: true, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for an unreachable provider before they are processed offline"},
 
-	{Key: KeySkipTools, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose calls are counted but not stored"},
+	{Key: KeySkipTools, OnPage: true, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose calls are counted but not stored"},
 	{Key: KeyExcludedProjects, Group: "capture", Kind: List, Help: "globs of project directories where nothing is captured"},
 	{Key: KeyIncludedProjects, Group: "capture", Kind: List, Help: "globs of project directories; if set, nothing is captured elsewhere"},
 	{Key: KeyWithholdFiles, Default: DefaultWithholdFiles, Group: "capture", Kind: List, Help: "globs of files whose contents are never stored"},
 
-	{Key: KeyContextBudget, Default: "2000", Group: "context", Kind: Integer, Help: "maximum tokens of the context block at the start of a session"},
-	{Key: KeyContextCapSessions, Default: "400", Group: "context", Kind: Integer, Help: "maximum tokens for recent sessions"},
-	{Key: KeyContextCapSymbols, Default: "500", Group: "context", Kind: Integer, Help: "maximum tokens for recently changed code"},
-	{Key: KeyContextCapLearnings, Default: "300", Group: "context", Kind: Integer, Help: "maximum tokens for learnings about the project"},
-	{Key: KeyContextCapObservations, Default: "600", Group: "context", Kind: Integer, Help: "maximum tokens for observations of past work"},
-	{Key: KeyContextCapReserve, Default: "200", Group: "context", Kind: Integer, Help: "tokens reserved for headings and the last line"},
-	{Key: KeyContextMaxSessions, Default: "10", Group: "context", Kind: Integer, Help: "maximum sessions in the context block"},
-	{Key: KeyContextMaxSymbols, Default: "30", Group: "context", Kind: Integer, Help: "maximum symbols in the context block"},
-	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
-	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
-	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
-	{Key: KeyStartLine, Default: "on", Group: "context", Kind: Bool, Help: "at the start of a session, show the user one line: how much is remembered of the project, and what came last"},
-	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
+	{Key: KeyContextBudget, OnPage: true, Default: "2000", Group: "context", Kind: Integer, Help: "maximum tokens of the context block at the start of a session"},
+	{Key: KeyContextCapSessions, OnPage: true, Default: "400", Group: "context", Kind: Integer, Help: "maximum tokens for recent sessions"},
+	{Key: KeyContextCapSymbols, OnPage: true, Default: "500", Group: "context", Kind: Integer, Help: "maximum tokens for recently changed code"},
+	{Key: KeyContextCapLearnings, OnPage: true, Default: "300", Group: "context", Kind: Integer, Help: "maximum tokens for learnings about the project"},
+	{Key: KeyContextCapObservations, OnPage: true, Default: "600", Group: "context", Kind: Integer, Help: "maximum tokens for observations of past work"},
+	{Key: KeyContextCapReserve, OnPage: true, Default: "200", Group: "context", Kind: Integer, Help: "tokens reserved for headings and the last line"},
+	{Key: KeyContextMaxSessions, OnPage: true, Default: "10", Group: "context", Kind: Integer, Help: "maximum sessions in the context block"},
+	{Key: KeyContextMaxSymbols, OnPage: true, Default: "30", Group: "context", Kind: Integer, Help: "maximum symbols in the context block"},
+	{Key: KeyContextMaxLearnings, OnPage: true, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
+	{Key: KeyContextMaxObservations, OnPage: true, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
+	{Key: KeyContextMinConfidence, OnPage: true, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
+	{Key: KeyStartLine, OnPage: true, Default: "on", Group: "context", Kind: Bool, Help: "at the start of a session, show the user one line: how much is remembered of the project, and what came last"},
+	{Key: KeyRecall, OnPage: true, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
 	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: List, Choices: "off root folders cursor", Help: "files of a project that get a block of recent records: off, or a list of root, folders, cursor"},
 
 	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "source of the vectors for semantic search"},
-	{Key: KeyEmbedderTraining, Default: "on", Group: "search", Kind: Bool, Help: "train the built-in vectors further on your own observations, from 1000 on; in the background, and nothing leaves the machine"},
+	{Key: KeyEmbedderTraining, OnPage: true, Default: "on", Group: "search", Kind: Bool, Help: "train the built-in vectors further on your own observations, from 1000 on; in the background, and nothing leaves the machine"},
 	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "URL of an OpenAI-compatible embedding server"},
 	{Key: KeyEmbedderModel, Group: "search", Kind: Text, Help: "model of the embedding server"},
 	{Key: KeyEmbedderAPIKey, Group: "search", Kind: Text, Secret: true, Help: "API key for the embedding server"},
-	{Key: KeyRecencyDays, Default: "90", Group: "search", Kind: Days, Help: "maximum age of matches by meaning alone; 0: any"},
+	{Key: KeyRecencyDays, OnPage: true, Default: "90", Group: "search", Kind: Days, Help: "maximum age of matches by meaning alone; 0: any"},
 
 	{Key: KeyWorkerPort, Default: "37777", Group: "worker", Kind: Integer, Help: "port of the worker on 127.0.0.1, or the next free one; 0: none"},
 	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "clients on the port must send the token; auto: only where the system cannot tell users apart"},
-	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker exits; 0: never"},
+	{Key: KeyIdleExitMinutes, OnPage: true, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker exits; 0: never"},
 	{Key: KeyRetentionDays, Default: "0", Group: "worker", Kind: Days, Help: "age at which prompts, summaries and observations that are not pinned are hidden, and a week later erased; 0: never"},
 	{Key: KeyBackupKeep, Default: "3", Group: "worker", Kind: Integer, Help: "number of daily backups to keep, fewer if they take more than 64 MB and twice the database; 0: no backups"},
-	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
+	{Key: KeyLogLevel, OnPage: true, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
 }
 
 // All returns the table, in its order of display.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
+	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
+	"claudemem/internal/serve/api"
 )
 
 // live holds the worker's settings as the file has them now. What is captured
@@ -123,6 +126,21 @@ func sameFile(a, b os.FileInfo) bool {
 // Settings returns every setting with the value that the worker uses, secrets masked.
 func (w *Worker) Settings() []settings.View {
 	return collect.Map(w.settings.get().List(), settings.Value.View)
+}
+
+// ChangeSetting implements httpapi.Worker.
+func (w *Worker) ChangeSetting(_ context.Context, c api.SettingChange) (changed api.SettingChanged, err error) {
+	if s, ok := settings.Lookup(c.Key); ok && !s.OnPage {
+		return changed, memory.Errorf(memory.CodeForbidden, "%s is changed at a terminal only", s.Key).
+			WithHint("claude-mem config set " + s.Key + " VALUE")
+	}
+	notes, err := settings.Change(w.cfg.DataDir, c.Key, c.Value)
+	if err != nil {
+		return changed, err
+	}
+	v, err := w.settings.get().Get(c.Key)
+	w.log.Info("a page changed a setting", "key", v.Key)
+	return api.SettingChanged{Setting: v.View(), AtOnce: v.AtOnce(), Notes: append([]string{}, notes...)}, err
 }
 
 // origins returns the settings that are not at their default.

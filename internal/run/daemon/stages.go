@@ -102,6 +102,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	}
 
 	options := RecallOptions(w.cfg.Settings, w.store)
+	options.Bounds = func(o *block.Options, with string) { bounds(o, w.settings.get().With("context", with)) }
 	options.Clock, options.Logger = w.cfg.Clock, w.log
 	options.Finder = w.searcher
 	options.StartLine = func() bool { return w.settings.get().Bool(settings.KeyStartLine) } // without a restart
@@ -178,25 +179,31 @@ func (w *Worker) observe() error {
 // RecallOptions returns the options of context blocks that the settings give. What waits in
 // the queue is distilled without a model, and marked by the foreign texts of the memory.
 func RecallOptions(s *settings.Settings, mem *store.Store) block.Options {
-	return block.Options{
+	o := block.Options{
 		Distiller: observer.Marking{Distiller: offline.New(), Foreign: mem},
-		Budget:    s.Int(settings.KeyContextBudget),
-		Caps: block.Caps{
-			Sessions:     s.Int(settings.KeyContextCapSessions),
-			Symbols:      s.Int(settings.KeyContextCapSymbols),
-			Learnings:    s.Int(settings.KeyContextCapLearnings),
-			Observations: s.Int(settings.KeyContextCapObservations),
-			Reserve:      s.Int(settings.KeyContextCapReserve),
-		},
-		MaxSessions:     atMost(s.Int(settings.KeyContextMaxSessions)),
-		MaxSymbols:      atMost(s.Int(settings.KeyContextMaxSymbols)),
-		MaxLearnings:    atMost(s.Int(settings.KeyContextMaxLearnings)),
-		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
-		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
-		StartLine:       func() bool { return s.Bool(settings.KeyStartLine) },
-		Trial:           mem.Trial,
-		Slack:           settings.Slack(os.Getenv),
+		StartLine: func() bool { return s.Bool(settings.KeyStartLine) },
+		Trial:     mem.Trial,
+		Slack:     settings.Slack(os.Getenv),
 	}
+	bounds(&o, s)
+	return o
+}
+
+// bounds sets the budget and the bounds of context blocks to those of the settings.
+func bounds(o *block.Options, s *settings.Settings) {
+	o.Budget = s.Int(settings.KeyContextBudget)
+	o.Caps = block.Caps{
+		Sessions:     s.Int(settings.KeyContextCapSessions),
+		Symbols:      s.Int(settings.KeyContextCapSymbols),
+		Learnings:    s.Int(settings.KeyContextCapLearnings),
+		Observations: s.Int(settings.KeyContextCapObservations),
+		Reserve:      s.Int(settings.KeyContextCapReserve),
+	}
+	o.MaxSessions = atMost(s.Int(settings.KeyContextMaxSessions))
+	o.MaxSymbols = atMost(s.Int(settings.KeyContextMaxSymbols))
+	o.MaxLearnings = atMost(s.Int(settings.KeyContextMaxLearnings))
+	o.MinConfidence = atMost(s.Float(settings.KeyContextMinConfidence))
+	o.MaxObservations = atMost(s.Int(settings.KeyContextMaxObservations))
 }
 
 // atMost returns n, or -1 for 0: in the settings 0 means none (or no bound), for recall

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -304,6 +305,23 @@ const ForgetPath = "/api/admin/forget"
 type ForgetRequest struct {
 	Observations []memory.ObservationID `json:"observations,omitempty"`
 	Sessions     []memory.SessionID     `json:"sessions,omitempty"`
+}
+
+// SettingsPath changes a setting that a page may change: POST, SettingChange, SettingChanged.
+const SettingsPath = "/api/admin/settings"
+
+// SettingChange is a new value of a setting; "" has its default apply again.
+type SettingChange struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// SettingChanged is a setting after its change.
+type SettingChanged struct {
+	Setting settings.View `json:"setting"`
+	// AtOnce says that it is in force; else it is after a restart of the worker.
+	AtOnce bool     `json:"at_once"`
+	Notes  []string `json:"notes"`
 }
 
 // ErasureState says how far an erasure came.

@@ -77,6 +77,7 @@ var params = map[string]Param{
 	"head_commit":   {About: "the commit checked out there; records of branches that are not merged into it are marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
 	"start_dir":     {About: "the directory in which the host was started, in the project; what its instruction files say is left out", Example: "/home/ada/tally"},
 	"config_dir":    {About: "Claude Code's configuration directory; what its CLAUDE.md and its memory of the project say is left out", Example: "/home/ada/.claude"},
+	"settings":      {Kind: ListParam, About: "values in the place of settings of the group context, to see what they would change", Example: "CONTEXT_CAP_SESSIONS=200"},
 	"lookup":        {Kind: FlagParam, About: "false: the client itself says which observations it showed, by POST /api/lookups", Default: "true", Example: "false"},
 
 	// Parts of paths.
@@ -252,13 +253,15 @@ type ContextRequest struct {
 	HeadCommit    string `param:"head_commit"`
 	StartDir      string `param:"start_dir"`
 	ConfigDir     string `param:"config_dir"`
+	// Settings are values in the place of settings, KEY=VALUE.
+	Settings []string `param:"settings"`
 }
 
 // Block returns the request for the builder of blocks.
 func (r ContextRequest) Block() memory.ContextRequest {
 	return memory.ContextRequest{Host: memory.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath, Source: r.Source, Budget: r.Budget,
 		Checkout: memory.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit},
-		StartDir: r.StartDir, ConfigDir: r.ConfigDir}
+		StartDir: r.StartDir, ConfigDir: r.ConfigDir, Settings: strings.Join(r.Settings, ",")}
 }
 
 // HideRequest names an observation to hide. With Purge it is deleted for good after

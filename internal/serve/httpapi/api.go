@@ -266,6 +266,8 @@ type Worker interface {
 	Stats(ctx context.Context) map[string]any
 	// Settings returns every setting with the value that the worker uses, secrets masked.
 	Settings() []settings.View
+	// ChangeSetting changes a setting; CodeForbidden for one that a page may not change.
+	ChangeSetting(ctx context.Context, c api.SettingChange) (api.SettingChanged, error)
 	// Statusline returns the counts for a host's status line.
 	Statusline(ctx context.Context, request memory.StatusRequest) (memory.Statusline, error)
 	// StartReindex begins to rebuild the search index in the background; CodeConflict when a

@@ -554,3 +554,8 @@ func (f *fakeWorker) Erasure() (api.Erasure, error) {
 	}
 	return api.Erasure{State: api.ErasureDone, ForgetRequest: f.forgotten[0], Left: []string{"logs: in use"}}, nil
 }
+
+// ChangeSetting implements Worker.
+func (f *fakeWorker) ChangeSetting(_ context.Context, c api.SettingChange) (api.SettingChanged, error) {
+	return api.SettingChanged{Setting: settings.View{Key: c.Key, Value: c.Value}, AtOnce: true, Notes: []string{}}, nil
+}

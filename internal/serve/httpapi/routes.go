@@ -85,7 +85,9 @@ func (a *server) workerRoutes() []route {
 	statusline.hook = true
 	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.Worker.StartForget,
 		api.Erasure{}, `{"observations":[12]}`)
-	forgetting.pageOnly = true
+	setting := call(a, "POST", api.SettingsPath, "changes a setting that decides neither where text goes, who may read it, what is captured nor what is erased", a.Worker.ChangeSetting,
+		api.SettingChanged{}, `{"key":"CONTEXT_BUDGET","value":"1500"}`)
+	forgetting.pageOnly, setting.pageOnly = true, true
 	return []route{
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
 		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
@@ -93,6 +95,7 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", "/api/stats", "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
 		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
 			settingsAnswer{Settings: []settings.View{{}}}, ""),
+		setting,
 		call(a, "GET", "/api/openapi.json", "this document", func(context.Context, struct{}) (object, error) { return a.describe(), nil }, map[string]any{}, ""),
 		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{Record: &observationHits[1]},
 			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},

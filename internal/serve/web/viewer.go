@@ -267,7 +267,7 @@ var pages = []page{
 	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
 	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},
 	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
-	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", load: (*visit).settings},
+	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", Script: "settings.js", load: (*visit).settings},
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
 	{Path: "/add", Name: "add", Script: "add.js", load: (*visit).add},
 	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},

@@ -167,15 +167,47 @@ type shownSetting struct {
 	settings.View
 	Name    string
 	Changed bool
+	// Own is what config.json says, "" if it says nothing of it.
+	Own string
+	// OnPage says that the page may change it: by a choice of Options, or a field of type Input.
+	OnPage      bool
+	Input, Step string
+	// Options are the values of a choice, with the value in force.
+	Options []option
+}
+
+// shownSettingOf returns a setting as the page shows it.
+func shownSettingOf(s settings.View) shownSetting {
+	row, _ := settings.Lookup(s.Key)
+	shown := shownSetting{View: s, Name: strings.TrimPrefix(s.Key, settingPrefix), Changed: s.Origin != settings.FromDefault || s.Error != "", OnPage: row.OnPage, Input: "number", Step: "any"}
+	if s.Origin == settings.FromFile {
+		shown.Own = s.Value
+	}
+	var values []string
+	switch row.Kind {
+	case settings.Bool:
+		values = []string{"true", "false"}
+		if row.Default == "on" || row.Default == "off" {
+			values = []string{"on", "off"}
+		}
+	case settings.Choice:
+		values = strings.Fields(row.Choices)
+	case settings.Integer:
+		shown.Step = "1"
+	case settings.Text, settings.List:
+		shown.Input = "text"
+	}
+	if values != nil {
+		shown.Options = collect.Map(text.Add(values, s.Value), func(value string) option { return option{value, value, value == s.Value} })
+	}
+	return shown
 }
 
 // settings lists the settings by group; with the parameter changed those that are not at their
 // default.
 func (v *visit) settings() view {
 	only := v.URL.Query().Get("changed") != ""
-	all := collect.Map(v.opts.Worker.Settings(), func(s settings.View) shownSetting {
-		return shownSetting{s, strings.TrimPrefix(s.Key, settingPrefix), s.Origin != settings.FromDefault || s.Error != ""}
-	})
+	all := collect.Map(v.opts.Worker.Settings(), shownSettingOf)
 	changed := collect.Keep(all, func(s shownSetting) bool { return s.Changed })
 	shown := all
 	if only {

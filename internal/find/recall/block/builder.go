@@ -43,6 +43,9 @@ type Options struct {
 	MaxObservations int
 	// MinConfidence is the least confidence of a learning that is shown; default 0.5, negative = any.
 	MinConfidence float64
+	// Bounds sets the fields above for a request, with the values in the place of settings that it
+	// names; nil = they hold for all.
+	Bounds func(o *Options, settings string)
 	// Distiller shows what still waits in the queue; nil = that is not shown.
 	Distiller Distiller
 	// Finder chooses the observations that fit the latest summary; nil = the newest are shown.
@@ -75,17 +78,22 @@ type Builder struct {
 
 // New makes a Builder that reads from source, from several goroutines at once.
 func New(source Source, opts Options) *Builder {
-	opts.Budget = cmp.Or(opts.Budget, DefaultBudget)
-	opts.Caps = cmp.Or(opts.Caps, DefaultCaps)
-	opts.MaxSessions = cmp.Or(opts.MaxSessions, 10)
-	opts.MaxSymbols = cmp.Or(opts.MaxSymbols, 30)
-	opts.MaxLearnings = cmp.Or(opts.MaxLearnings, 10)
-	opts.MaxObservations = cmp.Or(opts.MaxObservations, 10)
-	opts.MinConfidence = cmp.Or(opts.MinConfidence, 0.5)
+	opts.bound()
 	opts.Timeout = cmp.Or(opts.Timeout, 800*time.Millisecond) + opts.Slack
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.Clock = memory.ClockOr(opts.Clock)
 	return &Builder{source: source, opts: opts}
+}
+
+// bound sets the bounds that are not set to their defaults.
+func (o *Options) bound() {
+	o.Budget = cmp.Or(o.Budget, DefaultBudget)
+	o.Caps = cmp.Or(o.Caps, DefaultCaps)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 10)
+	o.MaxSymbols = cmp.Or(o.MaxSymbols, 30)
+	o.MaxLearnings = cmp.Or(o.MaxLearnings, 10)
+	o.MaxObservations = cmp.Or(o.MaxObservations, 10)
+	o.MinConfidence = cmp.Or(o.MinConfidence, 0.5)
 }
 
 // The sources that are not like a startup.
@@ -104,6 +112,12 @@ const (
 // built is left out and named in Skipped; when no layer at all could be built
 // the error has CodeUnavailable. Injection is what to book once the text was given.
 func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memory.ContextBlock, error) {
+	if b.opts.Bounds != nil {
+		own := *b
+		own.opts.Bounds(&own.opts, req.Settings)
+		own.opts.bound()
+		b = &own
+	}
 	start := b.opts.Clock()
 	// One clock for everything below, in stages: who asks, what is recent, what
 	// waits in the queue, the layers. A stage that is late costs only itself.

@@ -183,3 +183,61 @@ func TestTypo(t *testing.T) {
 		t.Errorf("the page said %s", said)
 	}
 }
+
+// TestSettings: a setting is changed on the page, with its undo, as by config set; the block shows
+// what a value would change before it is saved; what decides where text goes has no control.
+func TestSettings(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	set := func(name string) string {
+		t.Helper()
+		return strings.TrimSpace(string(r.command("config", "get", name)))
+	}
+	b.visit("/settings")
+	b.is(`[...document.querySelectorAll("form[data-setting] [name=value]")].every(c => c.disabled && c.title.includes("claude-mem open"))`)
+	b.open("settings")
+	for _, name := range []string{"PROVIDER", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "EMBEDDER", "WITHHOLD_FILES", "REQUIRE_TOKEN"} {
+		b.is(fmt.Sprintf(`document.getElementById(%q) && !document.querySelector("#%s form")`, name, name))
+	}
+	status := value[int](b, `fetch("/api/admin/settings", {method: "POST", headers: {"Content-Type": "application/json", "X-Claude-Mem-Page": document.querySelector("meta[name=page-token]").content}, body: JSON.stringify({key: "PROVIDER", value: "openai"})}).then(r => r.status)`)
+	if status != http.StatusForbidden || set("PROVIDER") != "offline" {
+		t.Errorf("status %d for the provider, which is %s", status, set("PROVIDER"))
+	}
+	fill := func(name, to string) {
+		t.Helper()
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { const c = document.querySelector("#%s [name=value]"); c.value = %q; c.dispatchEvent(new Event("input", {bubbles: true})); })()`, name, to)))
+	}
+	tokens := `Number(document.querySelector("#preview .budget h2")?.textContent.match(/^[0-9,]+/)?.[0].replace(",", ""))`
+	fill("CONTEXT_MAX_SESSIONS", "9")
+	b.await(tokens + ` > 300`)
+	fill("CONTEXT_BUDGET", "300")
+	b.await(tokens + ` > 0 && ` + tokens + ` <= 300`)
+	if set("CONTEXT_BUDGET") != "2000" {
+		t.Error("looking changed the setting")
+	}
+	b.do(chromedp.Click(chromedp.CSS(`#CONTEXT_BUDGET button:not([data-default])`)))
+	b.toast("CONTEXT_BUDGET is 300")
+	b.is(`document.getElementById("CONTEXT_BUDGET").matches(".changed") && document.querySelector("#CONTEXT_MAX_SESSIONS [name=value]").value === "9"`)
+	var block struct {
+		Budget int `json:"effective_budget"`
+	}
+	r.get("/api/context/preview?project_path=%2Fhome%2Fada%2Ftally", &block)
+	if block.Budget != 300 || set("CONTEXT_BUDGET") != "300" {
+		t.Errorf("a session that starts now has a budget of %d, the setting is %s", block.Budget, set("CONTEXT_BUDGET"))
+	}
+	b.do(chromedp.Click(chromedp.CSS(`#toast button`)))
+	b.toast("Undone")
+	if set("CONTEXT_BUDGET") != "2000" {
+		t.Errorf("after the undo it is %s", set("CONTEXT_BUDGET"))
+	}
+	fill("SKIP_TOOLS", "Glob,Grep")
+	press := func(button string) { // the row may be below the bar at the top
+		t.Helper()
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).click()`, button)))
+	}
+	press(`#SKIP_TOOLS button:not([data-default])`)
+	b.toast("SKIP_TOOLS is Glob,Grep")
+	press(`#SKIP_TOOLS [data-default]`)
+	b.toast("SKIP_TOOLS is Glob,Grep,LS")
+	b.clean("/api/admin/settings: status 403")
+}
