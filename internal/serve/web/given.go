@@ -30,6 +30,9 @@ func (v *visit) givenTo(session memory.SessionID) givenTexts {
 	if found.Total > found.Count {
 		more = fmt.Sprintf("/given?offset=%d&session_id=S%d", found.Count, session)
 	}
+	for i := range found.Results {
+		found.Results[i].Title = "" // the page is the session's
+	}
 	return givenTexts{found.Results, v.token != "", more}
 }
 
