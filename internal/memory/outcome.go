@@ -46,7 +46,20 @@ type Arrival struct {
 	Provenance Provenance
 	// Redacted counts what the secret rules replaced, by rule.
 	Redacted map[string]int
+	// Result says how a tool call went.
+	Result Result
 }
+
+// Result says how a tool call went, "" if that is not known.
+type Result string
+
+// The results that are known.
+const (
+	// ResultFailed: the call failed, or a test, build or linter that it ran did.
+	ResultFailed Result = "failed"
+	// ResultPassed: a test, build or linter passed, and none is known to have failed.
+	ResultPassed Result = "passed"
+)
 
 // Receipt is the queue's answer once an arrival is durable.
 type Receipt struct {

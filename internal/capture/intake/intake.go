@@ -182,6 +182,7 @@ func (in *Intake) arrival(ctx context.Context, e memory.Event, policy *Policy) (
 		strip(&e, a.SkipReason)
 	} else {
 		a.Files = files(&e, &call, policy.Withheld)
+		a.Result = call.Result()
 		if len(a.Files) == 1 && a.Files[0].Role == memory.FileModified && !policy.Withheld.File(call.File, e.Cwd) {
 			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0]) // nil is compared when the event is distilled
 		}

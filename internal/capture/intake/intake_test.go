@@ -530,3 +530,42 @@ func TestUnknownBackfill(t *testing.T) {
 		}
 	}
 }
+
+// TestResult: a call that failed, and tests, builds and linters whose outcome is known. Nothing is said of what
+// the user stopped, of other calls, and of what is skipped.
+func TestResult(t *testing.T) {
+	failing := func(e memory.Event) memory.Event { e.ToolError = "Exit code 1"; return e }
+	stopped := func(e memory.Event) memory.Event { e.Interrupted = true; return failing(e) }
+	bash := func(command, output string) memory.Event {
+		return tool("Bash", `{"command":`+quote(command)+`}`, `{"stdout":`+quote(output)+`}`)
+	}
+	for _, tt := range []struct {
+		event memory.Event
+		want  memory.Result
+	}{
+		{bash("go test ./...", "ok x 0.1s"), memory.ResultPassed},
+		{bash("go vet ./... && go build ./...", ""), memory.ResultPassed},
+		{bash("go test ./... | tail -3", "ok  \tx\t0.1s"), memory.ResultPassed},
+		{bash("go test ./... | tail -3", "--- FAIL: TestSlide (0.00s)\nFAIL\tx\t0.1s\nFAIL"), memory.ResultFailed},
+		{bash("go test ./... | grep -c x", "3"), ""},
+		{bash("ls", "a.go"), ""},
+		{bash("./tool run", "done"), ""},
+		{failing(bash("ls nowhere", "")), memory.ResultFailed},
+		{failing(bash("go test ./...", "")), memory.ResultFailed},
+		{stopped(bash("go test ./...", "")), ""},
+		{stopped(tool("Read", `{"file_path":"a.go"}`, "")), ""},
+		{failing(tool("Read", `{"file_path":"a.go"}`, "")), memory.ResultFailed},
+		{tool("Read", `{"file_path":"a.go"}`, `{}`), ""},
+		{memory.Event{Kind: memory.KindPrompt, Prompt: "go test ./..."}, ""},
+		{memory.Event{Kind: memory.KindStop}, ""},
+	} {
+		in, q := newIntake(Options{})
+		if got := take(t, in, q, tt.event).Result; got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.event.ToolName, tt.event.ToolInput, got, tt.want)
+		}
+	}
+	in, q := newIntake(Options{Policy: fixed(Policy{SkipTools: []string{"Bash"}})})
+	if got := take(t, in, q, failing(bash("go test ./...", ""))); got.Result != "" || got.SkipReason == "" {
+		t.Errorf("skipped: %+v", got)
+	}
+}

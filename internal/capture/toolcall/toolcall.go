@@ -194,13 +194,7 @@ func ParseInput(e *memory.Event) Call {
 // failed only a command line's effects are read. Like ParseInput it keeps e.
 func Parse(e *memory.Event) Call {
 	c := ParseInput(e)
-	var out response
-	switch response := bytes.TrimLeft(e.ToolResponse, " \n\t\r"); {
-	case bytes.HasPrefix(response, []byte("{")):
-		_ = json.Unmarshal(e.ToolResponse, &out)
-	default:
-		out.Output = textOf(e.ToolResponse)
-	}
+	out := c.response()
 	switch {
 	case c.Tool == ToolCommand:
 		c.run(&out)
@@ -219,6 +213,39 @@ func Parse(e *memory.Event) Call {
 	return c
 }
 
+// response decodes what the tool answered.
+func (c *Call) response() (out response) {
+	if bytes.HasPrefix(bytes.TrimLeft(c.event.ToolResponse, " \n\t\r"), []byte("{")) {
+		_ = json.Unmarshal(c.event.ToolResponse, &out)
+	} else {
+		out.Output = textOf(c.event.ToolResponse)
+	}
+	return out
+}
+
+// Result returns how the call of ParseInput went, "" for one that the user stopped. Only of a command line
+// with a test, build or linter it reads the response, into Output, Checks and Verdict.
+func (c *Call) Result() (result memory.Result) {
+	switch {
+	case c.Failed && !c.event.Interrupted:
+		return memory.ResultFailed
+	case c.Tool != ToolCommand || !slices.ContainsFunc(c.Commands, func(cmd Command) bool { return cmd.Kind.IsProof() }):
+		return ""
+	}
+	if out := c.response(); c.listen(&out) {
+		c.judge()
+	}
+	for _, check := range c.Checks {
+		if !check.Passed {
+			return memory.ResultFailed
+		}
+		if check.Command.Kind.IsProof() {
+			result = memory.ResultPassed
+		}
+	}
+	return result
+}
+
 // locate makes a path of the event relative to its worktree.
 func (c *Call) locate(p string) (rel string, inside bool) {
 	return Relative(p, c.event.Cwd, c.event.WorktreeRoot, c.event.ProjectPath)
@@ -228,16 +255,7 @@ func (c *Call) locate(p string) (rel string, inside bool) {
 // an interrupted one only Output is known; of one that failed without a known check nothing counts
 // as changed.
 func (c *Call) run(out *response) {
-	c.Output = out.Stdout
-	for _, more := range []string{out.Stderr, out.Output} {
-		if more != "" {
-			c.Output += "\n" + more
-		}
-	}
-	if c.Failed {
-		c.Output = c.event.ToolError
-	}
-	if c.event.Interrupted || out.Interrupted {
+	if !c.listen(out) {
 		return
 	}
 	c.judge()
@@ -247,6 +265,20 @@ func (c *Call) run(out *response) {
 	for i := range c.Commands {
 		c.effects(&c.Commands[i])
 	}
+}
+
+// listen fills in Output. It returns false if the user stopped the call.
+func (c *Call) listen(out *response) bool {
+	c.Output = out.Stdout
+	for _, more := range []string{out.Stderr, out.Output} {
+		if more != "" {
+			c.Output += "\n" + more
+		}
+	}
+	if c.Failed {
+		c.Output = c.event.ToolError
+	}
+	return !c.event.Interrupted && !out.Interrupted
 }
 
 // judge adds to c.Checks those whose outcome is known, and parses the output of a

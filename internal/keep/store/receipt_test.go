@@ -349,3 +349,32 @@ func FuzzSessionNamed(f *testing.F) {
 		}
 	})
 }
+
+// TestSessionEvents: what was captured of a session in the order in which it occurred, whatever became of it,
+// but nothing forgotten and nothing of another session.
+func TestSessionEvents(t *testing.T) {
+	m := newMemory(t)
+	went := func(r memory.Result) func(*memory.Arrival) { return func(a *memory.Arrival) { a.Result = r } }
+	m.enqueue(t,
+		event(memory.KindPrompt, "s1", "p1", 1),
+		event(memory.KindTool, "s1", "t2", 3, tool("Bash"), went(memory.ResultPassed)),
+		event(memory.KindTool, "s1", "t1", 2, tool("Bash"), went(memory.ResultFailed)),
+		event(memory.KindTool, "s1", "t3", 4, tool("Read"), skipped(memory.SkipTool)),
+		event(memory.KindTool, "s2", "t4", 5, tool("Bash"), went(memory.ResultFailed)),
+	)
+	want := []accounts.SessionEvent{{At: base + 1, Kind: memory.KindPrompt, Turn: 1}, {At: base + 2, Kind: memory.KindTool, Tool: "Bash", Turn: 1, Result: memory.ResultFailed},
+		{At: base + 3, Kind: memory.KindTool, Tool: "Bash", Turn: 1, Result: memory.ResultPassed}, {At: base + 4, Kind: memory.KindTool, Tool: "Read", Turn: 1}}
+	check := func(limit, first, all int) {
+		t.Helper()
+		list, total, err := m.SessionEvents(t.Context(), 1, limit)
+		if diff := cmp.Diff(want[:first], list); diff != "" || total != all || err != nil {
+			t.Errorf("%d, %v: %s", total, err, diff)
+		}
+	}
+	check(9, 4, 4)
+	check(2, 2, 4)
+	rawExec(t, m.path, "UPDATE events SET outcome = 'failed' WHERE occurred_at = "+fmt.Sprint(int64(base+2)))
+	check(9, 4, 4)
+	rawExec(t, m.path, "UPDATE events SET outcome = 'forgotten' WHERE occurred_at = "+fmt.Sprint(int64(base+4)))
+	check(9, 3, 3)
+}

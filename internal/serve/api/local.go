@@ -32,6 +32,8 @@ type Store interface {
 	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
 	SessionNamed(ctx context.Context, name, project string) (memory.Session, error)
 	SessionReceipt(ctx context.Context, id memory.SessionID) (accounts.SessionReceipt, error)
+	// SessionEvents lists the first events of a session, and counts all.
+	SessionEvents(ctx context.Context, id memory.SessionID, limit int) ([]accounts.SessionEvent, int, error)
 	Projects(ctx context.Context, brief bool) ([]memory.ProjectDigest, error)
 	Aliases(ctx context.Context) ([]memory.ProjectAlias, error)
 	Learnings(ctx context.Context, q memory.LearningQuery) ([]memory.Learning, error)

@@ -87,6 +87,21 @@ func (l *Local) receipt(ctx context.Context, r ReceiptRequest) (accounts.Session
 	return l.Store.SessionReceipt(ctx, session.ID)
 }
 
+// maxEvents bounds the events in an answer: 200 KB of JSON.
+const maxEvents = 2000
+
+// sessionEvents answers Memory.SessionEvents.
+func (l *Local) sessionEvents(ctx context.Context, r ReceiptRequest) (Page[accounts.SessionEvent], error) {
+	page := Page[accounts.SessionEvent]{Limit: maxEvents, Results: []accounts.SessionEvent{}}
+	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
+	if err != nil {
+		return page, err
+	}
+	list, total, err := l.Store.SessionEvents(ctx, session.ID, maxEvents)
+	page.Results, page.Count, page.Total = append(page.Results, list...), len(list), total
+	return page, err
+}
+
 // RecentSessions is the answer of the route that lists sessions with their records.
 type RecentSessions struct {
 	Limit    int             `json:"limit"`

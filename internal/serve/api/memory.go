@@ -117,6 +117,11 @@ func (m Memory) Receipt(ctx context.Context, r ReceiptRequest) (accounts.Session
 	return ask(ctx, m, "GET", "/api/sessions/{id}/receipt", r, (*Local).receipt)
 }
 
+// SessionEvents lists the events of a session in short, the oldest first: at most 2,000.
+func (m Memory) SessionEvents(ctx context.Context, r ReceiptRequest) (Page[accounts.SessionEvent], error) {
+	return ask(ctx, m, "GET", "/api/sessions/{id}/events", r, (*Local).sessionEvents)
+}
+
 // Given lists what sessions were given, the newest first, with what became of it.
 func (m Memory) Given(ctx context.Context, r GivenRequest) (Page[accounts.Given], error) {
 	return ask(ctx, m, "GET", "/api/given", r, (*Local).given)

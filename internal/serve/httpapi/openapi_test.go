@@ -152,6 +152,7 @@ func TestAnswersAreDocumented(t *testing.T) {
 		"/api/sessions": "", "/api/sessions/12": "/api/sessions/{id}", "/api/summaries": "", "/api/prompts": "", "/api/projects": "", "/api/observations?format=full": "",
 		"/api/observations/124": "/api/observations/{id}", "/api/learnings": "",
 		"/api/context/preview?project=/p": "", "/api/sessions/12/receipt": "/api/sessions/{id}/receipt",
+		"/api/sessions/12/events": "/api/sessions/{id}/events",
 	} {
 		if route == "" {
 			route, _, _ = strings.Cut(path, "?")

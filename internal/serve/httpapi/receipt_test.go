@@ -24,6 +24,10 @@ func (f *fakeWorker) SessionNamed(_ context.Context, name, project string) (memo
 	return memory.Session{}, memory.Errorf(memory.CodeNotFound, "there is no session %.40q", name).WithHint("`claude-mem sessions --all` lists them")
 }
 
+func (f *fakeWorker) SessionEvents(_ context.Context, id memory.SessionID, limit int) ([]accounts.SessionEvent, int, error) {
+	return []accounts.SessionEvent{{At: 1_772_600_000_000, Kind: memory.KindTool, Tool: "Bash", Turn: 2, Result: memory.ResultPassed}}, limit + int(id), f.err
+}
+
 func (f *fakeWorker) SessionReceipt(_ context.Context, id memory.SessionID) (accounts.SessionReceipt, error) {
 	for _, r := range f.accounts {
 		if r.ID == id {

@@ -202,6 +202,8 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.Memory.Session, "a session with its records, the oldest first",
 			api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}, ""),
 		endpoint(a, api.Memory.Receipt, "a session's receipt: captured events and their results, context shown, records looked up later, cost", accounts.SessionReceipt{}, ""),
+		endpoint(a, api.Memory.SessionEvents, "a session's events in short, the oldest first, at most 2,000: time, kind, tool, turn, and whether a call failed or its checks passed",
+			api.Page[accounts.SessionEvent]{Results: []accounts.SessionEvent{{}}}, ""),
 		endpoint(a, api.Memory.Given, "what sessions were given, the newest first: each line with its words, why, the verdicts on its record, and what became of it",
 			api.Page[accounts.Given]{Results: []accounts.Given{{Lines: []accounts.GivenLine{{Opened: new(bool), Touched: new(bool), Cured: new(bool)}}}}}, "session_id=S12"),
 		endpoint(a, api.Memory.Judge, "a verdict on a record that sessions were given: a user's down silences it, up ranks it; an agent's counts less", api.Judgement{},

@@ -38,6 +38,19 @@ func (s *Accounts) SessionReceipt(ctx context.Context, id memory.SessionID) (Ses
 	})
 }
 
+// SessionEvents lists the first events of a session, without forgotten ones, in the order in which they
+// occurred, and counts all.
+func (s *Accounts) SessionEvents(ctx context.Context, id memory.SessionID, limit int) (list []SessionEvent, total int, err error) {
+	// An index has the numbers of those that are done, others those of the few that are not.
+	list, err = db.All(ctx, s.Reader, func(e *SessionEvent) []any { return []any{&total, &e.At, &e.Kind, &e.Tool, &e.Turn, &e.Result} },
+		`SELECT count(*) OVER (), occurred_at, kind, tool_name, prompt_number, result FROM events WHERE id IN (
+			SELECT id FROM events INDEXED BY events_of_session WHERE session_id = ?1 AND outcome IN ('processed', 'skipped', 'forgotten') AND outcome <> 'forgotten'
+			UNION ALL SELECT id FROM events INDEXED BY events_queue WHERE session_id = ?1 AND outcome IN ('pending', 'processing')
+			UNION ALL SELECT id FROM events INDEXED BY events_failed WHERE session_id = ?1 AND outcome = 'failed')
+		ORDER BY occurred_at, id LIMIT ?2`, int64(id), limit)
+	return list, total, db.Fault("list events of session", err)
+}
+
 // countedEvents are the events of one sort: kind, tool, outcome, reason, how many.
 // Events that are done are counted from an index that has all columns; few events
 // wait or failed.

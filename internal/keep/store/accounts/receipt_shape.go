@@ -58,6 +58,15 @@ type EventsOf struct {
 	Events int              `json:"events"`
 }
 
+// SessionEvent is a captured event in short; Result is how a tool call went, "" if that is not known.
+type SessionEvent struct {
+	At     memory.Millis    `json:"at_epoch"`
+	Kind   memory.EventKind `json:"kind"`
+	Tool   string           `json:"tool,omitempty"`
+	Turn   int              `json:"prompt_number"`
+	Result memory.Result    `json:"result,omitempty"`
+}
+
 // EventsFor counts the events that were skipped, or failed, for a reason.
 type EventsFor struct {
 	Reason string     `json:"reason"`

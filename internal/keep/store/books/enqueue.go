@@ -275,10 +275,10 @@ func bookEvent(t *db.Tx, a *arrival, r memory.Receipt) int64 {
 	}
 	return t.Insert(`INSERT INTO events
 		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
-		 occurred_at, received_at, outcome, reason, bytes, processed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		 occurred_at, received_at, outcome, reason, bytes, processed_at, result)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		a.Key, db.OrNull(e.DeliveryID), db.OrNull(r.Session), string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
-		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt))
+		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), db.OrNull(processedAt), string(a.Result))
 }
 
 // duplicateOf returns the receipt of an event that is stored already, by its key or else its

@@ -193,7 +193,7 @@ CREATE TABLE events (
     -- processed_seq numbers confirmed work in the order of its confirmation; NULL
     -- for what never waited (prompts, session ends, skipped events).
     processed_seq INTEGER
-) STRICT;
+, result TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX events_queue ON events
     (session_id, occurred_at, delivery_id, id, outcome, kind, prompt_number, received_at, not_before, bytes)

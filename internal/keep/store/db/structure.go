@@ -114,6 +114,7 @@ var digests = [...]string{
 	"d7c8e1755ea538cbc72cd798704000b6212156932a4e18eb4035deb8d4b3bcb1",
 	"521eeeb04a3d94efc395ebbfe2add3402dd16cda607b61f4d90d590c72a4ac8d",
 	"a2ec882f9a5d18d277c05db3bc3aba00ea4b41ad27db9169a824d903bb3226a7",
+	"25b10b9ec315b2279f88185c1f0346821f90ea371aaa5096ac88bfbe6302d0c9",
 }
 
 // digest returns a sum of normalized objects in any order.
