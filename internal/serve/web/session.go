@@ -18,7 +18,8 @@ func (v *visit) session() view {
 	q := request[api.SessionRequest](v, nil)
 	q.Format = api.FormatFull
 	records := ask(v, api.Memory.Session, q)
-	receipt := ask(v, api.Memory.Receipt, api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)})
+	named := api.ReceiptRequest{Name: strconv.FormatInt(int64(records.ID), 10)}
+	receipt := ask(v, api.Memory.Receipt, named)
 	turns := collect.Map(records.Turns(), func(t api.Turn) turn { return turnOf(t, false) })
 	after, _ := strconv.Atoi(v.URL.Query().Get("turn")) // a word is as none
 	after = min(max(0, after), len(turns))
@@ -31,10 +32,11 @@ func (v *visit) session() view {
 		api.SessionRecords
 		Receipt     accounts.SessionReceipt
 		Given       givenTexts
+		Strip       strip
 		ReceiptJSON string
 		Turns       []turn
 		Next        string
-	}{records, receipt, v.givenTo(records.ID), fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
+	}{records, receipt, v.givenTo(records.ID), drawStrip(&records, ask(v, api.Memory.SessionEvents, named), receipt.Given), fmt.Sprintf("/api/sessions/%d/receipt", records.ID), shown, next}}
 }
 
 // sessions lists the sessions, the most recently updated first.

@@ -77,7 +77,10 @@ func (f *fake) memory() api.Memory {
 			*answer = f.preview(c.Request.(api.ContextRequest))
 		case *api.Queue:
 			*answer = f.queue()
+		case *api.Page[accounts.SessionEvent]:
+			*answer = f.events()
 		case *accounts.SessionReceipt:
+			answer.Given = []memory.Injection{{Source: f.text, Observations: []memory.ObservationID{1, 2}, At: memory.MillisOf(noon)}}
 			answer.Title, answer.FirstPrompt = f.text, f.text
 			answer.Skipped = []accounts.EventsFor{{Reason: f.text, Events: 1}}
 			answer.Failed = []accounts.EventsFor{{Reason: f.text, Events: 1}}
