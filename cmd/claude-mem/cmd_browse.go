@@ -24,8 +24,8 @@ func (a *app) browseCommand() *cobra.Command {
 		Short: "Browse the memory in the terminal",
 		Long: `Browse the memory in the terminal, full screen: the newest records, a search as you type,
 a record in full, the timeline around it; Tab leads to sessions, learnings, the context
-block and the queue. An observation can be pinned, hidden and edited, with undo. Keys do
-everything; ? lists them, q quits.
+block, what sessions were told and the queue. An observation can be pinned, hidden and
+edited, with undo. Keys do everything; ? lists them, q quits.
 
 FILTER is words, which are searched for, and tokens: type:bugfix project:tally
 concept:gotcha file:src/auth since:2026-03-01 until:2026-03-31 kind:summary session:S3.

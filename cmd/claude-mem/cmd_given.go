@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
@@ -88,13 +87,12 @@ func printGiven(p *print.Printer, g *accounts.Given) {
 	if g.Session != 0 {
 		session = fmt.Sprintf("S%d", g.Session)
 	}
-	p.Printf("%s  %s %s  %s\n", p.When(g.At), p.Style(print.Bold, session), print.Line(strings.TrimSpace(g.Place+" "+print.If(g.Place == accounts.GivenInBlock, g.Source)), 40),
-		p.Style(print.Dim, text.Count(g.Tokens, "token")))
+	p.Printf("%s  %s %s  %s\n", p.When(g.At), p.Style(print.Bold, session), print.Line(g.Where(), 40), p.Style(print.Dim, text.Count(g.Tokens, "token")))
 	for i := range g.Lines {
 		l := &g.Lines[i]
 		p.Printf("  %-6s %s\n", l.Record, print.Line(cmp.Or(l.Words, "(words erased)"), 0))
-		if about := print.Join(", ", print.Line(l.Why, 0), print.Join(", ", l.Fate()...), print.If(l.Person > 0, "thumbed up"), print.If(l.Person < 0, "thumbed down")); about != "" {
-			p.Printf("         %s\n", p.Style(print.Dim, about))
+		if about := l.About(); about != "" {
+			p.Printf("         %s\n", p.Style(print.Dim, print.Line(about, 0)))
 		}
 	}
 }

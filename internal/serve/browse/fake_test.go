@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -31,6 +32,7 @@ type fake struct {
 	sessions  []api.SessionDigest
 	learnings []api.Learning
 	block     api.Preview
+	given     []accounts.Given
 	queue     api.Queue
 	// scratch is the folder for an editor, "" once it was removed.
 	scratch string
@@ -131,6 +133,8 @@ func (f *fake) memory() api.Memory {
 		case api.ContextRequest:
 			f.asked = append(f.asked, q.ProjectPath)
 			*c.Answer.(*api.Preview) = f.block
+		case api.GivenRequest:
+			*c.Answer.(*api.Page[accounts.Given]) = pageOf(f.given, q.Paged)
 		case api.QueueRequest:
 			*c.Answer.(*api.Queue) = f.queue
 		case api.RetryRequest:

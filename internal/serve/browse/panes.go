@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -23,6 +24,7 @@ const (
 	kindSession  memory.RecordKind = "session"
 	kindLearning memory.RecordKind = "learning"
 	kindLine     memory.RecordKind = "line"
+	kindGiven    memory.RecordKind = "given"
 	kindQueue    memory.RecordKind = "queue"
 )
 
@@ -40,6 +42,7 @@ var panes = [...]pane{
 	{"Sessions", "session", "No session was captured yet.", false, true, scope.sessions},
 	{"Learnings", "learning", "No learnings yet. The rules of a project appear here: `claude-mem learn add`.", true, true, scope.learnings},
 	{"Context", "line", "A session that starts now would get no context block.", true, false, scope.context},
+	{"Given", "text", "No session was told anything yet.", false, true, scope.given},
 	{"Queue", "entry", "All caught up.", true, true, scope.queue},
 }
 
@@ -155,6 +158,26 @@ func (s scope) context(ctx context.Context, m api.Memory, at api.Paged) (page, e
 	}
 	out.total = len(out.rows)
 	return out, err
+}
+
+// given reads what sessions were told, the newest first, with the reason for each line and its fate.
+func (s scope) given(ctx context.Context, m api.Memory, at api.Paged) (page, error) {
+	found, err := m.Given(ctx, api.GivenRequest{Dated: api.Dated{Paged: at}})
+	return page{total: found.Total, rows: collect.MapPtr(found.Results, func(g *accounts.Given) row {
+		var parts []string
+		title := g.Where()
+		for i := range g.Lines {
+			l := &g.Lines[i]
+			words := strings.TrimPrefix(cmp.Or(l.Words, "(words erased)"), "- ")
+			if parts = append(parts, line(l.Layer+" "+l.Record), words+"\n"+l.About()); i == 0 {
+				title += ": " + words
+			}
+		}
+		e := api.Entry{Kind: kindGiven, ID: g.ID, SessionDBID: g.Session, Title: g.Where(), Project: memory.ProjectLabel(g.ProjectPath), CreatedAtEpoch: g.At}
+		r := s.row(e, "»", "", []string{text.GroupedCount(g.Tokens, "token")}, parts...)
+		r.Title, r.mark, r.page = line(title), text.GroupedCount(len(g.Lines), "line"), "given"
+		return r
+	})}, err
 }
 
 // queue reads what failed for good, what waits, why, and what no model has read.

@@ -36,6 +36,12 @@ func withPanes() *fake {
 		{Number: 1, ContextLine: memory.ContextLine{Layer: "frame", Text: "## Recent Sessions", Tokens: 4, Why: "heading"}},
 		{Number: 2, ContextLine: memory.ContextLine{Layer: "sessions", Text: "- Totals are rounded (#7)", Tokens: 12, Observation: 7, Session: 2, Why: "newest session"}}},
 		LeftOut: []memory.ContextLine{{Layer: "learnings", Text: "- Rule 1 holds.", Tokens: 6, Learning: 1, Why: "CLAUDE.md says it"}}}
+	yes := true
+	f.given = []accounts.Given{
+		{ID: 2, Place: "failure", At: at.Add(time.Hour), Session: 3, ProjectPath: "/home/ada/tally", Tokens: 20, Lines: []accounts.GivenLine{
+			{Record: "S2", Layer: "failure", Words: "The same failure was mended in S2 by `make deps`.", Why: "the same error", Cured: &yes, Person: memory.Up}}},
+		{ID: 1, Place: "block", Source: "startup", At: at, Session: 3, ProjectPath: "/home/ada/tally", Tokens: 832, Lines: []accounts.GivenLine{
+			{Record: "#7", Layer: "sessions", Words: "- Totals are rounded (#7)", Why: "newest session", Opened: &yes}, {Record: "L1", Layer: "learnings", Why: ""}}}}
 	f.queue = api.Queue{Waiting: []api.Waiting{{Session: 3, Project: "tally", Events: 12, NewestAt: at, NextDue: memory.MillisOf(start.AddDate(2, 0, 0))}},
 		DeadLetters: []memory.DeadLetter{{Key: "k1", Session: 4, Kind: "tool_use", ToolName: "Bash", OccurredAt: at, Attempts: 5, LastError: "the model refused"}},
 		Notices:     []accounts.Notice{{Text: "The provider does not answer.", At: at}},
@@ -87,6 +93,7 @@ func TestPanes(t *testing.T) {
 		{"Sessions   1 feed", "120 sessions", "§ S120 Task 120 (4 events waiting)", "1 of 120"},
 		{"Learnings   1 feed", "3 learnings", "¶ 1   Rule 1 holds. (gotcha)"},
 		{"Context in tally   1 feed", "3 lines", "│ #7  Totals are rounded (#7) (newest session)", "× ", "in tally gets 832 of at most 2,000"},
+		{"Given   1 feed", "2 texts", "» S3  failure: The same failure was mended in S2", "» S3  block startup: Totals are rounded (#7) (2 lines)"},
 		{"Queue   1 feed", "4 entries", "The provider does not answer.", "✗ S4", "tool_use Bash: the model refused (5 attempts)", "12 events to be distilled (tried again at 09:00)",
 			"9 events without a model: a token cap was reached"},
 	}
@@ -166,7 +173,11 @@ func TestReadsPanes(t *testing.T) {
 	r.shows("│ Totals are rounded (#7)", "#7 · sessions · 12 tokens", "Why", "newest session")
 	r.press("t")
 	r.shows("Timeline around #7")
-	r.press("esc", "5", "j", "enter")
+	r.press("esc", "5", "enter")
+	r.shows("» failure", "S3 · tally · 20 tokens", "failure S2", "the same error, the cure was run, thumbed up")
+	r.press("n")
+	r.shows("» block startup", "sessions #7", "newest session, opened", "learnings L1", "(words erased)")
+	r.press("esc", "6", "j", "enter")
 	r.shows("S4 · 5 attempts", "Error", "the model refused", "Key", "k1")
 	r.press("esc", "1")
 	r.send(tea.WindowSizeMsg{Width: 140, Height: 24})
@@ -201,7 +212,7 @@ func TestRetry(t *testing.T) {
 	if len(f.queue.DeadLetters) == 0 {
 		t.Error("tried again from the feed")
 	}
-	r.press("5", "R")
+	r.press("6", "R")
 	r.shows("1 event tried again; 2 more are shown to a model.")
 	r.poll()
 	r.shows("3 entries")
@@ -227,7 +238,7 @@ func TestHints(t *testing.T) {
 	r.shows("p pin  x hide")
 	for _, width := range []int{20, 30, 40, 60, 80, 200} {
 		r.send(tea.WindowSizeMsg{Width: width, Height: 15})
-		for _, k := range []string{"esc", "enter", "esc", "t", "/", "esc", "?", "esc", "2", "3", "5"} {
+		for _, k := range []string{"esc", "enter", "esc", "t", "/", "esc", "?", "esc", "2", "3", "5", "6"} {
 			r.press(k)
 			lines := r.model.screen()
 			last := plainly(lines[len(lines)-1])
@@ -299,8 +310,8 @@ func TestOpensPage(t *testing.T) {
 	r := run(t, f)
 	r.press("o")
 	r.shows("The browser shows #12.")
-	r.press("2", "o", "3", "o", "4", "o", "5", "o")
-	if want := []string{"#12", "S120", "learnings", "context?project_path=%2Fhome%2Fada%2Ftally", "queue"}; !slices.Equal(f.opened, want) {
+	r.press("2", "o", "3", "o", "4", "o", "5", "o", "6", "o")
+	if want := []string{"#12", "S120", "learnings", "context?project_path=%2Fhome%2Fada%2Ftally", "given", "queue"}; !slices.Equal(f.opened, want) {
 		t.Errorf("opened %q, want %q", f.opened, want)
 	}
 	f.err = memory.Errorf(memory.CodeUnavailable, "there is no display")

@@ -126,17 +126,17 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 	switch {
 	case h.Observation != nil:
 		o := h.Observation.Whole()
+		if e := o.Entry(); e.Mark() != "" { // the warnings first: no text of a record may push them off the screen
+			say(warning, 0, e.Mark()+", which holds instead")
+		}
+		if o.Provenance.Foreign() {
+			say(warning, 0, "from outside: it was made of text from outside the project")
+		}
 		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		say(plain, 0, line(o.Subtitle))
 		facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
 		if o.Pinned {
 			say(pinned, 0, "★ pinned")
-		}
-		if e := o.Entry(); e.Mark() != "" {
-			say(warning, 0, e.Mark()+", which holds instead")
-		}
-		if o.Provenance.Foreign() {
-			say(warning, 0, "from outside: it was made of text from outside the project")
 		}
 		part("", o.Narrative)
 		items("Facts", o.Facts)

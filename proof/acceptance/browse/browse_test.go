@@ -4,8 +4,12 @@ package browse
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -187,6 +191,95 @@ func TestBrowseChanges(t *testing.T) {
 		t.Errorf("the clipboard has %q", got)
 	}
 	world.Figure(t, 6, "pin, hide, undo and copy reach the API, the search and the clipboard")
+}
+
+// TestBrowseEditor edits a record in an editor: only its owner can read the file, which is gone when
+// the editor ends; the change is found, and is undone.
+func TestBrowseEditor(t *testing.T) {
+	t.Parallel()
+	m := world.NewMemory(t)
+	importShown(m)
+	dir := t.TempDir()
+	editor, seen := filepath.Join(dir, "editor"), filepath.Join(dir, "seen")
+	script := "#!/bin/sh\nls -l \"$1\" | cut -c 1-10 >" + seen + "\nls -ld \"${1%/*}\" | cut -c 1-10 >>" + seen + "\necho \"$1\" >>" + seen +
+		"\nsed '1s/.*/The archive starts in January/' \"$1\" >" + dir + "/new && cat " + dir + "/new >\"$1\"\n"
+	if err := os.WriteFile(editor, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	x := openTerminal(m, t, 80, 24, []string{"EDITOR=" + editor}, "browse", "--project", "tally", "type:bugfix")
+	x.shows("3 records", "The archive begins on the first")
+	x.press("e")
+	x.shows("is changed; u brings the former text back.", "The archive starts in January")
+	content, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(content), "\n")
+	path := lines[2]
+	if lines[0] != "-rw-------" || lines[1] != "drwx------" || !strings.HasPrefix(path, m.Dir) {
+		t.Errorf("the editor saw %q", lines)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the file is there: %v", err)
+	}
+	if found := string(m.MustCommand("search", "--all", "archive starts January")); !strings.Contains(found, "The archive starts in January") {
+		t.Errorf("the search finds %s", found)
+	}
+	x.press("u")
+	x.shows("has its former text.", "The archive begins on the first")
+	x.press("q")
+	x.shows("ended with 0")
+	world.Figure(t, 6, "a record was edited in an editor, by a file of mode 0600 that is gone")
+}
+
+// TestBrowseSlowWorker stops the worker: keys go on, and the screen says that an answer is waited for.
+func TestBrowseSlowWorker(t *testing.T) {
+	t.Parallel()
+	m := world.NewMemory(t)
+	importShown(m)
+	x := openTerminal(m, t, 80, 24, nil, "browse")
+	x.shows("1 of 23")
+	worker := m.WorkerPID()
+	send := func(s syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(worker, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(worker, syscall.SIGCONT) })
+	x.press("2")
+	x.shows("Sessions", "Reading…")
+	x.press("?")
+	x.shows("move by a line")
+	x.leave("Reading…")
+	send(syscall.SIGCONT)
+	x.shows("3 sessions", "1 of 3")
+	send(syscall.SIGSTOP)
+	x.press("r")
+	x.shows("Reading…", "3 sessions")
+	send(syscall.SIGCONT)
+	x.until("the answer", func(screen string) bool { return !strings.Contains(screen, "Reading…") })
+	x.shows("1 of 3")
+	world.Figure(t, 6, "a slow worker is said to be waited for")
+}
+
+// TestBrowseEscTwice presses Escape twice in one write.
+func TestBrowseEscTwice(t *testing.T) {
+	t.Parallel()
+	m := world.NewMemory(t)
+	importShown(m)
+	x := openTerminal(m, t, 80, 24, nil, "browse")
+	x.shows("1 of 23")
+	for range 5 {
+		x.press("t")
+		x.shows("Timeline around")
+		x.press("Enter")
+		x.shows(inRecord)
+		x.press("-H", "1b", "1b")
+		x.shows("Feed ", inFeed)
+	}
+	world.Figure(t, 6, "Escape twice in one write is both")
 }
 
 // steers is a text that steers a terminal, turns text round and hides text.

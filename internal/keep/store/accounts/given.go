@@ -69,6 +69,21 @@ func (l *GivenLine) Fate() (fate []string) {
 	return fate
 }
 
+// About says why the line was given and its fate, with the user's verdict.
+func (l *GivenLine) About() string {
+	said := append([]string{l.Why}, l.Fate()...)
+	said = append(said, map[memory.Verdict]string{memory.Up: "thumbed up", memory.Down: "thumbed down"}[l.Person])
+	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), ", ")
+}
+
+// Where says where the session was told it, for a block with its reason: "block startup".
+func (g *Given) Where() string {
+	if g.Place != GivenInBlock {
+		return g.Place
+	}
+	return strings.TrimSpace(g.Place + " " + g.Source)
+}
+
 // GivenQuery selects what was given; zero fields do not filter.
 type GivenQuery struct {
 	Session       memory.SessionID
