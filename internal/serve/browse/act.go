@@ -46,7 +46,7 @@ func (m *Model) inField(name, typed string) tea.Cmd {
 	case "enter", "down":
 		m.typed++ // what was typed is searched for now
 		var cmd tea.Cmd
-		if m.field.text() != m.filter || !m.base.loaded {
+		if m.field.text() != m.filter || !m.panes[0].loaded {
 			cmd = m.show(m.field.text())
 		}
 		m.editing = m.filter != m.field.text() // it has an error, which is shown
@@ -76,10 +76,8 @@ func (m *Model) inHelp(a action) tea.Cmd {
 		m.helpTop--
 	case first:
 		m.helpTop = 0
-	case quit:
-		return tea.Quit
-	case suspend:
-		return tea.Suspend
+	case quit, suspend:
+		return m.act(a)
 	default:
 		m.helping = false
 	}
@@ -164,17 +162,15 @@ func (m *Model) open() tea.Cmd {
 		return m.push(&list{title: r.name + " " + r.Title, pages: p})
 	}
 	m.reading = true
-	if m.reader.shown && m.reader.row.key() == r.key() {
+	if !m.choose(r) {
 		return nil
 	}
-	m.choose(*r)
 	return m.readNow()
 }
 
 // push shows a list over the others.
 func (m *Model) push(l *list) tea.Cmd {
 	l.first, l.total = -1, -1
-	l.restart()
 	m.over, m.reading = append(m.over, l), false
 	return m.ask(l, atStart)
 }
@@ -188,7 +184,6 @@ func (m *Model) back() tea.Cmd {
 	if m.pane > 0 {
 		return m.goTo(0)
 	}
-	m.say(plain, "")
 	if m.filter != m.opts.Filter {
 		return m.show(m.opts.Filter)
 	}
@@ -254,10 +249,7 @@ func (m *Model) openTimeline() tea.Cmd {
 	if r == nil || r.anchor == "" {
 		return nil
 	}
-	title := "Timeline around " + r.name
-	if r.name == "" {
-		title = "Timeline"
-	}
+	title := strings.TrimSuffix("Timeline around "+r.name, " around ")
 	if r.Project != "" {
 		title += " in " + r.Project
 	}
@@ -397,42 +389,42 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 	}
 	c, k := a.change, a.change.row.key()
 	if a.err != nil {
-		m.drafts[k] = c.draft
 		m.fail(a.err)
 		return nil
 	}
-	delete(m.drafts, k)
 	switch {
 	case c.hidden && a.undoes:
-		for _, r := range c.from {
-			r.list.putBack(c.row, r.at)
+		for _, put := range c.putBack {
+			put()
 		}
 		m.say(success, c.row.name+" is back.")
 	case c.hidden:
 		for _, l := range m.lists() {
-			c.from = append(c.from, removal{l, l.remove(k)})
+			at := l.remove(k)
+			c.putBack = append(c.putBack, func() { l.putBack(c.row, at) })
 		}
 		m.reading = m.reading && m.wide() && m.list().chosen() != nil
 		m.reader = reader{asked: m.reader.asked + 1}
-		said := c.row.name + " is hidden and will be deleted in 10 minutes; u brings it back."
+		said := " is hidden and will be deleted in 10 minutes; u brings it back."
 		if c.row.Kind == kindLearning {
-			said = c.row.name + " is retired; u brings it back."
+			said = " is retired; u brings it back."
 		}
-		m.say(success, said)
+		m.say(success, c.row.name+said)
 	default:
 		for _, l := range m.lists() {
 			if at := l.find(k); at >= 0 {
 				l.rows[at].Title, l.rows[at].pinned = c.after.Title, c.after.pinned
 			}
 		}
-		said := " is changed; u brings the former text back."
+		said := " is not pinned any more."
 		switch {
-		case c.edit.Pinned == nil && a.undoes:
-			said = " has its former text."
 		case c.after.pinned && c.edit.Pinned != nil:
 			said = " is pinned."
-		case c.edit.Pinned != nil:
-			said = " is not pinned any more."
+		case c.edit.Pinned == nil && a.undoes:
+			said = " has its former text."
+		case c.edit.Pinned == nil:
+			delete(m.drafts, k)
+			said = " is changed; u brings the former text back."
 		}
 		m.say(success, c.row.name+said)
 	}

@@ -43,7 +43,7 @@ func newestFirst(n int) (all []string) {
 func TestScrollsThroughAll(t *testing.T) {
 	const n = 400
 	r := run(t, filled(n))
-	if got := len(r.model.base.rows); got > 2*pageLimit {
+	if got := len(r.model.panes[0].rows); got > 2*pageLimit {
 		t.Errorf("%d records are read before anybody scrolls", got)
 	}
 	r.shows("400 records", "1 of 400", "Record 400")
@@ -51,7 +51,7 @@ func TestScrollsThroughAll(t *testing.T) {
 		r.press("j")
 	}
 	r.shows("400 of 400", "Record 1 ")
-	if got := titles(r.model.base); !slices.Equal(got, newestFirst(n)) {
+	if got := titles(r.model.panes[0]); !slices.Equal(got, newestFirst(n)) {
 		t.Errorf("down: got %q", got)
 	}
 	r.press("g")
@@ -59,14 +59,14 @@ func TestScrollsThroughAll(t *testing.T) {
 	r = run(t, filled(n))
 	r.press("G")
 	r.shows("400 of 400", "Record 1 ")
-	if got := len(r.model.base.rows); got > 2*pageLimit {
+	if got := len(r.model.panes[0].rows); got > 2*pageLimit {
 		t.Errorf("%d records are read for the last page", got)
 	}
 	for range n {
 		r.press("k")
 	}
 	r.shows("1 of 400", "Record 400")
-	if got := titles(r.model.base); !slices.Equal(got, newestFirst(n)) {
+	if got := titles(r.model.panes[0]); !slices.Equal(got, newestFirst(n)) {
 		t.Errorf("up: got %q", got)
 	}
 	r.press("G", "g")
@@ -104,7 +104,7 @@ func TestSearchScrollsThroughAll(t *testing.T) {
 		r.press("j")
 	}
 	r.shows("300 of 300")
-	if got := len(r.model.base.rows); got != 300 {
+	if got := len(r.model.panes[0].rows); got != 300 {
 		t.Errorf("%d rows", got)
 	}
 	r.press("g", "G")
@@ -113,7 +113,7 @@ func TestSearchScrollsThroughAll(t *testing.T) {
 		r.press("k")
 	}
 	r.shows("1 of 300")
-	if rows := r.model.base.rows; len(rows) != 300 || rows[0].Title != "Record 1" {
+	if rows := r.model.panes[0].rows; len(rows) != 300 || rows[0].Title != "Record 1" {
 		t.Errorf("%d rows from %q", len(rows), rows[0].Title)
 	}
 }
@@ -135,7 +135,7 @@ func TestNewRecords(t *testing.T) {
 	f.hidden[198] = true
 	r.poll()
 	r.shows("6 of 200")
-	if got := r.model.base.chosen().Title; got != "Record 195" {
+	if got := r.model.panes[0].chosen().Title; got != "Record 195" {
 		t.Errorf("the cursor is on %q", got)
 	}
 	r.press("g")
@@ -145,7 +145,7 @@ func TestNewRecords(t *testing.T) {
 		r.press("j")
 	}
 	want := slices.DeleteFunc(append([]string{"Brand new"}, newestFirst(200)...), func(s string) bool { return s == "Record 198" })
-	if got := titles(r.model.base); !slices.Equal(got, want) {
+	if got := titles(r.model.panes[0]); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -164,7 +164,7 @@ func TestStaleAnswer(t *testing.T) {
 	r.do(r.held[1])
 	r.shows("Record 12")
 	r.do(slow)
-	if got := titles(r.model.base); !slices.Equal(got, []string{"Record 12"}) {
+	if got := titles(r.model.panes[0]); !slices.Equal(got, []string{"Record 12"}) {
 		t.Errorf("the stale answer is shown: %q", got)
 	}
 }
@@ -299,7 +299,7 @@ func TestHideAndUndo(t *testing.T) {
 	r.shows("#27 is hidden")
 	r.press("u", "u")
 	r.shows("#28 is back.", "30 records")
-	if got := titles(r.model.base); !slices.Equal(got, newestFirst(30)) || len(f.hidden) > 0 {
+	if got := titles(r.model.panes[0]); !slices.Equal(got, newestFirst(30)) || len(f.hidden) > 0 {
 		t.Errorf("got %q", got)
 	}
 	r.press("u")

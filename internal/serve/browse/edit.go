@@ -71,12 +71,12 @@ func (m *Model) editorAnswer(e edited) tea.Cmd {
 		m.fail(e.err)
 		return nil
 	}
-	c := undoable{row: e.row, draft: e.text}
+	c := undoable{row: e.row}
+	m.drafts[e.row.key()] = e.text
 	was, _ := parseEdited(editable(&e.before))
 	now, err := parseEdited(e.text)
 	switch {
 	case err != nil:
-		m.drafts[e.row.key()] = e.text
 		m.fail(err)
 		return nil
 	case now.title != was.title:
@@ -89,6 +89,7 @@ func (m *Model) editorAnswer(e edited) tea.Cmd {
 		c.edit.Facts, c.former.Facts = &now.facts, &e.before.Facts
 	}
 	if c.edit == (memory.ObservationEdit{}) {
+		delete(m.drafts, e.row.key())
 		m.say(plain, "Nothing was changed.")
 		return nil
 	}

@@ -113,6 +113,11 @@ func TestEditAgain(t *testing.T) {
 	if got := r.typing("Done\n"); !strings.HasPrefix(got, "Done\n\nLong work.") {
 		t.Errorf("the editor begins with %q", got)
 	}
+	r.press("p")
+	r.shows("#3 is pinned")
+	if got := r.typing("Done\n\nLong work.\n" + factsLine); got != "Done\n" {
+		t.Errorf("after a pin the editor begins with %q", got)
+	}
 	f.err = memory.Errorf(memory.CodeStorage, "the disk is full")
 	r.press("e")
 	r.shows("the disk is full")

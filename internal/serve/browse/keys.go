@@ -127,13 +127,13 @@ func (m *Model) hints() []string {
 		return []string{"Esc back", "q quit"}
 	}
 	keys, r, top := []string{"? help"}, m.current(), m.list()
-	if m.reading {
+	switch {
+	case m.reading:
 		keys = append(keys, "Esc back", "n next")
-	} else {
+	case top != m.panes[0]:
+		keys = append(keys, "/ search", "Enter read", "Esc back")
+	default:
 		keys = append(keys, "/ search", "Enter read")
-	}
-	if top != m.base && !m.reading {
-		keys = append(keys, "Esc back")
 	}
 	if _, ok := top.pages.(inTimeline); !ok && r != nil && r.anchor != "" {
 		keys = append(keys, "t timeline")

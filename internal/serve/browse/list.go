@@ -283,7 +283,7 @@ type row struct {
 	// page in the viewer; "" for none.
 	glyph, name, anchor, page string
 	// about is the text of a row whose list has all of it, nil for a record.
-	about []paragraph
+	about sheet
 }
 
 // key is the identity of a row.

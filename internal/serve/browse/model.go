@@ -24,13 +24,12 @@ type Model struct {
 
 	width, height int
 	// panes are the lists that Tab leads to, nil for one that was not shown yet, and pane is the
-	// place of the shown one; base, the first, is the feed or the search. over are the lists that
+	// place of the shown one; the first is the feed or the search. over are the lists that
 	// were opened from it, the shown one last.
 	panes [len(panes)]*list
 	pane  int
-	base  *list
 	over  []*list
-	// filter is that of base, in the form in which it was typed.
+	// filter is that of the first pane, in the form in which it was typed.
 	filter string
 
 	// editing says that keys go to the field of the filter; former is the filter to return
@@ -39,7 +38,7 @@ type Model struct {
 	field   input
 	former  string
 	typed   int
-	// searching is the generation of base that was asked for; stop ends the question before.
+	// searching is the generation of the first pane that was asked for; stop ends the question before.
 	stop context.CancelFunc
 
 	reader  reader
@@ -55,7 +54,7 @@ type Model struct {
 	// busy says that a change is on its way; changes counts them.
 	busy    bool
 	changes int
-	// drafts are the texts of edits that failed.
+	// drafts are the texts of edits until they are kept: the next edit begins with one that failed.
 	drafts map[key]string
 
 	// later sends a message after a while.
@@ -84,23 +83,14 @@ type undoable struct {
 	// whether it was pinned. after is how the row then is.
 	edit, former memory.ObservationEdit
 	after        row
-	// draft is the text of an edit, which the next one begins with if this one fails.
-	draft string
-	// from are the lists from which the row was removed.
-	from []removal
-}
-
-// removal is a list and the place in it at which a row was.
-type removal struct {
-	list *list
-	at   int
+	// putBack puts a hidden row back into the lists that had it.
+	putBack []func()
 }
 
 // newModel returns the model that shows the memory of opts.
 func newModel(ctx context.Context, opts Options) *Model {
 	m := &Model{opts: opts, ctx: ctx, width: 80, height: 24, filter: opts.Filter, drafts: map[key]string{}}
-	m.base = &list{total: -1, first: -1}
-	m.panes[0] = m.base
+	m.panes[0] = &list{total: -1, first: -1}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	return m
 }
@@ -201,7 +191,7 @@ func (m *Model) list() *list {
 	return m.panes[m.pane]
 }
 
-// show makes base the list of a filter and reads its first page. What it showed stays until
+// show makes the first pane the list of a filter and reads its first page. What it showed stays until
 // the answer arrives.
 func (m *Model) show(s string) tea.Cmd {
 	f := filter.Parse(s)
@@ -210,13 +200,13 @@ func (m *Model) show(s string) tea.Cmd {
 		m.fail(err)
 		return nil
 	}
-	m.filter, m.pane, m.panes = s, 0, [len(panes)]*list{m.base}
-	m.base.restart()
-	m.base.pages, m.base.dated, m.base.live, m.base.title = p, f.Words != "", f.Words == "", "Feed"
+	m.filter, m.pane, m.panes = s, 0, [len(panes)]*list{m.panes[0]}
+	m.panes[0].restart()
+	m.panes[0].pages, m.panes[0].dated, m.panes[0].live, m.panes[0].title = p, f.Words != "", f.Words == "", "Feed"
 	if f.Words != "" {
-		m.base.title = "Search"
+		m.panes[0].title = "Search"
 	}
-	return m.ask(m.base, atStart)
+	return m.ask(m.panes[0], atStart)
 }
 
 // finished reports whether a text may be searched for while it is typed: not one that ends in
@@ -235,7 +225,7 @@ func (m *Model) ask(l *list, at place) tea.Cmd {
 	ctx := m.ctx
 	if at == atStart || at == atEnd {
 		l.restart()
-		if l == m.base {
+		if l == m.panes[0] {
 			if m.stop != nil {
 				m.stop() // nobody waits for the former answer
 			}
@@ -327,16 +317,19 @@ func (m *Model) readLater() tea.Cmd {
 		m.reader = reader{asked: m.reader.asked + 1}
 		return nil
 	}
-	if m.reader.shown && m.reader.row.key() == r.key() {
+	if !m.choose(r) {
 		return nil
 	}
-	m.choose(*r)
 	return m.later(movingPause, recordTime{m.reader.asked})
 }
 
-// choose makes a row the one that is read.
-func (m *Model) choose(r row) {
-	m.reader = reader{row: r, shown: true, asked: m.reader.asked + 1}
+// choose makes a row the one that is read; false if it is already.
+func (m *Model) choose(r *row) bool {
+	chosen := !m.reader.shown || m.reader.row.key() != r.key()
+	if chosen {
+		m.reader = reader{row: *r, shown: true, asked: m.reader.asked + 1}
+	}
+	return chosen
 }
 
 // readNow reads the reader's record.

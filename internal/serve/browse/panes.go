@@ -92,12 +92,10 @@ func (s scope) row(e api.Entry, glyph, name string, facts []string, parts ...str
 	if e.CreatedAtEpoch > 0 {
 		facts = append(facts, text.When(s.now, e.CreatedAtEpoch.Time()))
 	}
-	facts = slices.DeleteFunc(append([]string{r.name, r.Project}, facts...), func(s string) bool { return s == "" })
-	r.about = []paragraph{said(bold, 2, glyph+" "+strings.TrimSpace(block(e.Title))), {}, said(dim, 0, line(strings.Join(facts, " · ")))}
+	r.about.say(bold, 2, glyph+" "+strings.TrimSpace(block(e.Title)))
+	r.about.facts(collect.Map(append([]string{r.name, r.Project}, facts...), line)...)
 	for i := 0; i < len(parts); i += 2 {
-		if s := strings.TrimSpace(block(parts[i+1])); s != "" {
-			r.about = append(r.about, paragraph{}, said(bold, 0, parts[i]), said(plain, 0, s))
-		}
+		r.about.prose(parts[i], text.Written(strings.TrimSpace(block(parts[i+1]))))
 	}
 	return r
 }

@@ -31,7 +31,7 @@ func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
 }
 
 // textOf returns a row as it is read: what its list knows of it, or its record in full.
-func textOf(ctx context.Context, m api.Memory, r row, now time.Time) ([]paragraph, error) {
+func textOf(ctx context.Context, m api.Memory, r row, now time.Time) (sheet, error) {
 	if r.about != nil {
 		return r.about, nil
 	}
@@ -69,46 +69,57 @@ func (p *paragraph) text(colours bool) string {
 	return said
 }
 
-// paragraphsOf returns a record as it is read. Its texts are clean.
-func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
-	say := func(st style, hang int, s string) {
-		if s != "" {
-			all = append(all, said(st, hang, s))
-		}
+// sheet is a text as it is read, which grows by its parts. They are clean.
+type sheet []paragraph
+
+// say adds a text, unless it is empty.
+func (all *sheet) say(st style, hang int, s string) {
+	if s != "" {
+		*all = append(*all, said(st, hang, s))
 	}
-	gap := func() {
-		if n := len(all); n > 0 && all[n-1].pieces != nil {
-			all = append(all, paragraph{})
-		}
+}
+
+// gap adds an empty line below a text.
+func (all *sheet) gap() {
+	if n := len(*all); n > 0 && (*all)[n-1].pieces != nil {
+		*all = append(*all, paragraph{})
 	}
-	prose := func(name string, blocks []*text.Block) {
-		if len(blocks) == 0 {
-			return
-		}
-		gap()
-		say(bold, 0, name)
-		for _, l := range text.BlockLines(blocks, 0, width) {
-			all = append(all, paragraph{indent: l.Indent, hang: l.Hang, pieces: l.Spans})
-		}
+}
+
+// prose adds blocks of text under a heading, "" for none.
+func (all *sheet) prose(name string, blocks []*text.Block) {
+	if len(blocks) == 0 {
+		return
 	}
-	part := func(name, s string) { prose(name, text.Blocks(block(s))) }
+	all.gap()
+	all.say(bold, 0, name)
+	for _, l := range text.BlockLines(blocks, 0, width) {
+		*all = append(*all, paragraph{indent: l.Indent, hang: l.Hang, pieces: l.Spans})
+	}
+}
+
+// facts adds a line of those that are not empty.
+func (all *sheet) facts(facts ...string) {
+	all.gap()
+	all.say(dim, 0, strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · "))
+}
+
+// paragraphsOf returns a record as it is read.
+func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
+	part := func(name, s string) { all.prose(name, text.Blocks(block(s))) }
 	items := func(name string, list []string) {
 		if len(list) == 0 {
 			return
 		}
-		gap()
-		say(bold, 0, name)
+		all.gap()
+		all.say(bold, 0, name)
 		for i, item := range list {
 			if i == maxItems {
-				say(dim, 0, fmt.Sprintf("and %d more", len(list)-maxItems))
+				all.say(dim, 0, fmt.Sprintf("and %d more", len(list)-maxItems))
 				break
 			}
-			say(plain, 2, "- "+strings.TrimRight(block(item), " \n"))
+			all.say(plain, 2, "- "+strings.TrimRight(block(item), " \n"))
 		}
-	}
-	facts := func(parts ...string) {
-		gap()
-		say(dim, 0, strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
 	}
 	at := func(at memory.Millis) string { return text.When(now, at.Time()) }
 	turn := func(session memory.SessionID, prompt int) string {
@@ -127,16 +138,16 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 	case h.Observation != nil:
 		o := h.Observation.Whole()
 		if e := o.Entry(); e.Mark() != "" { // the warnings first: no text of a record may push them off the screen
-			say(warning, 0, e.Mark()+", which holds instead")
+			all.say(warning, 0, e.Mark()+", which holds instead")
 		}
 		if o.Provenance.Foreign() {
-			say(warning, 0, "from outside: it was made of text from outside the project")
+			all.say(warning, 0, "from outside: it was made of text from outside the project")
 		}
-		say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
-		say(plain, 0, line(o.Subtitle))
-		facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
+		all.say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
+		all.say(plain, 0, line(o.Subtitle))
+		all.facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
 		if o.Pinned {
-			say(pinned, 0, "★ pinned")
+			all.say(pinned, 0, "★ pinned")
 		}
 		part("", o.Narrative)
 		items("Facts", o.Facts)
@@ -147,8 +158,8 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		}
 	case h.Summary != nil:
 		s := h.Summary
-		say(bold, 2, "§ "+line(s.Title))
-		facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
+		all.say(bold, 2, "§ "+line(s.Title))
+		all.facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
 		if line(s.Request) != line(s.Title) {
 			part("Request", s.Request)
 		}
@@ -161,9 +172,9 @@ func paragraphsOf(h *api.Hit, now time.Time) (all []paragraph) {
 		items("Read", s.FilesRead)
 	case h.Prompt != nil:
 		p := h.Prompt
-		say(bold, 2, "› "+line(p.Title))
-		facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch(p.Branch))
-		prose("", text.Written(block(p.Text)))
+		all.say(bold, 2, "› "+line(p.Title))
+		all.facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch(p.Branch))
+		all.prose("", text.Written(block(p.Text)))
 	}
 	return all
 }

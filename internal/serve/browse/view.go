@@ -82,7 +82,7 @@ func (m *Model) title(p painter) string {
 		return p.paint(bold, fieldMark) + shown + p.paint(dim, between("", count, m.width-len(fieldMark)-width(shown)))
 	}
 	name := l.title
-	if l == m.base && m.filter != "" {
+	if l == m.panes[0] && m.filter != "" {
 		name += "  " + line(m.filter)
 	}
 	left, others := m.width-width(cut(name, m.width)), ""
@@ -158,11 +158,11 @@ func (m *Model) emptyText(l *list) []string {
 		return []string{reading}
 	case l.err != nil && memory.CodeOf(l.err) != memory.CodeNoMemory:
 		return []string{"The records could not be read; r tries again."}
-	case l == m.base && m.filter == "":
+	case l == m.panes[0] && m.filter == "":
 		return []string{"Nothing is remembered yet.", "", "`claude-mem install` connects it with Claude Code: sessions then appear here.", "`claude-mem demo` replays a recorded session."}
 	case l == m.panes[m.pane] && m.pane > 0:
 		return []string{panes[m.pane].empty}
-	case l != m.base:
+	case l != m.panes[0]:
 		return []string{"Nothing of it is remembered."}
 	}
 	return []string{"Nothing was found.", "", "Fewer words or filters find more."}

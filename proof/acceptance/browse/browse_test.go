@@ -271,6 +271,8 @@ func TestBrowseEscTwice(t *testing.T) {
 	importShown(m)
 	x := openTerminal(m, t, 80, 24, nil, "browse")
 	x.shows("1 of 23")
+	x.press("j")
+	x.shows("2 of 23")
 	for range 5 {
 		x.press("t")
 		x.shows("Timeline around")
