@@ -54,8 +54,8 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "A memory for coding agents",
 		Long:  "claude-mem records the work of a coding agent and gives the next session\nthe relevant records.",
 		Example: `  claude-mem demo                 # replay a recorded session
-  claude-mem recent               # the newest records of this project
-  claude-mem search rate limiter  # search the records`,
+  claude-mem search rate limiter  # search the records
+  claude-mem open                 # see them in a browser`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.KnownCommand,

@@ -173,7 +173,7 @@ var table = [...]Setting{
 	{Key: KeyContextMaxLearnings, OnPage: true, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
 	{Key: KeyContextMaxObservations, OnPage: true, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
 	{Key: KeyContextMinConfidence, OnPage: true, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
-	{Key: KeyStartLine, OnPage: true, Default: "on", Group: "context", Kind: Bool, Help: "at the start of a session, show the user one line: how much is remembered of the project, and what came last"},
+	{Key: KeyStartLine, OnPage: true, Default: "on", Group: "context", Kind: Bool, Help: "at the start of a session, show the user one line: how much is remembered of the project, what came last, and where it is read what the agent was given (claude-mem open given)"},
 	{Key: KeyRecall, OnPage: true, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
 	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: List, Choices: "off root folders cursor", Help: "files of a project that get a block of recent records: off, or a list of root, folders, cursor"},
 

@@ -27,7 +27,7 @@ func TestStrip(t *testing.T) {
 	body := (&fake{text: "x"}).get(t, "/session/3").Body.String()
 	_, body, _ = strings.Cut(body, `<figure class="chart strip">`)
 	picture, table, _ := strings.Cut(body, "</svg>")
-	for _, want := range []string{`<svg role="img" aria-labelledby="strip-title strip-about"`, "prompts 1, calls 4, passed (tall) 2, failed (hanging) 1, observations 1, records told 2, along",
+	for _, want := range []string{`<svg role="group" aria-labelledby="strip-title strip-about"`, "prompts 1, calls 4, passed (tall) 2, failed (hanging) 1, observations 1, records told 2, along",
 		`<path class="kind-prompt" d="M0 16h2v8h-2z">`, `<path class="series-cached" d="M0 36h2v8h-2zM331 36h2v8h-2zM663 36h2v8h-2zM995 36h2v8h-2z"><title>calls: 4</title>`,
 		`<path class="type-feature" d="M663 28h2v16h-2zM995 28h2v16h-2z">`, `<path class="type-bugfix" d="M331 36h2v16h-2z">`,
 		`<a href="/observation/7" tabindex="-1"><rect class="type-other" x="0" y="0" width="4" height="12"><title>#7 x</title></rect></a>`,

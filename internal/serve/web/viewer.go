@@ -29,7 +29,7 @@ import (
 var files embed.FS
 
 // policy lets a page load its own files and talk to its own origin, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // ThemeCookie holds the reader's choice of theme: light or dark; without it the system's.
@@ -94,7 +94,7 @@ func readStatic() map[string]asset {
 
 // contentTypes are those of the files in static/; the machine's own table may say otherwise of
 // a script.
-var contentTypes = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+var contentTypes = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
 
 // parseTemplates returns the template of each page with the parts that all share.
 func (v *Viewer) parseTemplates() map[string]*template.Template {
@@ -181,6 +181,7 @@ func (v *Viewer) serveStatic(w http.ResponseWriter, visit *visit, name string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Type", file.kind)
+	h.Set("Service-Worker-Allowed", "/") // sw.js answers for all pages
 	h.Set("ETag", `"`+file.version+`"`)
 	http.ServeContent(w, visit.Request, "", time.Time{}, bytes.NewReader(file.body))
 }

@@ -5,6 +5,9 @@ import { act } from "./rows.js";
 
 const root = document.documentElement;
 
+// Without the worker a bookmark shows how to start it. Only a page at a loopback name may have this.
+navigator.serviceWorker?.register("/static/sw.js", { scope: "/" }).catch(() => {});
+
 document.getElementById("theme").addEventListener("click", () => {
   const dark = getComputedStyle(root).colorScheme === "dark" ||
     (getComputedStyle(root).colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);

@@ -48,10 +48,10 @@ async function pin(ids, pinned) {
 async function hide(ids) {
   const show = (all, on) => { for (const row of all.flatMap((id) => [...rowsOf(id)])) row.hidden = !on; };
   const done = await each(ids, (id) => call("DELETE", path(id)));
-  const titles = [...document.querySelectorAll("[data-id] a.title")];
-  const at = titles.findIndex((title) => title.closest("[data-id]").contains(document.activeElement));
+  const titles = [...document.querySelectorAll("summary.row, [data-id] a.title")];
+  const at = titles.findIndex((title) => title.closest("[data-id]") === document.activeElement.closest("[data-id]"));
   show(done, false);
-  if (at >= 0) titles.slice(at).find((title) => !title.closest("[hidden]"))?.focus();
+  if (at >= 0) titles.slice(at).find((title) => title.checkVisibility())?.focus(); // not what is folded
   say(`${name(done)} ${done.length > 1 ? "are" : "is"} hidden and will be deleted in 10 minutes`, async () => {
     show(await each(done, (id) => call("POST", `${path(id)}/restore`)), true);
   });
