@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"unicode/utf8"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
@@ -14,6 +13,7 @@ import (
 	"claudemem/internal/capture/outline"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -121,7 +121,7 @@ func printChanges(p *print.Printer, found []api.Symbol, withProject bool) {
 		p.Heading(print.Join("  ", print.Line(f.path, 0), print.If(withProject, print.Line(f.project, 60))))
 		for _, c := range in[f] {
 			mark, session := "["+print.Line(c.Mark(), 80)+"]", c.Session.Name()
-			rest := 16 + utf8.RuneCountInString(mark+session)
+			rest := 16 + cells.Width(mark+session)
 			p.Printf("%s  %s  %s  %s\n", p.When(c.SnapshotAt), p.Fit(c.Declaration(), 200, rest), mark, p.Style(print.Dim, session))
 		}
 	}

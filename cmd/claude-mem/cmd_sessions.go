@@ -8,6 +8,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func printSession(p *print.Printer, s *api.SessionDigest, withProject bool) {
 	counts := print.Join(", ", string(s.Status), text.Count(s.PromptCount, "prompt"), text.Count(s.Observations, "observation"),
 		print.If(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), print.If(withProject, print.Line(s.Project, 60)))
 	p.Printf("%s  %s %s  %s\n", p.When(s.UpdatedAtEpoch), p.Style(print.Bold, name),
-		p.Fit(s.Title, 80, 15+len(name)+len(counts)), p.Style(print.Dim, counts))
+		p.Fit(s.Title, 80, 15+len(name)+cells.Width(counts)), p.Style(print.Dim, counts))
 }
 
 // sessionsShowCommand returns the command `claude-mem sessions show`: show the receipt

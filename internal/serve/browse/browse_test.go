@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"claudemem/internal/leaf/text/cells"
 	"context"
 	"fmt"
 	"os"
@@ -519,8 +520,8 @@ func TestField(t *testing.T) {
 		}
 	}
 	in.insert(strings.Repeat("語", 3000))
-	if shown, at := in.view(20); len(in.runes) != maxInput || width(shown) > 20 || at > 20 {
-		t.Errorf("%d characters, shown in %d columns, cursor at %d", len(in.runes), width(shown), at)
+	if shown, at := in.view(20); len(in.runes) != maxInput || cells.Width(shown) > 20 || at > 20 {
+		t.Errorf("%d characters, shown in %d columns, cursor at %d", len(in.runes), cells.Width(shown), at)
 	}
 }
 
@@ -540,10 +541,10 @@ func FuzzWrap(f *testing.F) {
 			t.Errorf("%q became %q", letters(s), got)
 		}
 		for _, l := range lines {
-			if width(l) > max(n, 2+n/2) {
+			if cells.Width(l) > max(n, 2+n/2) {
 				t.Errorf("%q has more than %d columns", l, n)
 			}
-			if w := width(cut(l, n)); w > n {
+			if w := cells.Width(cells.Cut(l, n)); w > n {
 				t.Errorf("cut to %d: %d", n, w)
 			}
 		}
@@ -558,7 +559,7 @@ func FuzzReading(f *testing.F) {
 		h := filled(1).records[0].hit()
 		h.Observation.Narrative, h.Observation.Title, h.Observation.Facts = md, md, []string{md}
 		for _, l := range linesOf(paragraphsOf(&h, start), painter{colours: true}, n) {
-			if width(ansi.Strip(l)) > n {
+			if cells.Width(ansi.Strip(l)) > n {
 				t.Errorf("%q is wider than %d", l, n)
 			}
 		}

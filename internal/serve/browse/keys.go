@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 )
 
@@ -233,10 +234,10 @@ func (in *input) remove(from, to int) {
 
 // view returns the part of the field around the cursor in n columns, and the cursor's column.
 func (in *input) view(n int) (shown string, at int) {
-	before, after := steady(string(in.runes[:in.at])), steady(string(in.runes[in.at:]))
-	for width(before) > max(n-1, 0) {
+	before, after := cells.Steady(string(in.runes[:in.at])), cells.Steady(string(in.runes[in.at:]))
+	for cells.Width(before) > max(n-1, 0) {
 		before = before[len(string([]rune(before)[:1])):]
 	}
-	end := columns(after, n-width(before))
-	return before + after[:end], width(before)
+	end := cells.End(after, n-cells.Width(before))
+	return before + after[:end], cells.Width(before)
 }

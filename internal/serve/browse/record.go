@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -93,7 +94,7 @@ func (all *sheet) prose(name string, blocks []*text.Block) {
 	}
 	all.gap()
 	all.say(bold, 0, name)
-	for _, l := range text.BlockLines(blocks, 0, width) {
+	for _, l := range text.BlockLines(blocks, 0, cells.Width) {
 		*all = append(*all, paragraph{indent: l.Indent, hang: l.Hang, pieces: l.Spans})
 	}
 }

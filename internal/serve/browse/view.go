@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/keep/index/words"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 
 	tea "charm.land/bubbletea/v2"
@@ -53,7 +54,7 @@ func (m *Model) tooSmall() bool { return m.width < minColumns || m.height < minL
 // screen that is too small.
 func (m *Model) screen() []string {
 	if m.tooSmall() {
-		return []string{cut("too small", m.width)}
+		return []string{cells.Cut("too small", m.width)}
 	}
 	p := painter{m.opts.Colours}
 	lines := []string{m.title(p), p.paint(dim, strings.Repeat("─", m.width))}
@@ -79,18 +80,18 @@ func (m *Model) title(p painter) string {
 	}
 	if m.editing {
 		shown, _ := m.field.view(m.fieldWidth())
-		return p.paint(bold, fieldMark) + shown + p.paint(dim, between("", count, m.width-len(fieldMark)-width(shown)))
+		return p.paint(bold, fieldMark) + shown + p.paint(dim, between("", count, m.width-len(fieldMark)-cells.Width(shown)))
 	}
 	name := l.title
 	if l == m.panes[0] && m.filter != "" {
 		name += "  " + line(m.filter)
 	}
-	left, others := m.width-width(cut(name, m.width)), ""
-	if n := left - width(count) - 5; len(m.over) == 0 && (m.pane > 0 || m.filter == "") && n > 0 {
+	left, others := m.width-cells.Width(cells.Cut(name, m.width)), ""
+	if n := left - cells.Width(count) - 5; len(m.over) == 0 && (m.pane > 0 || m.filter == "") && n > 0 {
 		others = "   " + fit(m.otherPanes(), n)
 	}
 	rest := between(others, count, max(left, 0))
-	return p.paint(bold, cut(name, m.width)) + p.paint(dim, rest)
+	return p.paint(bold, cells.Cut(name, m.width)) + p.paint(dim, rest)
 }
 
 // body returns the lines between the title and the status.
@@ -102,7 +103,7 @@ func (m *Model) body(p painter) []string {
 		m.helpTop = min(max(m.helpTop, 0), max(len(lines)-n, 0))
 		lines = slices.Clone(lines[m.helpTop:])
 		for i := range lines {
-			lines[i] = cut(lines[i], m.width)
+			lines[i] = cells.Cut(lines[i], m.width)
 		}
 		return fill(lines, n)
 	case m.wide():
@@ -182,9 +183,9 @@ func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
 		default:
 			s.time = len("15:04")
 		}
-		s.name = max(s.name, width(r.name))
+		s.name = max(s.name, cells.Width(r.name))
 		if columns >= projectFrom && !oneProject {
-			s.project = max(s.project, min(width(r.Project), columns/5))
+			s.project = max(s.project, min(cells.Width(r.Project), columns/5))
 		}
 	}
 	return s
@@ -210,18 +211,18 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 	}
 	lead := " " + pad(when, s.time) + " "
 	name := " " + pad(r.name, s.name) + " "
-	room := columns - width(lead) - width(glyph) - width(name) - width(star)
+	room := columns - cells.Width(lead) - cells.Width(glyph) - cells.Width(name) - cells.Width(star)
 	tail := ""
 	if s.project > 0 {
 		tail = " " + pad(r.Project, s.project)
-		room -= width(tail)
+		room -= cells.Width(tail)
 	}
-	title := cut(r.Title, room)
+	title := cells.Cut(r.Title, room)
 	mark := ""
-	if left := room - width(title); r.mark != "" && left > 12 {
-		mark = cut(" ("+r.mark+")", left)
+	if left := room - cells.Width(title); r.mark != "" && left > 12 {
+		mark = cells.Cut(" ("+r.mark+")", left)
 	}
-	gap := strings.Repeat(" ", max(room-width(title)-width(mark), 0))
+	gap := strings.Repeat(" ", max(room-cells.Width(title)-cells.Width(mark), 0))
 	if chosen {
 		st := selected
 		if m.reading && m.wide() {
@@ -252,9 +253,9 @@ func (m *Model) recordLines(p painter, columns, n int) []string {
 		if memory.CodeOf(r.err) == memory.CodeNotFound {
 			said = "The record is not there any more."
 		}
-		return fill([]string{cut(said, columns)}, n)
+		return fill([]string{cells.Cut(said, columns)}, n)
 	case !r.loaded:
-		return fill([]string{p.paint(dim, cut(reading, columns))}, n)
+		return fill([]string{p.paint(dim, cells.Cut(reading, columns))}, n)
 	}
 	if r.lines == nil || r.columns != columns {
 		r.lines, r.columns = linesOf(r.text, p, columns), columns
@@ -289,8 +290,8 @@ func (m *Model) status(p painter) string {
 	}
 	room := m.width
 	if where != "" {
-		room -= width(where) + 2
+		room -= cells.Width(where) + 2
 	}
-	said = cut(said, room)
-	return p.paint(cmp.Or(st, dim), said) + p.paint(dim, between("", where, m.width-width(said)))
+	said = cells.Cut(said, room)
+	return p.paint(cmp.Or(st, dim), said) + p.paint(dim, between("", where, m.width-cells.Width(said)))
 }

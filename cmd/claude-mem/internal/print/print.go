@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 )
 
@@ -46,10 +47,11 @@ const minTitle = 10
 // Fit returns foreign text as one line of at most most characters, and at most the width
 // of the terminal minus rest, the columns of the rest of the line.
 func (p *Printer) Fit(s string, most, rest int) string {
+	s = Line(s, most)
 	if p.Width > 0 {
-		most = min(most, max(p.Width-rest, minTitle))
+		s = cells.Cut(cells.Steady(s), max(p.Width-rest, minTitle))
 	}
-	return Line(s, most)
+	return s
 }
 
 // Printf writes formatted text.

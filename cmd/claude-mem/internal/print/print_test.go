@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 func TestAgo(t *testing.T) {
@@ -62,19 +63,24 @@ func TestSpentCells(t *testing.T) {
 	}
 }
 
-// TestRowsFitTheTerminal: a title is truncated so that its id stays on the line.
+// TestRowsFitTheTerminal: a title is truncated so that its id stays on the line, also where a character
+// takes two columns, or none.
 func TestRowsFitTheTerminal(t *testing.T) {
-	var out strings.Builder
-	p := &Printer{W: &out, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Width: 60}
-	long := strings.Repeat("a long title ", 20)
-	p.Entry(api.Line{Entry: api.Entry{Kind: memory.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}}, true)
-	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-	for _, line := range lines {
-		if n := utf8.RuneCountInString(line); n > 60 {
-			t.Errorf("%d columns: %s", n, line)
+	for name, word := range map[string]string{"latin": "a long title ", "chinese": "令牌桶限流器 ", "emoji": "🎉 done 👩‍👩‍👧‍👦 ", "flags": "🇩🇪 and 🇫🇷 ", "marks": "ṣ̌é lé "} {
+		for _, width := range []int{40, 60, 80} {
+			var out strings.Builder
+			p := &Printer{W: &out, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Width: width}
+			long := strings.Repeat(word, 20)
+			p.Entry(api.Line{Entry: api.Entry{Kind: memory.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}}, true)
+			lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+			for _, line := range lines {
+				if n := ansi.StringWidthWc(line); n > width || n < width-12 {
+					t.Errorf("%s: %d of %d columns: %s", name, n, width, line)
+				}
+			}
+			if len(lines) != 2 || !strings.HasSuffix(lines[0], "… #12 tally") {
+				t.Errorf("%s in %d columns: got %q", name, width, lines)
+			}
 		}
-	}
-	if len(lines) != 2 || !strings.HasSuffix(lines[0], "… #12 tally") {
-		t.Errorf("got %q", lines)
 	}
 }

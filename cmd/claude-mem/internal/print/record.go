@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 )
@@ -72,7 +72,7 @@ func (p *Printer) prose(s string, parse func(string) []*text.Block) {
 		return
 	}
 	p.Printf("\n")
-	for _, l := range text.BlockLines(parse(s), 0, utf8.RuneCountInString) {
+	for _, l := range text.BlockLines(parse(s), 0, cells.Width) {
 		p.Printf("%s%s\n", strings.Repeat(" ", l.Indent), p.spans("", l.Spans, ""))
 	}
 }
@@ -171,7 +171,7 @@ func (p *Printer) EntryLine(mark string, e api.Line, withProject bool) {
 	}
 	name, where := Join(", ", e.Name(), e.Mark()), If(withProject && e.Project != "", " "+Line(e.Project, 60))
 	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
-	rest := 17 + utf8.RuneCountInString(name+where)
+	rest := 17 + cells.Width(name+where)
 	p.Printf("%s%s  %s %s %s%s\n", mark, p.When(e.CreatedAtEpoch), e.Glyph(), p.Fit(title, most, rest), p.Style(Dim, name), p.Style(Dim, where))
 }
 
