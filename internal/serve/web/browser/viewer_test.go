@@ -94,7 +94,8 @@ func TestTurns(t *testing.T) {
 	b := r.browser()
 	b.do(chromedp.EmulateViewport(1440, 900))
 	b.open("/")
-	b.await(`document.getElementById("live").hidden`)
+	// The stream has opened, and the page is brought up to date.
+	b.await(`performance.getEntriesByType("resource").some((e) => e.name.includes("fragment=1") && e.responseEnd > 0)`)
 	if n := value[int](b, `document.querySelectorAll(".rows > li").length`); n != pageTurns {
 		t.Errorf("the feed shows %d turns, want %d", n, pageTurns)
 	}
