@@ -1,11 +1,5 @@
 package memory
 
-import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
-)
-
 // Trial is an experiment on the user's own sessions: Share percent of them are given nothing,
 // Placebo percent a text of the same length that says nothing of the project, the others what
 // they are given always.
@@ -31,25 +25,6 @@ const (
 	ArmNothing Arm = "nothing"
 	ArmPlacebo Arm = "placebo"
 )
-
-// ArmOf returns the arm of the session that a host names so, "" if the trial does not run. It
-// depends on the name and the secret alone, so that the worker, a hook without one, and a
-// session that was resumed or compacted agree.
-func (t *Trial) ArmOf(host Host, session string) Arm {
-	if !t.Runs() || session == "" {
-		return ""
-	}
-	mac := hmac.New(sha256.New, t.Secret)
-	_, _ = mac.Write([]byte(string(host) + "\x00" + session)) // it cannot fail
-	at := float64(binary.BigEndian.Uint64(mac.Sum(nil))>>11) / (1 << 53) * 100
-	switch {
-	case at < float64(t.Share):
-		return ArmNothing
-	case at < float64(t.Share+t.Placebo):
-		return ArmPlacebo
-	}
-	return ArmMemory
-}
 
 // Chance returns the probability of an arm.
 func (t *Trial) Chance(arm Arm) float64 {

@@ -72,7 +72,7 @@ func misled(p *person) bool {
 	calls := Compare(&p.trial, memory.ArmMemory, memory.ArmNothing)
 	other := Compare(&p.trial, memory.ArmMemory, memory.ArmNothing)
 	for i := range sessions {
-		c, o := p.next(p.trial.ArmOf(memory.HostClaudeCode, fmt.Sprint(i)))
+		c, o := p.next(ArmOf(&p.trial, memory.HostClaudeCode, fmt.Sprint(i)))
 		calls.Add(c)
 		other.Add(o)
 		if e := calls.Effect(ErrorRate / 2); e.Low > p.effect || e.High < p.effect || other.Effect(ErrorRate/2).Known() {
@@ -99,7 +99,7 @@ func TestFoundInTime(t *testing.T) {
 		needed := PlanOf(before).Needed(&p.trial, 1.2)
 		longest = max(longest, needed)
 		for i := range needed {
-			r, _ := p.next(p.trial.ArmOf(memory.HostCodex, fmt.Sprint(i)))
+			r, _ := p.next(ArmOf(&p.trial, memory.HostCodex, fmt.Sprint(i)))
 			calls.Add(r)
 			if calls.Effect(ErrorRate/2).Low > 0 {
 				found++
@@ -110,5 +110,28 @@ func TestFoundInTime(t *testing.T) {
 	t.Logf("found in %d of %d runs, within at most %d sessions", found, runs, longest)
 	if found < runs*80/100 {
 		t.Errorf("found in %d of %d runs, want four of five", found, runs)
+	}
+}
+
+// TestArms: the arms have their shares, whatever the names look like, and each trial draws anew.
+func TestArms(t *testing.T) {
+	trial := memory.Trial{ID: 1, Share: 30, Placebo: 20, Secret: []byte("a")}
+	again := memory.Trial{ID: 1, Share: 30, Placebo: 20, Secret: []byte("b")}
+	count, same := map[memory.Arm]int{}, 0
+	const n = 20_000
+	for i := range n {
+		arm := ArmOf(&trial, memory.HostClaudeCode, fmt.Sprint("session-", i))
+		count[arm]++
+		if arm == ArmOf(&again, memory.HostClaudeCode, fmt.Sprint("session-", i)) {
+			same++
+		}
+	}
+	for arm, want := range map[memory.Arm]float64{memory.ArmNothing: .3, memory.ArmPlacebo: .2, memory.ArmMemory: .5} {
+		if got := float64(count[arm]) / n; math.Abs(got-want) > .015 {
+			t.Errorf("%s: %.3f of the sessions, want %.2f", arm, got, want)
+		}
+	}
+	if got := float64(same) / n; math.Abs(got-.38) > .015 {
+		t.Errorf("two trials agree on %.3f of the sessions, want the .38 of chance", got)
 	}
 }

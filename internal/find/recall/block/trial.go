@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/find/recall"
+	"claudemem/internal/find/trial"
 	"claudemem/internal/memory"
 )
 
@@ -27,7 +28,7 @@ func (b *Builder) withhold(ctx context.Context, block *memory.ContextBlock) {
 		b.opts.Logger.Warn("the trial cannot be read; the session is given its block", "error", err)
 		return
 	}
-	if in.Arm = t.ArmOf(in.Host, in.HostSessionID); in.Arm == "" || in.Arm == memory.ArmMemory {
+	if in.Arm = trial.ArmOf(&t, in.Host, in.HostSessionID); in.Arm == "" || in.Arm == memory.ArmMemory {
 		return
 	}
 	text := ""

@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/find/recall"
 	"claudemem/internal/find/recall/gate"
+	"claudemem/internal/find/trial"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -107,7 +108,7 @@ func (r *Reminder) withheld(ctx context.Context, e *memory.Event) (bool, error) 
 		return false, nil
 	}
 	t, err := r.opts.Trial(ctx)
-	arm := t.ArmOf(e.Host, e.HostSessionID)
+	arm := trial.ArmOf(&t, e.Host, e.HostSessionID)
 	return arm != "" && arm != memory.ArmMemory, err
 }
 
