@@ -262,6 +262,10 @@ func (m Memory) CheckProject(ctx context.Context, name string) error {
 	if err != nil || name == "" || slices.ContainsFunc(all, func(p Project) bool { return p.Project == name || p.ProjectPath == name }) {
 		return err
 	}
+	// The store knows more forms of a name: composed and decomposed letters, a path of the project.
+	if known, err := m.Sessions(ctx, SessionsRequest{Dated: Dated{Paged: Paged{Project: name, Limit: 1}}}); err != nil || known.Total > 0 {
+		return err
+	}
 	wrong := misread("project", name, collect.Unique(collect.MapPtr(all, func(p *Project) string { return p.Project })))
 	wrong.Meant = wrong.Meant[:min(len(wrong.Meant), 5)]
 	hint := "`claude-mem projects` lists the projects"
