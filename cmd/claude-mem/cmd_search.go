@@ -121,7 +121,10 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 // printFound prints results as people and agents read them: a line or two for each
 // record or turn, then how to get more. Offsets are of records.
 func (a *app) printFound(ctx context.Context, m api.Memory, p *print.Printer, r api.SearchRequest, found *api.SearchPage) error {
-	lines := resultLines(found, r)
+	lines := found.Hits()
+	if mergesTurns(r) {
+		lines = found.Lines(r.Limit)
+	}
 	for i, l := range lines {
 		h := &found.Results[l.Shown]
 		if r.Format == api.FormatFull {
@@ -159,15 +162,6 @@ func (a *app) printFound(ctx context.Context, m api.Memory, p *print.Printer, r 
 // mergesTurns reports whether the prompt and the summary of a turn are one line: not where
 // each record is shown in full or its score explained.
 func mergesTurns(r api.SearchRequest) bool { return r.Format != api.FormatFull && !r.Explain }
-
-// resultLines returns the lines of a page and cuts it after the last record that they
-// show.
-func resultLines(found *api.SearchPage, r api.SearchRequest) []api.Line {
-	if mergesTurns(r) {
-		return found.Lines(r.Limit)
-	}
-	return found.Hits()
-}
 
 // nothingFound says that nothing was found: that the page is behind the end (total), or whether
 // other projects have matches, for which it searches again.
@@ -299,7 +293,6 @@ func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, proj
 // with ▶, then a hint, or a note when there are no records. Lines name their project if r
 // names none.
 func (a *app) printTimeline(p *print.Printer, t *api.Timeline, r api.TimelineRequest) {
-	project := r.Project
 	records := 0
 	for _, e := range t.Lines(r.Before, r.After) {
 		mark := print.Or(e.IsAnchor || e.Kind == api.KindAnchor, p.Style(print.Bold, "▶ "), "  ")
@@ -308,13 +301,13 @@ func (a *app) printTimeline(p *print.Printer, t *api.Timeline, r api.TimelineReq
 			continue
 		}
 		records++
-		p.EntryLine(mark, e, project == "")
+		p.EntryLine(mark, e, r.Project == "")
 	}
 	switch {
 	case records > 0:
 		a.Note("`claude-mem show ID` shows one in full")
-	case project != "":
-		a.Note("No records of %s around the anchor. `--all` includes all projects.", project)
+	case r.Project != "":
+		a.Note("No records of %s around the anchor. `--all` includes all projects.", r.Project)
 	default:
 		a.Note("No records around the anchor.")
 	}

@@ -22,7 +22,7 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show ID...",
 		Short: "Show observations and sessions in full",
 		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
-prompts, summaries and observations. Either may be named by its ULID.
+prompts, observations, and what the summaries say beside them. Either may be named by its ULID.
 
 ` + print.GlyphLegend + `
 
@@ -85,10 +85,8 @@ func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.Recor
 	if len(missing) == 0 {
 		return nil
 	}
-	hint := "`claude-mem recent --all` lists the observations"
-	if slices.ContainsFunc(missing, func(name string) bool { return strings.HasPrefix(name, "session ") }) {
-		hint = "`claude-mem sessions --all` lists the sessions"
-	}
+	hint := print.Or(slices.ContainsFunc(missing, func(name string) bool { return strings.HasPrefix(name, "session ") }),
+		"`claude-mem sessions --all` lists the sessions", "`claude-mem recent --all` lists the observations")
 	return memory.Errorf(memory.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).WithHint(hint)
 }
 
@@ -136,7 +134,8 @@ func (a *app) recentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recent",
 		Short: "List the newest observations",
-		Long: `List the newest observations of the project that you are in, or of another one.
+		Long: `List the newest observations of the project that you are in, or of another one,
+those of a turn below what was asked.
 ` + "`claude-mem show ID`" + ` shows one in full.
 
 ` + print.GlyphLegend + `
@@ -159,8 +158,13 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 			if found.Count == 0 {
 				return a.NothingRemembered(ctx, m.Memory, found.Project)
 			}
-			for i := range found.Results {
-				p.EntryLine("", api.Line{Entry: found.Results[i].Entry()}, found.Project == "")
+			// Without an answer the turns have no headings, and the list has all that was asked for.
+			prompts, _ := m.Prompts(ctx, api.RecordsRequest{Format: api.FormatIndex, Dated: api.Dated{Paged: api.Paged{Project: found.Project, Limit: api.MaxLimit}}})
+			hits := append(collect.MapPtr(found.Results, func(o *print.ShownObservation) api.Hit { return api.Hit{Kind: o.Kind, Observation: &o.Observation} }),
+				collect.MapPtr(prompts.Results, func(asked *api.Prompt) api.Hit { return api.Hit{Kind: memory.RecordPrompt, Prompt: asked} })...)
+			turns, _ := (&api.SearchPage{Results: hits}).Turns(0)
+			for i := range turns {
+				p.Turn(&turns[i], found.Project == "")
 			}
 			a.NoteMore(found.Count, found.Total)
 			return nil

@@ -2,8 +2,6 @@ package print
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -108,28 +106,34 @@ func (p *Printer) paths(label string, paths []string) {
 // maxPrompt is how many characters of a prompt a session shows, with its lines.
 const maxPrompt = 1000
 
-// Session prints a session prompt by prompt, each with its summary and observations. Records before
-// the first prompt, or written by hand, come first.
+// Session prints a session turn by turn: what was asked, the observations, and what the summary says
+// beside them. Records before the first prompt, or written by hand, come first.
 func (p *Printer) Session(s *api.SessionRecords) {
 	p.sessionHead(s.ID, s.Title, Line(s.Project, 60), string(s.Host), string(s.Status), p.Ago(s.UpdatedAtEpoch), Line(s.HostSessionID, 80))
-	turns := map[int][]func(){} // what to print of each, by the number of its prompt
-	for _, prompt := range s.Prompts {
-		turns[prompt.PromptNumber] = append(turns[prompt.PromptNumber], func() {
-			said := text.TruncateRunes(strings.TrimSpace(text.Terminal(prompt.Text)), maxPrompt)
-			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", prompt.PromptNumber)), strings.ReplaceAll(said, "\n", "\n   "))
-		})
+	for _, t := range s.Turns() {
+		if t.Asked != "" {
+			asked := text.TruncateRunes(strings.TrimSpace(text.Terminal(t.Asked)), maxPrompt)
+			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", t.Number)), strings.ReplaceAll(asked, "\n", "\n   "))
+		}
+		for _, r := range t.Records {
+			if r.Kind == memory.RecordObservation {
+				p.record("   ", api.Line{Entry: r.Entry}, false)
+				p.Printf("%s", If(r.Note != "", "     "+p.marked(Dim, Line(text.Reported(r.Foreign, r.Note), 400))+"\n"))
+			}
+		}
+		p.fields(t.Fields)
 	}
-	for _, y := range s.Summaries {
-		turns[y.PromptNumber] = append(turns[y.PromptNumber], func() { p.summary(&y) })
+}
+
+// Turn prints what was asked in a turn and below it the observations, nothing without any. Where it
+// is not known what was asked, they are lines of the list.
+func (p *Printer) Turn(t *api.Turn, withProject bool) {
+	if t.Asked != "" && t.Best >= 0 {
+		p.EntryLine("", api.Line{Entry: api.Entry{Kind: memory.RecordPrompt, Title: t.Heading, SessionDBID: t.Session, CreatedAtEpoch: t.CreatedAt}}, false)
 	}
-	for _, o := range s.Observations {
-		entry := o.Entry()
-		about := p.Style(Dim, Join(", ", entry.Name(), entry.Mark()))
-		turns[o.PromptNumber] = append(turns[o.PromptNumber], func() { p.Printf("   %s %s  %s\n", o.Type.Glyph(), p.marked("", Line(entry.Reported(), 100)), about) })
-	}
-	for _, number := range slices.Sorted(maps.Keys(turns)) {
-		for _, show := range turns[number] {
-			show()
+	for _, r := range t.Records {
+		if r.Kind == memory.RecordObservation {
+			p.record(Or(t.Asked != "", strings.Repeat(" ", 14), p.When(r.CreatedAtEpoch)+"  "), api.Line{Entry: r.Entry}, withProject)
 		}
 	}
 }
@@ -139,14 +143,10 @@ func (p *Printer) sessionHead(id memory.SessionID, title string, about ...string
 	p.Printf("%s  %s\n%s\n", p.Style(Bold, id.Name()), p.Style(Bold, Line(title, 100)), p.Style(Dim, strings.Join(about, " · ")))
 }
 
-// summary prints the fields of a summary that are not empty, a line each.
-func (p *Printer) summary(y *api.Summary) {
-	for _, field := range []struct{ name, text string }{
-		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
-	} {
-		if field.text != "" {
-			p.Printf("   %s %s\n", p.Style(Dim, field.name+":"), p.marked("", Line(text.Reported(y.Provenance, field.text), 400)))
-		}
+// fields prints the fields of a summary, a line each.
+func (p *Printer) fields(fields []api.SummaryField) {
+	for _, field := range fields {
+		p.Printf("   %s %s\n", p.Style(Dim, field.Name+":"), p.marked("", Line(field.Text, 400)))
 	}
 }
 
@@ -165,6 +165,11 @@ func (p *Printer) Entry(e api.Line, withProject bool) {
 // EntryLine prints a line of a list: mark, age, glyph, title, the prompt that a summary
 // answers, and name.
 func (p *Printer) EntryLine(mark string, e api.Line, withProject bool) {
+	p.record(mark+p.When(e.CreatedAtEpoch)+"  ", e, withProject)
+}
+
+// record prints what EntryLine does behind a start of its own.
+func (p *Printer) record(start string, e api.Line, withProject bool) {
 	title, most := e.Reported(), 100
 	if e.Asked != "" {
 		title, most = title+" (asked: "+e.Asked+")", 160
@@ -172,7 +177,7 @@ func (p *Printer) EntryLine(mark string, e api.Line, withProject bool) {
 	name, where := Join(", ", e.Name(), e.Mark()), If(withProject && e.Project != "", " "+Line(e.Project, 60))
 	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
 	rest := 17 + cells.Width(name+where)
-	p.Printf("%s%s  %s %s %s%s\n", mark, p.When(e.CreatedAtEpoch), e.Glyph(), p.Fit(title, most, rest), p.Style(Dim, name), p.Style(Dim, where))
+	p.Printf("%s%s %s %s%s\n", start, e.Glyph(), p.Fit(title, most, rest), p.Style(Dim, name), p.Style(Dim, where))
 }
 
 // Hit prints a record as show does.
@@ -188,7 +193,8 @@ func (p *Printer) Hit(h *api.Hit) {
 	case h.Prompt != nil:
 		p.prose(h.Prompt.Text, text.Written)
 	case h.Summary != nil:
-		p.summary(h.Summary)
+		turns, _ := (&api.SearchPage{Results: []api.Hit{*h}}).Turns(1)
+		p.fields(turns[0].Fields)
 	}
 }
 

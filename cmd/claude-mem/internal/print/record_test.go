@@ -87,23 +87,52 @@ func TestPrintHits(t *testing.T) {
 	}
 }
 
+// TestPrintTurn: the observations of a turn stand below what was asked; without that they are lines of
+// their own, and a prompt without any is not printed.
+func TestPrintTurn(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	head := func(turn int) api.TurnHead {
+		return api.TurnHead{Title: "why \x1b[31mdrift?", SessionDBID: 4, PromptNumber: turn, CreatedAtEpoch: memory.MillisOf(now.Add(-3 * time.Hour))}
+	}
+	var hits []api.Hit
+	for i, turn := range []int{2, 2, 1, 0} {
+		hits = append(hits, api.Hit{Kind: "observation", Observation: &api.Observation{ID: memory.ObservationID(9 - i), Type: memory.TypeBugfix, Title: "Round once", Project: "tally",
+			CreatedAtEpoch: memory.MillisOf(now.Add(-2 * time.Hour)), ObservationDetail: &api.ObservationDetail{SessionDBID: 4, PromptNumber: turn}}})
+	}
+	for _, turn := range []int{3, 2} {
+		hits = append(hits, api.Hit{Kind: "prompt", Prompt: &api.Prompt{TurnHead: head(turn)}})
+	}
+	var out bytes.Buffer
+	turns, _ := (&api.SearchPage{Results: hits}).Turns(0)
+	for i := range turns {
+		(&Printer{W: &out, Now: now}).Turn(&turns[i], true)
+	}
+	want := "    2h ago  › why [31mdrift? S4\n              ● Round once #9 tally\n              ● Round once #8 tally\n" +
+		"    2h ago  ● Round once #7 tally\n    2h ago  ● Round once #6 tally\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestPrintSession: each record is printed in its turn, also one whose prompt is not there, as after an
-// import that refused it, and however high the number of a turn is.
+// import that refused it, and however high the number of a turn is. What a record says is not said again by the summary.
 func TestPrintSession(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	observation := func(id memory.ObservationID, prompt int) api.Observation {
 		return api.Observation{ID: id, Type: memory.TypeBugfix, Title: "Round once", CreatedAtEpoch: memory.MillisOf(now), ObservationDetail: &api.ObservationDetail{SessionDBID: 4, PromptNumber: prompt}}
 	}
+	said := observation(2, 1)
+	said.Subtitle = "Sum first."
 	(&Printer{W: &out, Now: now}).Session(&api.SessionRecords{
 		Session:      api.Session{ID: 4, Title: "Totals", PromptCount: 1, UpdatedAtEpoch: memory.MillisOf(now)},
 		Prompts:      []api.Prompt{{TurnHead: api.TurnHead{PromptNumber: 1}, PromptDetail: &api.PromptDetail{Text: "why drift?"}}},
-		Summaries:    []api.Summary{{TurnHead: api.TurnHead{PromptNumber: 1}, SummaryDetail: &api.SummaryDetail{Learned: "Half cents add up."}}},
-		Observations: []api.Observation{observation(1, 0), observation(2, 1), observation(3, 1<<30)},
+		Summaries:    []api.Summary{{TurnHead: api.TurnHead{PromptNumber: 1}, SummaryDetail: &api.SummaryDetail{Learned: "Half cents add up.", Completed: "Round once", NextSteps: "Sum first."}}},
+		Observations: []api.Observation{observation(1, 0), said, observation(3, 1<<30)},
 	})
 	_, got, _ := strings.Cut(out.String(), "\n") // the title
 	_, got, _ = strings.Cut(got, "\n")           // project, host, status, age, name
-	want := "   ● Round once  #1\n\n1. why drift?\n   Learned: Half cents add up.\n   ● Round once  #2\n   ● Round once  #3\n"
+	want := "   ● Round once #1\n\n1. why drift?\n   ● Round once #2\n     Sum first.\n   Learned: Half cents add up.\n   ● Round once #3\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
