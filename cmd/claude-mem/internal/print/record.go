@@ -113,7 +113,7 @@ func (p *Printer) Session(s *api.SessionRecords) {
 	for _, t := range s.Turns() {
 		if t.Asked != "" {
 			asked := text.TruncateRunes(strings.TrimSpace(text.Terminal(t.Asked)), maxPrompt)
-			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", t.Number)), strings.ReplaceAll(asked, "\n", "\n   "))
+			p.Printf("\n%s %s\n", p.Style(Bold, fmt.Sprintf("%d.", t.Number)), strings.ReplaceAll(asked, "\n", "\n   > "))
 		}
 		for _, r := range t.Records {
 			if r.Kind == memory.RecordObservation {

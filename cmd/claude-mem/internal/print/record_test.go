@@ -31,7 +31,7 @@ func TestProse(t *testing.T) {
 	}
 	var out bytes.Buffer
 	(&Printer{W: &out}).Session(&api.SessionRecords{Prompts: []api.Prompt{*prompt}})
-	if want := "\n1. First\n   - one\n   - two\n"; !strings.HasSuffix(out.String(), want) {
+	if want := "\n1. First\n   > - one\n   > - two\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("a prompt is %q, want %q at the end", out.String(), want)
 	}
 }
