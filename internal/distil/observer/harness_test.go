@@ -79,6 +79,8 @@ func (h *harness) enqueue(id memory.SessionID, kind memory.EventKind, keys ...st
 			ProjectPath: path, WorktreeRoot: path, Cwd: path, OccurredAt: now + h.sent,
 		}
 		switch kind {
+		case memory.KindPrompt:
+			event.Prompt = key // the same words at once are one prompt
 		case memory.KindTool:
 			event.ToolName, event.ToolInput = "Read", json.RawMessage(`"`+strings.Repeat("x", 800)+`"`)
 			fallthrough

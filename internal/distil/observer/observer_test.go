@@ -248,6 +248,34 @@ func TestSessionsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestFlushIsOfWhatWasThere: a flush that comes while a turn is distilled, as before a compaction, does
+// not distil the next turn before it has ended.
+func TestFlushIsOfWhatWasThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newHarness(t)
+		d := &fakeDistiller{do: func(context.Context, memory.Batch) error { time.Sleep(time.Second); return nil }}
+		o := open(t, q, d, Options{BatchingEnabled: true})
+		q.prompt(1)
+		q.tools(1, "a")
+		q.stop(1, "s")
+		time.Sleep(500 * time.Millisecond) // turn 1 is being distilled
+		o.Flush(1)
+		time.Sleep(100 * time.Millisecond)
+		q.prompt(1)
+		q.tools(1, "b")
+		time.Sleep(time.Minute)
+		if got := q.in("processed"); strings.Contains(got, "b") {
+			t.Errorf("the open turn was distilled: %s", got)
+		}
+		q.tools(1, "c")
+		o.Flush(1) // of what is there now
+		time.Sleep(time.Minute)
+		if got := d.got(); got != "a s | b c" {
+			t.Errorf("batches %q, want a s | b c", got)
+		}
+	})
+}
+
 // TestDueSessionsNeedNoLook: while the observer rests from a slow look at the backlog, the sessions
 // that the look found due follow each other at once.
 func TestDueSessionsNeedNoLook(t *testing.T) {

@@ -36,8 +36,11 @@ type scheduler struct {
 type lane struct {
 	state laneState
 	plan  plan
-	// flush counts the requests for this session's open turn; 0 = none is open.
-	flush int
+	// flush counts the requests for this session's open turn; 0 = none is open. They are for the turns
+	// up to flushed, the latest one then: events of a later turn came after the request.
+	flush, flushed int
+	// prompts is the session's number of prompts at the last look.
+	prompts int
 	// startedFlush and startedSignals are the counts at the time of the running
 	// batch's claim.
 	startedFlush, startedSignals int
@@ -214,15 +217,16 @@ func (s *scheduler) apply(requests []flushRequest, backlog []memory.Backlog) {
 	for i := range backlog {
 		session := &backlog[i].Session
 		l := s.lane(session.ID)
+		l.prompts = session.PromptCount
 		for _, r := range requests {
 			if r.session == 0 && r.project == session.ProjectPath && r.except != session.ID && session.StartedAt <= r.at {
-				l.flush++
+				l.flush, l.flushed = l.flush+1, session.PromptCount
 			}
 		}
 	}
 	for _, r := range requests {
 		if l := s.lanes[r.session]; r.session != 0 && l != nil {
-			l.flush++
+			l.flush, l.flushed = l.flush+1, l.prompts
 		}
 	}
 }
@@ -299,6 +303,9 @@ func (o *Observer) due(b *memory.Backlog, l *lane, now memory.Millis) (due bool,
 		quiet = min(quiet, ClosingAfter-time.Since(l.endSeen))
 	}
 	l.plan = plan{limit: limit}
+	if b.OldestPrompt > l.flushed {
+		l.flush = 0 // what it was for is distilled
+	}
 	switch {
 	case l.flush > 0, n >= limit, quiet <= 0:
 		l.plan.open = true
