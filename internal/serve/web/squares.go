@@ -25,9 +25,7 @@ type squares struct {
 	Heads, Marks []string
 	Rows         []squareRow
 	// Ground is the path of the squares of 0. Peak is the highest count.
-	Ground string
-	// Linked: the figures of the table lead where the squares lead, else the rows lead to all of theirs.
-	Linked        bool
+	Ground        string
 	Peak          int
 	Width, Height int
 }
@@ -78,10 +76,10 @@ func (s *squares) draw(place func(row, i int) (x, y int)) {
 }
 
 // drawYear returns the squares of the days of 53 weeks, which end with that of now, by their counts;
-// a week is a column of the picture and a row of the table. A square leads to the feed of its day, in
-// the project if one is chosen.
+// a week is a column of the picture and a row of the table. A square leads to the feed of its day, a
+// row to that of its week, in the project if one is chosen.
 func drawYear(now time.Time, counts map[string]int, project string) squares {
-	s := squares{ID: "year", Title: "A year", About: "The observations of each day of the last 53 weeks.", Corner: "week of", Linked: true}
+	s := squares{ID: "year", Title: "A year", About: "The observations of each day of the last 53 weeks.", Corner: "week of"}
 	today := (int(now.Weekday()) + 6) % 7 // Monday is the first
 	for n := -52*7 - today; n <= 0; n++ {
 		day := now.AddDate(0, 0, n)
@@ -93,9 +91,11 @@ func drawYear(now time.Time, counts map[string]int, project string) squares {
 			s.Heads = append(s.Heads, day.Format("Mon"))
 		}
 		week, date := &s.Rows[len(s.Rows)-1], day.Format(time.DateOnly)
-		q := square{Count: counts[date], Tip: day.Format("Mon 2 Jan 2006: ") + whole(float64(counts[date]))}
+		q := square{Count: counts[date], Tip: day.Format("2 Jan 2006: ") + whole(float64(counts[date]))}
 		if q.Count > 0 {
 			q.Href = feedOf(project, date, date)
+			monday := day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+			week.Href = feedOf(project, monday.Format(time.DateOnly), monday.AddDate(0, 0, 6).Format(time.DateOnly))
 		}
 		week.Squares = append(week.Squares, q)
 	}
