@@ -50,15 +50,6 @@ type SummaryField struct{ Name, Text string }
 // Alone reports whether nothing stands below the heading but the record that it is of.
 func (t *Turn) Alone() bool { return len(t.Records) == 1 && t.Records[0].Kind != memory.RecordSummary }
 
-// record returns the first record of a kind, nil for none.
-func (t *Turn) record(kind memory.RecordKind) *TurnRecord {
-	i := slices.IndexFunc(t.Records, func(r TurnRecord) bool { return r.Kind == kind })
-	if i < 0 {
-		return nil
-	}
-	return &t.Records[i]
-}
-
 // unitsOf returns the positions of the entries of each turn, a unit where its first entry is. With
 // pairs only the prompt and the summary of a turn are one unit. An entry that needs more than most
 // units (0: any number) is left out; used is the position of the first of these.
@@ -71,10 +62,10 @@ func unitsOf(entries []Entry, most int, pairs bool) (units [][]int, used int) {
 	used = len(entries)
 	for i, e := range entries {
 		k := key{e.SessionDBID, e.PromptNumber}
-		ofTurn := k.session != 0 && k.turn != 0 && e.Kind != KindAnchor && !(pairs && e.Kind == memory.RecordObservation)
+		ofTurn := k.session != 0 && k.turn != 0 && e.Kind != KindAnchor && (!pairs || e.Kind != memory.RecordObservation)
 		u, known := at[k]
 		switch full := most > 0 && len(units) == most; {
-		case ofTurn && known && !(pairs && (len(units[u]) == 2 || entries[units[u][0]].Kind == e.Kind)):
+		case ofTurn && known && (!pairs || len(units[u]) != 2 && entries[units[u][0]].Kind != e.Kind):
 			units[u] = append(units[u], i)
 		case full:
 			used = min(used, i)

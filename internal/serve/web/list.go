@@ -350,8 +350,8 @@ func (v *visit) search() view {
 	found := ask(v, api.Memory.Search, q)
 	v.checkProject(q.Project, found.Total)
 	data.Reading = found.Notes(found.Hits(), v.opts.Location, line)
-	used, shown := 0, ""
-	data.Turns, used, shown = v.turnsOf(&found, q.Offset, searchTurns, true)
+	turns, used, shown := v.turnsOf(&found, q.Offset, searchTurns, true)
+	data.Turns = turns
 	data.pager = pagerOf("/search", params("q", head.Text, "shown", shown), q.Offset, searchTurns, used, found.Total)
 	q.Format = ""
 	return view{Title: "Search", JSON: inAPI(api.Memory.Search, q), Data: data}

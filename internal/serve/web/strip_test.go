@@ -61,7 +61,7 @@ func TestStripOfALongSession(t *testing.T) {
 		}
 		for i := range 2 {
 			o := f.observation(memory.ObservationID(2*n + i))
-			o.ObservationDetail.PromptNumber, o.CreatedAtEpoch = n+1, memory.MillisOf(begin.Add(3*time.Minute))
+			o.PromptNumber, o.CreatedAtEpoch = n+1, memory.MillisOf(begin.Add(3*time.Minute))
 			records.Observations = append(records.Observations, o)
 		}
 	}
