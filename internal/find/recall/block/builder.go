@@ -202,7 +202,7 @@ func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memor
 	if err == nil {
 		block.SystemMessage = r.startLine(t)
 	}
-	b.withhold(askCtx, &block)
+	b.withhold(ctx, &block) // whose stages may all be over
 	return block, nil
 }
 
