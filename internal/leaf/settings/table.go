@@ -157,7 +157,7 @@ var table = [...]Setting{
 	{Key: KeySessionTokenCap, OnPage: true, Default: "400000", Group: "cost", Kind: Integer, Help: "maximum tokens per session; above it the session goes on offline; 0: no limit"},
 	{Key: KeyProviderWaitMinutes, OnPage: true, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for an unreachable provider before they are processed offline"},
 
-	{Key: KeySkipTools, OnPage: true, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose calls are counted but not stored"},
+	{Key: KeySkipTools, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose calls are counted but not stored"},
 	{Key: KeyExcludedProjects, Group: "capture", Kind: List, Help: "globs of project directories where nothing is captured"},
 	{Key: KeyIncludedProjects, Group: "capture", Kind: List, Help: "globs of project directories; if set, nothing is captured elsewhere"},
 	{Key: KeyWithholdFiles, Default: DefaultWithholdFiles, Group: "capture", Kind: List, Help: "globs of files whose contents are never stored"},

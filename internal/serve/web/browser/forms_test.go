@@ -230,14 +230,14 @@ func TestSettings(t *testing.T) {
 	if set("CONTEXT_BUDGET") != "2000" {
 		t.Errorf("after the undo it is %s", set("CONTEXT_BUDGET"))
 	}
-	fill("SKIP_TOOLS", "Glob,Grep")
+	fill("RECENCY_DAYS", "30")
 	press := func(button string) { // the row may be below the bar at the top
 		t.Helper()
 		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).click()`, button)))
 	}
-	press(`#SKIP_TOOLS button:not([data-default])`)
-	b.toast("SKIP_TOOLS is Glob,Grep")
-	press(`#SKIP_TOOLS [data-default]`)
-	b.toast("SKIP_TOOLS is Glob,Grep,LS")
+	press(`#RECENCY_DAYS button:not([data-default])`)
+	b.toast("RECENCY_DAYS is 30")
+	press(`#RECENCY_DAYS [data-default]`)
+	b.toast("RECENCY_DAYS is 90")
 	b.clean("/api/admin/settings: status 403")
 }
