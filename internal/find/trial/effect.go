@@ -18,7 +18,7 @@ const (
 	priorSessions = 3
 )
 
-// Result is an outcome of a session that has ended.
+// Result is the outcome of one session that has ended.
 type Result struct {
 	Project string
 	Arm     memory.Arm
@@ -101,8 +101,8 @@ func halfWidth(sd float64, n int, rate float64) float64 {
 
 // Plan is what a trial can show of a person's tool calls, by the sessions before it.
 type Plan struct {
-	// Spread is the standard deviation of the outcome beside what was expected of each session,
-	// Mean its mean. Sessions are those that they are known from.
+	// Spread is the standard deviation of the outcome around the value expected of each session,
+	// Mean is its mean. Sessions is the number of sessions that both are computed from.
 	Spread, Mean float64
 	Sessions     int
 }

@@ -100,11 +100,19 @@ func (l *Local) setTrial(ctx context.Context, r TrialRequest) (memory.Trial, err
 		}
 		return l.Store.Trial(ctx)
 	}
-	if r.Share < 5 || r.Placebo < 0 || r.Share+r.Placebo > 95 {
-		return memory.Trial{}, memory.Errorf(memory.CodeInvalid, "shares of %d %% with nothing and %d %% with a placebo", r.Share, r.Placebo).
-			WithHint("the first is at least 5, and 5 of 100 sessions keep the memory")
+	if err := checkShares(r.Share, r.Placebo); err != nil {
+		return memory.Trial{}, err
 	}
 	return l.Keeper.BeginTrial(ctx, r.Share, r.Placebo)
+}
+
+// checkShares returns CodeInvalid for shares that leave one of the arms too few sessions to compare.
+func checkShares(share, placebo int) error {
+	if share < 5 || placebo < 0 || share+placebo > 95 {
+		return memory.Errorf(memory.CodeInvalid, "shares of %d %% with nothing and %d %% with a placebo", share, placebo).
+			WithHint("the share with nothing is at least 5, and the two together at most 95")
+	}
+	return nil
 }
 
 // impact answers Memory.Impact.
@@ -116,6 +124,9 @@ func (l *Local) impact(ctx context.Context, r ImpactRequest) (out Impact, err er
 	idle := memory.MillisOf(now.Add(-sessionEnds))
 	planned := out.Trial
 	if !planned.Runs() {
+		if err := checkShares(r.Share, r.Placebo); err != nil {
+			return out, err
+		}
 		planned = memory.Trial{Share: r.Share, Placebo: r.Placebo, StartedAt: memory.MillisOf(now)}
 	}
 	before, err := l.Store.TrialSessions(ctx, memory.MillisOf(now.AddDate(0, 0, -spreadDays)), planned.StartedAt, idle)
